@@ -1,0 +1,124 @@
+// Package access says who calls: businesses, their API keys and what a key may
+// do (spec, Authentication; contract, Who calls).
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"golang.org/x/text/currency"
+	"golang.org/x/text/language"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Key is an API key as stored: never the key itself, only its hash.
+type Key struct {
+	ID         int64
+	Business   core.BusinessID
+	Username   string
+	Hash       []byte // SHA-256 of the key's text
+	Prefix     string // first characters, for people to tell keys apart
+	Scope      core.Scope
+	Platform   string // of a channel key: the platform whose orders it brings; "" any
+	CreatedAt  time.Time
+	DisabledAt time.Time // zero while it works
+}
+
+// Records keeps businesses and keys.
+type Records interface {
+	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
+	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error)
+	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business does not exist
+}
+
+// Access authenticates callers and makes businesses and keys.
+type Access struct {
+	Records Records
+	Clock   core.Clock
+}
+
+// keyPrefix marks an API key, so that scanners of leaked secrets know one.
+const keyPrefix = "svk_"
+
+var errCredentials = core.Errorf(core.Unauthenticated,
+	"send the header Authorization: apikey USERNAME:API_KEY with a valid key")
+
+// Authenticate finds the caller by the Authorization header: Unauthenticated
+// when the credentials are missing or wrong, Forbidden when the key is disabled.
+func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, error) {
+	scheme, credentials, _ := strings.Cut(strings.TrimSpace(header), " ")
+	username, secret, found := strings.Cut(strings.TrimSpace(credentials), ":")
+	if !strings.EqualFold(scheme, "apikey") || !found || username == "" || secret == "" {
+		return core.Caller{}, errCredentials
+	}
+	key, err := a.Records.KeyByHash(ctx, hash(secret))
+	switch {
+	case core.CodeOf(err) == core.NotFound:
+		return core.Caller{}, errCredentials
+	case err != nil:
+		return core.Caller{}, err
+	case subtle.ConstantTimeCompare([]byte(key.Username), []byte(username)) != 1:
+		return core.Caller{}, errCredentials
+	case !key.DisabledAt.IsZero():
+		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
+	}
+	return core.Caller{Business: key.Business, Username: key.Username, KeyID: key.ID, Scope: key.Scope}, nil
+}
+
+func hash(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret)) // the key is 32 random bytes: nothing to guess, so no slow hash
+	return sum[:]
+}
+
+var usernameForm = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
+
+// CreateKey makes a key and returns its text, which is not kept.
+func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
+	if !usernameForm.MatchString(key.Username) {
+		return Key{}, "", core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits and . _ @ -")
+	}
+	if key.Scope != core.ScopePOS && key.Scope != core.ScopeChannel {
+		return Key{}, "", core.Errorf(core.Invalid, "scope must be pos or channel")
+	}
+	var random [32]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return Key{}, "", fmt.Errorf("making a key: %w", err)
+	}
+	secret := keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
+	key.Hash, key.Prefix, key.CreatedAt = hash(secret), secret[:len(keyPrefix)+4], a.Clock.Now()
+	key, err := a.Records.CreateKey(ctx, key)
+	return key, secret, err
+}
+
+// CreateBusiness makes a tenant with its own website and app and one platform
+// for each plugin. callbackSecret signs what goes to a request's callback_url.
+func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, plugins []string) (core.Business, error) {
+	var err error
+	if b.Name = strings.TrimSpace(b.Name); b.Name == "" {
+		return b, core.Errorf(core.Invalid, "name must not be empty")
+	}
+	if region, err := language.ParseRegion(b.Country); err != nil || len(b.Country) != 2 || !region.IsCountry() {
+		return b, core.Errorf(core.Invalid, "country must be a two-letter ISO 3166 code such as US")
+	}
+	if _, err := time.LoadLocation(b.Timezone); err != nil || b.Timezone == "" || b.Timezone == "Local" {
+		return b, core.Errorf(core.Invalid, "timezone must be an IANA name such as America/Los_Angeles")
+	}
+	if _, err := currency.ParseISO(b.Currency); err != nil {
+		return b, core.Errorf(core.Invalid, "currency must be an ISO 4217 code such as USD")
+	}
+	b.Country, b.Currency, b.CreatedAt = strings.ToUpper(b.Country), strings.ToUpper(b.Currency), a.Clock.Now()
+	platforms := []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}, {Name: "app", ServedBy: core.ServedByOwn}}
+	for _, plugin := range plugins {
+		platforms = append(platforms, core.Platform{Name: plugin, ServedBy: plugin})
+	}
+	b.ID, err = a.Records.CreateBusiness(ctx, b, callbackSecret, platforms)
+	return b, err
+}

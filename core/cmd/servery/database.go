@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/devpg"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// databaseFlags say where the data is; every command that needs it has them.
+type databaseFlags struct {
+	DatabaseURL string `name:"database-url" env:"SERVERY_DATABASE_URL" help:"PostgreSQL to use: postgres://USER:PASSWORD@HOST:5432/DATABASE. Without it a private one runs in the data directory."`
+	DataDir     string `name:"data-dir" env:"SERVERY_DATA_DIR" default:".servery" help:"Directory of the private PostgreSQL, the secret key and the demo's credentials."`
+	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it one is made and kept in the data directory."`
+}
+
+// database is an open database and, where it is the private one, our hold on it.
+type database struct {
+	*postgres.DB
+	private *devpg.Server
+}
+
+// open opens the database, ready to seal and open secrets. With migrate it
+// brings the schema up to date first.
+func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool) (*database, error) {
+	key, err := f.secretKey()
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := postgres.NewSealer(key)
+	if err != nil {
+		return nil, fmt.Errorf("SERVERY_SECRET_KEY: %w", err)
+	}
+	d := &database{}
+	url := f.DatabaseURL
+	if url == "" {
+		if d.private, err = devpg.Start(ctx, devpg.Config{DataDir: f.DataDir, Install: true, Log: log}); err != nil {
+			return nil, err
+		}
+		url = d.private.DSN()
+	}
+	connecting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if d.DB, err = postgres.Open(connecting, postgres.Config{URL: url, Application: "servery", Log: log}); err != nil {
+		d.close(log)
+		return nil, err
+	}
+	d.UseSealer(sealer)
+	if err := d.prepare(ctx, log, migrate); err != nil {
+		d.close(log)
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *database) prepare(ctx context.Context, log *slog.Logger, migrate bool) error {
+	if migrate {
+		applied, err := d.MigrateUp(ctx)
+		if err != nil {
+			return err
+		}
+		if len(applied) > 0 {
+			log.Info("database migrated", "migrations", applied)
+		}
+	}
+	return nil
+}
+
+// close lets go of the database; the last to let go of a private one stops it.
+func (d *database) close(log *slog.Logger) {
+	if d.DB != nil {
+		_ = d.DB.Close()
+	}
+	if d.private == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := d.private.Close(ctx); err != nil {
+		log.Warn("the private PostgreSQL did not stop cleanly", "error", err)
+	}
+}
+
+// secretKey is the configured key, or the one of the data directory, which is
+// made on first use.
+func (f databaseFlags) secretKey() (string, error) {
+	if f.SecretKey != "" {
+		return f.SecretKey, nil
+	}
+	file := filepath.Join(f.DataDir, "secret.key")
+	key, err := os.ReadFile(file)
+	if err == nil {
+		return string(key), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the secret key: %w", err)
+	}
+	if err := os.MkdirAll(f.DataDir, 0o755); err != nil {
+		return "", fmt.Errorf("making the data directory: %w", err)
+	}
+	random := make([]byte, 32)
+	if _, err := rand.Read(random); err != nil {
+		return "", fmt.Errorf("making a secret key: %w", err)
+	}
+	if err := writeNew(file, []byte(hex.EncodeToString(random)+"\n")); err != nil {
+		return "", fmt.Errorf("keeping the secret key: %w", err)
+	}
+	key, err = os.ReadFile(file) // ours, or that of a command which was quicker
+	return string(key), err
+}
+
+// writeNew writes a file that only its owner can read, whole or not at all,
+// and leaves one that is already there.
+func writeNew(file string, content []byte) error {
+	temporary, err := os.CreateTemp(filepath.Dir(file), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name())
+	if _, err := temporary.Write(content); err != nil {
+		return err
+	}
+	if err := temporary.Sync(); err != nil {
+		return err
+	}
+	if err := temporary.Close(); err != nil {
+		return err
+	}
+	if err := os.Link(temporary.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+const (
+	demoUsername = "demo"
+	receiverPath = "/demo/receiver/"
+)
+
+// demoCredentials are kept in the data directory: a key is stored only as a
+// hash, and the demo shows the same one at every start.
+type demoCredentials struct {
+	Business core.BusinessID `json:"business"`
+	Username string          `json:"username"`
+	APIKey   string          `json:"api_key"`
+}
+
+// demo makes sure of the demo business, mounts the receiver and prints how to go on.
+func (c serveCommand) demo(ctx context.Context, h *hub, address net.Addr, out output) error {
+	credentials, err := c.demoBusiness(ctx, h.db)
+	if err != nil {
+		return err
+	}
+	base := "http://" + address.String()
+	if err := h.demoWebhooks(ctx, credentials.Business, base+receiverPath); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiverPath, credentials.Username, credentials.APIKey,
+		base, credentials.Username, credentials.APIKey, filepath.Join(c.DataDir, "servery.log"))
+	return err
+}
+
+const banner = `
+Servery is ready.
+
+  API        %s
+  Reference  %s/docs
+  Receiver   %s%s   (shows what the demo's webhooks got)
+  API key    Authorization: apikey %s:%s
+
+Send a store, then look at the receiver for the callback:
+
+  curl -sS '%s/external/api/v1/stores/' \
+    -H 'Authorization: apikey %s:%s' -H 'Content-Type: application/json' \
+    -d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}'
+
+The log is in %s. Ctrl-C stops everything.
+`
+
+// demoBusiness finds the business of the kept credentials, or makes one.
+func (c serveCommand) demoBusiness(ctx context.Context, db *postgres.DB) (demoCredentials, error) {
+	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	file := filepath.Join(c.DataDir, "demo.json")
+	var kept demoCredentials
+	content, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return kept, err
+	}
+	if err == nil && json.Unmarshal(content, &kept) == nil {
+		caller, err := accounts.Authenticate(ctx, "apikey "+kept.Username+":"+kept.APIKey)
+		if err == nil && caller.Business == kept.Business {
+			return kept, nil
+		}
+	}
+	business, err := accounts.CreateBusiness(ctx,
+		core.Business{Name: "Demo Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"}, webhook.NewSecret(), nil)
+	if err != nil {
+		return kept, err
+	}
+	key, secret, err := accounts.CreateKey(ctx, access.Key{Business: business.ID, Username: demoUsername, Scope: core.ScopePOS})
+	if err != nil {
+		return kept, err
+	}
+	kept = demoCredentials{business.ID, key.Username, secret}
+	if content, err = json.MarshalIndent(kept, "", "  "); err != nil {
+		return kept, err
+	}
+	if err := os.MkdirAll(c.DataDir, 0o755); err != nil {
+		return kept, err
+	}
+	_ = os.Remove(file) // credentials of another database
+	return kept, writeNew(file, append(content, '\n'))
+}
+
+// demoWebhooks subscribes the receiver to every event type. After a start on
+// another port the subscriptions move along.
+func (h *hub) demoWebhooks(ctx context.Context, business core.BusinessID, url string) error {
+	records := postgres.Webhooks{DB: h.db}
+	subscriptions := webhook.Subscriptions{Records: records, Guard: h.guard, Clock: h.db.Clock()}
+	existing, _, err := records.List(ctx, business, 200, 0)
+	if err != nil {
+		return err
+	}
+	subscribed := map[core.EventType]int64{}
+	for _, sub := range existing {
+		if strings.HasSuffix(sub.URL, receiverPath) {
+			subscribed[sub.EventType] = sub.ID
+		}
+	}
+	units := webhook.Seconds
+	for _, event := range core.EventTypes() {
+		input := webhook.Input{EventType: event, URL: &url, Units: &units}
+		if id, found := subscribed[event]; found {
+			if err := subscriptions.Update(ctx, business, id, input); err != nil {
+				return err
+			}
+			continue
+		}
+		if _, _, err := subscriptions.Create(ctx, business, input); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/web"
+)
+
+// The roles that a process can take.
+const (
+	roleAPI    = "api"
+	roleWorker = "worker"
+)
+
+// hubConfig is what a hub is made of.
+type hubConfig struct {
+	roles         []string
+	limits        map[web.Limit]limit.Rule
+	maxBody       int
+	allow         []netip.Prefix
+	retention     time.Duration
+	deliveryLease time.Duration
+	jobLease      time.Duration
+}
+
+// hub is one replica: its parts and the goroutines that run them.
+type hub struct {
+	config hubConfig
+	db     *postgres.DB
+	log    *slog.Logger
+	server *web.Server
+	guard  *webhook.Guard
+	sender *webhook.Sender
+	engine *webhook.Engine
+	runner *job.Runner
+	wakeUp func() // of the runner, where there is one
+}
+
+// newHub joins the parts. The database is migrated and has its sealer.
+func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
+	h := &hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.allow), wakeUp: func() {}}
+	clock, m := db.Clock(), newMetrics(db, log)
+	if slices.Contains(config.roles, roleWorker) {
+		h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
+		h.engine = webhook.NewEngine(webhook.Config{Lease: config.deliveryLease}, postgres.Deliveries{DB: db}, h.sender, clock, m, log)
+		db.UseStarter(h.engine)
+		handlers := map[core.JobKind]job.Handler{
+			core.StoreJob: store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
+		}
+		h.runner = job.NewRunner(job.Config{Lease: config.jobLease}, postgres.Jobs{DB: db}, handlers, clock, m, log)
+		h.wakeUp = h.runner.Wake
+	}
+	records := postgres.Webhooks{DB: db}
+	h.server = web.New(web.Config{
+		SystemOnly:          !slices.Contains(config.roles, roleAPI),
+		MaxBody:             config.maxBody,
+		Limits:              config.limits,
+		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock},
+		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},
+		Jobs:                wakingJobs{postgres.Jobs{DB: db}, h},
+		Stores:              postgres.Stores{DB: db},
+		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
+		SubscriptionRecords: records,
+		Ready:               db.Ping,
+		Observer:            m,
+		Clock:               clock,
+		Log:                 log,
+	})
+	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
+	return h
+}
+
+// wakingJobs accepts jobs and has this replica look for them at once.
+type wakingJobs struct {
+	postgres.Jobs
+	hub *hub
+}
+
+// Enqueue stores a job and wakes the runner.
+func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
+	err := w.Jobs.Enqueue(ctx, work, requestID)
+	if err == nil {
+		w.hub.wakeUp()
+	}
+	return err
+}
+
+// drainTime is how long requests under way may take to end at a stop.
+const drainTime = 10 * time.Second
+
+// run serves on the listener until the context ends, then stops gracefully:
+// no new requests, no new claims, what is in flight ends.
+func (h *hub) run(ctx context.Context, listener net.Listener) error {
+	if err := h.db.Maintain(ctx, h.config.retention); err != nil {
+		return fmt.Errorf("making partitions: %w", err)
+	}
+	var parts sync.WaitGroup
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	start := func(part func(context.Context)) {
+		parts.Add(1)
+		go func() {
+			defer parts.Done()
+			part(work)
+		}()
+	}
+	start(h.housekeep)
+	if h.engine != nil {
+		start(h.engine.Run)
+		start(h.runner.Run)
+		start(func(ctx context.Context) { h.db.Listen(ctx, h.runner.Wake, h.engine.Wake) })
+	}
+	served := make(chan error, 1)
+	go func() { served <- h.server.App.Listener(listener) }()
+	var err error
+	select {
+	case <-ctx.Done():
+		h.log.Info("stopping")
+		h.server.Drain()
+		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
+			h.log.Warn("cutting off requests that did not end in time")
+			err = nil
+		}
+		<-served
+	case err = <-served:
+	}
+	stopWork()
+	parts.Wait()
+	if h.sender != nil {
+		h.sender.Close()
+	}
+	return err
+}
+
+// housekeep keeps the clock right and the partitions made, until the context ends.
+func (h *hub) housekeep(ctx context.Context) {
+	clock, partitions := time.NewTicker(30*time.Second), time.NewTicker(time.Hour)
+	defer clock.Stop()
+	defer partitions.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			err = h.db.SetClock(ctx)
+		case <-partitions.C:
+			err = h.db.Maintain(ctx, h.config.retention)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Warn("housekeeping failed; it is tried again", "error", err)
+		}
+	}
+}

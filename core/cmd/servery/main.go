@@ -1,0 +1,89 @@
+// Command servery is the hub: one program that serves the API, runs the jobs
+// and delivers the webhooks, and the commands that operate it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	_ "time/tzdata" // businesses have time zones, also where the machine has no such files
+
+	"github.com/alecthomas/kong"
+)
+
+// cli is the command line. Every flag has its environment variable.
+type cli struct {
+	Serve    serveCommand    `cmd:"" help:"Run the hub."`
+	Migrate  migrateCommand  `cmd:"" help:"Change or show the database's schema."`
+	Business businessCommand `cmd:"" help:"Businesses: the tenants of the hub."`
+	Key      keyCommand      `cmd:"" help:"API keys of a business."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
+}
+
+// output is where commands print.
+type output struct {
+	stdout, stderr io.Writer
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
+}
+
+// run runs one command and returns the exit status.
+func run(ctx context.Context, args []string, out output) int {
+	var commands cli
+	status := -1
+	parser, err := kong.New(&commands, kong.Name("servery"),
+		kong.Description("Servery stands between a merchant's POS or ERP and its ordering channels."),
+		kong.UsageOnError(), kong.Writers(out.stdout, out.stderr),
+		kong.Exit(func(code int) { status = code }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out))
+	if err != nil {
+		fmt.Fprintln(out.stderr, "servery:", err)
+		return 1
+	}
+	parsed, err := parser.Parse(args)
+	if status >= 0 { // help was asked for and printed
+		return status
+	}
+	if err == nil {
+		err = parsed.Run()
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return 130
+	default:
+		fmt.Fprintln(out.stderr, "servery:", err)
+		return 1
+	}
+}
+
+type versionCommand struct{}
+
+// Run prints what the program was built from.
+func (versionCommand) Run(out output) error {
+	_, err := fmt.Fprintln(out.stdout, "servery", version())
+	return err
+}
+
+// version is the module's version and, where it is known, the commit.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			return info.Main.Version + " " + setting.Value
+		}
+	}
+	return info.Main.Version
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// metrics is what /metrics shows, beside the process's own figures.
+type metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	jobs       *prometheus.HistogramVec
+	attempts   *prometheus.HistogramVec
+	deliveries *prometheus.CounterVec
+	lateness   prometheus.Histogram
+}
+
+func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
+	buckets := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_http_request_duration_seconds",
+			Help: "Time to answer a request.", Buckets: buckets}, []string{"route", "method", "status"}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_job_duration_seconds",
+			Help: "Time of one attempt at a job, by outcome: done, retry, failed, lost.", Buckets: buckets}, []string{"kind", "outcome"}),
+		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_delivery_attempt_duration_seconds",
+			Help: "Time of one delivery attempt, by error class; empty on success.", Buckets: buckets}, []string{"event_type", "error_class"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_deliveries_total",
+			Help: "Deliveries that came to an end, by state: delivered, failed."}, []string{"event_type", "state"}),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "servery_delivery_lateness_seconds",
+			Help: "How long after it was due an attempt began.", Buckets: buckets}),
+	}
+	m.registry.MustRegister(m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Answered counts an HTTP answer (web.Observer).
+func (m *metrics) Answered(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// JobEnded counts an attempt at a job (job.Observer).
+func (m *metrics) JobEnded(kind core.JobKind, outcome string, took time.Duration) {
+	m.jobs.WithLabelValues(string(kind), outcome).Observe(took.Seconds())
+}
+
+// Attempted counts a delivery attempt (webhook.Observer).
+func (m *metrics) Attempted(r webhook.Result, late time.Duration) {
+	event := string(r.Delivery.EventType)
+	m.attempts.WithLabelValues(event, string(r.Attempt.ErrorClass)).Observe(r.Attempt.Timing.Total.Seconds())
+	m.lateness.Observe(max(late, 0).Seconds())
+	if r.State != webhook.Pending {
+		m.deliveries.WithLabelValues(event, string(r.State)).Inc()
+	}
+}
+
+// backlog reads the queues and the connection pool when it is asked.
+type backlog struct {
+	db  *postgres.DB
+	log *slog.Logger
+}
+
+var (
+	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held.",
+		[]string{"queue", "state"}, nil)
+	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited.", []string{"queue"}, nil)
+	poolOpen = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.", []string{"state"}, nil)
+	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.", nil, nil)
+)
+
+// Describe names the figures (prometheus.Collector).
+func (backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- queueDepth
+	ch <- queueAge
+	ch <- poolOpen
+	ch <- poolWait
+}
+
+// Collect reads the figures (prometheus.Collector).
+func (b backlog) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	pool := b.db.PoolStats()
+	gauge(poolOpen, float64(pool.InUse), "in_use")
+	gauge(poolOpen, float64(pool.Idle), "idle")
+	ch <- prometheus.MustNewConstMetric(poolWait, prometheus.CounterValue, float64(pool.WaitCount))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	waiting, err := b.db.Backlog(ctx)
+	if err != nil {
+		b.log.Warn("the backlog could not be counted", "error", err)
+		return
+	}
+	gauge(queueDepth, float64(waiting.Jobs), "jobs", "waiting")
+	gauge(queueDepth, float64(waiting.Due), "deliveries", "due")
+	gauge(queueDepth, float64(waiting.Scheduled), "deliveries", "scheduled")
+	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
+	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
+	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
+}

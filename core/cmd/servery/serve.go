@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web"
+)
+
+// serveCommand runs the hub.
+type serveCommand struct {
+	databaseFlags
+	Listen        string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+	Roles         []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
+	WebhookAllow  []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
+	MaxBody       int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
+	Retention     time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
+	LimitStores   string        `name:"limit-stores" env:"SERVERY_LIMIT_STORES" default:"20/1m" help:"Throttle of store requests, per business; off lifts it."`
+	LimitWebhooks string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
+	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
+	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
+	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
+	JobLease      time.Duration `name:"job-lease" env:"SERVERY_JOB_LEASE" default:"15s" help:"How soon another replica takes over jobs of one that died."`
+	Demo          bool          `env:"SERVERY_DEMO" help:"Make a demo business with webhooks to a built-in receiver, and print how to use it."`
+}
+
+// Run serves until it is told to stop.
+func (c serveCommand) Run(ctx context.Context, out output) error {
+	config, err := c.config()
+	if err != nil {
+		return err
+	}
+	log, closeLog, err := c.logger(out)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	slog.SetDefault(log) // for libraries that log by themselves
+	// First the address: when it is taken nothing has been started yet.
+	listener, err := listen(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	db, err := c.open(ctx, log, true)
+	if err != nil {
+		return err
+	}
+	defer db.close(log)
+	if err := db.CheckSeal(ctx); err != nil {
+		return err
+	}
+	h := newHub(config, db.DB, log)
+	if c.Demo {
+		if err := c.demo(ctx, h, listener.Addr(), out); err != nil {
+			return fmt.Errorf("preparing the demo: %w", err)
+		}
+	}
+	log.Info("serving", "address", listener.Addr().String(), "roles", config.roles, "version", version())
+	return h.run(ctx, listener)
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use, perhaps by another servery: stop it, or choose another address with SERVERY_LISTEN=HOST:PORT", address)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("serving on %s: %w", address, err)
+	}
+	return listener, nil
+}
+
+// config checks the flags, all of them, and names every mistake at once.
+func (c serveCommand) config() (hubConfig, error) {
+	var mistakes []error
+	config := hubConfig{
+		roles: c.Roles, maxBody: c.MaxBody, retention: c.Retention, limits: web.DefaultLimits(),
+		deliveryLease: c.DeliveryLease, jobLease: c.JobLease,
+	}
+	for name, text := range map[web.Limit]string{
+		web.LimitStores: c.LimitStores, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead,
+	} {
+		rule, err := limit.ParseRule(text)
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("SERVERY_LIMIT_%s: %w", name, err))
+		}
+		config.limits[name] = rule
+	}
+	for _, text := range c.WebhookAllow {
+		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
+		if err != nil {
+			mistakes = append(mistakes, fmt.Errorf("SERVERY_WEBHOOK_ALLOW: %q is not an address range such as 10.1.0.0/16", text))
+		}
+		config.allow = append(config.allow, prefix.Masked())
+	}
+	if c.MaxBody < 1<<10 || c.MaxBody > 1<<30 {
+		mistakes = append(mistakes, errors.New("SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"))
+	}
+	if c.Retention < 48*time.Hour {
+		mistakes = append(mistakes, errors.New("SERVERY_RETENTION: must be at least 48h"))
+	}
+	if c.DeliveryLease < 10*time.Second {
+		mistakes = append(mistakes, errors.New("SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange"))
+	}
+	if c.JobLease < time.Second {
+		mistakes = append(mistakes, errors.New("SERVERY_JOB_LEASE: must be at least 1s"))
+	}
+	if c.Demo {
+		config.allow = append(config.allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
+	}
+	return config, errors.Join(mistakes...)
+}
+
+// logger writes JSON lines. The demo keeps its terminal for people: its log
+// goes to a file, warnings also to standard error.
+func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
+	file := c.LogFile
+	if file == "" && c.Demo {
+		file = filepath.Join(c.DataDir, "servery.log")
+	}
+	if file == "" {
+		return slog.New(slog.NewJSONHandler(out.stderr, &slog.HandlerOptions{Level: c.LogLevel})), func() {}, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
+	}
+	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
+	}
+	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})), func() { _ = opened.Close() }, nil
+}

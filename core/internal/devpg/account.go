@@ -1,0 +1,121 @@
+package devpg
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// account is the system user the server runs as. PostgreSQL refuses to run as
+// root, so root switches to another one.
+type account struct {
+	name     string
+	uid, gid int
+	switched bool
+}
+
+// ownAccount is the user of this process.
+func ownAccount() account {
+	return account{name: "uid " + strconv.Itoa(os.Geteuid()), uid: os.Geteuid(), gid: os.Getegid()}
+}
+
+// serviceAccount finds the unprivileged user root runs a new cluster as.
+func serviceAccount() (account, error) {
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if uidErr != nil || gidErr != nil || uid == 0 {
+			continue
+		}
+		return account{name: name, uid: int(uid), gid: int(gid), switched: true}, nil
+	}
+	return account{}, errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody: run as an ordinary user")
+}
+
+// ownerAccount is the account of an existing cluster: it stays with the user
+// that made it, whoever starts it later.
+func ownerAccount(cluster string) (account, error) {
+	info, err := os.Stat(cluster)
+	if err != nil {
+		return account{}, fmt.Errorf("cluster owner: %w", err)
+	}
+	uid, gid := ownerOf(info)
+	own := ownAccount()
+	switch {
+	case uid == 0:
+		return account{}, fmt.Errorf("cluster %s belongs to root, and PostgreSQL does not run as root: give it to another user (chown -R postgres %s)", cluster, cluster)
+	case uid == own.uid:
+		return own, nil
+	case own.uid != 0:
+		return account{}, fmt.Errorf("cluster %s belongs to uid %d, this process runs as uid %d: run as that user or choose another data directory", cluster, uid, own.uid)
+	}
+	return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: gid, switched: true}, nil
+}
+
+// attributes detach a process from our terminal and session, so that a Ctrl-C
+// meant for us does not reach it, and give it the account's rights and no more.
+func (a account) attributes() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if a.switched {
+		attr.Credential = &syscall.Credential{
+			Uid: uint32(a.uid), Gid: uint32(a.gid), Groups: []uint32{uint32(a.gid)},
+		}
+	}
+	return attr
+}
+
+// reaches reports whether the account may pass through dir and all its
+// parents. It looks at the mode bits only; access lists are not consulted.
+func (a account) reaches(dir string) bool {
+	if !a.switched {
+		return true
+	}
+	for {
+		info, err := os.Stat(dir)
+		if err != nil || !a.passes(info) {
+			return false
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return true
+		}
+		dir = parent
+	}
+}
+
+func (a account) passes(info os.FileInfo) bool {
+	uid, gid := ownerOf(info)
+	switch {
+	case uid == a.uid:
+		return info.Mode()&0o100 != 0
+	case gid == a.gid:
+		return info.Mode()&0o010 != 0
+	}
+	return info.Mode()&0o001 != 0
+}
+
+// own hands a file or directory that root made to the account.
+func (a account) own(path string) error {
+	if !a.switched {
+		return nil
+	}
+	if err := os.Lchown(path, a.uid, a.gid); err != nil {
+		return fmt.Errorf("hand over to %s: %w", a.name, err)
+	}
+	return nil
+}
+
+func ownerOf(info os.FileInfo) (uid, gid int) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid), int(st.Gid)
+	}
+	return -1, -1
+}

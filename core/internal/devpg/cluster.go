@@ -1,0 +1,141 @@
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// clusterMajor returns the major version a cluster was made by, 0 for none.
+func clusterMajor(cluster string) int {
+	raw, err := os.ReadFile(filepath.Join(cluster, "PG_VERSION"))
+	if err != nil {
+		return 0
+	}
+	major, _ := leadingNumber(string(raw))
+	return major
+}
+
+// complete reports whether there is a whole cluster. initdb works in a
+// directory of another name, so a cluster that lacks its control file was not
+// made by this package or was damaged.
+func complete(cluster string) bool {
+	_, err := os.Stat(filepath.Join(cluster, "global", "pg_control"))
+	return err == nil && clusterMajor(cluster) != 0
+}
+
+// createCluster runs initdb in a directory beside the cluster and renames it
+// when everything is done: what a killed initdb leaves is never taken for a
+// cluster. It does nothing when the cluster exists.
+func createCluster(ctx context.Context, log *slog.Logger, at place, bins binaries, extra map[string]string) error {
+	if complete(at.cluster()) {
+		return nil
+	}
+	if err := at.prepare(); err != nil {
+		return err
+	}
+	if err := setAside(log, at.cluster()); err != nil {
+		return err
+	}
+	sweep(log, at.cluster())
+
+	dir, err := os.MkdirTemp(at.base, filepath.Base(at.cluster())+".init-*")
+	if err != nil {
+		return fmt.Errorf("create cluster: %w", err)
+	}
+	log.Info("creating the database cluster", "dir", at.cluster(), "postgresql", bins.major)
+	if err := fill(ctx, at.owner, bins, dir, durable(extra)); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	if err := os.Rename(dir, at.cluster()); err != nil {
+		return fmt.Errorf("create cluster: %w", err)
+	}
+	return syncDir(at.base)
+}
+
+// fill makes a cluster in an empty directory.
+func fill(ctx context.Context, owner account, bins binaries, dir string, sync bool) error {
+	if err := owner.own(dir); err != nil {
+		return err
+	}
+	out, err := initdb(ctx, owner, bins, dir, "C.UTF-8", sync)
+	if err != nil && strings.Contains(out, "invalid locale") {
+		_, err = initdb(ctx, owner, bins, dir, "C", sync)
+	}
+	if err != nil {
+		return fmt.Errorf("create cluster: %w", err)
+	}
+	conf, err := os.ReadFile(filepath.Join(dir, "postgresql.conf"))
+	if err != nil {
+		return fmt.Errorf("create cluster: %w", err)
+	}
+	conf = append(conf, "\ninclude_if_exists = '"+settingsFile+"'\n"...)
+	if err := replaceFile(filepath.Join(dir, "postgresql.conf"), conf, owner); err != nil {
+		return err
+	}
+	// No line for TCP: the socket's directory is the wall, and there must be
+	// no way around it even if somebody sets listen_addresses.
+	rules := "# Who reaches the socket may come in; nobody else can.\n" +
+		"local all all trust\nlocal replication all trust\n"
+	return replaceFile(filepath.Join(dir, "pg_hba.conf"), []byte(rules), owner)
+}
+
+func initdb(ctx context.Context, owner account, bins binaries, dir, locale string, sync bool) (string, error) {
+	args := []string{
+		"-D", dir, "-U", roleName, "--auth=trust", "--encoding=UTF8",
+		"--locale=" + locale, "--lc-messages=C", "--data-checksums", "--no-instructions",
+	}
+	if !sync {
+		args = append(args, "--no-sync")
+	}
+	return run(ctx, owner, bins.initdb(), args...)
+}
+
+// setAside moves away what stands at the cluster's name but is none. It is not
+// deleted, as it may be all that is left of somebody's data.
+func setAside(log *slog.Logger, cluster string) error {
+	entries, err := os.ReadDir(cluster)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil && len(entries) == 0 {
+		err = os.Remove(cluster)
+	} else {
+		aside := cluster + ".broken-" + time.Now().UTC().Format("20060102T150405.000")
+		log.Warn("not a complete database cluster, moved away", "dir", cluster, "to", aside)
+		err = os.Rename(cluster, aside)
+	}
+	if err != nil {
+		return fmt.Errorf("clear the way for a cluster: %w", err)
+	}
+	return nil
+}
+
+// sweep deletes what killed runs of initdb left. Such a run may have lost only
+// its parent and still be writing, hence a failure is no more than untidy.
+func sweep(log *slog.Logger, cluster string) {
+	left, _ := filepath.Glob(cluster + ".init-*")
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			log.Warn("remains of an unfinished initdb", "error", err)
+		}
+	}
+}
+
+// syncDir makes a rename in the directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// provide returns binaries for the cluster at the place, which it installs
+// when there are none and that is allowed.
+func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
+	major := clusterMajor(at.cluster())
+	extra := filepath.Join(at.binaries(), "*", "bin")
+	found := cfg.machine.search.all(ctx, at.owner, extra)
+	if b, ok := choose(found, major); ok {
+		return b, nil
+	}
+	if !cfg.Install {
+		return binaries{}, missing(at, major, found, nil)
+	}
+	ctx, cancel := bounded(ctx, installWait)
+	defer cancel()
+	var failures []error
+	for _, in := range cfg.machine.installers {
+		cfg.Log.Info("PostgreSQL is missing, installing it", "by", in.name)
+		if err := in.install(ctx, cfg.Log, at, major); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", in.name, err))
+		}
+		// Looked for even after a failure: a package may be there although
+		// the last step of its installation went wrong.
+		found = cfg.machine.search.all(ctx, at.owner, extra)
+		if b, ok := choose(found, major); ok {
+			return b, nil
+		}
+	}
+	return binaries{}, missing(at, major, found, errors.Join(failures...))
+}
+
+// missing is the one error for absent binaries: what lacks and how to mend it.
+func missing(at place, major int, found []binaries, cause error) error {
+	what := fmt.Sprintf("PostgreSQL %d or newer (postgres and initdb) is missing, %s", minMajor, describe(found))
+	which := fmt.Sprintf("PostgreSQL %d+", minMajor)
+	if major != 0 {
+		what = fmt.Sprintf("the cluster %s was made by PostgreSQL %d, which is missing (%s)", at.cluster(), major, describe(found))
+		which = fmt.Sprintf("PostgreSQL %d (or move the cluster away to begin with an empty one)", major)
+	}
+	err := fmt.Errorf("%s; do one of: install %s, set SERVERY_DATABASE_URL to a database of yours, or allow network access so that it can be installed", what, which)
+	if cause != nil {
+		err = fmt.Errorf("%w\ntried: %w", err, cause)
+	}
+	return err
+}
+
+// aptScript installs the distribution's server. Without the file written
+// first, the package would create and start a cluster of its own that nobody
+// asked for. A failing update is left to the installation to complain about:
+// one broken source of many must not be in the way.
+const aptScript = `set -e
+export DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1
+conf=/etc/postgresql-common/createcluster.conf
+if [ ! -e "$conf" ]; then
+	mkdir -p "$(dirname "$conf")"
+	echo 'create_main_cluster = false' >"$conf"
+fi
+apt-get -o DPkg::Lock::Timeout=120 update || true
+apt-get -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold \
+	install -y --no-install-recommends postgresql
+`
+
+// aptInstall installs PostgreSQL on Debian and its descendants, as root or by
+// a sudo that asks nothing.
+func aptInstall(ctx context.Context, log *slog.Logger, _ place, major int) error {
+	if major != 0 {
+		return fmt.Errorf("the distribution decides the version, %d is needed", major)
+	}
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		return errors.New("not a Debian or Ubuntu system")
+	}
+	command := []string{"sh", "-c", aptScript}
+	if os.Geteuid() != 0 {
+		if err := exec.CommandContext(ctx, "sudo", "-n", "true").Run(); err != nil {
+			return errors.New("needs root or a sudo without password")
+		}
+		command = append([]string{"sudo", "-n"}, command...)
+	}
+	log.Info("running apt-get install postgresql")
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	// dpkg must not be killed between two files: ask it to end, and wait.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 30 * time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("apt-get install postgresql: %w\n%s", err, lastLines(strings.TrimSpace(string(out))))
+	}
+	return nil
+}

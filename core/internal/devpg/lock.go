@@ -1,0 +1,103 @@
+package devpg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+const lockTick = 25 * time.Millisecond
+
+// fileLock is an flock on a file. The kernel frees it when the process dies,
+// however it dies, which is why no pid is written anywhere.
+type fileLock struct {
+	path string
+	file *os.File
+}
+
+// acquire takes the lock, shared or exclusive, and waits for it until ctx
+// ends. waiting, when given, is called once when the lock is not free at once.
+func acquire(ctx context.Context, path string, how int, waiting func()) (*fileLock, error) {
+	tick := time.NewTicker(lockTick)
+	defer tick.Stop()
+	for {
+		lock, err := openAndTry(path, how)
+		if err != nil || lock != nil {
+			return lock, err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("wait for lock %s: %w", path, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// openAndTry returns the held lock, or nil when somebody else holds it or the
+// file was replaced while it was being locked.
+func openAndTry(path string, how int) (*fileLock, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, os.ErrPermission) {
+		return nil, fmt.Errorf("open lock: %w (another user, perhaps root, runs this data directory)", err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	lock := &fileLock{path: path, file: file}
+	ok, err := lock.try(how)
+	if err != nil {
+		lock.release()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	if !ok || !lock.current() {
+		lock.release()
+		return nil, nil
+	}
+	return lock, nil
+}
+
+// try takes or converts the lock without waiting. A conversion that fails may
+// lose the lock held before.
+func (l *fileLock) try(how int) (bool, error) {
+	for {
+		err := syscall.Flock(int(l.file.Fd()), how|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return false, nil
+		case !errors.Is(err, syscall.EINTR):
+			return false, err
+		}
+	}
+}
+
+// current reports whether the locked file is still the one at its path; a lock
+// on a deleted file guards nothing.
+func (l *fileLock) current() bool {
+	mine, err := l.file.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(l.path)
+	return err == nil && os.SameFile(mine, there)
+}
+
+// release unlocks before it closes: a child that was forked but has not yet
+// executed still shares the open file and would keep the lock for a moment.
+// Releasing twice is harmless.
+func (l *fileLock) release() {
+	if l.file == nil {
+		return
+	}
+	_ = syscall.Flock(int(l.file.Fd()), syscall.LOCK_UN)
+	_ = l.file.Close()
+	l.file = nil
+}

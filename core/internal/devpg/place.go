@@ -1,0 +1,79 @@
+package devpg
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// place is where the files of one private server lie.
+type place struct {
+	data  string  // the data directory, absolute and without symlinks
+	base  string  // holds the cluster and downloaded binaries
+	owner account // the user the server runs as
+}
+
+func (p place) cluster() string  { return filepath.Join(p.base, "postgres") }
+func (p place) binaries() string { return filepath.Join(p.base, "postgres-binaries") }
+func (p place) logPath() string  { return filepath.Join(p.data, "postgres.log") }
+
+// locate decides where the cluster lies and whose it is. An existing cluster
+// decides it; a new one goes into the data directory unless the server's user
+// cannot get there (root's checkout below /root), then below fallbackRoot
+// under a name made from the data directory, so that the next command finds it.
+func locate(data, fallbackRoot string) (place, error) {
+	local := place{data: data, base: data}
+	remote := place{data: data, base: filepath.Join(fallbackRoot, "servery-"+shortHash(data))}
+
+	for _, p := range []place{local, remote} {
+		if !complete(p.cluster()) {
+			continue
+		}
+		owner, err := ownerAccount(p.cluster())
+		if err != nil {
+			return place{}, err
+		}
+		if !owner.reaches(p.base) {
+			return place{}, fmt.Errorf("cluster %s cannot be reached by its owner %s: allow it to pass through the parent directories (chmod o+x)", p.cluster(), owner.name)
+		}
+		p.owner = owner
+		return p, nil
+	}
+
+	if os.Geteuid() != 0 {
+		local.owner = ownAccount()
+		return local, nil
+	}
+	owner, err := serviceAccount()
+	if err != nil {
+		return place{}, err
+	}
+	local.owner, remote.owner = owner, owner
+	if owner.reaches(data) {
+		return local, nil
+	}
+	return remote, nil
+}
+
+// prepare creates the directory of a cluster that lies outside of the data
+// directory, whatever the umask.
+func (p place) prepare() error {
+	if p.base == p.data {
+		return nil
+	}
+	if err := os.MkdirAll(p.base, 0o755); err != nil {
+		return fmt.Errorf("create directory for the cluster: %w", err)
+	}
+	if err := os.Chmod(p.base, 0o755); err != nil {
+		return fmt.Errorf("open directory for the cluster: %w", err)
+	}
+	return nil
+}
+
+// shortHash names a data directory where its path would be too long.
+func shortHash(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,88 @@
+package devpg
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestClusterMovesWhereTheServerUserGets(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root switches users")
+	}
+	parent, fallback := dataDir(t), dataDir(t)
+	require.NoError(t, os.Chmod(parent, 0o700))
+	cfg := fast(filepath.Join(parent, ".servery"))
+	cfg.machine = thisMachine()
+	cfg.machine.fallbackRoot = fallback
+
+	first := start(t, cfg)
+	assert.True(t, strings.HasPrefix(first.at.cluster(), fallback+"/servery-"), first.at.cluster())
+	assert.NoDirExists(t, filepath.Join(parent, ".servery", "postgres"))
+	second := start(t, cfg)
+	assert.Equal(t, first.Socket(), second.Socket())
+	require.NoError(t, first.Close(t.Context()))
+	require.NoError(t, second.Close(t.Context()))
+
+	require.NoError(t, os.Chmod(parent, 0o755))
+	third := start(t, cfg)
+	assert.Equal(t, first.at.cluster(), third.at.cluster(), "an existing cluster is not left behind")
+}
+
+func TestJoinUnderAnotherTempDir(t *testing.T) {
+	dir, temp := dataDir(t), dataDir(t)
+	first := start(t, fast(dir))
+	t.Setenv("TMPDIR", temp)
+	second := start(t, fast(dir))
+	assert.Equal(t, first.Socket(), second.Socket())
+}
+
+func TestSocketPathStaysShort(t *testing.T) {
+	at := place{data: "/x", owner: account{uid: 4294967294}}
+	t.Setenv("TMPDIR", "/"+strings.Repeat("long/", 30))
+	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
+	t.Setenv("TMPDIR", "relative")
+	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
+}
+
+func TestSocketDirOfOthersIsRefused(t *testing.T) {
+	t.Parallel()
+	dir, own := dataDir(t), ownAccount()
+	link := filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink(dir, link))
+	assert.ErrorContains(t, makeSocketDir(link, own), "symbolic link")
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	assert.ErrorContains(t, makeSocketDir(file, own), "not a directory")
+	assert.ErrorContains(t, checkSocketDir(dir, account{uid: own.uid + 1}), "belongs to uid")
+
+	wide := filepath.Join(dir, "wide")
+	require.NoError(t, os.Mkdir(wide, 0o777))
+	require.NoError(t, makeSocketDir(wide, own))
+	info, err := os.Stat(wide)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestServerLogIsBounded(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "postgres.log")
+	require.NoError(t, os.WriteFile(path, []byte("old\n"), 0o600))
+	file, begin, err := openServerLog(path)
+	require.NoError(t, err)
+	_, err = file.WriteString("new\n")
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	assert.Equal(t, "new", logTail(path, begin))
+
+	require.NoError(t, os.Truncate(path, maxLogSize+1))
+	file, begin, err = openServerLog(path)
+	require.NoError(t, err)
+	require.NoError(t, file.Close())
+	assert.Zero(t, begin)
+}

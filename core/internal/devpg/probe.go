@@ -1,0 +1,179 @@
+package devpg
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+const (
+	probeWait       = 5 * time.Second
+	protocolVersion = 3 << 16
+	maxMessage      = 1 << 20
+)
+
+// answer is what a server says to a startup packet.
+type answer int
+
+const (
+	answerAbsent  answer = iota // nobody listens
+	answerSilent                // somebody listens but does not answer (yet)
+	answerBusy                  // starting up, recovering or shutting down
+	answerMissing               // it runs, but lacks our database
+	answerRefused               // it runs, but does not want us
+	answerReady
+)
+
+// serverError is an ErrorResponse of the server.
+type serverError struct{ code, message string }
+
+func (e *serverError) Error() string { return e.message + " (SQLSTATE " + e.code + ")" }
+
+// probe asks the server at the socket for a session in our database. The error
+// goes with answerRefused, which waiting does not change.
+func probe(ctx context.Context, socket string) (answer, error) {
+	s, err := dial(ctx, socket)
+	if err != nil {
+		return answerAbsent, nil
+	}
+	defer s.conn.Close()
+	refusal, err := s.startup(roleName)
+	switch {
+	case err != nil:
+		// A server that goes away in the middle is as good as one not there
+		// yet: the caller looks again.
+		return answerSilent, nil
+	case refusal == nil:
+		return answerReady, nil
+	}
+	switch refusal.code {
+	case "57P03", "57P01", "57P02": // cannot connect now, shutdown, crash
+		return answerBusy, nil
+	case "3D000": // no such database
+		return answerMissing, nil
+	case "53300": // too many connections: others are being served
+		return answerReady, nil
+	}
+	return answerRefused, fmt.Errorf("private PostgreSQL at %s refuses the role %s: %w", socket, roleName, refusal)
+}
+
+// createDatabase makes our database; one that exists already is no error.
+func createDatabase(ctx context.Context, socket string) error {
+	s, err := dial(ctx, socket)
+	if err != nil {
+		return fmt.Errorf("create database: %w", err)
+	}
+	defer s.conn.Close()
+	refusal, err := s.startup("postgres")
+	if err == nil && refusal == nil {
+		// Copying the template may take longer than a probe.
+		_ = s.conn.SetDeadline(time.Now().Add(startWait))
+		refusal, err = s.query("CREATE DATABASE " + roleName)
+	}
+	if err == nil && refusal != nil && refusal.code != "42P04" {
+		err = refusal
+	}
+	if err != nil {
+		return fmt.Errorf("create database %s: %w", roleName, err)
+	}
+	return nil
+}
+
+// session is as much of the PostgreSQL protocol as is needed to see that a
+// server is up: no driver decides here, and none reports a recovering server
+// as a failure.
+type session struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(ctx context.Context, socket string) (*session, error) {
+	dialer := net.Dialer{Timeout: probeWait}
+	conn, err := dialer.DialContext(ctx, "unix", socket)
+	if err != nil {
+		return nil, err
+	}
+	deadline := time.Now().Add(probeWait)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	_ = conn.SetDeadline(deadline)
+	return &session{conn: conn, in: bufio.NewReader(conn)}, nil
+}
+
+// startup opens a session; refusal is what the server has against it.
+func (s *session) startup(database string) (refusal *serverError, err error) {
+	params := strings.Join([]string{
+		"user", roleName, "database", database, "application_name", "servery-probe", "", "",
+	}, "\x00")
+	packet := binary.BigEndian.AppendUint32(nil, uint32(8+len(params)))
+	packet = binary.BigEndian.AppendUint32(packet, protocolVersion)
+	if _, err := s.conn.Write(append(packet, params...)); err != nil {
+		return nil, err
+	}
+	return s.untilReady()
+}
+
+func (s *session) query(sql string) (refusal *serverError, err error) {
+	packet := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(4+len(sql)+1))
+	packet = append(packet, sql...)
+	if _, err := s.conn.Write(append(packet, 0)); err != nil {
+		return nil, err
+	}
+	return s.untilReady()
+}
+
+// untilReady reads until the server waits for the next command, or refuses.
+func (s *session) untilReady() (*serverError, error) {
+	for {
+		kind, body, err := s.receive()
+		if err != nil {
+			return nil, err
+		}
+		switch kind {
+		case 'Z':
+			return nil, nil
+		case 'E':
+			return parseError(body), nil
+		case 'R':
+			if len(body) < 4 || binary.BigEndian.Uint32(body) != 0 {
+				return &serverError{code: "28000", message: "the server asks for a password"}, nil
+			}
+		}
+	}
+}
+
+func (s *session) receive() (kind byte, body []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(s.in, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := binary.BigEndian.Uint32(head[1:])
+	if size < 4 || size > maxMessage {
+		return 0, nil, fmt.Errorf("message of %d bytes is not PostgreSQL's", size)
+	}
+	body = make([]byte, size-4)
+	_, err = io.ReadFull(s.in, body)
+	return head[0], body, err
+}
+
+func parseError(body []byte) *serverError {
+	e := &serverError{}
+	for _, field := range strings.Split(string(body), "\x00") {
+		if field == "" {
+			continue
+		}
+		switch field[0] {
+		case 'C':
+			e.code = field[1:]
+		case 'M':
+			e.message = field[1:]
+		}
+	}
+	return e
+}

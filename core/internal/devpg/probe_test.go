@@ -1,0 +1,61 @@
+package devpg
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// speaker answers every startup packet with the same bytes.
+func speaker(t *testing.T, reply string) string {
+	t.Helper()
+	socket := filepath.Join(dataDir(t), "s")
+	listener, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 512))
+			_, _ = conn.Write([]byte(reply))
+			_ = conn.Close()
+		}
+	}()
+	return socket
+}
+
+func refusal(code string) string {
+	body := "SFATAL\x00C" + code + "\x00Mno\x00\x00"
+	return "E\x00\x00\x00" + string(rune(4+len(body))) + body
+}
+
+func TestProbeTellsStatesApart(t *testing.T) {
+	t.Parallel()
+	for reply, want := range map[string]answer{
+		refusal("57P03"): answerBusy,
+		refusal("3D000"): answerMissing,
+		refusal("53300"): answerReady,
+		"R\x00\x00\x00\x08\x00\x00\x00\x00Z\x00\x00\x00\x05I": answerReady,
+		"":                         answerSilent,
+		"HTTP/1.1 400 Bad Request": answerSilent,
+	} {
+		got, err := probe(t.Context(), speaker(t, reply))
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%q", reply)
+	}
+	got, err := probe(t.Context(), filepath.Join(dataDir(t), "none"))
+	require.NoError(t, err)
+	assert.Equal(t, answerAbsent, got)
+
+	for _, reply := range []string{refusal("28000"), "R\x00\x00\x00\x08\x00\x00\x00\x03"} {
+		got, err := probe(t.Context(), speaker(t, reply))
+		assert.Equal(t, answerRefused, got)
+		assert.ErrorContains(t, err, "28000")
+	}
+}

@@ -1,0 +1,200 @@
+package devpg
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
+)
+
+func TestStartRecoversFromKilledServer(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	first := start(t, fast(dir))
+	query(t, first, "SELECT lo_from_bytea(4711, 'kept')::text")
+	dead := pidOf(first)
+	kill(t, first)
+
+	second := start(t, fast(dir))
+	assert.NotEqual(t, dead, pidOf(second))
+	assert.Equal(t, "kept", query(t, second, "SELECT convert_from(lo_get(4711), 'UTF8')"))
+	// The first use counts on, as the address is the same.
+	require.NoError(t, second.Close(t.Context()))
+	assert.Equal(t, "1", query(t, first, "SELECT 1::text"))
+}
+
+// innocent runs a process as the server's user: PostgreSQL takes only pids it
+// may signal for living servers.
+func innocent(t *testing.T, who account) int {
+	t.Helper()
+	cmd := exec.Command("sleep", "300")
+	cmd.Dir = "/"
+	cmd.SysProcAttr = who.attributes()
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd.Process.Pid
+}
+
+func TestStalePidsOfOtherProcesses(t *testing.T) {
+	t.Parallel()
+	s := start(t, fast(dataDir(t)))
+	pidPath := filepath.Join(s.at.cluster(), "postmaster.pid")
+	lock := s.Socket() + ".lock"
+	pidText, err := os.ReadFile(pidPath)
+	require.NoError(t, err)
+	lockText, err := os.ReadFile(lock)
+	require.NoError(t, err)
+	pid := strconv.Itoa(pidOf(s))
+	kill(t, s)
+	other := innocent(t, s.at.owner)
+	for path, text := range map[string][]byte{pidPath: pidText, lock: lockText} {
+		forged := strings.Replace(string(text), pid, strconv.Itoa(other), 1)
+		require.NoError(t, os.WriteFile(path, []byte(forged), 0o600))
+	}
+	require.NoError(t, s.Close(t.Context()))
+	require.True(t, exists(other))
+
+	again := start(t, fast(s.at.data))
+	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	assert.True(t, exists(other), "the other process is left alone")
+}
+
+// A backend in the middle of a query does not notice the death of its server
+// at once; a second server beside it would ruin the data.
+func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
+	t.Parallel()
+	s := start(t, fast(dataDir(t)))
+	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.DSN())))
+	defer db.Close()
+	busy := make(chan struct{})
+	go func() {
+		defer close(busy)
+		_, _ = db.ExecContext(t.Context(), `DO $$ DECLARE till timestamptz := clock_timestamp() + '3s';
+			BEGIN WHILE clock_timestamp() < till LOOP END LOOP; END $$`)
+	}()
+	require.Eventually(t, func() bool {
+		return query(t, s, "SELECT count(*)::text FROM pg_stat_activity WHERE query LIKE 'DO %'") == "1"
+	}, 10*time.Second, 50*time.Millisecond)
+	kill(t, s)
+
+	again := start(t, fast(s.at.data))
+	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	log, err := os.ReadFile(s.at.logPath())
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "pre-existing shared memory block")
+	<-busy
+}
+
+func TestEmptyPidfile(t *testing.T) {
+	t.Parallel()
+	s := start(t, fast(dataDir(t)))
+	kill(t, s)
+	require.NoError(t, os.WriteFile(filepath.Join(s.at.cluster(), "postmaster.pid"), nil, 0o600))
+	again := start(t, fast(s.at.data))
+	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+}
+
+func TestHalfInitdbIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	for _, half := range []string{"postgres.init-123", "postgres"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, half, "global"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, half, "PG_VERSION"), []byte("15\n"), 0o600))
+	}
+	s := start(t, fast(dir))
+	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
+	assert.NoDirExists(t, filepath.Join(dir, "postgres.init-123"))
+	aside, err := filepath.Glob(filepath.Join(dir, "postgres.broken-*"))
+	require.NoError(t, err)
+	assert.Len(t, aside, 1, "what is no cluster is kept aside")
+}
+
+func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	first := start(t, fast(dir))
+	orphan := pidOf(first)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		require.NoError(t, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	second := start(t, fast(dir))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
+	assert.False(t, serves(orphan, first.at.cluster()))
+
+	require.NoError(t, first.Close(t.Context()))
+	assert.Equal(t, "1", query(t, second, "SELECT 1::text"), "an old use must not stop the new server")
+}
+
+func TestCloseAfterDataDirIsGone(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	s := start(t, fast(dir))
+	pid := pidOf(s)
+	require.NoError(t, os.RemoveAll(dir))
+	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+	defer cancel()
+	require.NoError(t, s.Close(ctx))
+	assert.False(t, exists(pid))
+}
+
+func TestLostSocket(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	s := start(t, fast(dir))
+	pid := pidOf(s)
+	require.NoError(t, os.RemoveAll(filepath.Dir(s.Socket())))
+
+	cfg := fast(dir)
+	cfg.machine = thisMachine()
+	cfg.machine.patience = time.Second
+	_, err := Start(t.Context(), cfg)
+	require.ErrorContains(t, err, "lost its socket and is still in use")
+	assert.True(t, serves(pid, s.at.cluster()))
+
+	s.users.release() // as if that process had been killed
+	again := start(t, cfg)
+	assert.NotEqual(t, pid, pidOf(again))
+	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
+	s.mu.Lock()
+	s.users = nil
+	s.mu.Unlock()
+}
+
+func TestDeathWhileStartingShowsTheLog(t *testing.T) {
+	t.Parallel()
+	cfg := fast(dataDir(t))
+	cfg.Settings["shared_buffers"] = "plenty"
+	_, err := Start(t.Context(), cfg)
+	require.ErrorContains(t, err, "died while starting")
+	assert.ErrorContains(t, err, `invalid value for parameter "shared_buffers"`)
+
+	cfg.Settings["shared_buffers"] = "16MB"
+	s := start(t, cfg)
+	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
+}
+
+func TestStartEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	cfg := fast(dataDir(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := Start(ctx, cfg)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	left, err := filepath.Glob(filepath.Join(cfg.DataDir, "postgres*init*"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}

@@ -1,0 +1,101 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Access keeps businesses and API keys (access.Records).
+type Access struct{ *DB }
+
+// KeyByHash finds a key by the hash of its text.
+func (a Access) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
+	var key access.Key
+	var disabled sql.NullTime
+	err := a.bun.QueryRowContext(ctx, `SELECT business_id, id, username, scope, disabled_at FROM api_keys WHERE key_hash = ?`, hash).
+		Scan(&key.Business, &key.ID, &key.Username, &key.Scope, &disabled)
+	key.DisabledAt = disabled.Time
+	return key, notFound(err, "no such key")
+}
+
+// CreateBusiness stores a business and its platforms and returns its id.
+func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error) {
+	err := a.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO businesses (name, country, timezone, currency, callback_secret, created_at)
+			VALUES (?, ?, ?, ?, '', ?) RETURNING id`, b.Name, b.Country, b.Timezone, b.Currency, b.CreatedAt).Scan(&b.ID)
+		if err != nil {
+			return fmt.Errorf("storing the business: %w", err)
+		}
+		// The seal is bound to the id, which exists only now.
+		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ? WHERE id = ?`,
+			a.seal.seal(callbackSecretPlace(b.ID), []byte(callbackSecret)), b.ID)
+		if err != nil {
+			return fmt.Errorf("storing the callback secret: %w", err)
+		}
+		for _, p := range platforms {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`,
+				b.ID, p.Name, p.ServedBy); err != nil {
+				return fmt.Errorf("storing the platform %s: %w", p.Name, err)
+			}
+		}
+		return nil
+	})
+	return b.ID, err
+}
+
+func callbackSecretPlace(business core.BusinessID) string {
+	return fmt.Sprintf("businesses/%d/callback_secret", business)
+}
+
+// CreateKey stores a key.
+func (a Access) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
+	err := a.bun.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
+		VALUES (?, ?, ?, ?, ?, nullif(?, ''), ?) RETURNING id`,
+		key.Business, key.Username, key.Hash, key.Prefix, key.Scope, key.Platform, key.CreatedAt).Scan(&key.ID)
+	if isCode(err, "23503") {
+		return key, core.Errorf(core.NotFound, "there is no business %d", key.Business)
+	}
+	return key, err
+}
+
+// DisableKey makes a key useless from now on; NotFound where the business has
+// no such key.
+func (a Access) DisableKey(ctx context.Context, business core.BusinessID, id int64, now time.Time) error {
+	result, err := a.bun.ExecContext(ctx, `UPDATE api_keys SET disabled_at = coalesce(disabled_at, ?) WHERE business_id = ? AND id = ?`,
+		now, business, id)
+	if err != nil {
+		return err
+	}
+	if n, _ := result.RowsAffected(); n == 0 {
+		return core.Errorf(core.NotFound, "the business has no key %d", id)
+	}
+	return nil
+}
+
+// Throttles keeps the states of throttles (limit.Records).
+type Throttles struct{ *DB }
+
+// Change replaces a state by what change makes of it.
+func (t Throttles) Change(ctx context.Context, business core.BusinessID, name string, change func([]byte) []byte) error {
+	return t.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		// The upsert locks the row also where it is new, so that two first requests do not both count as the first.
+		var state []byte
+		err := tx.QueryRowContext(ctx, `INSERT INTO throttles AS t (business_id, name, state) VALUES (?, ?, '')
+			ON CONFLICT (business_id, name) DO UPDATE SET state = t.state RETURNING state`, business, name).Scan(&state)
+		if err != nil {
+			return fmt.Errorf("reading the throttle: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE throttles SET state = ? WHERE business_id = ? AND name = ?`,
+			change(state), business, name); err != nil {
+			return fmt.Errorf("counting the request: %w", err)
+		}
+		return nil
+	})
+}

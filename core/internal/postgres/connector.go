@@ -1,0 +1,104 @@
+package postgres
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun/driver/pgdriver"
+)
+
+// newConnector reads the address. TLS is settled here, by an explicit
+// configuration, instead of by the driver: without sslmode a server on another machine must
+// show a valid certificate, one on this machine need not speak TLS.
+func newConnector(config Config) (*pgdriver.Connector, error) {
+	u, err := url.Parse(config.URL)
+	if err != nil {
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
+	}
+	options := []pgdriver.Option{
+		pgdriver.WithTimeout(60 * time.Second),
+		pgdriver.WithDialTimeout(5 * time.Second),
+		pgdriver.WithApplicationName(config.Application),
+		pgdriver.WithConnParams(map[string]any{"timezone": "UTC"}),
+		pgdriver.WithBufferSize(64 << 10),
+		pgdriver.WithTracing(false),
+	}
+	user := u.User.Username()
+	if password, given := u.User.Password(); given {
+		options = append(options, pgdriver.WithPassword(password))
+	}
+	options = append(options, pgdriver.WithUser(user))
+	switch u.Scheme {
+	case "unix":
+		return pgdriver.NewConnector(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
+			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))...), nil
+	case "postgres", "postgresql":
+	default:
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
+	}
+	query := u.Query()
+	if socket := query.Get("host"); strings.HasPrefix(socket, "/") {
+		options = append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(socket+"/.s.PGSQL."+orElse(query.Get("port"), "5432")),
+			pgdriver.WithInsecure(true))
+		return pgdriver.NewConnector(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))...), nil
+	}
+	host := u.Hostname()
+	if host == "" || user == "" || len(u.Path) < 2 {
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	}
+	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, orElse(u.Port(), "5432"))), pgdriver.WithDatabase(u.Path[1:]))
+	security, err := tlsFor(host, query)
+	if err != nil {
+		return nil, err
+	}
+	if security == nil {
+		options = append(options, pgdriver.WithInsecure(true))
+	} else {
+		options = append(options, pgdriver.WithTLSConfig(security))
+	}
+	return pgdriver.NewConnector(options...), nil
+}
+
+// tlsFor is the TLS configuration for a server, nil for a plain connection.
+func tlsFor(host string, query url.Values) (*tls.Config, error) {
+	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
+	if file := query.Get("sslrootcert"); file != "" {
+		pem, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("sslrootcert of SERVERY_DATABASE_URL: %w", err)
+		}
+		security.RootCAs = x509.NewCertPool()
+		if !security.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("sslrootcert of SERVERY_DATABASE_URL: %s holds no certificate", file)
+		}
+	}
+	switch mode := query.Get("sslmode"); mode {
+	case "disable":
+		return nil, nil
+	case "require":
+		security.InsecureSkipVerify = security.RootCAs == nil // as libpq: encrypted, not verified
+		return security, nil
+	case "verify-full":
+		return security, nil
+	case "":
+		if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+			return nil, nil
+		}
+		return security, nil
+	default:
+		return nil, fmt.Errorf("sslmode of SERVERY_DATABASE_URL must be disable, require or verify-full, not %q", mode)
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+const attemptColumns = `business_id, delivery_id, n, started_at, url, request_headers, status, error_class, error,
+	response_headers, response_body, dns_us, connect_us, tls_us, first_byte_us, total_us`
+
+// Finish records a batch of attempts and moves their deliveries on. A success
+// counts also when its lease had run out; a failure only while the lease holds,
+// since otherwise another replica is at it.
+func (q Deliveries) Finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
+	var attempts copyRows
+	var over, again []webhook.Result
+	for _, r := range results {
+		writeAttempt(&attempts, r)
+		if r.State == webhook.Pending {
+			again = append(again, r)
+		} else {
+			over = append(over, r)
+		}
+	}
+	return q.inTx(ctx, func(conn bun.Conn, tx bun.Tx) error {
+		if err := attempts.copyInto(ctx, conn, "attempts", attemptColumns); err != nil {
+			return err
+		}
+		if err := q.finishOver(ctx, tx, owner, over); err != nil {
+			return err
+		}
+		if err := q.finishAgain(ctx, tx, owner, again); err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Disable {
+				if err := q.disable(ctx, tx, r); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func writeAttempt(c *copyRows, r webhook.Result) {
+	a := r.Attempt
+	c.int(int64(r.Delivery.Business))
+	c.id(r.Delivery.ID)
+	c.int(int64(r.Delivery.Attempts + 1))
+	c.time(a.StartedAt)
+	c.text(a.URL)
+	c.json(false, a.RequestHeaders)
+	c.int(int64(a.Status))
+	c.text(string(a.ErrorClass))
+	c.text(a.Error)
+	c.json(false, a.ResponseHeaders)
+	c.bytes(a.ResponseBody)
+	c.micros(a.Timing.DNS)
+	c.micros(a.Timing.Connect)
+	c.micros(a.Timing.TLS)
+	c.micros(a.Timing.FirstByte)
+	c.micros(a.Timing.Total)
+	c.end()
+}
+
+// finishOver moves deliveries that came to an end from the queue to the history.
+func (q Deliveries) finishOver(ctx context.Context, tx bun.Tx, owner core.ID, results []webhook.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	n := len(results)
+	businesses, statuses := make([]int64, n), make([]int64, n)
+	ids, urls, states := make([]string, n), make([]string, n), make([]string, n)
+	for i, r := range results {
+		businesses[i], ids[i], urls[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), r.Attempt.URL
+		states[i], statuses[i] = string(r.State), int64(r.Attempt.Status)
+	}
+	_, err := tx.ExecContext(ctx, `WITH over AS (
+			DELETE FROM delivery_queue q
+			USING unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::smallint[]) AS r (business_id, id, url, state, status)
+			WHERE q.business_id = r.business_id AND q.id = r.id AND (r.state = 'delivered' OR q.owner = ?)
+			RETURNING q.business_id, q.id, q.event_id, q.webhook_id, r.url, r.state, q.attempts + 1 AS attempts, r.status)
+		INSERT INTO deliveries (business_id, id, event_id, webhook_id, url, state, attempts, status, finished_at)
+		SELECT business_id, id, event_id, webhook_id, url, state, attempts, status, ? FROM over`,
+		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(urls), pgdialect.Array(states), pgdialect.Array(statuses),
+		owner, q.clock.Now())
+	if err != nil {
+		return fmt.Errorf("recording finished deliveries: %w", err)
+	}
+	return nil
+}
+
+// finishAgain sets the next attempt of deliveries that failed but are not given up.
+func (q Deliveries) finishAgain(ctx context.Context, tx bun.Tx, owner core.ID, results []webhook.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	businesses, ids, due := make([]int64, len(results)), make([]string, len(results)), make([]string, len(results))
+	for i, r := range results {
+		businesses[i], ids[i] = int64(r.Delivery.Business), r.Delivery.ID.String()
+		due[i] = r.RetryAt.UTC().Format(time.RFC3339Nano)
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET attempts = q.attempts + 1, due_at = r.due_at, available_at = r.due_at, owner = NULL
+		FROM unnest(?::bigint[], ?::uuid[], ?::timestamptz[]) AS r (business_id, id, due_at)
+		WHERE q.business_id = r.business_id AND q.id = r.id AND q.owner = ?`,
+		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(due), owner)
+	if err != nil {
+		return fmt.Errorf("setting retries: %w", err)
+	}
+	return nil
+}
+
+// disable switches a subscription off and says so in the audit trail.
+func (q Deliveries) disable(ctx context.Context, tx bun.Tx, r webhook.Result) error {
+	d, now := r.Delivery, q.clock.Now()
+	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
+		WHERE business_id = ? AND id = ? AND active AND url = ?`, r.Attempt.Error, now, d.Business, d.WebhookID, r.Attempt.URL)
+	if err != nil {
+		return fmt.Errorf("switching webhook %d off: %w", d.WebhookID, err)
+	}
+	if n, _ := result.RowsAffected(); n == 0 {
+		return nil // switched off already, or pointed elsewhere meanwhile
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail)
+		VALUES (?, ?, ?, 'hub', 'webhook.disable', ?, jsonb_build_object('reason', ?::text, 'delivery', ?::text))`,
+		d.Business, core.NewID(now), now, fmt.Sprintf("webhook/%d", d.WebhookID), r.Attempt.Error, d.ID.String())
+	if err != nil {
+		return fmt.Errorf("recording that webhook %d was switched off: %w", d.WebhookID, err)
+	}
+	return nil
+}

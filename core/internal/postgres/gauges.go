@@ -1,0 +1,39 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Backlog is how much work waits, for metrics.
+type Backlog struct {
+	Jobs, Due, Scheduled, Held int64
+	OldestJob, OldestDue       time.Duration // how long the first of them has waited
+}
+
+// Backlog counts what waits in the queues. Counting stops at 100,000 of a kind.
+func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
+	var b Backlog
+	var oldestJob, oldestDue *float64
+	now := db.clock.Now()
+	err := db.bun.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM (SELECT 1 FROM job_queue LIMIT 100000) x),
+		(SELECT extract(epoch FROM ?0 - min(j.created_at))::float8 FROM job_queue q JOIN jobs j ON j.business_id = q.business_id AND j.id = q.job_id),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at <= ?0 LIMIT 100000) x),
+		(SELECT extract(epoch FROM ?0 - min(available_at))::float8 FROM delivery_queue WHERE available_at <= ?0),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at > ?0 AND available_at < 'infinity' LIMIT 100000) x),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at = 'infinity' LIMIT 100000) x)`, now).
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held)
+	if err != nil {
+		return b, fmt.Errorf("counting the backlog: %w", err)
+	}
+	seconds := func(s *float64) time.Duration {
+		if s == nil || *s < 0 {
+			return 0
+		}
+		return time.Duration(*s * float64(time.Second))
+	}
+	b.OldestJob, b.OldestDue = seconds(oldestJob), seconds(oldestDue)
+	return b, nil
+}

@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/job"
+)
+
+// Jobs keeps jobs (job.Queue).
+type Jobs struct{ *DB }
+
+const jobsChannel = "servery_jobs"
+
+// Enqueue stores a job behind those of its business and kind. It is durable
+// when Enqueue returns.
+func (j Jobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
+	return j.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		// One at a time in each line, so that the order of seq is the order of commits:
+		// no job can appear before one that is already running.
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
+			"job/"+string(work.Kind), int64(work.Business)&0x7fffffff); err != nil {
+			return fmt.Errorf("queueing the job: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `WITH kept AS (
+				INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at)
+				VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7))
+			INSERT INTO job_queue (business_id, kind, job_id, available_at) VALUES (?0, ?2, ?1, ?7)`,
+			work.Business, work.ID, work.Kind, work.Subject, j.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt); err != nil {
+			return fmt.Errorf("queueing the job: %w", err)
+		}
+		_, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, jobsChannel)
+		return err
+	})
+}
+
+// claimedJob is a row of the claim.
+type claimedJob struct {
+	BusinessID  core.BusinessID `bun:"business_id"`
+	ID          core.ID         `bun:"id,type:uuid"`
+	Kind        core.JobKind    `bun:"kind"`
+	Subject     string          `bun:"subject"`
+	Body        []byte          `bun:"body"`
+	CallbackURL string          `bun:"callback_url"`
+	CreatedAt   time.Time       `bun:"created_at"`
+	Attempts    int             `bun:"attempts"`
+	Seq         int64           `bun:"seq"`
+}
+
+// Claim leases due jobs, of each business and kind only the first.
+func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
+	const heads = `SELECT DISTINCT ON (business_id, kind) business_id, kind, seq, available_at
+		FROM job_queue ORDER BY business_id, kind, seq`
+	now := j.clock.Now()
+	var rows []claimedJob
+	// The condition on available_at stands twice: that of the row is judged again
+	// after a concurrent claim has been waited for.
+	err := j.bun.NewRaw(`WITH heads AS (`+heads+`), due AS (
+			SELECT q.business_id, q.kind, q.seq FROM job_queue q JOIN heads h USING (business_id, kind, seq)
+			WHERE h.available_at <= ?0 AND q.available_at <= ?0
+			ORDER BY h.available_at LIMIT ?1 FOR UPDATE OF q SKIP LOCKED), claimed AS (
+			UPDATE job_queue q SET owner = ?2, available_at = ?3, attempts = q.attempts + 1
+			FROM due WHERE (q.business_id, q.kind, q.seq) = (due.business_id, due.kind, due.seq)
+			RETURNING q.business_id, q.job_id, q.seq, q.attempts)
+		UPDATE jobs SET state = 'running', started_at = coalesce(started_at, ?0), attempts = claimed.attempts
+		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
+		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.created_at,
+			claimed.attempts, claimed.seq`, now, limit, owner, until).Scan(ctx, &rows)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
+	}
+	claimed := make([]core.Job, len(rows))
+	for i, row := range rows {
+		body, err := j.packer.unpack(row.Body)
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("job %s: %w", row.ID, err)
+		}
+		claimed[i] = core.Job{
+			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
+			CallbackURL: row.CallbackURL, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner,
+		}
+	}
+	if len(claimed) > 0 {
+		return claimed, time.Time{}, nil
+	}
+	var next sql.NullTime
+	if err := j.bun.QueryRowContext(ctx, `SELECT min(available_at) FROM (`+heads+`) heads`).Scan(&next); err != nil {
+		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
+	}
+	return nil, next.Time, nil
+}
+
+// Renew extends leases that are still held and records progress.
+func (j Jobs) Renew(ctx context.Context, owner core.ID, running []job.Progress, until time.Time) error {
+	for _, p := range running {
+		if _, err := j.bun.ExecContext(ctx, `WITH held AS (
+				UPDATE job_queue SET available_at = ? WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? RETURNING job_id)
+			UPDATE jobs SET progress = ?, total = ? FROM held WHERE business_id = ? AND id = held.job_id`,
+			until, p.Job.Business, p.Job.Kind, p.Job.Seq, owner, p.Done, p.Total, p.Job.Business); err != nil {
+			return fmt.Errorf("renewing the lease of job %s: %w", p.Job.ID, err)
+		}
+	}
+	return nil
+}
+
+// Retry gives a job back. Without a cause the attempt is not counted.
+func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause string) error {
+	counted := 0
+	if cause == "" {
+		counted = 1
+	}
+	_, err := j.bun.ExecContext(ctx, `WITH back AS (
+			UPDATE job_queue SET available_at = ?, owner = NULL, attempts = attempts - ?
+			WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? RETURNING job_id)
+		UPDATE jobs SET state = 'queued', error = ? FROM back WHERE business_id = ? AND id = back.job_id`,
+		at, counted, work.Business, work.Kind, work.Seq, work.Owner, clip(cause, 4000), work.Business)
+	if err != nil {
+		return fmt.Errorf("giving job %s back: %w", work.ID, err)
+	}
+	return nil
+}
+
+// hold makes sure, within the transaction that ends a job, that its lease is
+// still held, and keeps it so until the transaction ends.
+func (db *DB) hold(ctx context.Context, tx bun.Tx, work core.Job) error {
+	var one int
+	err := tx.QueryRowContext(ctx, `SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
+		work.Business, work.Kind, work.Seq, work.Owner).Scan(&one)
+	if err := notFound(err, "no lease"); core.CodeOf(err) == core.NotFound {
+		return core.Errorf(core.Conflict, "the lease of job %s is held by another", work.ID)
+	}
+	return err
+}
+
+// jobEnd is what a job came to.
+type jobEnd struct {
+	failure string
+	result  []byte // JSON
+	event   core.ID
+	objects int
+}
+
+// end records what a job came to and takes it out of the queue.
+func (db *DB) end(ctx context.Context, tx bun.Tx, work core.Job, end jobEnd) error {
+	state := "done"
+	if end.failure != "" {
+		state = "failed"
+	}
+	_, err := tx.ExecContext(ctx, `WITH over AS (DELETE FROM job_queue WHERE business_id = ?0 AND kind = ?1 AND seq = ?2)
+		UPDATE jobs SET state = ?3, finished_at = ?4, error = ?5, result = ?6, event_id = ?7, progress = ?8, total = ?8
+		WHERE business_id = ?0 AND id = ?9`,
+		work.Business, work.Kind, work.Seq, state, db.clock.Now(), clip(end.failure, 4000), string(end.result), end.event, end.objects, work.ID)
+	if err != nil {
+		return fmt.Errorf("ending job %s: %w", work.ID, err)
+	}
+	return nil
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}

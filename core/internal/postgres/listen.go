@@ -1,0 +1,53 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/uptrace/bun/driver/pgdriver"
+)
+
+// Listen calls the functions when work has been queued by any replica, until
+// the context ends. It connects again by itself; what is missed meanwhile is
+// found by polling.
+func (db *DB) Listen(ctx context.Context, jobs, deliveries func()) {
+	for ctx.Err() == nil {
+		if err := db.listenOnce(ctx, jobs, deliveries); err != nil && ctx.Err() == nil {
+			db.log.Warn("listening for work broke off; connecting again", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+func (db *DB) listenOnce(ctx context.Context, jobs, deliveries func()) error {
+	listener := pgdriver.NewListener(db.bun)
+	defer listener.Close()
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read does not end with the context
+	defer stop()
+	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel); err != nil {
+		return err
+	}
+	jobs()
+	deliveries()
+	for {
+		channel, _, err := listener.ReceiveTimeout(ctx, time.Minute)
+		var silence net.Error
+		if errors.As(err, &silence) && silence.Timeout() {
+			return nil // a quiet minute: connect again, in case nobody is there any more
+		}
+		if err != nil {
+			return err
+		}
+		switch channel {
+		case jobsChannel:
+			jobs()
+		case deliveriesChannel:
+			deliveries()
+		}
+	}
+}

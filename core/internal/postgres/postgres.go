@@ -1,0 +1,181 @@
+// Package postgres is the only room that knows SQL. Each exported method is one
+// transaction; none is open while anything outside the database is called.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Config says how to reach the database. Zero values take the defaults.
+type Config struct {
+	URL         string // postgres://user:password@host:port/database?sslmode=… or unix://user@database/path/of/socket
+	Application string // shown in pg_stat_activity
+	Connections int    // at most: 8 for each processor, at least 16
+	Clock       core.Clock
+	Log         *slog.Logger
+}
+
+// DB is the hub's database.
+type DB struct {
+	bun     *bun.DB
+	seal    *Sealer
+	packer  *packer
+	log     *slog.Logger
+	offset  atomic.Int64 // nanoseconds that the database's clock is ahead of ours
+	clock   core.Clock
+	starter Starter // of this replica's first attempts; nil where it makes none
+	told    atomic.Int64
+}
+
+// Starter begins the first attempts of deliveries in the replica that commits
+// them (webhook.Engine).
+type Starter interface {
+	Owner() core.ID
+	LeaseUntil() time.Time
+	Reserve(endpoint int64) bool
+	Forget(endpoint int64)
+	Start(d webhook.Delivery)
+	Wake()
+}
+
+// Open connects, waiting until the context ends for a server that is still
+// starting, and sets the clock by the database's.
+func Open(ctx context.Context, config Config) (*DB, error) {
+	connector, err := newConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	packer, err := newPacker()
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(connector)
+	size := config.Connections
+	if size == 0 {
+		size = max(16, 8*runtime.NumCPU())
+	}
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
+	pool.SetConnMaxIdleTime(5 * time.Minute)
+	db := &DB{bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
+	if err := db.await(ctx); err != nil {
+		_ = pool.Close()
+		return nil, fmt.Errorf("connecting to the database: %w", err)
+	}
+	if db.clock == nil {
+		db.clock = core.NewSystemClock(func() time.Duration { return time.Duration(db.offset.Load()) })
+		if err := db.SetClock(ctx); err != nil {
+			_ = pool.Close()
+			return nil, err
+		}
+	}
+	return db, nil
+}
+
+func (db *DB) await(ctx context.Context) error {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := db.Ping(ctx)
+		var answer pgdriver.Error
+		if err == nil || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+}
+
+// Ping asks the database for an answer, waiting at most two seconds.
+func (db *DB) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	return db.bun.PingContext(ctx)
+}
+
+// Clock is the time by which everything is stored: the database's, so that
+// replicas agree whatever their machines say.
+func (db *DB) Clock() core.Clock { return db.clock }
+
+// SetClock measures how far the database's clock is from this machine's. Call
+// it now and then: clocks drift.
+func (db *DB) SetClock(ctx context.Context) error {
+	best := time.Hour
+	for range 3 {
+		var there time.Time
+		before := db.clock.Now()
+		if err := db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
+			return fmt.Errorf("reading the database's clock: %w", err)
+		}
+		trip := db.clock.Now().Sub(before)
+		if trip >= best {
+			continue
+		}
+		best = trip
+		// Below a few milliseconds there is nothing to correct but noise.
+		if off := there.Sub(before.Add(trip / 2)); off.Abs() > 5*time.Millisecond {
+			db.offset.Add(int64(off))
+		}
+	}
+	return nil
+}
+
+// UseSealer sets the sealer of secrets; it must be done before anything is stored.
+func (db *DB) UseSealer(s *Sealer) { db.seal = s }
+
+// UseStarter hands first attempts to this replica's delivery engine.
+func (db *DB) UseStarter(s Starter) { db.starter = s }
+
+// Close ends all connections.
+func (db *DB) Close() error { return db.bun.Close() }
+
+// PoolStats is the state of the connection pool, for metrics.
+func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
+
+// inTx runs fn in a transaction on a connection of its own, which COPY needs.
+func (db *DB) inTx(ctx context.Context, fn func(conn bun.Conn, tx bun.Tx) error) error {
+	conn, err := db.bun.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }()
+	if err := fn(conn, tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// notFound turns the driver's "no rows" into a NotFound error.
+func notFound(err error, format string, args ...any) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Errorf(core.NotFound, format, args...)
+	}
+	return err
+}
+
+func isCode(err error, sqlstate string) bool {
+	var answer pgdriver.Error
+	return errors.As(err, &answer) && answer.Field('C') == sqlstate
+}

@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Webhooks keeps subscriptions (webhook.Records).
+type Webhooks struct{ *DB }
+
+const webhookColumns = `business_id, id, event_type, url, active, retrial_interval_units, headers, secret, disabled_reason, created_at, updated_at`
+
+type webhookRow struct {
+	BusinessID     core.BusinessID `bun:"business_id"`
+	ID             int64           `bun:"id"`
+	EventType      core.EventType  `bun:"event_type"`
+	URL            string          `bun:"url"`
+	Active         bool            `bun:"active"`
+	Units          webhook.Units   `bun:"retrial_interval_units"`
+	Headers        []byte          `bun:"headers"`
+	Secret         []byte          `bun:"secret"`
+	DisabledReason string          `bun:"disabled_reason"`
+	CreatedAt      time.Time       `bun:"created_at"`
+	UpdatedAt      time.Time       `bun:"updated_at"`
+}
+
+// webhookPlace is what a sealed column of a webhook is bound to: its business,
+// because the id of a new one is not known before it is stored.
+func webhookPlace(business core.BusinessID, column string) string {
+	return fmt.Sprintf("webhooks/%d/%s", business, column)
+}
+
+func (db *DB) openHeaders(business core.BusinessID, sealed []byte) (map[string]string, error) {
+	plain, err := db.seal.open(webhookPlace(business, "headers"), sealed)
+	if err != nil {
+		return nil, err
+	}
+	headers := map[string]string{}
+	return headers, json.Unmarshal(plain, &headers)
+}
+
+func (db *DB) sealHeaders(business core.BusinessID, headers map[string]string) []byte {
+	plain, err := json.Marshal(headers)
+	if err != nil {
+		panic(fmt.Sprintf("postgres: a map of strings is always JSON: %v", err))
+	}
+	return db.seal.seal(webhookPlace(business, "headers"), plain)
+}
+
+// unsealTarget completes a delivery with the secrets of its receiver.
+func (db *DB) unsealTarget(d *webhook.Delivery, t target) error {
+	d.URL, d.Units = t.URL, t.Units
+	place := callbackSecretPlace(d.Business)
+	if d.WebhookID != 0 {
+		place = webhookPlace(d.Business, "secret")
+		var err error
+		if d.Headers, err = db.openHeaders(d.Business, t.Headers); err != nil {
+			return fmt.Errorf("headers of webhook %d: %w", d.WebhookID, err)
+		}
+	}
+	secret, err := db.seal.open(place, t.Secret)
+	if err != nil {
+		return fmt.Errorf("signing secret for %s: %w", place, err)
+	}
+	d.Secret = string(secret)
+	return nil
+}
+
+func (db *DB) subscription(row webhookRow) (webhook.Subscription, error) {
+	headers, err := db.openHeaders(row.BusinessID, row.Headers)
+	if err != nil {
+		return webhook.Subscription{}, fmt.Errorf("headers of webhook %d: %w", row.ID, err)
+	}
+	secret, err := db.seal.open(webhookPlace(row.BusinessID, "secret"), row.Secret)
+	if err != nil {
+		return webhook.Subscription{}, fmt.Errorf("secret of webhook %d: %w", row.ID, err)
+	}
+	return webhook.Subscription{
+		ID: row.ID, Business: row.BusinessID, EventType: row.EventType, URL: row.URL, Active: row.Active, Units: row.Units,
+		Headers: headers, Secret: string(secret), DisabledReason: row.DisabledReason, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+	}, nil
+}
+
+// Upsert finds the subscription of the event type and address and stores what
+// decide makes of it.
+func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event core.EventType, url string,
+	decide func(*webhook.Subscription) (webhook.Subscription, error),
+) (sub webhook.Subscription, err error) {
+	err = w.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
+			"webhook/"+string(event)+" "+url, int64(business)); err != nil { // two creations at once: one of them finds the other's
+			return fmt.Errorf("locking the subscription: %w", err)
+		}
+		var rows []webhookRow
+		if err := tx.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND event_type = ? AND url = ? FOR UPDATE`,
+			business, event, url).Scan(ctx, &rows); err != nil {
+			return fmt.Errorf("reading the subscription: %w", err)
+		}
+		if len(rows) > 0 {
+			existing, err := w.subscription(rows[0])
+			if err != nil {
+				return err
+			}
+			if sub, err = decide(&existing); err != nil {
+				return err
+			}
+			return w.write(ctx, tx, rows[0].Active, sub)
+		}
+		if sub, err = decide(nil); err != nil {
+			return err
+		}
+		err := tx.QueryRowContext(ctx, `INSERT INTO webhooks (business_id, event_type, url, active, retrial_interval_units, headers, secret, created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, sub.Business, sub.EventType, sub.URL, sub.Active, sub.Units,
+			w.sealHeaders(business, sub.Headers), w.seal.seal(webhookPlace(business, "secret"), []byte(sub.Secret)),
+			sub.CreatedAt, sub.UpdatedAt).Scan(&sub.ID)
+		if err != nil {
+			return fmt.Errorf("storing the subscription: %w", err)
+		}
+		return nil
+	})
+	return sub, err
+}
+
+// Change stores what decide makes of a subscription.
+func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64, decide func(*webhook.Subscription) error) error {
+	return w.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		sub, err := w.subscription(row)
+		if err != nil {
+			return err
+		}
+		if err := decide(&sub); err != nil {
+			return err
+		}
+		return w.write(ctx, tx, row.Active, sub)
+	})
+}
+
+// write stores a changed subscription. Switched on again, it makes what was
+// held due.
+func (w Webhooks) write(ctx context.Context, tx bun.Tx, wasActive bool, sub webhook.Subscription) error {
+	_, err := tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
+		disabled_reason = ?, updated_at = ?, version = version + 1 WHERE business_id = ? AND id = ?`,
+		sub.URL, sub.Active, sub.Units, w.sealHeaders(sub.Business, sub.Headers), sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)
+	if isCode(err, "23505") {
+		return core.Errorf(core.Conflict, "another webhook has this event_type and url")
+	}
+	if err != nil {
+		return fmt.Errorf("storing the subscription: %w", err)
+	}
+	if wasActive || !sub.Active {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
+		WHERE webhook_id = ? AND available_at = 'infinity'`, w.clock.Now(), sub.ID); err != nil {
+		return fmt.Errorf("releasing held deliveries: %w", err)
+	}
+	_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
+	return err
+}
+
+func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID, id int64, lock string) (webhookRow, error) {
+	var row webhookRow
+	err := in.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND id = ? `+lock, business, id).Scan(ctx, &row)
+	return row, notFound(err, "there is no webhook %d", id)
+}
+
+// Get reads a subscription.
+func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
+	row, err := w.row(ctx, w.bun, business, id, "")
+	if err != nil {
+		return webhook.Subscription{}, err
+	}
+	return w.subscription(row)
+}
+
+// List reads a page of subscriptions, oldest first, and how many there are.
+func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit, offset int) ([]webhook.Subscription, int, error) {
+	var total int
+	if err := w.bun.QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ?`, business).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("counting subscriptions: %w", err)
+	}
+	var rows []webhookRow
+	if err := w.bun.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? ORDER BY id LIMIT ? OFFSET ?`,
+		business, limit, offset).Scan(ctx, &rows); err != nil {
+		return nil, 0, fmt.Errorf("reading subscriptions: %w", err)
+	}
+	list := make([]webhook.Subscription, len(rows))
+	for i, row := range rows {
+		var err error
+		if list[i], err = w.subscription(row); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, total, nil
+}

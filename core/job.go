@@ -1,0 +1,26 @@
+package core
+
+import "time"
+
+// JobKind names what a job does. Jobs of one business and kind run one after
+// the other, in the order in which they were accepted.
+type JobKind string
+
+// The kinds of job.
+const (
+	StoreJob JobKind = "stores"
+)
+
+// Job is a piece of accepted work that a replica holds a lease on.
+type Job struct {
+	ID          ID // the reference of the request
+	Business    BusinessID
+	Kind        JobKind
+	Subject     string // such as a location_ref_id
+	Body        []byte // the request, which has passed the checks of its shape
+	CallbackURL string
+	CreatedAt   time.Time
+	Attempts    int // counting the present one
+	Seq         int64
+	Owner       ID // of the lease
+}

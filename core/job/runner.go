@@ -1,0 +1,232 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Config sets the runner's bounds. Zero values take the defaults.
+type Config struct {
+	Parallel    int           // jobs at once: 4
+	MaxAttempts int           // then the job fails: 25
+	Lease       time.Duration // 15 s, renewed every third of it
+	Poll        time.Duration // 1 s
+	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cut off and begun again elsewhere
+}
+
+func (c Config) withDefaults() Config {
+	if c.Parallel == 0 {
+		c.Parallel = 4
+	}
+	if c.MaxAttempts == 0 {
+		c.MaxAttempts = 25
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	return c
+}
+
+// Runner runs the jobs of one replica. Run owns every goroutine it starts.
+type Runner struct {
+	config   Config
+	queue    Queue
+	handlers map[core.JobKind]Handler
+	clock    core.Clock
+	observer Observer
+	log      *slog.Logger
+	owner    core.ID
+	wake     chan struct{}
+
+	mu      sync.Mutex
+	running map[core.ID]*Progress
+	ended   sync.WaitGroup
+}
+
+// NewRunner makes a runner; nothing happens before Run.
+func NewRunner(config Config, queue Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer, log *slog.Logger) *Runner {
+	return &Runner{
+		config: config.withDefaults(), queue: queue, handlers: handlers, clock: clock, observer: observer, log: log,
+		owner: core.NewID(clock.Now()), wake: make(chan struct{}, 1), running: map[core.ID]*Progress{},
+	}
+}
+
+// Wake makes the runner look at the queue soon. It never blocks.
+func (r *Runner) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until the context ends, then lets running jobs end (at most
+// StopWithin) and returns.
+func (r *Runner) Run(ctx context.Context) {
+	jobs, cutOff := context.WithCancel(context.WithoutCancel(ctx))
+	defer cutOff()
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		r.renew(jobs)
+	}()
+	for ctx.Err() == nil {
+		next := r.claim(ctx, jobs)
+		timer, giveUp := r.clock.At(next)
+		select {
+		case <-ctx.Done():
+		case <-r.wake:
+		case <-timer:
+		}
+		giveUp()
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.ended.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(r.config.StopWithin):
+		r.log.Warn("cutting off jobs that did not end in time; they begin again")
+		cutOff()
+		<-ended
+	}
+	cutOff()
+	<-renewing
+}
+
+// claim starts what may start and returns when to look again.
+func (r *Runner) claim(ctx, jobs context.Context) time.Time {
+	next := r.clock.Now().Add(r.config.Poll)
+	r.mu.Lock()
+	room := r.config.Parallel - len(r.running)
+	r.mu.Unlock()
+	if room <= 0 {
+		return next
+	}
+	claimed, due, err := r.queue.Claim(ctx, r.owner, room, r.clock.Now().Add(r.config.Lease))
+	if err != nil {
+		if ctx.Err() == nil {
+			r.log.Error("jobs could not be claimed", "error", err)
+		}
+		return next
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, job := range claimed {
+		progress := &Progress{Job: job}
+		r.running[job.ID] = progress
+		r.ended.Add(1)
+		go r.work(jobs, progress)
+	}
+	if len(claimed) == 0 && !due.IsZero() && due.Before(next) {
+		next = due
+	}
+	return next
+}
+
+// work does one attempt at a job and looks for more.
+func (r *Runner) work(ctx context.Context, progress *Progress) {
+	defer r.ended.Done()
+	defer r.Wake()
+	job := progress.Job
+	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
+	began := time.Now()
+	err := r.attempt(ctx, progress)
+	r.mu.Lock()
+	delete(r.running, job.ID)
+	r.mu.Unlock()
+	outcome := "done"
+	switch {
+	case err == nil:
+		log.Info("job done", "took", time.Since(began))
+	case core.CodeOf(err) == core.Conflict:
+		outcome = "lost"
+		log.Warn("the lease was lost; whoever holds it now does the job")
+	default:
+		outcome = r.failed(ctx, log, job, err)
+	}
+	r.observer.JobEnded(job.Kind, outcome, time.Since(began))
+}
+
+// failed gives a job back for another attempt, or ends it as failed.
+func (r *Runner) failed(ctx context.Context, log *slog.Logger, job core.Job, cause error) string {
+	cutOff := ctx.Err() != nil
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	handler := r.handlers[job.Kind]
+	if job.Attempts >= r.config.MaxAttempts && !cutOff && handler != nil {
+		log.Error("job failed for good", "error", cause)
+		if err := handler.Fail(ctx, job, cause); err != nil {
+			log.Error("the failure could not be recorded", "error", err)
+		}
+		return "failed"
+	}
+	text, pause := cause.Error(), min(time.Second<<min(job.Attempts-1, 6), time.Minute)
+	if cutOff {
+		text, pause = "", 0
+	}
+	log.Warn("job attempt failed; it will be tried again", "error", cause, "in", pause)
+	if err := r.queue.Retry(ctx, job, r.clock.Now().Add(pause), text); err != nil {
+		log.Error("job could not be given back; its lease will run out", "error", err)
+	}
+	return "retry"
+}
+
+// attempt runs the handler; a panic is an error like any other.
+func (r *Runner) attempt(ctx context.Context, progress *Progress) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	handler := r.handlers[progress.Job.Kind]
+	if handler == nil {
+		return errors.New("no handler for this kind of job")
+	}
+	return handler.Run(ctx, progress.Job, func(done, total int) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		progress.Done, progress.Total = done, total
+	})
+}
+
+// renew extends the leases of running jobs, and records their progress, until
+// the context ends.
+func (r *Runner) renew(ctx context.Context) {
+	for {
+		timer, giveUp := r.clock.At(r.clock.Now().Add(r.config.Lease / 3))
+		select {
+		case <-ctx.Done():
+			giveUp()
+			return
+		case <-timer:
+		}
+		r.mu.Lock()
+		running := make([]Progress, 0, len(r.running))
+		for _, progress := range r.running {
+			running = append(running, *progress)
+		}
+		r.mu.Unlock()
+		if len(running) == 0 {
+			continue
+		}
+		attempt, cancel := context.WithTimeout(ctx, r.config.Lease/3)
+		if err := r.queue.Renew(attempt, r.owner, running, r.clock.Now().Add(r.config.Lease)); err != nil {
+			r.log.Warn("leases could not be renewed", "error", err)
+		}
+		cancel()
+	}
+}

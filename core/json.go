@@ -1,0 +1,150 @@
+package core
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DecodeJSON reads a request body into a struct. It refuses what is not JSON
+// (RFC 8259), text after the value, a name given twice in one object, invalid
+// UTF-8, a NUL character, more than 10,000 levels of nesting, and a value of the
+// wrong type, each as an Invalid error that names the place. Unknown names are
+// ignored; null leaves a field as it is.
+func DecodeJSON(body []byte, into any) error {
+	var v Violations
+	if err := json.Unmarshal(body, into); err != nil {
+		path, code, rule := explain(err)
+		if code == "syntax" && path != "" {
+			rule = "at " + path + ": " + rule
+			v.AddBody("", code, rule)
+			return v.Err()
+		}
+		v.AddBody(path, code, rule)
+		return v.Err()
+	}
+	if path, found := findNUL(body); found {
+		v.AddBody(path, "nul", "must not contain the NUL character (\\u0000)")
+	}
+	return v.Err()
+}
+
+// DecodeObject reads one object of an array of a body that DecodeJSON has
+// already accepted as JSON. What is wrong with it is added to the violations,
+// under the object's ref_id where that can be read.
+func DecodeObject(raw jsontext.Value, into any, at Object, v *Violations) bool {
+	if raw.Kind() != '{' {
+		v.Add(at, "", "type", "must be an object")
+		return false
+	}
+	err := json.Unmarshal(raw, into,
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // both checked already: once is enough
+	if err == nil {
+		return true
+	}
+	var named struct {
+		RefID string `json:"ref_id"`
+	}
+	if json.Unmarshal(raw, &named) == nil { // whatever else is wrong with it
+		at.RefID = named.RefID
+	}
+	path, code, rule := explain(err)
+	v.Add(at, path, code, rule)
+	return false
+}
+
+// RuleError is what a type's own JSON reading returns for a value that breaks
+// its rule; the text reads on from the field's name.
+type RuleError struct{ Code, Rule string }
+
+// Error is the rule.
+func (e *RuleError) Error() string { return e.Rule }
+
+// explain turns an error of the JSON library into path, code and rule.
+func explain(err error) (path, code, rule string) {
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		path = fieldPath(syntactic.JSONPointer)
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			return path, "duplicate", "is given twice in one object"
+		}
+		text := strings.TrimPrefix(syntactic.Err.Error(), "jsontext: ")
+		return path, "syntax", fmt.Sprintf("the body is not valid JSON: %s (byte %d)", text, syntactic.ByteOffset)
+	}
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return "", "syntax", "the body is not valid JSON"
+	}
+	path = fieldPath(semantic.JSONPointer)
+	var ruled *RuleError
+	if errors.As(semantic.Err, &ruled) {
+		return path, ruled.Code, ruled.Rule
+	}
+	return path, "type", "must be " + typeName(semantic.GoType)
+}
+
+// fieldPath turns a JSON pointer (RFC 6901) into the form stores[3].name.
+func fieldPath(pointer jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range pointer.Tokens() {
+		if _, err := strconv.Atoi(token); err == nil {
+			b.WriteString("[" + token + "]")
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('.')
+		}
+		if len(token) > 80 {
+			token = token[:80] + "…"
+		}
+		b.WriteString(token)
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+func typeName(t reflect.Type) string {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil {
+		return "of another type"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "an array"
+	default:
+		return "an object"
+	}
+}
+
+// findNUL finds a string that holds the NUL character. It reads the body again
+// only where the escape occurs at all: raw NUL bytes are no JSON.
+func findNUL(body []byte) (string, bool) {
+	if !bytes.Contains(body, []byte(`\u0000`)) {
+		return "", false
+	}
+	d := jsontext.NewDecoder(bytes.NewReader(body))
+	for {
+		token, err := d.ReadToken()
+		if err != nil {
+			return "", false
+		}
+		if token.Kind() == '"' && strings.ContainsRune(token.String(), 0) {
+			return fieldPath(d.StackPointer()), true
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+)
+
+type sampleBody struct {
+	Rows []jsontext.Value `json:"rows"`
+	URL  *string          `json:"url"`
+}
+
+type sampleRow struct {
+	RefID *string  `json:"ref_id"`
+	Count *int64   `json:"count"`
+	Price *Amount  `json:"price"`
+	Names []string `json:"names"`
+	Flag  *bool    `json:"flag"`
+	Slots []struct {
+		Day *string `json:"day"`
+	} `json:"slots"`
+}
+
+func decodeSample(body string) error {
+	var b sampleBody
+	if err := DecodeJSON([]byte(body), &b); err != nil {
+		return err
+	}
+	var v Violations
+	for i, raw := range b.Rows {
+		var row sampleRow
+		DecodeObject(raw, &row, Object{Array: "rows", Index: i}, &v)
+	}
+	return v.Err()
+}
+
+func TestDecodeNamesThePlaceOfWhatItRefuses(t *testing.T) {
+	deep := strings.Repeat("[", 20000)
+	for name, row := range map[string]struct{ body, message, path, code string }{
+		"nothing":          {``, `not valid JSON`, "", "syntax"},
+		"cut short":        {`{"rows":[{"ref_id":"a"`, `not valid JSON`, "", "syntax"},
+		"text after":       {`{} x`, `not valid JSON`, "", "syntax"},
+		"not an object":    {`[1]`, `must be an object`, "", "type"},
+		"array as string":  {`{"rows":"x"}`, `rows must be an array`, "rows", "type"},
+		"row not object":   {`{"rows":[1]}`, `rows[0]: must be an object`, "rows[0]", "type"},
+		"null row":         {`{"rows":[null]}`, `rows[0]: must be an object`, "rows[0]", "type"},
+		"number as string": {`{"rows":[{"ref_id":5}]}`, `rows[0]: ref_id must be a string`, "rows[0].ref_id", "type"},
+		"string as number": {`{"rows":[{"count":"5"}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
+		"half a count":     {`{"rows":[{"count":5.5}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
+		"huge count":       {`{"rows":[{"count":99999999999999999999}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
+		"price as string":  {`{"rows":[{"price":"5"}]}`, `rows[0]: price must be a number`, "rows[0].price", "type"},
+		"price bomb":       {`{"rows":[{"price":1e999999999}]}`, `at most 15 digits`, "rows[0].price", "range"},
+		"flag as number":   {`{"rows":[{"flag":1}]}`, `rows[0]: flag must be true or false`, "rows[0].flag", "type"},
+		"names of numbers": {`{"rows":[{"names":["a",2]}]}`, `rows[0]: names[1] must be a string`, "rows[0].names[1]", "type"},
+		"nested":           {`{"rows":[{"slots":[{},{"day":3}]}]}`, `rows[0]: slots[1].day must be a string`, "rows[0].slots[1].day", "type"},
+		"name twice":       {`{"rows":[{"ref_id":"a","ref_id":"b"}]}`, `rows[0].ref_id is given twice`, "rows[0].ref_id", "duplicate"},
+		"unknown twice":    {`{"rows":[{"zz":1,"zz":2}]}`, `rows[0].zz is given twice`, "rows[0].zz", "duplicate"},
+		"invalid UTF-8":    {"{\"rows\":[{\"ref_id\":\"\xff\"}]}", `not valid JSON: invalid UTF-8`, "", "syntax"},
+		"lone surrogate":   {`{"rows":[{"ref_id":"\ud800"}]}`, `not valid JSON`, "", "syntax"},
+		"NUL":              {`{"rows":[{"ref_id":"a\u0000b"}]}`, `rows[0].ref_id must not contain the NUL`, "rows[0].ref_id", "nul"},
+		"raw NUL":          {"{\"rows\":[{\"ref_id\":\"a\x00b\"}]}", `not valid JSON`, "", "syntax"},
+		"nesting bomb":     {`{"zz":` + deep, `not valid JSON`, "", "syntax"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := decodeSample(row.body)
+			require.Error(t, err)
+			require.Equal(t, Invalid, CodeOf(err))
+			require.Contains(t, err.Error(), row.message)
+			violation := err.(*Error).Violations[0]
+			require.Equal(t, row.path, violation.Path)
+			require.Equal(t, row.code, violation.Code)
+		})
+	}
+}
+
+func TestDecodeAcceptsWhatRealClientsSend(t *testing.T) {
+	for _, body := range []string{
+		`{}`, `{"rows":null}`, `{"rows":[{}],"unknown":{"a":[1,2]}}`,
+		`{"rows":[{"ref_id":null,"count":null,"price":null,"names":null}]}`,
+		`{"rows":[{"ref_id":"back\\u0000slash"}]}`,
+		`{"rows":[{"price":19.990000000000002,"names":[]}]}`,
+	} {
+		require.NoError(t, decodeSample(body), body)
+	}
+}
+
+func TestViolationsAreBounded(t *testing.T) {
+	body := `{"rows":[` + strings.TrimSuffix(strings.Repeat(`{"count":"x"},`, 250), ",") + `]}`
+	err := decodeSample(body)
+	require.Len(t, err.(*Error).Violations, MaxViolations)
+	require.Contains(t, err.Error(), "rows[0]: count must be a whole number (and 249 more)")
+}
+
+func TestAmountKeepsEveryDigit(t *testing.T) {
+	for _, s := range []string{"0", "0.1", "12.50", "1e3", "-4", "19.990000000000002", "123456789012345.123456789012345678"} {
+		a, err := ParseAmount(s)
+		require.NoError(t, err, s)
+		b, err := ParseAmount(fmt.Sprint(a))
+		require.NoError(t, err, s)
+		require.True(t, a.Equal(b.Decimal), s)
+	}
+}

@@ -1,0 +1,165 @@
+// Package limit holds the throttles: a sliding window per business and rule,
+// counted where all replicas see it, and the block that follows a breach
+// (spec, Limits).
+package limit
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Rule allows Count requests in any span of Per. A breach blocks for Block;
+// with a Block of zero, requests pass again as soon as the window has a place.
+// The zero Rule allows everything.
+type Rule struct {
+	Count int
+	Per   time.Duration
+	Block time.Duration
+}
+
+// Off tells whether the rule allows everything.
+func (r Rule) Off() bool { return r.Count == 0 }
+
+// ParseRule reads COUNT/SPAN, such as 20/1m or 1/5s, or off. A breach blocks
+// for the span.
+func ParseRule(s string) (Rule, error) {
+	if strings.EqualFold(s, "off") {
+		return Rule{}, nil
+	}
+	count, span, _ := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	if err != nil || n < 1 {
+		return Rule{}, fmt.Errorf("%q: want COUNT/SPAN such as 20/1m, or off", s)
+	}
+	per, err := time.ParseDuration(span)
+	if err != nil || per < time.Second || per > 24*time.Hour {
+		return Rule{}, fmt.Errorf("%q: want a span from 1s to 24h after the slash", s)
+	}
+	return Rule{Count: n, Per: per, Block: per}, nil
+}
+
+// Verdict is the answer to one request.
+type Verdict struct {
+	Allowed    bool
+	Limit      int
+	Remaining  int           // requests that would still pass now
+	Reset      time.Duration // until a place is free again, or the block is over
+	RetryAfter time.Duration // of a refusal
+}
+
+// maxEntries bounds the log of a window. A rule with a larger count groups
+// neighbouring requests and counts a group as of the end of its time, so that
+// never more than Count requests pass in any span.
+const maxEntries = 240
+
+// stamp is the instant as of which a request at the given one is counted.
+func (r Rule) stamp(at int64) int64 {
+	if r.Count <= maxEntries {
+		return at
+	}
+	grain := r.Per.Microseconds() / maxEntries
+	return (at/grain + 1) * grain
+}
+
+// state is a window: instants (microseconds since 1970) with how many requests
+// each stands for, oldest first, and the end of a block.
+type state struct {
+	blockedUntil int64
+	entries      []entry
+}
+
+type entry struct{ at, count int64 }
+
+// count adds a request to the log; replicas' clocks may differ by a little.
+func (s *state) count(stamp int64) {
+	last := len(s.entries) - 1
+	if last >= 0 && s.entries[last].at >= stamp {
+		s.entries[last].count++
+		return
+	}
+	s.entries = append(s.entries, entry{stamp, 1})
+}
+
+// take decides one request and changes the state.
+func (r Rule) take(s *state, now time.Time) Verdict {
+	at, per := now.UnixMicro(), r.Per.Microseconds()
+	if s.blockedUntil > at {
+		wait := time.Duration(s.blockedUntil-at) * time.Microsecond
+		return Verdict{Limit: r.Count, Reset: wait, RetryAfter: wait}
+	}
+	used, keep := int64(0), 0
+	for keep < len(s.entries) && s.entries[keep].at <= at-per {
+		keep++
+	}
+	s.entries = s.entries[keep:]
+	for _, e := range s.entries {
+		used += e.count
+	}
+	if used >= int64(r.Count) {
+		wait := time.Duration(s.entries[0].at+per-at) * time.Microsecond
+		if r.Block > 0 {
+			s.blockedUntil = at + r.Block.Microseconds()
+			wait = r.Block
+		}
+		return Verdict{Limit: r.Count, Reset: wait, RetryAfter: wait}
+	}
+	s.count(r.stamp(at))
+	return Verdict{
+		Allowed: true, Limit: r.Count, Remaining: r.Count - int(used) - 1,
+		Reset: time.Duration(s.entries[0].at+per-at) * time.Microsecond,
+	}
+}
+
+// encode and decode keep a state as numbers of eight bytes.
+func (s *state) encode() []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+16*len(s.entries)), uint64(s.blockedUntil))
+	for _, e := range s.entries {
+		b = binary.BigEndian.AppendUint64(b, uint64(e.at))
+		b = binary.BigEndian.AppendUint64(b, uint64(e.count))
+	}
+	return b
+}
+
+func decode(b []byte) *state {
+	s := &state{}
+	if len(b) < 8 {
+		return s
+	}
+	s.blockedUntil = int64(binary.BigEndian.Uint64(b))
+	for b = b[8:]; len(b) >= 16; b = b[16:] {
+		s.entries = append(s.entries, entry{int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))})
+	}
+	return s
+}
+
+// Records keeps the states of throttles.
+type Records interface {
+	// Change replaces a state by what change makes of it, one change at a time.
+	Change(ctx context.Context, business core.BusinessID, name string, change func(state []byte) []byte) error
+}
+
+// Throttle decides requests.
+type Throttle struct {
+	Records Records
+	Clock   core.Clock
+}
+
+// Take counts a request of the business under the named rule.
+func (t Throttle) Take(ctx context.Context, business core.BusinessID, name string, rule Rule) (Verdict, error) {
+	if rule.Off() {
+		return Verdict{Allowed: true}, nil
+	}
+	var verdict Verdict
+	err := t.Records.Change(ctx, business, name, func(encoded []byte) []byte {
+		s := decode(encoded)
+		verdict = rule.take(s, t.Clock.Now())
+		return s.encode()
+	})
+	return verdict, err
+}

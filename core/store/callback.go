@@ -1,0 +1,75 @@
+package store
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Callback is the body of the store_creation event: the reference of the
+// request, the counts, and the submitted stores as they came, each with its
+// upipr_status (spec, Callbacks tied to operations).
+func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
+	size := 200
+	for _, submitted := range request.Stores {
+		size += len(submitted.Raw) + 120
+	}
+	body := make([]byte, 0, size)
+	body = append(body, `{"reference":"`...)
+	body = append(body, reference.String()...)
+	body = append(body, `","stats":`...)
+	stats, err := json.Marshal(plan.Stats)
+	if err != nil {
+		return nil, err
+	}
+	body = append(append(body, stats...), `,"stores":[`...)
+	for i, submitted := range request.Stores {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		if body, err = appendOutcome(body, submitted.Raw, plan.Outcomes[i]); err != nil {
+			return nil, err
+		}
+	}
+	return append(body, "]}"...), nil
+}
+
+// appendOutcome appends a submitted object with upipr_status as its last
+// member. An object that was submitted with one (a callback sent back as it
+// came) loses that first.
+func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, error) {
+	var members map[string]jsontext.Value
+	var echoed struct {
+		Status jsontext.Value `json:"upipr_status"`
+	}
+	if err := json.Unmarshal(raw, &echoed); err != nil {
+		return nil, err
+	}
+	if echoed.Status != nil {
+		if err := json.Unmarshal(raw, &members); err != nil {
+			return nil, err
+		}
+		delete(members, "upipr_status")
+		var err error
+		if raw, err = json.Marshal(members, json.Deterministic(true)); err != nil {
+			return nil, err
+		}
+	}
+	status := struct {
+		Action  string `json:"action"`
+		ID      *int64 `json:"id,omitempty"`
+		Error   bool   `json:"error"`
+		Message string `json:"err_msg,omitempty"`
+	}{Action: outcome.Action, Error: outcome.Message != "", Message: outcome.Message}
+	if outcome.ID != 0 {
+		status.ID = &outcome.ID
+	}
+	encoded, err := json.Marshal(status)
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, raw[:len(raw)-1]...) // without the closing brace; ref_id is always there, so a comma is due
+	body = append(body, `,"upipr_status":`...)
+	return append(append(body, encoded...), '}'), nil
+}

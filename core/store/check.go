@@ -1,0 +1,140 @@
+package store
+
+import (
+	"fmt"
+	"net/mail"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Bounds of the text and lists of a store, in characters and elements.
+const (
+	maxRefID    = 255
+	maxShort    = 255 // names, cities, phone numbers, zip codes
+	maxAddress  = 2000
+	maxElements = 5000
+)
+
+// checker checks one store and records what is wrong with it.
+type checker struct {
+	at core.Object
+	v  *core.Violations
+}
+
+func (c checker) fail(field, code, rule string) { c.v.Add(c.at, field, code, rule) }
+
+// check applies the rules of the spec's Store table that need no stored state,
+// and brings timings into their canonical form (day in lower case, HH:MM:SS).
+func check(o *Object, at core.Object, v *core.Violations) {
+	c := checker{at, v}
+	c.refID(o.RefID)
+	c.text("name", o.Name, 1, maxShort)
+	c.text("city", o.City, 1, maxShort)
+	c.text("contact_phone", o.ContactPhone, 0, maxShort)
+	c.text("address", o.Address, 0, maxAddress)
+	c.notNegative("min_pickup_time", o.MinPickupTime)
+	c.notNegative("min_delivery_time", o.MinDeliveryTime)
+	if o.MinOrderValue != nil && o.MinOrderValue.IsNegative() {
+		c.fail("min_order_value", "range", "must not be negative")
+	}
+	c.within("geo_latitude", o.Latitude, 90)
+	c.within("geo_longitude", o.Longitude, 180)
+	c.list("notification_phones", o.NotificationPhones)
+	c.list("notification_emails", o.NotificationEmails)
+	for i, address := range o.NotificationEmails {
+		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
+			c.fail(fmt.Sprintf("notification_emails[%d]", i), "email", "must be an e-mail address such as store@example.com")
+		}
+	}
+	c.list("zip_codes", o.ZipCodes)
+	c.list("excluded_platforms", o.ExcludedPlatforms)
+	c.list("included_platforms", o.IncludedPlatforms)
+	c.translations(o.Translations)
+	c.platformData(o.PlatformData)
+	c.timings(o.Timings)
+}
+
+func (c checker) refID(refID *string) {
+	switch {
+	case refID == nil:
+		c.fail("ref_id", "required", "is required")
+	case strings.TrimSpace(*refID) == "":
+		c.fail("ref_id", "required", "must not be empty")
+	case *refID == "-1":
+		c.fail("ref_id", "reserved", "must not be -1: that names the master catalogue")
+	default:
+		c.text("ref_id", refID, 1, maxRefID)
+	}
+}
+
+func (c checker) text(field string, s *string, shortest, longest int) {
+	switch {
+	case s == nil:
+	case shortest > 0 && strings.TrimSpace(*s) == "":
+		c.fail(field, "required", "must not be empty")
+	case len(*s) > longest && utf8.RuneCountInString(*s) > longest:
+		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+	}
+}
+
+func (c checker) list(field string, list []string) {
+	if len(list) > maxElements {
+		c.fail(field, "length", fmt.Sprintf("must have at most %d elements", maxElements))
+		return
+	}
+	for i := range list {
+		c.text(fmt.Sprintf("%s[%d]", field, i), &list[i], 1, maxShort)
+	}
+}
+
+func (c checker) notNegative(field string, n *int64) {
+	if n != nil && (*n < 0 || *n > 1<<31-1) {
+		c.fail(field, "range", "must be a number of seconds from 0 to 2147483647")
+	}
+}
+
+func (c checker) within(field string, degrees *float64, limit float64) {
+	if degrees != nil && (*degrees < -limit || *degrees > limit) {
+		c.fail(field, "range", fmt.Sprintf("must be between -%g and %g degrees", limit, limit))
+	}
+}
+
+func (c checker) translations(list []Translation) {
+	seen := map[string]bool{}
+	for i := range list {
+		t, field := &list[i], fmt.Sprintf("translations[%d]", i)
+		if len(t.Language) != 2 || !knownLanguage(t.Language) {
+			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code")
+		} else if key := strings.ToLower(t.Language); seen[key] {
+			c.fail(field+".language", "duplicate", "is given twice")
+		} else {
+			seen[key] = true
+		}
+		c.text(field+".name", &t.Name, 1, maxShort)
+	}
+}
+
+func knownLanguage(code string) bool {
+	_, err := language.ParseBase(code)
+	return err == nil
+}
+
+func (c checker) platformData(list []PlatformData) {
+	seen := map[string]bool{}
+	for i := range list {
+		p, field := &list[i], fmt.Sprintf("platform_data[%d]", i)
+		c.text(field+".name", &p.Name, 1, maxShort)
+		if seen[p.Name] {
+			c.fail(field+".name", "duplicate", "is given twice")
+		}
+		seen[p.Name] = true
+		if wrong := core.CheckURL(p.URL); p.URL != "" && wrong != "" {
+			c.fail(field+".url", "url", wrong)
+		}
+		c.text(field+".platform_store_id", &p.PlatformStoreID, 0, maxShort)
+	}
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Decode reads the body of a bulk request and checks all that can be checked
+// without stored state. Any violation refuses the whole request with an Invalid
+// error naming the store and the field (contract, Answers).
+func Decode(body []byte) (Request, error) {
+	var root struct {
+		Stores      []jsontext.Value `json:"stores"`
+		CallbackURL *string          `json:"callback_url"`
+	}
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Request{}, err
+	}
+	var v core.Violations
+	request := Request{}
+	if root.CallbackURL != nil {
+		request.CallbackURL = *root.CallbackURL
+		if wrong := core.CheckURL(request.CallbackURL); wrong != "" {
+			v.AddBody("callback_url", "url", wrong)
+		}
+	}
+	switch {
+	case root.Stores == nil:
+		v.AddBody("stores", "required", "is required: an array of store objects")
+	case len(root.Stores) == 0:
+		v.AddBody("stores", "required", "must hold at least one store")
+	case len(root.Stores) > MaxStores:
+		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", MaxStores, len(root.Stores)))
+		return Request{}, v.Err()
+	}
+	request.Stores = make([]Submitted, len(root.Stores))
+	seen := make(map[string]int, len(root.Stores))
+	for i, raw := range root.Stores {
+		at := core.Object{Array: "stores", Index: i}
+		object := &request.Stores[i].Object
+		request.Stores[i].Raw = raw
+		if !core.DecodeObject(raw, object, at, &v) {
+			continue
+		}
+		if object.RefID != nil {
+			at.RefID = *object.RefID
+			if first, twice := seen[at.RefID]; twice {
+				v.Add(at, "ref_id", "duplicate", fmt.Sprintf("is the same as in stores[%d]", first))
+			} else {
+				seen[at.RefID] = i
+			}
+		}
+		check(object, at, &v)
+	}
+	return request, v.Err()
+}

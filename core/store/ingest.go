@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Records keeps stores.
+type Records interface {
+	// Ingest ends the job in one transaction: it reads what the plan depends on,
+	// lets decide make the plan, and writes the changes, the event with its
+	// deliveries, and the job's outcome. It writes nothing and returns Conflict when
+	// the job's lease is no longer held.
+	Ingest(ctx context.Context, job core.Job, refIDs []string, decide func(known Known, newID func() int64) (Ingested, error)) error
+	// Get and Page read stores back.
+	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
+	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
+}
+
+// Ingested is what a job comes to.
+type Ingested struct {
+	Changes []Change
+	Event   core.Event
+	Result  []byte // JSON, kept with the job
+	Failure string // why the job failed as a whole; "" when it did not
+}
+
+// Ingestor runs the jobs of bulk requests.
+type Ingestor struct {
+	Records Records
+	Clock   core.Clock
+}
+
+// Run carries a bulk request out (job.Handler).
+func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	return i.end(ctx, job, report, "", Decide)
+}
+
+// Fail ends a bulk request that could not be carried out: nothing is written,
+// and the callback says of every store that it failed (job.Handler).
+func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	return i.end(ctx, job, func(int, int) {}, cause.Error(), func(request Request, known Known, _ func() int64) Plan {
+		return Failed(request, known, message)
+	})
+}
+
+func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int), failure string,
+	decide func(Request, Known, func() int64) Plan,
+) error {
+	request, err := Decode(job.Body)
+	if err != nil {
+		return fmt.Errorf("the stored request cannot be read: %w", err)
+	}
+	report(0, len(request.Stores))
+	refIDs := make([]string, len(request.Stores))
+	for n, submitted := range request.Stores {
+		refIDs[n] = *submitted.Object.RefID
+	}
+	err = i.Records.Ingest(ctx, job, refIDs, func(known Known, newID func() int64) (Ingested, error) {
+		plan := decide(request, known, newID)
+		body, err := Callback(job.ID, request, plan)
+		if err != nil {
+			return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+		}
+		result, err := json.Marshal(plan.Stats)
+		if err != nil {
+			return Ingested{}, fmt.Errorf("writing the result: %w", err)
+		}
+		now := i.Clock.Now()
+		return Ingested{Changes: plan.Changes, Result: result, Failure: failure, Event: core.Event{
+			ID: core.NewID(now), Business: job.Business, Type: core.StoreCreation, At: now,
+			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
+		}}, nil
+	})
+	if err == nil {
+		report(len(request.Stores), len(request.Stores))
+	}
+	return err
+}
+
+// Stored is a store as read back: the fields of the request with their current
+// values and the hub's own id.
+type Stored struct {
+	ID int64 `json:"id"`
+	Object
+}

@@ -1,0 +1,159 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Known is the stored state that a plan depends on.
+type Known struct {
+	Stores    map[string]int64 // id by ref_id, of those the request names
+	Platforms []string         // names of the business's platforms
+}
+
+// Change is one store to write. Its nil fields stay as they are, or take their
+// defaults where the store is new.
+type Change struct {
+	ID     int64
+	New    bool
+	Object Object
+}
+
+// Outcome is what became of one submitted store (spec, Callbacks: upipr_status).
+type Outcome struct {
+	Action  string // A added, U updated; of a failed store what was attempted
+	ID      int64  // 0 on error
+	Message string // what was wrong; "" when nothing
+}
+
+// Stats counts the outcomes of a request.
+type Stats struct {
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Errors  int `json:"errors"`
+}
+
+// Plan is what a request comes to: the stores to write and the outcome of each
+// submitted store, in the order of the request.
+type Plan struct {
+	Changes  []Change
+	Outcomes []Outcome
+	Stats    Stats
+}
+
+// Decide plans a request against the stored state. Each store stands alone: the
+// error of one does not stop the others. newID gives the id of a store that is
+// to be created.
+func Decide(request Request, known Known, newID func() int64) Plan {
+	plan := Plan{
+		Changes:  make([]Change, 0, len(request.Stores)),
+		Outcomes: make([]Outcome, 0, len(request.Stores)),
+	}
+	platforms := make(map[string]bool, len(known.Platforms))
+	for _, name := range known.Platforms {
+		platforms[name] = true
+	}
+	for _, submitted := range request.Stores {
+		object := submitted.Object
+		id, exists := known.Stores[*object.RefID]
+		outcome := Outcome{Action: "U", Message: firstWrong(object, exists, platforms)}
+		if !exists {
+			outcome.Action = "A"
+		}
+		switch {
+		case outcome.Message != "":
+			plan.Stats.Errors++
+		case exists:
+			plan.Stats.Updated++
+		default:
+			plan.Stats.Created++
+			id = newID()
+		}
+		if outcome.Message == "" {
+			outcome.ID = id
+			if object.ExcludedPlatforms != nil { // precedence of the spec: then the other list is not used
+				object.IncludedPlatforms = nil
+			}
+			plan.Changes = append(plan.Changes, Change{ID: id, New: !exists, Object: object})
+		}
+		plan.Outcomes = append(plan.Outcomes, outcome)
+	}
+	return plan
+}
+
+// firstWrong is what stored state has against a submitted store, "" when nothing.
+func firstWrong(o Object, exists bool, platforms map[string]bool) string {
+	if !exists {
+		for _, required := range []struct {
+			field string
+			value *string
+		}{{"city", o.City}, {"name", o.Name}} {
+			if required.value == nil {
+				return required.field + " is required to create a store"
+			}
+		}
+	}
+	lists := []struct {
+		field string
+		names []string
+	}{{"excluded_platforms", o.ExcludedPlatforms}, {"included_platforms", o.IncludedPlatforms}}
+	for _, list := range lists {
+		for _, name := range list.names {
+			if !platforms[name] {
+				return unknownPlatform(list.field, name)
+			}
+		}
+	}
+	for _, data := range o.PlatformData {
+		if !platforms[data.Name] {
+			return unknownPlatform("platform_data", data.Name)
+		}
+	}
+	return ""
+}
+
+func unknownPlatform(field, name string) string {
+	return fmt.Sprintf("%s names the platform %q, which this business does not have", field, strings.ToValidUTF8(name, "?"))
+}
+
+// Failed is the plan of a request that the hub could not carry out at all:
+// every store an error with the message, nothing to write. known tells creation
+// from update.
+func Failed(request Request, known Known, message string) Plan {
+	plan := Plan{Stats: Stats{Errors: len(request.Stores)}}
+	for _, submitted := range request.Stores {
+		outcome := Outcome{Action: "A", Message: message}
+		if _, exists := known.Stores[*submitted.Object.RefID]; exists {
+			outcome.Action = "U"
+		}
+		plan.Outcomes = append(plan.Outcomes, outcome)
+	}
+	return plan
+}
+
+// Listing is where a store is listed. At most one of the lists is not nil.
+type Listing struct {
+	Excluded []string
+	Included []string
+}
+
+// On tells whether the store is listed on the platform. With neither list it
+// is listed nowhere: the spec's default of excluded_platforms is all platforms.
+func (l Listing) On(platform string) bool {
+	if l.Excluded != nil {
+		return !slices.Contains(l.Excluded, platform)
+	}
+	return slices.Contains(l.Included, platform)
+}
+
+// Effective lists those of the platforms on which the store is listed.
+func (l Listing) Effective(platforms []string) []string {
+	listed := []string{}
+	for _, name := range platforms {
+		if l.On(name) {
+			listed = append(listed, name)
+		}
+	}
+	return listed
+}

@@ -1,0 +1,77 @@
+// Package store holds the rules of stores: how a bulk request is read and
+// checked, what becomes of each submitted store, on which platforms a store is
+// listed, and what the callback tells (spec, Store and Endpoint 1).
+package store
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// MaxStores is the most stores that one request may carry (spec, Limits).
+const MaxStores = 5000
+
+// Object is a store as a POS submits it. A nil field was not sent: on an
+// update it stays as it is. A slice that was sent empty is not nil.
+type Object struct {
+	RefID              *string        `json:"ref_id,omitzero"`
+	City               *string        `json:"city,omitzero"`
+	Name               *string        `json:"name,omitzero"`
+	MinPickupTime      *int64         `json:"min_pickup_time,omitzero"`   // seconds
+	MinDeliveryTime    *int64         `json:"min_delivery_time,omitzero"` // seconds
+	ContactPhone       *string        `json:"contact_phone,omitzero"`
+	NotificationPhones []string       `json:"notification_phones,omitzero"`
+	NotificationEmails []string       `json:"notification_emails,omitzero"`
+	MinOrderValue      *core.Amount   `json:"min_order_value,omitzero"`
+	HideFromUI         *bool          `json:"hide_from_ui,omitzero"`
+	Address            *string        `json:"address,omitzero"`
+	ZipCodes           []string       `json:"zip_codes,omitzero"`
+	Longitude          *float64       `json:"geo_longitude,omitzero"`
+	Latitude           *float64       `json:"geo_latitude,omitzero"`
+	Active             *bool          `json:"active,omitzero"`
+	OrderingEnabled    *bool          `json:"ordering_enabled,omitzero"`
+	Translations       []Translation  `json:"translations,omitzero"`
+	ExcludedPlatforms  []string       `json:"excluded_platforms,omitzero"`
+	IncludedPlatforms  []string       `json:"included_platforms,omitzero"`
+	PlatformData       []PlatformData `json:"platform_data,omitzero"`
+	Timings            []Timing       `json:"timings,omitzero"`
+}
+
+// Translation is the name of a store in one language.
+type Translation struct {
+	Language string `json:"language"` // ISO 639-1
+	Name     string `json:"name"`
+}
+
+// PlatformData is what a platform knows the store by.
+type PlatformData struct {
+	Name            string `json:"name"`
+	URL             string `json:"url,omitzero"`
+	PlatformStoreID string `json:"platform_store_id,omitzero"`
+}
+
+// Timing is the opening hours of one weekday.
+type Timing struct {
+	Day   string `json:"day"` // monday … sunday
+	Slots []Slot `json:"slots"`
+}
+
+// Slot is one span of opening hours, HH:MM:SS in 24-hour form. A slot whose
+// end is before its start passes midnight.
+type Slot struct {
+	StartTime string `json:"start_time"`
+	EndTime   string `json:"end_time"`
+}
+
+// Submitted is one store of a request: as it came, and as it was understood.
+type Submitted struct {
+	Raw    jsontext.Value
+	Object Object
+}
+
+// Request is a bulk request that broke no rule of its shape.
+type Request struct {
+	Stores      []Submitted
+	CallbackURL string
+}

@@ -1,0 +1,120 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// MaxHeaders is the most custom headers of a subscription.
+const MaxHeaders = 32
+
+const maxHeaderValue = 4096
+
+// Input is what a request says about a subscription; nil was not sent.
+type Input struct {
+	Active    *bool
+	EventType core.EventType // "" when not sent
+	URL       *string
+	Headers   map[string]string
+	Units     *Units
+}
+
+// DecodeInput reads the body of a creation or, with update, of a change (in
+// which nothing is required). Violations name the field.
+func DecodeInput(body []byte, update bool) (Input, error) {
+	var root struct {
+		Active    *bool             `json:"active"`
+		EventType jsontext.Value    `json:"event_type"` // a name, or a numeric id as number or string
+		URL       *string           `json:"url"`
+		Headers   map[string]string `json:"headers"`
+		Units     *string           `json:"retrial_interval_units"`
+	}
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Input{}, err
+	}
+	var v core.Violations
+	input := Input{Active: root.Active, URL: root.URL, Headers: root.Headers}
+	input.EventType = readEventType(root.EventType, !update, &v)
+	switch {
+	case root.URL != nil:
+		if wrong := core.CheckURL(*root.URL); wrong != "" {
+			v.AddBody("url", "url", wrong)
+		}
+	case !update:
+		v.AddBody("url", "required", "is required")
+	}
+	if root.Units != nil {
+		units := Units(strings.ToLower(*root.Units))
+		if units != Minutes && units != Seconds {
+			v.AddBody("retrial_interval_units", "value", "must be minutes or seconds")
+		}
+		input.Units = &units
+	}
+	checkHeaders(root.Headers, &v)
+	return input, v.Err()
+}
+
+func readEventType(raw jsontext.Value, required bool, v *core.Violations) core.EventType {
+	if raw == nil || raw.Kind() == 'n' {
+		if required {
+			v.AddBody("event_type", "required", "is required, one of "+core.EventTypeNames())
+		}
+		return ""
+	}
+	text := string(raw)
+	if raw.Kind() == '"' {
+		unquoted, err := jsontext.AppendUnquote(nil, raw)
+		if err != nil {
+			unquoted = nil
+		}
+		text = string(unquoted)
+	}
+	event, known := core.ParseEventType(text)
+	if !known {
+		v.AddBody("event_type", "value", "must be one of "+core.EventTypeNames())
+	}
+	return event
+}
+
+// reservedHeaders are set by the hub itself or by the connection.
+var reservedHeaders = []string{
+	"Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect",
+	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType,
+}
+
+var reservedPrefixes = []string{"content-", "proxy-", "webhook-"}
+
+func checkHeaders(headers map[string]string, v *core.Violations) {
+	if len(headers) > MaxHeaders {
+		v.AddBody("headers", "limit", fmt.Sprintf("must be at most %d", MaxHeaders))
+		return
+	}
+	names := make([]string, 0, len(headers))
+	for name := range headers {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	seen := map[string]bool{}
+	for _, name := range names {
+		field, lower := "headers."+strings.ToValidUTF8(name, "?"), strings.ToLower(name)
+		reserved := func(other string) bool { return strings.EqualFold(other, name) }
+		prefixed := func(prefix string) bool { return strings.HasPrefix(lower, prefix) }
+		switch {
+		case !httpguts.ValidHeaderFieldName(name) || len(name) > 256:
+			v.AddBody(field, "header", "is not a valid header name")
+		case slices.ContainsFunc(reservedHeaders, reserved) || slices.ContainsFunc(reservedPrefixes, prefixed):
+			v.AddBody(field, "header", "is set by the hub and cannot be chosen")
+		case seen[lower]:
+			v.AddBody(field, "duplicate", "is given twice")
+		case !httpguts.ValidHeaderFieldValue(headers[name]) || len(headers[name]) > maxHeaderValue:
+			v.AddBody(field, "header", fmt.Sprintf("must be a valid header value of at most %d bytes", maxHeaderValue))
+		}
+		seen[lower] = true
+	}
+}

@@ -1,0 +1,245 @@
+package webhook
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Queue is where deliveries wait; replicas share it.
+type Queue interface {
+	// Claim leases due deliveries to the owner, none of them to a busy endpoint,
+	// and tells when to ask again at the latest.
+	Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (Batch, error)
+	// Finish records attempts and what they led to, in one transaction.
+	Finish(ctx context.Context, owner core.ID, results []Result) error
+	// Release gives leased deliveries back, due as they were.
+	Release(ctx context.Context, owner core.ID, deliveries []Delivery) error
+}
+
+// Batch is what a claim brought.
+type Batch struct {
+	Deliveries []Delivery
+	More       bool      // there is more due than was asked for
+	NextDue    time.Time // when the earliest of the rest is due; zero: nothing waits
+}
+
+// Poster makes one attempt.
+type Poster interface {
+	Post(ctx context.Context, d Delivery) Attempt
+}
+
+// Observer is told what the engine does, for metrics.
+type Observer interface {
+	Attempted(r Result, late time.Duration)
+}
+
+// Config sets the engine's bounds. Zero values take the defaults.
+type Config struct {
+	Held             int           // deliveries leased to this replica at once: 2048
+	EndpointInFlight int           // attempts to one endpoint at once: 16
+	Batch            int           // most deliveries of one claim: 512
+	FinishBatch      int           // most results of one transaction: 512
+	Lease            time.Duration // 20 s; longer than an exchange and its recording
+	Poll             time.Duration // 1 s; how often to look when nothing wakes
+	StopWithin       time.Duration // 10 s; then attempts under way are cut off
+}
+
+func (c Config) withDefaults() Config {
+	for _, n := range []struct {
+		value *int
+		or    int
+	}{{&c.Held, 2048}, {&c.EndpointInFlight, 16}, {&c.Batch, 512}, {&c.FinishBatch, 512}} {
+		if *n.value == 0 {
+			*n.value = n.or
+		}
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&c.Lease, 20 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	return c
+}
+
+// startMargin is how much of its lease a delivery must have left when its
+// attempt starts: the longest exchange and time to record it. A delivery that
+// cannot start in time is let go; whoever claims it next starts it afresh.
+const startMargin = 7 * time.Second
+
+// Engine makes the deliveries of one replica. Run owns every goroutine it starts.
+type Engine struct {
+	config   Config
+	queue    Queue
+	poster   Poster
+	clock    core.Clock
+	observer Observer
+	log      *slog.Logger
+	owner    core.ID
+
+	wake     chan struct{} // look at the queue
+	results  chan Result
+	attempts context.Context // of every attempt; ended by cutOff
+	cutOff   context.CancelFunc
+
+	mu       sync.Mutex
+	lanes    map[int64]*lane
+	held     int
+	short    bool // the last look at the queue was limited by room
+	stopping bool
+	running  sync.WaitGroup // attempts
+}
+
+// NewEngine makes an engine; nothing happens before Run.
+func NewEngine(config Config, queue Queue, poster Poster, clock core.Clock, observer Observer, log *slog.Logger) *Engine {
+	config = config.withDefaults()
+	attempts, cutOff := context.WithCancel(context.Background())
+	return &Engine{
+		config: config, queue: queue, poster: poster, clock: clock, observer: observer, log: log,
+		attempts: attempts, cutOff: cutOff,
+		owner:   core.NewID(clock.Now()),
+		wake:    make(chan struct{}, 1),
+		results: make(chan Result, config.Held),
+		lanes:   map[int64]*lane{},
+	}
+}
+
+// Owner is the name under which this replica leases deliveries.
+func (e *Engine) Owner() core.ID { return e.owner }
+
+// LeaseUntil is the end of a lease that begins now.
+func (e *Engine) LeaseUntil() time.Time { return e.clock.Now().Add(e.config.Lease) }
+
+// Wake makes the engine look at the queue soon. It never blocks.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until the context ends, then finishes what is in flight (at
+// most StopWithin), gives back what was not started, and returns.
+func (e *Engine) Run(ctx context.Context) {
+	defer e.cutOff()
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		e.finish()
+	}()
+	e.claimLoop(ctx)
+
+	e.release(e.drain())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.running.Wait()
+		close(e.results)
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(e.config.StopWithin):
+		e.log.Warn("cutting off attempts that did not end in time")
+		e.cutOff()
+		<-stopped
+	}
+	<-finished
+}
+
+// claimLoop claims whenever there is room and reason: a wake-up, the exact due
+// time of the next retry, or the poll that finds what nobody told of.
+func (e *Engine) claimLoop(ctx context.Context) {
+	for ctx.Err() == nil {
+		next := e.clock.Now().Add(e.config.Poll)
+		room, busy := e.room()
+		more := false
+		if room > 0 {
+			batch, err := e.queue.Claim(ctx, e.owner, room, busy, e.LeaseUntil())
+			switch {
+			case err != nil && ctx.Err() == nil:
+				e.log.Error("deliveries could not be claimed", "error", err)
+			case err == nil:
+				e.release(e.accept(batch.Deliveries))
+				more = batch.More
+				if !batch.NextDue.IsZero() && batch.NextDue.Before(next) {
+					next = batch.NextDue
+				}
+			}
+		}
+		if room, _ := e.room(); more && room > 0 {
+			continue
+		}
+		timer, giveUp := e.clock.At(next)
+		select {
+		case <-ctx.Done():
+		case <-e.wake:
+		case <-timer:
+		}
+		giveUp()
+	}
+}
+
+// finish records results in batches: while one transaction is under way the
+// next batch gathers. A result is kept until it is recorded.
+func (e *Engine) finish() {
+	for first := range e.results {
+		batch := append(make([]Result, 0, 64), first)
+	gather:
+		for len(batch) < e.config.FinishBatch {
+			select {
+			case r, open := <-e.results:
+				if !open {
+					break gather
+				}
+				batch = append(batch, r)
+			default:
+				break gather
+			}
+		}
+		e.record(batch)
+		e.recorded(batch)
+	}
+}
+
+// record writes a batch, again and again while the database is away. It gives
+// up when the engine has been cut off, or when the leases are over and others
+// have taken the deliveries up.
+func (e *Engine) record(batch []Result) {
+	deadline := e.clock.Now().Add(5 * e.config.Lease)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		attempt, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := e.queue.Finish(attempt, e.owner, batch)
+		cancel()
+		if err == nil {
+			return
+		}
+		e.log.Error("attempts could not be recorded", "attempts", len(batch), "error", err)
+		timer, giveUp := e.clock.At(e.clock.Now().Add(pause))
+		select {
+		case <-e.attempts.Done():
+			giveUp()
+			return
+		case <-timer:
+		}
+		if e.clock.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+func (e *Engine) release(deliveries []Delivery) {
+	if len(deliveries) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := e.queue.Release(ctx, e.owner, deliveries); err != nil {
+		e.log.Warn("leases could not be given back; they will run out", "deliveries", len(deliveries), "error", err)
+	}
+}

@@ -1,0 +1,196 @@
+package webhook
+
+import (
+	"slices"
+	"time"
+)
+
+// lane is what this replica holds for one endpoint: at most EndpointInFlight
+// attempts under way and a short line behind them, so that an endpoint that
+// hangs delays only itself.
+type lane struct {
+	inFlight int
+	reserved int // promised by Reserve, not started yet
+	waiting  []Delivery
+	recent   int       // attempts ended since the mark
+	since    time.Time // the mark, moved every second
+	before   int       // attempts that ended in the second before the mark
+}
+
+func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
+
+// allowed is how many deliveries the lane may hold: those in flight, a few
+// more, and as many as the endpoint took in the last second or so. A fast
+// endpoint earns a long line, one that hangs keeps a short one.
+func (l *lane) allowed(inFlight int, now time.Time) int {
+	if now.Sub(l.since) > 2*time.Second {
+		return 4 * inFlight
+	}
+	return 4*inFlight + max(l.recent, l.before)
+}
+
+func (l *lane) ended(now time.Time) {
+	l.inFlight--
+	if age := now.Sub(l.since); age > time.Second {
+		l.before = l.recent
+		if age > 2*time.Second {
+			l.before = 0
+		}
+		l.recent, l.since = 0, now
+	}
+	l.recent++
+}
+
+// lane finds or makes the lane of an endpoint. The caller holds mu.
+func (e *Engine) lane(endpoint int64) *lane {
+	l := e.lanes[endpoint]
+	if l == nil {
+		l = &lane{}
+		e.lanes[endpoint] = l
+	}
+	return l
+}
+
+// room tells how many deliveries may be claimed now, and to which endpoints none.
+func (e *Engine) room() (int, []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock.Now()
+	var busy []int64
+	for endpoint, l := range e.lanes {
+		if l.held() == 0 && now.Sub(l.since) > time.Minute {
+			delete(e.lanes, endpoint)
+			continue
+		}
+		if allowed := l.allowed(e.config.EndpointInFlight, now); l.held() >= max(allowed/2, allowed-e.config.Batch) {
+			busy = append(busy, endpoint)
+		}
+	}
+	slices.Sort(busy) // the same set, the same statement
+	room := min(e.config.Held-e.held, e.config.Batch)
+	if room < e.config.Batch/8 && room < e.config.Held/8 {
+		room = 0 // small claims cost as much as large ones: wait for more room
+	}
+	e.short = room < e.config.Batch || len(busy) > 0
+	return room, busy
+}
+
+// Reserve promises to start one delivery to the endpoint right after it has
+// been committed; false when this replica has no room for it. Every promise is
+// redeemed by Start or Forget.
+func (e *Engine) Reserve(endpoint int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopping || e.held >= e.config.Held {
+		return false
+	}
+	l := e.lane(endpoint)
+	if l.held() >= l.allowed(e.config.EndpointInFlight, e.clock.Now()) {
+		return false
+	}
+	l.reserved++
+	e.held++
+	return true
+}
+
+// Forget takes a promise back: the transaction did not commit.
+func (e *Engine) Forget(endpoint int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.lane(endpoint).reserved--
+	e.held--
+}
+
+// Start redeems the promise for a delivery that is committed and leased to this
+// replica: its first attempt begins at once.
+func (e *Engine) Start(d Delivery) {
+	e.mu.Lock()
+	l := e.lane(d.Endpoint)
+	l.reserved--
+	if e.stopping {
+		e.held--
+		e.mu.Unlock()
+		e.release([]Delivery{d})
+		return
+	}
+	l.waiting = append(l.waiting, d)
+	e.advance(l)
+	e.mu.Unlock()
+}
+
+// accept puts claimed deliveries into their lanes and returns those for which
+// a lane has no place.
+func (e *Engine) accept(claimed []Delivery) []Delivery {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	now := e.clock.Now()
+	var surplus []Delivery
+	for _, d := range claimed {
+		l := e.lane(d.Endpoint)
+		if l.held() >= l.allowed(e.config.EndpointInFlight, now)+e.config.Batch/2 {
+			surplus = append(surplus, d)
+			continue
+		}
+		e.held++
+		l.waiting = append(l.waiting, d)
+		e.advance(l)
+	}
+	return surplus
+}
+
+// advance starts attempts while the lane has waiting deliveries and places in
+// flight. The caller holds mu.
+func (e *Engine) advance(l *lane) {
+	for !e.stopping && len(l.waiting) > 0 && l.inFlight < e.config.EndpointInFlight {
+		d := l.waiting[0]
+		l.waiting[0] = Delivery{} // let the body go
+		l.waiting = l.waiting[1:]
+		if e.clock.Now().Add(startMargin).After(d.LeasedTo) {
+			e.held-- // too late to start; somebody claims it when the lease is over
+			continue
+		}
+		l.inFlight++
+		e.running.Add(1)
+		go e.attempt(l, d)
+	}
+}
+
+// attempt makes one try and hands its result on, then lets the lane go on.
+func (e *Engine) attempt(l *lane, d Delivery) {
+	defer e.running.Done()
+	record := e.poster.Post(e.attempts, d)
+	result := judge(d, record, e.clock.Now())
+	e.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
+	result.Delivery.Body = nil
+	e.results <- result // holds all that can be held: never blocks
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l.ended(e.clock.Now())
+	e.advance(l)
+}
+
+// recorded frees the room of recorded results, and looks at the queue again
+// where a retry now waits there or room was short.
+func (e *Engine) recorded(batch []Result) {
+	e.mu.Lock()
+	e.held -= len(batch)
+	look := e.short || slices.ContainsFunc(batch, func(r Result) bool { return r.State == Pending })
+	e.mu.Unlock()
+	if look {
+		e.Wake()
+	}
+}
+
+// drain stops new starts and returns what has not been started.
+func (e *Engine) drain() []Delivery {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopping = true
+	var waiting []Delivery
+	for _, l := range e.lanes {
+		waiting = append(waiting, l.waiting...)
+		e.held -= len(l.waiting)
+		l.waiting = nil
+	}
+	return waiting
+}

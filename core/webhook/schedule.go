@@ -1,0 +1,36 @@
+package webhook
+
+import "time"
+
+// MaxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16
+// units (spec, Delivery rules: 2^n with n from 0 to 4).
+const MaxAttempts = 6
+
+// RetryAfter is how long to wait after the given number of failed attempts;
+// false when the delivery has failed for good.
+func RetryAfter(attempts int, units Units) (time.Duration, bool) {
+	if attempts < 1 || attempts >= MaxAttempts {
+		return 0, false
+	}
+	unit := time.Minute
+	if units == Seconds {
+		unit = time.Second
+	}
+	return unit << (attempts - 1), true
+}
+
+// judge decides what follows from an attempt that ended at the given instant.
+func judge(d Delivery, a Attempt, ended time.Time) Result {
+	r := Result{Delivery: d, Attempt: a, State: Delivered}
+	if a.OK() {
+		return r
+	}
+	r.Disable = a.ErrorClass == Gone && d.WebhookID != 0
+	wait, more := RetryAfter(d.Attempts+1, d.Units)
+	if !more {
+		r.State = Failed
+		return r
+	}
+	r.State, r.RetryAt = Pending, ended.Add(wait)
+	return r
+}

@@ -1,0 +1,185 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// SenderConfig bounds an exchange with an endpoint. Zero values take the defaults.
+type SenderConfig struct {
+	ConnectTimeout  time.Duration // 3 s
+	ExchangeTimeout time.Duration // 5 s, from lookup to the last byte read
+	ReadLimit       int64         // 64 KiB of the response are read
+	KeepLimit       int           // 4 KiB of them are kept
+	IdlePerHost     int           // 32 kept-alive connections to a host
+	TLS             *tls.Config   // for tests with a certificate authority of their own
+	UserAgent       string
+}
+
+func (c SenderConfig) withDefaults() SenderConfig {
+	defaulted := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	defaulted(&c.ConnectTimeout, 3*time.Second)
+	defaulted(&c.ExchangeTimeout, 5*time.Second)
+	if c.ReadLimit == 0 {
+		c.ReadLimit = 64 << 10
+	}
+	if c.KeepLimit == 0 {
+		c.KeepLimit = 4 << 10
+	}
+	if c.IdlePerHost == 0 {
+		c.IdlePerHost = 32
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = "Servery"
+	}
+	return c
+}
+
+// Sender posts deliveries. It keeps connections alive, speaks HTTP/2 where the
+// endpoint offers it, follows no redirect, uses no proxy, and connects only to
+// addresses that the guard allows.
+type Sender struct {
+	config SenderConfig
+	client *http.Client
+	clock  core.Clock
+}
+
+// NewSender makes a sender.
+func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
+	config = config.withDefaults()
+	dialer := &net.Dialer{Timeout: config.ConnectTimeout, Control: guard.control}
+	return &Sender{config: config, clock: clock, client: &http.Client{
+		Transport: &http.Transport{
+			DialContext:            dialer.DialContext,
+			TLSClientConfig:        config.TLS,
+			TLSHandshakeTimeout:    config.ConnectTimeout,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // a compressed bomb would slip past the read limit
+			MaxIdleConns:           4096,
+			MaxIdleConnsPerHost:    config.IdlePerHost,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close drops the kept-alive connections.
+func (s *Sender) Close() { s.client.CloseIdleConnections() }
+
+// Post makes one attempt and records it. It always returns within the exchange
+// timeout; what went wrong is part of the record.
+func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
+	a := Attempt{StartedAt: s.clock.Now(), URL: d.URL}
+	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
+	defer cancel()
+	trace := newTrace()
+	request, err := s.request(trace.attach(ctx), d, a.StartedAt)
+	if err != nil {
+		a.ErrorClass, a.Error = Protocol, "the request could not be built: "+err.Error()
+		return a
+	}
+	a.RequestHeaders = shown(request.Header, d.Headers)
+	response, err := s.client.Do(request)
+	if err == nil {
+		err = s.read(response, &a)
+	}
+	a.Timing = trace.timing()
+	if err != nil {
+		a.ErrorClass, a.Error = classify(err, s.config)
+	} else {
+		a.ErrorClass, a.Error = judgeStatus(response)
+	}
+	return a
+}
+
+func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
+	if err != nil {
+		return nil, err
+	}
+	signature, err := Sign(d.Secret, d.EventID, at, d.Body)
+	if err != nil {
+		return nil, err
+	}
+	h := request.Header
+	for name, value := range d.Headers {
+		h.Set(name, value)
+	}
+	h.Set("Content-Type", "application/json")
+	if h.Get("User-Agent") == "" {
+		h.Set("User-Agent", s.config.UserAgent)
+	}
+	h.Set(HeaderID, d.EventID.String())
+	h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	h.Set(HeaderSignature, signature)
+	h.Set(HeaderEventType, string(d.EventType))
+	// Without it the transport will not repeat a POST on a kept-alive connection
+	// that the endpoint closed at the same moment; the webhook-id makes that safe.
+	h["Idempotency-Key"] = nil
+	return request, nil
+}
+
+// read takes the bounded part of the response. A body that is longer than the
+// limit is left unread: the connection is closed, the status counts.
+func (s *Sender) read(response *http.Response, a *Attempt) error {
+	defer response.Body.Close()
+	a.Status = response.StatusCode
+	a.ResponseHeaders = make(map[string]string, len(response.Header))
+	for name, values := range response.Header {
+		a.ResponseHeaders[name] = clip(values[0], 1024)
+	}
+	kept := make([]byte, 0, 512)
+	buffer := make([]byte, 4<<10)
+	for total := int64(0); total < s.config.ReadLimit; {
+		n, err := response.Body.Read(buffer)
+		total += int64(n)
+		if room := s.config.KeepLimit - len(kept); room > 0 {
+			kept = append(kept, buffer[:min(n, room)]...)
+		}
+		a.ResponseBody = kept
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mask hides the value of a custom header in records.
+const mask = "••••••"
+
+// shown is the request's headers for the record, custom values masked.
+func shown(h http.Header, custom map[string]string) map[string]string {
+	m := make(map[string]string, len(h))
+	for name, values := range h {
+		if len(values) > 0 {
+			m[name] = values[0]
+		}
+	}
+	for name := range custom {
+		m[http.CanonicalHeaderKey(name)] = mask
+	}
+	return m
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}

@@ -1,0 +1,43 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+)
+
+// trace notes when the phases of an exchange ended. The transport may report
+// from a dial that outlives the exchange, hence the atomics.
+type trace struct {
+	start                         time.Time
+	dns, connect, tls, first, end atomic.Int64
+}
+
+func newTrace() *trace { return &trace{start: time.Now()} }
+
+func (t *trace) mark(at *atomic.Int64) { at.CompareAndSwap(0, int64(time.Since(t.start))) }
+
+func (t *trace) attach(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSDone: func(httptrace.DNSDoneInfo) { t.mark(&t.dns) },
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				t.mark(&t.connect)
+			}
+		},
+		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
+			if err == nil {
+				t.mark(&t.tls)
+			}
+		},
+		GotFirstResponseByte: func() { t.mark(&t.first) },
+	})
+}
+
+func (t *trace) timing() Timing {
+	t.mark(&t.end)
+	load := func(at *atomic.Int64) time.Duration { return time.Duration(at.Load()) }
+	return Timing{DNS: load(&t.dns), Connect: load(&t.connect), TLS: load(&t.tls), FirstByte: load(&t.first), Total: load(&t.end)}
+}

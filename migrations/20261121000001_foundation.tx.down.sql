@@ -1,0 +1,1 @@
+DROP TABLE seal_check, audit, throttles, platforms, api_keys, businesses;

@@ -1,0 +1,2 @@
+DROP TABLE stores;
+DROP SEQUENCE store_ids;

@@ -1,0 +1,87 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// statuses maps every code to its HTTP status. It is the only such table.
+var statuses = map[core.Code]int{
+	core.Invalid:          http.StatusBadRequest,
+	core.Unauthenticated:  http.StatusUnauthorized,
+	core.Forbidden:        http.StatusForbidden,
+	core.NotFound:         http.StatusNotFound,
+	core.MethodNotAllowed: http.StatusMethodNotAllowed,
+	core.Conflict:         http.StatusConflict,
+	core.TooLarge:         http.StatusRequestEntityTooLarge,
+	core.UnsupportedMedia: http.StatusUnsupportedMediaType,
+	core.Throttled:        http.StatusTooManyRequests,
+	core.Internal:         http.StatusInternalServerError,
+	core.Unavailable:      http.StatusServiceUnavailable,
+}
+
+// envelope is the form of every answer to a write and of every error.
+type envelope struct {
+	Status    string           `json:"status"`
+	Message   string           `json:"message"`
+	Reference string           `json:"reference,omitzero"`
+	WebhookID int64            `json:"webhook_id,omitzero"`
+	Secret    string           `json:"secret,omitzero"`
+	Errors    []core.Violation `json:"errors,omitzero"`
+	RequestID string           `json:"request_id,omitzero"`
+}
+
+// answer sends a value as JSON.
+func answer(c *fiber.Ctx, status int, value any) error {
+	body, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
+	return c.Status(status).Send(body)
+}
+
+// answerError sends an error in the envelope. What has no code is our fault: it
+// is logged, and the caller gets the request's id and nothing of the inside.
+func (s *Server) answerError(c *fiber.Ctx, err error) error {
+	var known *core.Error
+	var routing *fiber.Error
+	if errors.As(err, &routing) {
+		known = fromRouter(routing)
+	} else if !errors.As(err, &known) || known.Code == core.Internal {
+		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
+		known = core.Errorf(core.Internal, "the hub could not process the request; nothing was accepted")
+	}
+	body := envelope{Status: "error", Message: known.Message, Errors: known.Violations}
+	switch known.Code {
+	case core.Unauthenticated:
+		c.Set(fiber.HeaderWWWAuthenticate, "apikey")
+	case core.Internal:
+		body.RequestID = requestID(c)
+	}
+	if known.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, seconds(known.RetryAfter))
+	}
+	return answer(c, statuses[known.Code], body)
+}
+
+// fromRouter turns the router's and the HTTP server's own errors into ours.
+func fromRouter(err *fiber.Error) *core.Error {
+	switch err.Code {
+	case http.StatusNotFound:
+		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
+	case http.StatusMethodNotAllowed:
+		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
+	case http.StatusRequestEntityTooLarge:
+		return core.Errorf(core.TooLarge, "the request body is too large")
+	case http.StatusRequestHeaderFieldsTooLarge:
+		return core.Errorf(core.Invalid, "the request's headers are too large")
+	default:
+		return core.Errorf(core.Invalid, "the request is not proper HTTP")
+	}
+}

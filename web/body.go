@@ -1,0 +1,75 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"mime"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// jsonBody returns the request's body, unpacked where it came compressed, as a
+// copy that may outlive the request. The media type must be JSON or not given.
+func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
+	if given := c.Get(fiber.HeaderContentType); given != "" {
+		media, parameters, err := mime.ParseMediaType(given)
+		charset := parameters["charset"]
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") ||
+			charset != "" && !strings.EqualFold(charset, "utf-8") {
+			return nil, core.Errorf(core.UnsupportedMedia, "send the body as JSON, with the header Content-Type: application/json")
+		}
+	}
+	raw := c.Request().Body() // not c.Body, which unpacks without a bound
+	switch encoding := c.Get(fiber.HeaderContentEncoding); encoding {
+	case "", "identity":
+		return bytes.Clone(raw), nil
+	case "gzip":
+		return s.gunzip(raw)
+	default:
+		return nil, core.Errorf(core.UnsupportedMedia, "the Content-Encoding must be gzip or none")
+	}
+}
+
+func (s *Server) gunzip(raw []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
+	}
+	body, err := io.ReadAll(io.LimitReader(reader, int64(s.MaxBody)+1))
+	if err != nil {
+		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
+	}
+	if len(body) > s.MaxBody {
+		return nil, core.Errorf(core.TooLarge, "the request body is too large")
+	}
+	return body, nil
+}
+
+// param is a path parameter, percent-decoded.
+func param(c *fiber.Ctx, name string) string {
+	value, err := url.PathUnescape(c.Params(name))
+	if err != nil {
+		return ""
+	}
+	return strings.Clone(value)
+}
+
+// number is a whole number of the query string from least to most.
+func number(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) int {
+	text := c.Query(name)
+	if text == "" {
+		return or
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		v.AddBody(strings.Clone(name), "range", "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		return or
+	}
+	return n
+}

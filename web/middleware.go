@@ -1,0 +1,108 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Keys of what middleware leaves for those behind it.
+const (
+	localRequestID = "request_id"
+	localBusiness  = "business"
+)
+
+var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// identify gives the request an id, the caller's own where it sent a decent
+// one, and a deadline.
+func (s *Server) identify(c *fiber.Ctx) error {
+	id := strings.Clone(c.Get(fiber.HeaderXRequestID))
+	if !requestIDForm.MatchString(id) {
+		id = core.NewID(s.Clock.Now()).String()
+	}
+	c.Locals(localRequestID, id)
+	c.Set(fiber.HeaderXRequestID, id)
+	ctx, cancel := context.WithTimeout(c.UserContext(), handlerDeadline)
+	defer cancel()
+	c.SetUserContext(ctx)
+	return c.Next()
+}
+
+func requestID(c *fiber.Ctx) string {
+	id, _ := c.Locals(localRequestID).(string)
+	return id
+}
+
+// observe logs and counts every answer. It renders the error itself, so that
+// the status it sees is the one that is sent.
+func (s *Server) observe(c *fiber.Ctx) error {
+	began := time.Now()
+	if err := c.Next(); err != nil {
+		if err := s.answerError(c, err); err != nil {
+			return err
+		}
+	}
+	status, took := c.Response().StatusCode(), time.Since(began)
+	path := "unknown"
+	if r := c.Route(); r != nil && r.Path != "/" {
+		path = strings.Clone(r.Path)
+	}
+	s.Observer.Answered(path, strings.Clone(c.Method()), status, took)
+	business, _ := c.Locals(localBusiness).(core.BusinessID)
+	s.Log.Info("request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
+		"took", took, "business", business)
+	return nil
+}
+
+func (s *Server) refuseWhileDraining(c *fiber.Ctx) error {
+	if s.draining.Load() && c.Path() != "/healthz" {
+		c.Set(fiber.HeaderConnection, "close")
+		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down; send the request again", RetryAfter: time.Second}
+	}
+	return c.Next()
+}
+
+func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return c.Next()
+}
+
+// count takes the request from the business's allowance and tells what is left.
+func (s *Server) count(c *fiber.Ctx, caller core.Caller, name Limit) error {
+	rule := s.Limits[name]
+	if name == "" || rule.Off() {
+		return nil
+	}
+	verdict, err := s.Throttle.Take(c.UserContext(), caller.Business, string(name), rule)
+	if err != nil {
+		return err
+	}
+	c.Set("RateLimit-Limit", strconv.Itoa(verdict.Limit))
+	c.Set("RateLimit-Remaining", strconv.Itoa(verdict.Remaining))
+	c.Set("RateLimit-Reset", seconds(verdict.Reset))
+	if verdict.Allowed {
+		return nil
+	}
+	return &core.Error{
+		Code: core.Throttled, RetryAfter: verdict.RetryAfter,
+		Message: fmt.Sprintf("too many requests: at most %d in %s; try again in %s s", rule.Count, rule.Per, seconds(verdict.RetryAfter)),
+	}
+}
+
+// seconds is a span in whole seconds, rounded up: who waits that long is let in.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// route is one line of the table: who may call what, how often.
+type route struct {
+	method, path string
+	scope        core.Scope // "" is open to anyone
+	limit        Limit      // "" is not throttled
+	handle       handler
+}
+
+// handler answers a request of an authenticated caller; of an open route the
+// caller is empty.
+type handler func(c *fiber.Ctx, caller core.Caller) error
+
+// routes is every route. Paths match with and without the trailing slash.
+func (s *Server) routes() []route {
+	return []route{
+		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, s.postStores},
+		{"GET", "/external/api/v1/stores/", core.ScopePOS, LimitRead, s.listStores},
+		{"GET", "/external/api/v1/stores/:ref_id/", core.ScopePOS, LimitRead, s.getStore},
+		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.postWebhook},
+		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
+		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
+		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
+
+		{"GET", "/healthz", "", "", s.health},
+		{"GET", "/readyz", "", "", s.ready},
+		{"GET", "/openapi.json", "", "", s.openAPI},
+	}
+}
+
+// mount puts the table into the router.
+func (s *Server) mount() {
+	for _, r := range s.routes() {
+		if s.SystemOnly && r.scope != "" {
+			continue
+		}
+		s.App.Add(r.method, r.path, s.guard(r))
+	}
+}
+
+// guard authenticates, checks the scope and counts, in this order: a request
+// that is refused for its credentials does not count.
+func (s *Server) guard(r route) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if r.scope == "" {
+			return r.handle(c, core.Caller{})
+		}
+		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
+		if err != nil {
+			return err
+		}
+		c.Locals(localBusiness, caller.Business)
+		if caller.Scope != r.scope {
+			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
+		}
+		if err := s.count(c, caller, r.limit); err != nil {
+			return err
+		}
+		return r.handle(c, caller)
+	}
+}

@@ -1,0 +1,73 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// postStores accepts a bulk request of stores (spec, Endpoint 1).
+func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	request, err := store.Decode(body)
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	job := core.Job{
+		ID: core.NewID(now), Business: caller.Business, Kind: core.StoreJob, Body: body,
+		CallbackURL: request.CallbackURL, CreatedAt: now,
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Reference: job.ID.String(),
+		Message: fmt.Sprintf("%d stores queued; the result follows as a store_creation callback", len(request.Stores)),
+	})
+}
+
+// getStore reads one store back.
+func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
+	stored, err := s.Stores.Get(c.UserContext(), caller.Business, param(c, "ref_id"))
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, stored)
+}
+
+// listStores reads stores back, a page at a time in the order of ref_id.
+func (s *Server) listStores(c *fiber.Ctx, caller core.Caller) error {
+	var v core.Violations
+	limit := number(c, "limit", 50, 1, 1000, &v)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	page, err := s.Stores.Page(c.UserContext(), caller.Business, strings.Clone(c.Query("after")), limit+1)
+	if err != nil {
+		return err
+	}
+	meta := pageMeta{Limit: limit}
+	if len(page) > limit {
+		page = page[:limit]
+		meta.Next = *page[limit-1].RefID
+	}
+	return answer(c, http.StatusOK, struct {
+		Stores []store.Stored `json:"stores"`
+		Meta   pageMeta       `json:"meta"`
+	}{page, meta})
+}
+
+// pageMeta tells how to read on: next is the after of the next page.
+type pageMeta struct {
+	Limit int    `json:"limit"`
+	Next  string `json:"next,omitzero"`
+}

@@ -1,0 +1,55 @@
+package web
+
+import (
+	_ "embed"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/servery-hub/servery/core"
+)
+
+//go:embed openapi.yaml
+var openAPIYAML []byte
+
+// OpenAPI is the description of the interface (OpenAPI 3.1) as JSON.
+var OpenAPI = sync.OnceValue(func() []byte {
+	var document any
+	if err := yaml.Unmarshal(openAPIYAML, &document); err != nil {
+		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test reads it too
+	}
+	encoded, err := json.Marshal(document, json.Deterministic(true))
+	if err != nil {
+		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err))
+	}
+	return encoded
+})
+
+func (s *Server) openAPI(c *fiber.Ctx, _ core.Caller) error {
+	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
+	c.Set(fiber.HeaderCacheControl, "public, max-age=300")
+	return c.Send(OpenAPI())
+}
+
+type healthBody struct {
+	Status string `json:"status"`
+}
+
+// health tells that the process lives.
+func (s *Server) health(c *fiber.Ctx, _ core.Caller) error {
+	return answer(c, http.StatusOK, healthBody{"ok"})
+}
+
+// ready tells whether requests may be sent here: the database answers and the
+// server is not shutting down.
+func (s *Server) ready(c *fiber.Ctx, _ core.Caller) error {
+	if err := s.Ready(c.UserContext()); err != nil {
+		s.Log.Warn("not ready", "error", err)
+		return core.Errorf(core.Unavailable, "the database does not answer")
+	}
+	return answer(c, http.StatusOK, healthBody{"ready"})
+}

@@ -1,0 +1,127 @@
+// Package web is the HTTP interface: one table of routes and guards, one table
+// of errors, thin handlers.
+package web
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Authenticator finds out who calls.
+type Authenticator interface {
+	Authenticate(ctx context.Context, authorization string) (core.Caller, error)
+}
+
+// Throttle counts requests.
+type Throttle interface {
+	Take(ctx context.Context, business core.BusinessID, name string, rule limit.Rule) (limit.Verdict, error)
+}
+
+// Jobs accepts work; a job is durable when Enqueue returns.
+type Jobs interface {
+	Enqueue(ctx context.Context, job core.Job, requestID string) error
+}
+
+// Stores reads stores back.
+type Stores interface {
+	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
+	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error)
+}
+
+// Subscriptions changes webhooks.
+type Subscriptions interface {
+	Create(ctx context.Context, business core.BusinessID, input webhook.Input) (webhook.Subscription, bool, error)
+	Update(ctx context.Context, business core.BusinessID, id int64, input webhook.Input) error
+}
+
+// SubscriptionRecords reads webhooks.
+type SubscriptionRecords interface {
+	Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error)
+	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]webhook.Subscription, int, error)
+}
+
+// Observer is told of every answer, for metrics.
+type Observer interface {
+	Answered(route, method string, status int, took time.Duration)
+}
+
+// Config is what the interface is made of. Every field is required but MaxBody.
+type Config struct {
+	SystemOnly          bool // of a replica that has not the role api: probes and metrics alone
+	MaxBody             int  // bytes of a request body: 64 MiB
+	Limits              map[Limit]limit.Rule
+	Authenticator       Authenticator
+	Throttle            Throttle
+	Jobs                Jobs
+	Stores              Stores
+	Subscriptions       Subscriptions
+	SubscriptionRecords SubscriptionRecords
+	Ready               func(ctx context.Context) error
+	Observer            Observer
+	Clock               core.Clock
+	Log                 *slog.Logger
+}
+
+// Limit names a throttle; the operator sets it as SERVERY_LIMIT_ and the name.
+type Limit string
+
+// The throttles of the interface.
+const (
+	LimitStores   Limit = "STORES"
+	LimitWebhooks Limit = "WEBHOOKS"
+	LimitRead     Limit = "READ"
+)
+
+// DefaultLimits are the throttles of the spec, and those that the hub adds.
+func DefaultLimits() map[Limit]limit.Rule {
+	minute := func(n int) limit.Rule { return limit.Rule{Count: n, Per: time.Minute, Block: time.Minute} }
+	return map[Limit]limit.Rule{LimitStores: minute(20), LimitWebhooks: minute(5), LimitRead: minute(60)}
+}
+
+// defaultMaxBody is the default limit of a request body.
+const defaultMaxBody = 64 << 20
+
+// handlerDeadline bounds the work of one request, waiting for the database included.
+const handlerDeadline = 20 * time.Second
+
+// Server answers HTTP requests.
+type Server struct {
+	Config
+	App      *fiber.App
+	draining atomic.Bool
+}
+
+// New makes a server; App.Listener serves it.
+func New(config Config) *Server {
+	if config.MaxBody == 0 {
+		config.MaxBody = defaultMaxBody
+	}
+	s := &Server{Config: config}
+	s.App = fiber.New(fiber.Config{
+		AppName:                      "Servery",
+		BodyLimit:                    config.MaxBody,
+		CaseSensitive:                true,
+		DisableStartupMessage:        true,
+		DisablePreParseMultipartForm: true,
+		ErrorHandler:                 s.answerError,
+		IdleTimeout:                  90 * time.Second,
+		ReadTimeout:                  60 * time.Second,
+		ReadBufferSize:               16 << 10,
+		StreamRequestBody:            false,
+	})
+	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic)
+	s.mount()
+	return s
+}
+
+// Drain makes the server refuse new requests with 503 while those under way end.
+func (s *Server) Drain() { s.draining.Store(true) }

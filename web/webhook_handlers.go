@@ -1,0 +1,108 @@
+package web
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// webhookBody is a subscription as read (spec, Endpoint 3).
+type webhookBody struct {
+	Active         bool              `json:"active"`
+	EventType      core.EventType    `json:"event_type"`
+	Headers        map[string]string `json:"headers"`
+	Units          webhook.Units     `json:"retrial_interval_units"`
+	URL            string            `json:"url"`
+	WebhookID      int64             `json:"webhook_id"`
+	DisabledReason string            `json:"disabled_reason,omitzero"`
+}
+
+func bodyOf(sub webhook.Subscription) webhookBody {
+	return webhookBody{sub.Active, sub.EventType, sub.Headers, sub.Units, sub.URL, sub.ID, sub.DisabledReason}
+}
+
+// postWebhook creates a subscription, or changes the one of the same event type
+// and address. Only creation returns the signing secret.
+func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	input, err := webhook.DecodeInput(body, false)
+	if err != nil {
+		return err
+	}
+	sub, created, err := s.Subscriptions.Create(c.UserContext(), caller.Business, input)
+	if err != nil {
+		return err
+	}
+	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url", WebhookID: sub.ID}
+	if created {
+		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery", sub.Secret
+	}
+	return answer(c, http.StatusOK, reply)
+}
+
+func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	input, err := webhook.DecodeInput(body, true)
+	if err != nil {
+		return err
+	}
+	id := webhookID(c)
+	if err := s.Subscriptions.Update(c.UserContext(), caller.Business, id, input); err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
+}
+
+func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
+	sub, err := s.SubscriptionRecords.Get(c.UserContext(), caller.Business, webhookID(c))
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, bodyOf(sub))
+}
+
+func (s *Server) listWebhooks(c *fiber.Ctx, caller core.Caller) error {
+	var v core.Violations
+	limit := number(c, "limit", 50, 1, 200, &v)
+	offset := number(c, "offset", 0, 0, 1<<30, &v)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	subs, total, err := s.SubscriptionRecords.List(c.UserContext(), caller.Business, limit, offset)
+	if err != nil {
+		return err
+	}
+	list := make([]webhookBody, len(subs))
+	for i, sub := range subs {
+		list[i] = bodyOf(sub)
+	}
+	return answer(c, http.StatusOK, struct {
+		Webhooks []webhookBody `json:"webhooks"`
+		Meta     listMeta      `json:"meta"`
+	}{list, listMeta{limit, offset, total}})
+}
+
+type listMeta struct {
+	Limit  int `json:"limit"`
+	Offset int `json:"offset"`
+	Total  int `json:"total_count"`
+}
+
+// webhookID reads the path; what is no number is the id of no webhook.
+func webhookID(c *fiber.Ctx) int64 {
+	id, err := strconv.ParseInt(c.Params("webhook_id"), 10, 64)
+	if err != nil || id < 1 {
+		return 0
+	}
+	return id
+}
