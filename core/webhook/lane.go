@@ -56,7 +56,7 @@ func (e *Engine) room() (int, []int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.clock.Now()
-	var busy []int64
+	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
 	for endpoint, l := range e.lanes {
 		if l.held() == 0 && now.Sub(l.since) > time.Minute {
 			delete(e.lanes, endpoint)

@@ -1,0 +1,50 @@
+package hubtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Tenant is a business with a key.
+type Tenant struct {
+	ID             core.BusinessID
+	Authorization  string // the header's value
+	KeyID          int64
+	CallbackSecret string
+}
+
+// Business makes a business in the United States with a key of scope pos.
+func Business(t testing.TB, db *postgres.DB) Tenant {
+	t.Helper()
+	ctx := context.Background()
+	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	tenant := Tenant{CallbackSecret: webhook.NewSecret()}
+	business, err := accounts.CreateBusiness(ctx,
+		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: "USD"}, tenant.CallbackSecret, nil)
+	require.NoError(t, err)
+	key, secret, err := accounts.CreateKey(ctx, access.Key{Business: business.ID, Username: "pos", Scope: core.ScopePOS})
+	require.NoError(t, err)
+	tenant.ID, tenant.KeyID, tenant.Authorization = business.ID, key.ID, "apikey pos:"+secret
+	return tenant
+}
+
+// Subscribe makes a subscription.
+func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string, units webhook.Units) webhook.Subscription {
+	t.Helper()
+	now := db.Clock().Now()
+	sub, err := postgres.Webhooks{DB: db}.Upsert(context.Background(), business, event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
+		return webhook.Subscription{
+			Business: business, EventType: event, URL: url, Active: true, Units: units, Headers: map[string]string{},
+			Secret: webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,
+		}, nil
+	})
+	require.NoError(t, err)
+	return sub
+}

@@ -1,0 +1,52 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+)
+
+// CreateDatabase makes a database as a copy of another.
+func (db *DB) CreateDatabase(ctx context.Context, name, template string) error {
+	_, err := db.bun.ExecContext(ctx, "CREATE DATABASE ? TEMPLATE ?", bun.Ident(name), bun.Ident(template))
+	return err
+}
+
+// DropDatabase removes a database, cutting off whoever still uses it.
+func (db *DB) DropDatabase(ctx context.Context, name string) error {
+	_, err := db.bun.ExecContext(ctx, "DROP DATABASE IF EXISTS ? WITH (FORCE)", bun.Ident(name))
+	return err
+}
+
+// WithTemplate makes sure that the named database exists, complete: whoever
+// comes first builds it under another name while the others wait.
+func (db *DB) WithTemplate(ctx context.Context, name string, build func(name string) error) error {
+	conn, err := db.bun.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_lock(hashtext(?))", name); err != nil {
+		return err
+	}
+	defer func() {
+		_, _ = conn.ExecContext(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock(hashtext(?))", name)
+	}()
+	var exists bool
+	if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = ?)", name).Scan(&exists); err != nil || exists {
+		return err
+	}
+	building := name + "_new"
+	if err := db.DropDatabase(ctx, building); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "CREATE DATABASE ?", bun.Ident(building)); err != nil {
+		return err
+	}
+	if err := build(building); err != nil {
+		return fmt.Errorf("building %s: %w", building, err)
+	}
+	_, err = conn.ExecContext(ctx, "ALTER DATABASE ? RENAME TO ?", bun.Ident(building), bun.Ident(name))
+	return err
+}
