@@ -51,7 +51,7 @@ func classify(err error, config SenderConfig) (ErrorClass, string) {
 		return DNS, fmt.Sprintf("the name %s could not be looked up", lookup.Name)
 	case errors.As(err, &certificate) || errors.As(err, &authority):
 		return TLS, "the endpoint's certificate is not valid: " + certificateProblem(err)
-	case errors.As(err, &record) || errors.As(err, &alert):
+	case errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch):
 		return TLS, "the endpoint does not speak TLS properly"
 	case isTimeout && dialling:
 		return Timeout, fmt.Sprintf("no connection within %v", config.ConnectTimeout)

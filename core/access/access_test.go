@@ -1,0 +1,93 @@
+package access
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+type fake struct{ keys []Key }
+
+func (f *fake) KeyByHash(_ context.Context, hash []byte) (Key, error) {
+	for _, key := range f.keys {
+		if string(key.Hash) == string(hash) {
+			return key, nil
+		}
+	}
+	return Key{}, core.Errorf(core.NotFound, "none")
+}
+
+func (f *fake) CreateBusiness(context.Context, core.Business, string, []core.Platform) (core.BusinessID, error) {
+	return 7, nil
+}
+
+func (f *fake) CreateKey(_ context.Context, key Key) (Key, error) {
+	key.ID = int64(len(f.keys) + 1)
+	f.keys = append(f.keys, key)
+	return key, nil
+}
+
+func TestAuthenticate(t *testing.T) {
+	ctx, records := context.Background(), &fake{}
+	a := Access{Records: records, Clock: core.NewSystemClock(nil)}
+	_, secret, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
+	require.NoError(t, err)
+	_, second, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
+	require.NoError(t, err)
+	_, disabled, err := a.CreateKey(ctx, Key{Business: 7, Username: "old", Scope: core.ScopePOS})
+	require.NoError(t, err)
+	records.keys[2].DisabledAt = time.Now()
+	for name, row := range map[string]struct {
+		header string
+		code   core.Code
+	}{
+		"as the spec has it":       {"apikey pos:" + secret, ""},
+		"scheme in any case":       {"ApiKey pos:" + secret, ""},
+		"a second key of the same": {"apikey pos:" + second, ""},
+		"nothing":                  {"", core.Unauthenticated},
+		"another scheme":           {"Bearer pos:" + secret, core.Unauthenticated},
+		"no user name":             {"apikey :" + secret, core.Unauthenticated},
+		"no key":                   {"apikey pos:", core.Unauthenticated},
+		"no colon":                 {"apikey " + secret, core.Unauthenticated},
+		"another's user name":      {"apikey other:" + secret, core.Unauthenticated},
+		"a wrong key":              {"apikey pos:" + strings.ToUpper(secret), core.Unauthenticated},
+		"a disabled key":           {"apikey old:" + disabled, core.Forbidden},
+	} {
+		t.Run(name, func(t *testing.T) {
+			caller, err := a.Authenticate(ctx, row.header)
+			require.Equal(t, row.code, core.CodeOf(err))
+			if err == nil {
+				require.Equal(t, core.BusinessID(7), caller.Business)
+			}
+		})
+	}
+	for _, key := range records.keys {
+		require.NotContains(t, string(key.Hash)+key.Prefix, secret)
+	}
+}
+
+func TestBusinessesAreChecked(t *testing.T) {
+	a := Access{Records: &fake{}, Clock: core.NewSystemClock(nil)}
+	good := core.Business{Name: "A", Country: "in", Timezone: "Asia/Kolkata", Currency: "inr"}
+	made, err := a.CreateBusiness(context.Background(), good, "s", []string{"aggregator-a"})
+	require.NoError(t, err)
+	require.Equal(t, "IN", made.Country)
+	require.Equal(t, "INR", made.Currency)
+	for field, spoil := range map[string]func(*core.Business){
+		"name":     func(b *core.Business) { b.Name = " " },
+		"country":  func(b *core.Business) { b.Country = "IND" },
+		"timezone": func(b *core.Business) { b.Timezone = "Kolkata" },
+		"currency": func(b *core.Business) { b.Currency = "RUPEE" },
+	} {
+		b := good
+		spoil(&b)
+		_, err := a.CreateBusiness(context.Background(), b, "s", nil)
+		require.Equal(t, core.Invalid, core.CodeOf(err), field)
+		require.Contains(t, err.Error(), field)
+	}
+}

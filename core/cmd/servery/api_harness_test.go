@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/web"
+)
+
+// description is the OpenAPI document, by which every answer is judged.
+var description = sync.OnceValues(func() (routers.Router, error) {
+	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	document.Servers = nil
+	return gorillamux.NewRouter(document)
+})
+
+// api is a hub in this process, with a clock that stands still.
+type api struct {
+	hub   *hub
+	clock *hubtest.Clock
+}
+
+// newAPI makes a hub. Jobs and deliveries run once start is called.
+func newAPI(t *testing.T, change func(*hubConfig)) *api {
+	t.Helper()
+	config := hubConfig{
+		roles: []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
+		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	}
+	if change != nil {
+		change(&config)
+	}
+	clock := hubtest.NewClock()
+	return &api{newHub(config, hubtest.Database(t, clock), hubtest.Logger()), clock}
+}
+
+// start runs jobs and deliveries until the test ends.
+func (a *api) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run} {
+		parts.Add(1)
+		go func() {
+			defer parts.Done()
+			part(ctx)
+		}()
+	}
+	t.Cleanup(func() {
+		cancel()
+		parts.Wait()
+		a.hub.sender.Close()
+	})
+}
+
+// request is a request to the API.
+type request struct {
+	method, path, authorization string
+	body                        string
+	headers                     map[string]string
+}
+
+// answered is its answer.
+type answered struct {
+	status int
+	header http.Header
+	text   string
+	body   map[string]any
+}
+
+func (r answered) message() string { message, _ := r.body["message"].(string); return message }
+
+// do sends a request and holds the answer against the OpenAPI document.
+func (a *api) do(t *testing.T, c request) answered {
+	t.Helper()
+	sent := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+	if c.body != "" {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	if c.authorization != "" {
+		sent.Header.Set("Authorization", c.authorization)
+	}
+	for name, value := range c.headers {
+		sent.Header.Set(name, value)
+	}
+	response, err := a.hub.server.App.Test(sent, -1)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NotEmpty(t, response.Header.Get("X-Request-Id"))
+	holdAgainstDescription(t, c, response, text)
+	r := answered{status: response.StatusCode, header: response.Header, text: string(text)}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		require.NoError(t, json.Unmarshal(text, &r.body))
+	}
+	return r
+}
+
+// holdAgainstDescription checks an answer; what the document does not describe
+// may only be answered with 404 or 405.
+func holdAgainstDescription(t *testing.T, c request, response *http.Response, text []byte) {
+	t.Helper()
+	router, err := description()
+	require.NoError(t, err)
+	path, query, _ := strings.Cut(c.path, "?")
+	if strings.HasPrefix(path, "/external/") && !strings.HasSuffix(path, "/") {
+		path += "/"
+	}
+	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))
+	route, parameters, err := router.FindRoute(request)
+	if err != nil {
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, response.StatusCode, "%s %s is not described", c.method, c.path)
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters, Route: route},
+		Status:                 response.StatusCode, Header: response.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	input.SetBodyBytes(text)
+	require.NoError(t, openapi3filter.ValidateResponse(context.Background(), input), "%s %s: %d %s", c.method, c.path, response.StatusCode, text)
+}
+
+// waitUntil waits for a condition.
+func waitUntil(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
+}
+
+// requireEnvelope checks the form of every refusal.
+func requireEnvelope(t *testing.T, r answered, status int, message string) {
+	t.Helper()
+	require.Equal(t, status, r.status, r.text)
+	require.Equal(t, "error", r.body["status"])
+	require.Contains(t, r.message(), message)
+	require.NotContains(t, r.body, "reference")
+}

@@ -1,0 +1,284 @@
+package postgres_test
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// unobserved is an observer that looks away.
+type unobserved struct{}
+
+func (unobserved) Attempted(webhook.Result, time.Duration)      {}
+func (unobserved) JobEnded(core.JobKind, string, time.Duration) {}
+func (unobserved) Answered(string, string, int, time.Duration)  {}
+
+// startEngine runs a delivery engine on the database until the test ends or
+// stop is called.
+func startEngine(t *testing.T, db *postgres.DB, config webhook.Config, local bool) (engine *webhook.Engine, stop func()) {
+	t.Helper()
+	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	sender := webhook.NewSender(webhook.SenderConfig{}, guard, db.Clock())
+	engine = webhook.NewEngine(config, postgres.Deliveries{DB: db}, sender, db.Clock(), unobserved{}, hubtest.Logger())
+	if local {
+		db.UseStarter(engine)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		engine.Run(ctx)
+	}()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		<-done
+		sender.Close()
+	})
+	t.Cleanup(stop)
+	return engine, stop
+}
+
+func publish(t *testing.T, db *postgres.DB, business core.BusinessID, callbackURL string, body string) core.Event {
+	t.Helper()
+	now := db.Clock().Now()
+	event := core.Event{ID: core.NewID(now), Business: business, Type: core.StoreCreation, At: now, Body: []byte(body), CallbackURL: callbackURL}
+	require.NoError(t, db.Publish(context.Background(), event))
+	return event
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond, what)
+}
+
+func history(t *testing.T, db *postgres.DB, event core.ID) []postgres.AttemptRecord {
+	t.Helper()
+	records, err := db.Attempts(context.Background(), event)
+	require.NoError(t, err)
+	return records
+}
+
+func TestDeliveryIsTriedOnTheScheduleAndThenFailed(t *testing.T) {
+	for _, units := range []webhook.Units{webhook.Seconds, webhook.Minutes} {
+		t.Run(string(units), func(t *testing.T) {
+			unit := time.Second
+			if units == webhook.Minutes {
+				unit = time.Minute
+			}
+			clock := hubtest.NewClock()
+			db := hubtest.Database(t, clock)
+			tenant := hubtest.Business(t, db)
+			sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+			sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, units)
+			engine, _ := startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour}, true)
+			event := publish(t, db, tenant.ID, "", `{"n":1}`)
+			recorded := func(n int) func() bool { return func() bool { return len(history(t, db, event.ID)) == n } }
+			eventually(t, "first attempt", recorded(1))
+			for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
+				clock.Advance(wait*unit - time.Millisecond)
+				engine.Wake() // looking too early finds nothing
+				clock.Advance(0)
+				require.Len(t, history(t, db, event.ID), n+1, "not before its time")
+				clock.Advance(time.Millisecond)
+				eventually(t, "retry", recorded(n+2))
+			}
+			clock.Advance(1000 * time.Hour)
+			engine.Wake()
+			attempts := history(t, db, event.ID)
+			require.Len(t, attempts, webhook.MaxAttempts)
+			require.Equal(t, "failed", attempts[0].State)
+			for i, a := range attempts {
+				require.Equal(t, i+1, a.N)
+				require.Equal(t, 503, a.Status)
+				require.Equal(t, "status", a.ErrorClass)
+			}
+			for _, arrival := range sink.Arrivals() {
+				require.Equal(t, event.ID.String(), arrival.Header.Get("webhook-id"), "one id over all attempts")
+			}
+			require.Equal(t, sink.URL, sub.URL)
+			requireQueueEmpty(t, db)
+		})
+	}
+}
+
+func requireQueueEmpty(t *testing.T, db *postgres.DB) {
+	t.Helper()
+	backlog, err := db.Backlog(context.Background())
+	require.NoError(t, err)
+	require.Zero(t, backlog.Due+backlog.Scheduled+backlog.Held)
+}
+
+func TestDeliveryGoesToEverySubscription(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant, stranger := hubtest.Business(t, db), hubtest.Business(t, db)
+	one, two, foreign := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, one.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, two.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, two.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, stranger.ID, core.StoreCreation, foreign.URL, webhook.Seconds)
+	startEngine(t, db, webhook.Config{}, true)
+	event := publish(t, db, tenant.ID, "", `{}`)
+	eventually(t, "both recorded", func() bool { return len(history(t, db, event.ID)) == 2 })
+	require.Len(t, one.Arrivals(), 1)
+	require.Len(t, two.Arrivals(), 1)
+	require.Empty(t, foreign.Arrivals())
+}
+
+func TestCallbackURLTakesTheDeliveryAndIsSignedByTheBusiness(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	subscribed, callback := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, subscribed.URL, webhook.Seconds)
+	startEngine(t, db, webhook.Config{}, true)
+	event := publish(t, db, tenant.ID, callback.URL, `{"big":"`+strings.Repeat("x", 1<<20)+`"}`)
+	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
+	require.Empty(t, subscribed.Arrivals())
+	arrival := callback.Arrivals()[0]
+	seconds, err := strconv.ParseInt(arrival.Header.Get("webhook-timestamp"), 10, 64)
+	require.NoError(t, err)
+	signature, err := webhook.Sign(tenant.CallbackSecret, event.ID, time.Unix(seconds, 0), arrival.Body)
+	require.NoError(t, err)
+	require.Equal(t, signature, arrival.Header.Get("webhook-signature"))
+}
+
+func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	tenant := hubtest.Business(t, db)
+	gone := true
+	var mu sync.Mutex
+	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if gone {
+			w.WriteHeader(http.StatusGone)
+		}
+	})
+	sub := hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	engine, _ := startEngine(t, db, webhook.Config{Poll: time.Hour}, true)
+	event := publish(t, db, tenant.ID, "", `{}`)
+	eventually(t, "attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
+	off, err := postgres.Webhooks{DB: db}.Get(ctx, tenant.ID, sub.ID)
+	require.NoError(t, err)
+	require.False(t, off.Active)
+	require.Contains(t, off.DisabledReason, "410")
+
+	publish(t, db, tenant.ID, "", `{"nothing new":"to one that is off"}`)
+	clock.Advance(2 * time.Second)
+	engine.Wake()
+	eventually(t, "held", func() bool {
+		backlog, err := db.Backlog(ctx)
+		return err == nil && backlog.Held == 1 && backlog.Due+backlog.Scheduled == 0
+	})
+	require.Len(t, sink.Arrivals(), 1)
+
+	mu.Lock()
+	gone = false
+	mu.Unlock()
+	subs := webhook.Subscriptions{Records: postgres.Webhooks{DB: db}, Guard: webhook.NewGuard(nil), Clock: clock}
+	on := true
+	require.NoError(t, subs.Update(ctx, tenant.ID, sub.ID, webhook.Input{Active: &on}))
+	engine.Wake()
+	eventually(t, "delivered after switching on", func() bool { return len(history(t, db, event.ID)) == 2 })
+	again, err := postgres.Webhooks{DB: db}.Get(ctx, tenant.ID, sub.ID)
+	require.NoError(t, err)
+	require.Empty(t, again.DisabledReason)
+	requireQueueEmpty(t, db)
+}
+
+func TestAnotherReplicaTakesOverWhenTheLeaseIsOver(t *testing.T) {
+	clock := hubtest.NewClock()
+	url := hubtest.DatabaseURL(t)
+	dying, living := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
+	tenant := hubtest.Business(t, dying)
+	sink := hubtest.NewSink(t, nil)
+	hubtest.Subscribe(t, dying, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	// A starter that promises and then does nothing is a replica killed between commit and attempt.
+	dying.UseStarter(dead{clock})
+	event := publish(t, dying, tenant.ID, "", `{}`)
+	startEngine(t, living, webhook.Config{Poll: time.Hour, Lease: 20 * time.Second}, false)
+	require.Empty(t, sink.Arrivals())
+	clock.Advance(20*time.Second - time.Millisecond)
+	require.Empty(t, history(t, living, event.ID))
+	clock.Advance(time.Millisecond)
+	eventually(t, "taken over", func() bool { return len(history(t, living, event.ID)) == 1 })
+}
+
+type dead struct{ clock core.Clock }
+
+func (dead) Owner() core.ID          { return core.ID{1} }
+func (d dead) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second) }
+func (dead) Reserve(int64) bool      { return true }
+func (dead) Forget(int64)            {}
+func (dead) Start(webhook.Delivery)  {}
+func (dead) Wake()                   {}
+
+func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	sink := hubtest.NewSink(t, func(int, http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+	_, stop := startEngine(t, db, webhook.Config{EndpointInFlight: 2}, true)
+	for range 6 {
+		publish(t, db, tenant.ID, "", `{}`)
+	}
+	<-arrived
+	<-arrived
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	eventually(t, "four given back at once", func() bool {
+		backlog, err := db.Backlog(context.Background())
+		return err == nil && backlog.Due == 4
+	})
+	close(release)
+	<-stopped
+	require.Len(t, sink.Arrivals(), 2)
+	backlog, err := db.Backlog(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, int64(4), backlog.Due)
+	require.Zero(t, backlog.Scheduled, "nothing is left leased")
+
+	startEngine(t, db, webhook.Config{}, false)
+	eventually(t, "the next engine does the rest", func() bool { return len(sink.Arrivals()) == 6 })
+	eventually(t, "recorded", func() bool {
+		backlog, err := db.Backlog(context.Background())
+		return err == nil && backlog.Due+backlog.Scheduled == 0
+	})
+}
+
+func TestAHangingEndpointDelaysOnlyItself(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	release := make(chan struct{})
+	hanging := hubtest.NewSink(t, func(int, http.ResponseWriter, *http.Request) { <-release })
+	t.Cleanup(func() { close(release) })
+	healthy := hubtest.NewSink(t, nil)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, hanging.URL, webhook.Seconds)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, healthy.URL, webhook.Seconds)
+	startEngine(t, db, webhook.Config{Held: 256}, true)
+	const events = 600
+	for range events {
+		publish(t, db, tenant.ID, "", `{}`)
+	}
+	eventually(t, "the healthy endpoint got everything", func() bool { return len(healthy.Arrivals()) == events })
+	require.LessOrEqual(t, len(hanging.Arrivals()), 3*16)
+}

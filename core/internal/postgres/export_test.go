@@ -1,0 +1,57 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// AttemptRecord is, for tests, one recorded attempt at one of an event's deliveries.
+type AttemptRecord struct {
+	DeliveryID core.ID   `bun:"delivery_id,type:uuid"`
+	WebhookID  int64     `bun:"webhook_id"`
+	State      string    `bun:"state"` // of the delivery: pending, delivered, failed
+	N          int       `bun:"n"`
+	StartedAt  time.Time `bun:"started_at"`
+	URL        string    `bun:"url"`
+	Status     int       `bun:"status"`
+	ErrorClass string    `bun:"error_class"`
+	Error      string    `bun:"error"`
+}
+
+// Attempts reads every recorded attempt to tell an event, in order.
+func (db *DB) Attempts(ctx context.Context, event core.ID) ([]AttemptRecord, error) {
+	var list []AttemptRecord
+	err := db.bun.NewRaw(`SELECT d.id AS delivery_id, d.webhook_id, d.state, a.n, a.started_at, a.url, a.status, a.error_class, a.error
+		FROM (SELECT business_id, id, coalesce(webhook_id, 0) AS webhook_id, state FROM deliveries WHERE event_id = ?0
+			UNION ALL SELECT business_id, id, coalesce(webhook_id, 0), 'pending' FROM delivery_queue WHERE event_id = ?0) d
+		JOIN attempts a ON a.business_id = d.business_id AND a.delivery_id = d.id
+		ORDER BY d.id, a.n, a.started_at`, event).Scan(ctx, &list)
+	if err != nil {
+		return nil, fmt.Errorf("reading attempts: %w", err)
+	}
+	return list, nil
+}
+
+// JobState reads, for tests, where a job stands.
+func (db *DB) JobState(ctx context.Context, id core.ID) (state, message string, err error) {
+	err = db.bun.QueryRowContext(ctx, `SELECT state, error FROM jobs WHERE id = ?`, id).Scan(&state, &message)
+	return state, message, err
+}
+
+// EventBody reads, for tests, the body of the event with a reference.
+func (db *DB) EventBody(t testing.TB, reference core.ID) []byte {
+	t.Helper()
+	var stored []byte
+	if err := db.bun.QueryRowContext(context.Background(), `SELECT body FROM events WHERE reference = ?`, reference.String()).Scan(&stored); err != nil {
+		t.Fatal(err)
+	}
+	body, err := db.packer.unpack(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}

@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestDecodeInputRefusesNamingTheField(t *testing.T) {
+	const good = `"event_type":"order_placed","url":"https://pos.example.com/hook"`
+	many := make([]string, MaxHeaders+1)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"x-%d":"v"`, i)
+	}
+	for name, row := range map[string]struct{ body, path string }{
+		"nothing":                {`{}`, "event_type"},
+		"no url":                 {`{"event_type":"order_placed"}`, "url"},
+		"unknown event":          {`{"event_type":"order_eaten","url":"https://a.example"}`, "event_type"},
+		"unknown number":         {`{"event_type":19,"url":"https://a.example"}`, "event_type"},
+		"event as object":        {`{"event_type":{},"url":"https://a.example"}`, "event_type"},
+		"empty url":              {`{"event_type":18,"url":""}`, "url"},
+		"relative url":           {`{"event_type":18,"url":"/hook"}`, "url"},
+		"other scheme":           {`{"event_type":18,"url":"ftp://a.example"}`, "url"},
+		"credentials in the url": {`{"event_type":18,"url":"https://a:b@a.example"}`, "url"},
+		"fragment":               {`{"event_type":18,"url":"https://a.example/#x"}`, "url"},
+		"units":                  {`{` + good + `,"retrial_interval_units":"hours"}`, "retrial_interval_units"},
+		"active as text":         {`{` + good + `,"active":"yes"}`, "active"},
+		"headers as list":        {`{` + good + `,"headers":[]}`, "headers"},
+		"header of a number":     {`{` + good + `,"headers":{"x-a":1}}`, "headers.x-a"},
+		"header name":            {`{` + good + `,"headers":{"x a":"v"}}`, "headers.x a"},
+		"header value":           {`{` + good + `,"headers":{"x-a":"v\r\nx-b: w"}}`, "headers.x-a"},
+		"host":                   {`{` + good + `,"headers":{"host":"v"}}`, "headers.host"},
+		"content type":           {`{` + good + `,"headers":{"CONTENT-TYPE":"v"}}`, "headers.CONTENT-TYPE"},
+		"connection":             {`{` + good + `,"headers":{"Connection":"v"}}`, "headers.Connection"},
+		"signature":              {`{` + good + `,"headers":{"webhook-signature":"v"}}`, "headers.webhook-signature"},
+		"one header twice":       {`{` + good + `,"headers":{"X-A":"v","x-a":"w"}}`, "headers.x-a"},
+		"too many":               {`{` + good + `,"headers":{` + strings.Join(many, ",") + `}}`, "headers"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := DecodeInput([]byte(row.body), false)
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+			require.Equal(t, row.path, err.(*core.Error).Violations[0].Path)
+		})
+	}
+}
+
+func TestDecodeInputReadsNamesAndNumbers(t *testing.T) {
+	for text, event := range map[string]core.EventType{
+		`"order_placed"`: core.OrderPlaced, `18`: core.OrderPlaced, `"18"`: core.OrderPlaced, `12002`: core.HubMenuPublish, `12004`: core.ItemStateToggle,
+		`12005`: core.OptionStateToggle, `60008`: core.OrderStatusUpdate, `60012`: core.RiderStatusUpdate, `60013`: core.InventoryUpdate,
+		`60014`: core.StoreCreation, `60015`: core.StoreAction, `60016`: core.CatalogueTimingGroup, `60018`: core.OrderItemsOOSProcessed,
+		`"webhook_retry"`: core.WebhookRetry, `"feature_action"`: core.FeatureAction,
+	} {
+		input, err := DecodeInput([]byte(`{"event_type":`+text+`,"url":"https://a.example","retrial_interval_units":"Seconds"}`), false)
+		require.NoError(t, err, text)
+		require.Equal(t, event, input.EventType)
+		require.Equal(t, Seconds, *input.Units)
+		require.Nil(t, input.Active)
+	}
+	input, err := DecodeInput([]byte(`{"active":false,"url":null}`), true)
+	require.NoError(t, err)
+	require.False(t, *input.Active)
+	require.Nil(t, input.URL)
+	require.Empty(t, input.EventType)
+}
+
+func TestRetrySchedule(t *testing.T) {
+	for units, unit := range map[Units]int{Minutes: 60, Seconds: 1} {
+		var waits []int
+		for n := 1; ; n++ {
+			wait, more := RetryAfter(n, units)
+			if !more {
+				break
+			}
+			waits = append(waits, int(wait.Seconds())/unit)
+		}
+		require.Equal(t, []int{1, 2, 4, 8, 16}, waits, units)
+	}
+}
+
+func FuzzDecodeInput(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, `{"event_type":18,"url":"https://a.example","headers":{"x":"y"}}`, `{"event_type":"\u0000"}`, `{"event_type":1e3}`, `{"headers":{"\ud83d":"x"}}`,
+	} {
+		f.Add([]byte(seed), true)
+	}
+	f.Fuzz(func(t *testing.T, body []byte, update bool) {
+		if _, err := DecodeInput(body, update); err != nil && core.CodeOf(err) != core.Invalid {
+			t.Fatalf("not a refusal but a fault: %v", err)
+		}
+	})
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# Installs what the tests need and the machine lacks: a C compiler for the race
+# detector, PostgreSQL, Chromium. By apt where there is one and we may; else the
+# tests that need the missing thing skip with a message, which CI refuses.
+set -eu
+
+packages=""
+command -v cc >/dev/null || command -v gcc >/dev/null || packages="$packages gcc libc6-dev"
+command -v curl >/dev/null || packages="$packages curl"
+if ! command -v postgres >/dev/null && ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1; then
+	packages="$packages postgresql"
+fi
+if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
+	packages="$packages chromium"
+fi
+[ -n "$packages" ] || exit 0
+
+as_root=""
+if [ "$(id -u)" -ne 0 ]; then
+	as_root="sudo -n"
+	if ! sudo -n true 2>/dev/null; then
+		as_root=no
+	fi
+fi
+if ! command -v apt-get >/dev/null || [ "$as_root" = no ]; then
+	echo "Missing and not installed (no apt, or not permitted):$packages"
+	echo "Tests that need them skip; install them by hand to run all."
+	exit 0
+fi
+echo "Installing:$packages"
+# No cluster of the distribution's own: the tests start theirs.
+case "$packages" in *postgresql*)
+	if [ ! -e /etc/postgresql-common/createcluster.conf ]; then
+		$as_root mkdir -p /etc/postgresql-common
+		echo "create_main_cluster = false" | $as_root tee /etc/postgresql-common/createcluster.conf >/dev/null
+	fi ;;
+esac
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null
