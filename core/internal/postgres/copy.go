@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/driver/pgdriver"
 
@@ -52,8 +54,13 @@ func (c *copyRows) raw(s string) { // needs no escaping
 	c.buf.WriteString(s)
 }
 
+// text writes a string. What PostgreSQL cannot hold as text (invalid UTF-8, NUL)
+// is replaced: it occurs only in what endpoints answer.
 func (c *copyRows) text(s string) {
 	c.column()
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	}
 	_, _ = copyEscaper.WriteString(&c.buf, s)
 }
 
@@ -70,7 +77,7 @@ func (c *copyRows) json(isNil bool, v any) {
 		c.null()
 		return
 	}
-	encoded, err := json.Marshal(v, json.Deterministic(true))
+	encoded, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		c.err = err
 	}

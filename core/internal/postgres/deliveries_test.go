@@ -282,3 +282,43 @@ func TestAHangingEndpointDelaysOnlyItself(t *testing.T) {
 	eventually(t, "the healthy endpoint got everything", func() bool { return len(healthy.Arrivals()) == events })
 	require.LessOrEqual(t, len(hanging.Arrivals()), 3*16)
 }
+
+func TestAnswersThatAreNoTextAreRecordedAllTheSame(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Odd", "\xff\xfe \\ \t 'quote'")
+		w.WriteHeader(500)
+		_, _ = w.Write([]byte("\x00\xff\\N\t\n"))
+	})
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+	startEngine(t, db, webhook.Config{}, true)
+	event := publish(t, db, tenant.ID, "", `{}`)
+	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
+}
+
+func TestOneResultTheDatabaseRefusesDoesNotKeepOthersFromBeingRecorded(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	for range 5 {
+		publish(t, db, tenant.ID, "", `{}`)
+	}
+	queue, owner := postgres.Deliveries{DB: db}, core.ID{9}
+	batch, err := queue.Claim(ctx, owner, 10, []int64{}, db.Clock().Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, batch.Deliveries, 5)
+	results := make([]webhook.Result, 5)
+	for i, d := range batch.Deliveries {
+		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 200}}
+	}
+	results[2].Attempt.Status = 1 << 20 // no smallint
+	require.NoError(t, queue.Finish(ctx, owner, results))
+	for i, d := range batch.Deliveries {
+		want := 1
+		if i == 2 {
+			want = 0
+		}
+		require.Len(t, history(t, db, d.EventID), want)
+	}
+}

@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
@@ -18,7 +21,38 @@ const attemptColumns = `business_id, delivery_id, n, started_at, url, request_he
 // Finish records a batch of attempts and moves their deliveries on. A success
 // counts also when its lease had run out; a failure only while the lease holds,
 // since otherwise another replica is at it.
+//
+// One result that the database will not take must not keep the others from
+// being recorded: the batch is halved until it stands alone, and is then
+// recorded without what the endpoint answered.
 func (q Deliveries) Finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
+	err := q.finish(ctx, owner, results)
+	if !isDataError(err) {
+		return err
+	}
+	if len(results) > 1 {
+		half := len(results) / 2
+		return errors.Join(q.Finish(ctx, owner, results[:half]), q.Finish(ctx, owner, results[half:]))
+	}
+	q.log.Error("an attempt could not be recorded in full", "delivery", results[0].Delivery.ID, "error", err)
+	bare := results[0]
+	bare.Attempt.RequestHeaders, bare.Attempt.ResponseHeaders, bare.Attempt.ResponseBody = nil, nil, nil
+	if err = q.finish(ctx, owner, []webhook.Result{bare}); isDataError(err) {
+		// Trying again would not help; the lease runs out and the attempt is repeated.
+		q.log.Error("an attempt could not be recorded", "delivery", bare.Delivery.ID, "error", err)
+		return nil
+	}
+	return err
+}
+
+// isDataError tells an error that comes of the values themselves: SQLSTATE
+// classes 22 (data exception) and 23 (integrity constraint violation).
+func isDataError(err error) bool {
+	var answer pgdriver.Error
+	return errors.As(err, &answer) && (strings.HasPrefix(answer.Field('C'), "22") || strings.HasPrefix(answer.Field('C'), "23"))
+}
+
+func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
 	var attempts copyRows
 	var over, again []webhook.Result
 	for _, r := range results {
