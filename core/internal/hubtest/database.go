@@ -105,8 +105,17 @@ func template(ctx context.Context, t testing.TB, root *postgres.DB, address url.
 	return name
 }
 
-// Open opens a database with the given clock; nil is the database's own.
+// Open opens a database with the given clock, ready for use; nil is the
+// database's own clock.
 func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
+	t.Helper()
+	db := Connect(t, url, clock)
+	require.NoError(t, db.Maintain(context.Background(), 30*24*time.Hour))
+	return db
+}
+
+// Connect opens a database as it is.
+func Connect(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -115,7 +124,6 @@ func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	sealer, err := postgres.NewSealer(SecretKey)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
-	require.NoError(t, db.Maintain(ctx, 30*24*time.Hour))
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	return db
 }

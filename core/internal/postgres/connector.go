@@ -3,6 +3,7 @@ package postgres
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/uptrace/bun/driver/pgdriver"
 )
+
+var errAddress = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
 // newConnector reads the address. TLS is settled here, by an explicit
 // configuration, instead of by the driver: without sslmode a server on another machine must
@@ -29,18 +32,19 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
 	}
-	user := u.User.Username()
+	if u.Scheme != "unix" && u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
+	}
+	if u.User.Username() == "" {
+		return nil, errAddress
+	}
 	if password, given := u.User.Password(); given {
 		options = append(options, pgdriver.WithPassword(password))
 	}
-	options = append(options, pgdriver.WithUser(user))
-	switch u.Scheme {
-	case "unix":
+	options = append(options, pgdriver.WithUser(u.User.Username()))
+	if u.Scheme == "unix" {
 		return pgdriver.NewConnector(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
 			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))...), nil
-	case "postgres", "postgresql":
-	default:
-		return nil, fmt.Errorf("SERVERY_DATABASE_URL must begin with postgres:// (or unix://), not %q", u.Scheme)
 	}
 	query := u.Query()
 	if socket := query.Get("host"); strings.HasPrefix(socket, "/") {
@@ -49,8 +53,8 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 		return pgdriver.NewConnector(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))...), nil
 	}
 	host := u.Hostname()
-	if host == "" || user == "" || len(u.Path) < 2 {
-		return nil, fmt.Errorf("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	if host == "" || len(u.Path) < 2 {
+		return nil, errAddress
 	}
 	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, orElse(u.Port(), "5432"))), pgdriver.WithDatabase(u.Path[1:]))
 	security, err := tlsFor(host, query)

@@ -55,3 +55,27 @@ func (db *DB) EventBody(t testing.TB, reference core.ID) []byte {
 	}
 	return body
 }
+
+// EventBodyByID reads, for tests, the stored body of an event, nil when it is gone.
+func (db *DB) EventBodyByID(t testing.TB, id core.ID) []byte {
+	t.Helper()
+	var bodies [][]byte
+	if err := db.bun.NewRaw(`SELECT body FROM events WHERE id = ?`, id).Scan(context.Background(), &bodies); err != nil {
+		t.Fatal(err)
+	}
+	if len(bodies) == 0 {
+		return nil
+	}
+	return bodies[0]
+}
+
+// Outside counts, for tests, the rows for whose day there was no partition.
+func (db *DB) Outside(t testing.TB) (n int) {
+	t.Helper()
+	err := db.bun.QueryRowContext(context.Background(),
+		`SELECT (SELECT count(*) FROM events_other) + (SELECT count(*) FROM deliveries_other) + (SELECT count(*) FROM attempts_other)`).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

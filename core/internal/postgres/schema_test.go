@@ -1,0 +1,85 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestMigrationsGoDownAndUpAgain(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	down, err := db.MigrateDown(ctx)
+	require.NoError(t, err)
+	require.NotEmpty(t, down)
+	list, err := db.Migrations(ctx)
+	require.NoError(t, err)
+	for _, m := range list {
+		require.False(t, m.Applied, m.Name)
+	}
+	up, err := db.MigrateUp(ctx)
+	require.NoError(t, err)
+	require.Len(t, up, len(list))
+	again, err := db.MigrateUp(ctx)
+	require.NoError(t, err)
+	require.Empty(t, again)
+	require.NoError(t, db.Maintain(ctx, 48*time.Hour))
+	hubtest.Business(t, db)
+}
+
+func TestReplicasMigrateOneAtATime(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	_, err := hubtest.Connect(t, url, nil).MigrateDown(ctx)
+	require.NoError(t, err)
+	failures := make(chan error, 4)
+	for range cap(failures) {
+		db := hubtest.Connect(t, url, nil)
+		go func() {
+			_, err := db.MigrateUp(ctx)
+			failures <- err
+		}()
+	}
+	for range cap(failures) {
+		require.NoError(t, <-failures)
+	}
+}
+
+func TestPartitionsAreMadeAheadAndDroppedByAge(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	event := publish(t, db, tenant.ID, "", `{}`)
+	require.NotEmpty(t, db.EventBodyByID(t, event.ID))
+	const retention = 3 * 24 * time.Hour
+	for range 3 {
+		clock.Advance(24 * time.Hour)
+		require.NoError(t, db.Maintain(ctx, retention))
+	}
+	require.NotEmpty(t, db.EventBodyByID(t, event.ID), "kept to the end of its time")
+	require.Zero(t, db.Outside(t), "every row is in the partition of its day")
+	clock.Advance(24 * time.Hour)
+	require.NoError(t, db.Maintain(ctx, retention))
+	require.Empty(t, db.EventBodyByID(t, event.ID))
+
+	batch, err := postgres.Deliveries{DB: db}.Claim(ctx, core.ID{1}, 10, []int64{}, clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Empty(t, batch.Deliveries, "a delivery whose event is gone is given up")
+	requireQueueEmpty(t, db)
+}
+
+func TestAnotherSecretKeyIsRefused(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	require.NoError(t, db.CheckSeal(ctx))
+	require.NoError(t, db.CheckSeal(ctx))
+	other, err := postgres.NewSealer("ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff")
+	require.NoError(t, err)
+	db.UseSealer(other)
+	require.ErrorContains(t, db.CheckSeal(ctx), "SERVERY_SECRET_KEY")
+}
