@@ -9,6 +9,7 @@ type JobKind string
 // The kinds of job.
 const (
 	StoreJob JobKind = "stores"
+	MenuJob  JobKind = "menu"
 )
 
 // Job is a piece of accepted work that a replica holds a lease on.
@@ -19,6 +20,7 @@ type Job struct {
 	Subject     string // such as a location_ref_id
 	Body        []byte // the request, which has passed the checks of its shape
 	CallbackURL string
+	DryRun      bool // tell what would be done, and do nothing
 	CreatedAt   time.Time
 	Attempts    int // counting the present one
 	Seq         int64

@@ -8,6 +8,7 @@ CREATE TABLE jobs (
     state        text NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed')),
     body         bytea NOT NULL,            -- the request, Zstandard-packed when large
     callback_url text NOT NULL DEFAULT '',
+    dry_run      boolean NOT NULL DEFAULT false, -- tells what it would do, and does nothing
     request_id   text NOT NULL DEFAULT '',
     created_at   timestamptz NOT NULL,
     started_at   timestamptz,

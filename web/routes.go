@@ -9,10 +9,13 @@ import (
 // route is one line of the table: who may call what, how often.
 type route struct {
 	method, path string
-	scope        core.Scope // "" is open to anyone
+	scope        core.Scope // "" is open to anyone; anyScope to every key
 	limit        Limit      // "" is not throttled
 	handle       handler
 }
+
+// anyScope lets every key of the business in.
+const anyScope core.Scope = "any"
 
 // handler answers a request of an authenticated caller; of an open route the
 // caller is empty.
@@ -24,10 +27,15 @@ func (s *Server) routes() []route {
 		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, s.postStores},
 		{"GET", "/external/api/v1/stores/", core.ScopePOS, LimitRead, s.listStores},
 		{"GET", "/external/api/v1/stores/:ref_id/", core.ScopePOS, LimitRead, s.getStore},
+		{"POST", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitMenu, s.postMenu},
+		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitRead, s.getMenu},
+		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, s.getJob},
 		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.postWebhook},
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
+
+		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, s.getEffectiveMenu},
 
 		{"GET", "/healthz", "", "", s.health},
 		{"GET", "/readyz", "", "", s.ready},
@@ -57,7 +65,7 @@ func (s *Server) guard(r route) fiber.Handler {
 			return err
 		}
 		c.Locals(localBusiness, caller.Business)
-		if caller.Scope != r.scope {
+		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
 		}
 		if err := s.count(c, caller, r.limit); err != nil {

@@ -11,7 +11,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -26,15 +28,23 @@ type Throttle interface {
 	Take(ctx context.Context, business core.BusinessID, name string, rule limit.Rule) (limit.Verdict, error)
 }
 
-// Jobs accepts work; a job is durable when Enqueue returns.
+// Jobs accepts work and tells where it stands; a job is durable when Enqueue returns.
 type Jobs interface {
 	Enqueue(ctx context.Context, job core.Job, requestID string) error
+	Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error)
 }
 
 // Stores reads stores back.
 type Stores interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error)
+}
+
+// Menus reads menus back and tells what a menu request is about.
+type Menus interface {
+	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
+	Menu(ctx context.Context, business core.BusinessID, store int64) (menu.Menu, error)
+	Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error)
 }
 
 // Subscriptions changes webhooks.
@@ -63,6 +73,8 @@ type Config struct {
 	Throttle            Throttle
 	Jobs                Jobs
 	Stores              Stores
+	Menus               Menus
+	Rulebook            menu.Rulebook
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Ready               func(ctx context.Context) error
@@ -77,6 +89,7 @@ type Limit string
 // The throttles of the interface.
 const (
 	LimitStores   Limit = "STORES"
+	LimitMenu     Limit = "MENU"
 	LimitWebhooks Limit = "WEBHOOKS"
 	LimitRead     Limit = "READ"
 )
@@ -84,7 +97,10 @@ const (
 // DefaultLimits are the throttles of the spec, and those that the hub adds.
 func DefaultLimits() map[Limit]limit.Rule {
 	minute := func(n int) limit.Rule { return limit.Rule{Count: n, Per: time.Minute, Block: time.Minute} }
-	return map[Limit]limit.Rule{LimitStores: minute(20), LimitWebhooks: minute(5), LimitRead: minute(60)}
+	return map[Limit]limit.Rule{
+		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
+		LimitWebhooks: minute(5), LimitRead: minute(60),
+	}
 }
 
 // defaultMaxBody is the default limit of a request body.

@@ -43,3 +43,30 @@ type Progress struct {
 type Observer interface {
 	JobEnded(kind core.JobKind, outcome string, took time.Duration)
 }
+
+// State is where a job stands.
+type State string
+
+// The states of a job.
+const (
+	Queued  State = "queued"
+	Running State = "running"
+	Done    State = "done"
+	Failed  State = "failed"
+)
+
+// Status is a job as its business sees it.
+type Status struct {
+	Reference  core.ID
+	Kind       core.JobKind
+	Subject    string
+	State      State
+	CreatedAt  time.Time
+	StartedAt  time.Time // zero before the first attempt
+	FinishedAt time.Time // zero before the end
+	Attempts   int
+	Done       int // objects
+	Total      int // objects; 0 before they are counted
+	Error      string
+	Result     []byte // JSON, "" before the end
+}

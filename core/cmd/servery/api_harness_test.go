@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -33,6 +34,10 @@ var description = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(document)
 })
 
+// declaredByPlugins stands for what plugins add to the vocabulary of menus.
+var declaredByPlugins = []menu.Declaration{{Group: "NutritionalInfo", On: menu.OnItem, Platform: "aggregator-a",
+	Keys: []menu.Key{{Name: "fat_mg"}, {Name: "protein_mg"}, {Name: "calorie_kcal"}, {Name: "fiber_mg"}}}}
+
 // api is a hub in this process, with a clock that stands still.
 type api struct {
 	hub   *hub
@@ -42,8 +47,11 @@ type api struct {
 // newAPI makes a hub. Jobs and deliveries run once start is called.
 func newAPI(t *testing.T, change func(*hubConfig)) *api {
 	t.Helper()
+	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
+	require.NoError(t, err)
 	config := hubConfig{
-		roles: []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
+		rulebook: menu.Rulebook{Vocabulary: vocabulary},
+		roles:    []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
 		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	if change != nil {

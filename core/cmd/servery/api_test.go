@@ -24,7 +24,7 @@ import (
 const (
 	storesRoute   = "/external/api/v1/stores/"
 	webhooksRoute = "/external/api/v1/webhooks/"
-	oneStore     = `{"stores":[{"ref_id":"S-1","name":"N","city":"C"}]}`
+	oneStore      = `{"stores":[{"ref_id":"S-1","name":"N","city":"C"}]}`
 )
 
 func unlimited(config *hubConfig) { config.limits = map[web.Limit]limit.Rule{} }

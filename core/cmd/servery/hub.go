@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/web"
@@ -36,6 +37,7 @@ type hubConfig struct {
 	limits        map[web.Limit]limit.Rule
 	maxBody       int
 	allow         []netip.Prefix
+	rulebook      menu.Rulebook
 	retention     time.Duration
 	deliveryLease time.Duration
 	jobLease      time.Duration
@@ -64,6 +66,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
 			core.StoreJob: store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
+			core.MenuJob:  menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Clock: clock},
 		}
 		h.runner = job.NewRunner(job.Config{Lease: config.jobLease}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
@@ -77,6 +80,8 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},
 		Jobs:                wakingJobs{postgres.Jobs{DB: db}, h},
 		Stores:              postgres.Stores{DB: db},
+		Menus:               postgres.Menus{DB: db},
+		Rulebook:            config.rulebook,
 		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
 		SubscriptionRecords: records,
 		Ready:               db.Ping,

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -26,6 +27,8 @@ type serveCommand struct {
 	MaxBody       int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
 	Retention     time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
 	LimitStores   string        `name:"limit-stores" env:"SERVERY_LIMIT_STORES" default:"20/1m" help:"Throttle of store requests, per business; off lifts it."`
+	LimitMenu     string        `name:"limit-menu" env:"SERVERY_LIMIT_MENU" default:"1/5s" help:"Throttle of menu requests, per business."`
+	FlushGuard    int           `name:"flush-guard" env:"SERVERY_FLUSH_GUARD" default:"0" help:"Share in percent; a flush that would take out more is held until it is sent with confirm_flush. 0 holds none."`
 	LimitWebhooks string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
 	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
 	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
@@ -90,7 +93,7 @@ func (c serveCommand) config() (hubConfig, error) {
 		deliveryLease: c.DeliveryLease, jobLease: c.JobLease,
 	}
 	for name, text := range map[web.Limit]string{
-		web.LimitStores: c.LimitStores, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead,
+		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead,
 	} {
 		rule, err := limit.ParseRule(text)
 		if err != nil {
@@ -104,6 +107,14 @@ func (c serveCommand) config() (hubConfig, error) {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_WEBHOOK_ALLOW: %q is not an address range such as 10.1.0.0/16", text))
 		}
 		config.allow = append(config.allow, prefix.Masked())
+	}
+	vocabulary, err := menu.NewVocabulary()
+	if err != nil {
+		return config, err // core's own declarations agree with each other
+	}
+	config.rulebook = menu.Rulebook{Vocabulary: vocabulary, FlushGuard: c.FlushGuard}
+	if c.FlushGuard < 0 || c.FlushGuard > 100 {
+		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
 	}
 	if c.MaxBody < 1<<10 || c.MaxBody > 1<<30 {
 		mistakes = append(mistakes, errors.New("SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"))

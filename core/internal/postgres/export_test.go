@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"github.com/uptrace/bun"
 	"testing"
 	"time"
 
@@ -78,4 +79,49 @@ func (db *DB) Outside(t testing.TB) (n int) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// MenuVersions reads, for tests, every version that is counted, by store.
+func (db *DB) MenuVersions(t testing.TB) map[int64]int64 {
+	t.Helper()
+	rows, err := db.bun.QueryContext(context.Background(), `SELECT store_id, version FROM menu_versions`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	versions := map[int64]int64{}
+	for rows.Next() {
+		var store, version int64
+		if err := rows.Scan(&store, &version); err != nil {
+			t.Fatal(err)
+		}
+		versions[store] = version
+	}
+	return versions
+}
+
+// breaker ends the database session of the n-th statement.
+type breaker struct {
+	n      int
+	broken bool
+}
+
+func (b *breaker) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	if b.n--; b.n == 0 {
+		b.broken = true
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return ctx
+	}
+	return ctx
+}
+
+func (b *breaker) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// BreakAt makes, for tests, the n-th statement from now fail with its
+// connection; the function that it returns tells whether there was one.
+func (db *DB) BreakAt(n int) func() bool {
+	b := &breaker{n: n}
+	db.bun.AddQueryHook(b)
+	return func() bool { return b.broken }
 }

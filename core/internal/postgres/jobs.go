@@ -28,10 +28,10 @@ func (j Jobs) Enqueue(ctx context.Context, work core.Job, requestID string) erro
 			return fmt.Errorf("queueing the job: %w", err)
 		}
 		if _, err := tx.ExecContext(ctx, `WITH kept AS (
-				INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at)
-				VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7))
+				INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run)
+				VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?8))
 			INSERT INTO job_queue (business_id, kind, job_id, available_at) VALUES (?0, ?2, ?1, ?7)`,
-			work.Business, work.ID, work.Kind, work.Subject, j.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt); err != nil {
+			work.Business, work.ID, work.Kind, work.Subject, j.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt, work.DryRun); err != nil {
 			return fmt.Errorf("queueing the job: %w", err)
 		}
 		_, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, jobsChannel)
@@ -47,6 +47,7 @@ type claimedJob struct {
 	Subject     string          `bun:"subject"`
 	Body        []byte          `bun:"body"`
 	CallbackURL string          `bun:"callback_url"`
+	DryRun      bool            `bun:"dry_run"`
 	CreatedAt   time.Time       `bun:"created_at"`
 	Attempts    int             `bun:"attempts"`
 	Seq         int64           `bun:"seq"`
@@ -69,7 +70,7 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 			RETURNING q.business_id, q.job_id, q.seq, q.attempts)
 		UPDATE jobs SET state = 'running', started_at = coalesce(started_at, ?0), attempts = claimed.attempts
 		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
-		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.created_at,
+		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.dry_run, jobs.created_at,
 			claimed.attempts, claimed.seq`, now, limit, owner, until).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
@@ -82,7 +83,7 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		}
 		claimed[i] = core.Job{
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
-			CallbackURL: row.CallbackURL, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner,
+			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner,
 		}
 	}
 	if len(claimed) > 0 {
@@ -123,6 +124,18 @@ func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause stri
 		return fmt.Errorf("giving job %s back: %w", work.ID, err)
 	}
 	return nil
+}
+
+// Status reads where a job stands; NotFound where the business has no such job.
+func (j Jobs) Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error) {
+	status := job.Status{Reference: reference}
+	var started, finished sql.NullTime
+	err := j.bun.QueryRowContext(ctx, `SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, coalesce(result::text, '')
+		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).
+		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt, &started, &finished, &status.Attempts,
+			&status.Done, &status.Total, &status.Error, &status.Result)
+	status.StartedAt, status.FinishedAt = started.Time, finished.Time
+	return status, notFound(err, "there is no job with this reference")
 }
 
 // hold makes sure, within the transaction that ends a job, that its lease is

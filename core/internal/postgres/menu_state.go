@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"fmt"
+
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// state reads what a request depends on (menu.Needs), and not much more.
+func (l *menuLoader) state(needs menu.Needs) (menu.State, error) {
+	var s menu.State
+	if err := l.tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ?`, l.business).Scan(l.ctx, &s.Platforms); err != nil {
+		return s, fmt.Errorf("reading platforms: %w", err)
+	}
+	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued} {
+		if err := step(needs, &s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// named reads the full records.
+func (l *menuLoader) named(needs menu.Needs, s *menu.State) error {
+	e := needs.Entities
+	if names := append(append([]string{}, e[menu.Categories].Named...), e[menu.Categories].Referred...); len(names) > 0 {
+		// With the sub-categories of all these.
+		if err := load(l, &s.Categories, menu.Categories, settleCategory, `(name = ANY (?) OR parent_id <> 0 AND parent_id IN (
+				SELECT id FROM menu_masters WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
+			array(names), l.business, array(names)); err != nil {
+			return err
+		}
+	}
+	if err := load(l, &s.Items, menu.Items, settleItem, "name = ANY (?)", array(e[menu.Items].Named)); err != nil {
+		return err
+	}
+	if err := load(l, &s.OptionGroups, menu.OptionGroups, settleOptionGroup, "name = ANY (?)", array(e[menu.OptionGroups].Named)); err != nil {
+		return err
+	}
+	if err := load(l, &s.Options, menu.Options, settleOption, "name = ANY (?)", array(e[menu.Options].Named)); err != nil {
+		return err
+	}
+	if e[menu.Taxes].Active {
+		if err := load(l, &s.Taxes, menu.Taxes, settleTax, "true"); err != nil {
+			return err
+		}
+	}
+	if e[menu.Charges].Active {
+		return load(l, &s.Charges, menu.Charges, settleCharge, "true")
+	}
+	return nil
+}
+
+func itemRef(i *menu.Item) menu.Ref         { return i.Ref }
+func groupRef(g *menu.OptionGroup) menu.Ref { return g.Ref }
+func optionRef(o *menu.Option) menu.Ref     { return o.Ref }
+
+// linked reads the associations.
+func (l *menuLoader) linked(needs menu.Needs, s *menu.State) error {
+	const toNamed = `to_id IN (SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ANY (?))`
+	items, groups, options := idsOf(s.Items, itemRef), idsOf(s.OptionGroups, groupRef), idsOf(s.Options, optionRef)
+	if err := l.links(&s.Links[menu.ItemCategory], menu.ItemCategory, "from_id = ANY (?)", array(items)); err != nil {
+		return err
+	}
+	if err := l.links(&s.Links[menu.GroupItem], menu.GroupItem, "from_id = ANY (?) OR "+toNamed,
+		array(groups), l.business, int(menu.Items), array(needs.ClearedItems)); err != nil {
+		return err
+	}
+	nests := "false"
+	if needs.Nesting {
+		nests = fmt.Sprintf("from_id IN (SELECT from_id FROM menu_links WHERE business_id = %d AND relation = %d)", l.business, menu.GroupUnderneath)
+		if err := l.links(&s.Links[menu.GroupUnderneath], menu.GroupUnderneath, "true"); err != nil {
+			return err
+		}
+	}
+	if err := l.links(&s.Links[menu.OptionInGroup], menu.OptionInGroup, "from_id = ANY (?) OR "+nests+" OR "+toNamed,
+		array(options), l.business, int(menu.OptionGroups), array(needs.ClearedGroups)); err != nil {
+		return err
+	}
+	if needs.Entities[menu.Taxes].Active {
+		if err := l.links(&s.Links[menu.TaxItem], menu.TaxItem, "true"); err != nil {
+			return err
+		}
+	}
+	if needs.Entities[menu.Charges].Active {
+		return l.links(&s.Links[menu.ChargeItem], menu.ChargeItem, "true")
+	}
+	return nil
+}
+
+// others reads the entities of which the identifiers will do.
+func (l *menuLoader) others(needs menu.Needs, s *menu.State) error {
+	known := menu.PerKind[map[int64]bool]{}
+	for kind := range known {
+		known[kind] = map[int64]bool{}
+	}
+	for i := range s.Categories {
+		known[menu.Categories][s.Categories[i].ID] = true
+	}
+	for kind, ids := range map[menu.Kind][]int64{
+		menu.Items: idsOf(s.Items, itemRef), menu.OptionGroups: idsOf(s.OptionGroups, groupRef), menu.Options: idsOf(s.Options, optionRef),
+	} {
+		for _, id := range ids {
+			known[kind][id] = true
+		}
+	}
+	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.OptionGroups, menu.Options} {
+		wanted := needs.Entities[kind]
+		condition, args := "name = ANY (?)", []any{array(wanted.Referred)}
+		if wanted.Active {
+			condition = "(" + condition + " OR active)"
+		}
+		if err := l.refs(known[kind], &s.Others[kind], kind, condition, args...); err != nil {
+			return err
+		}
+		if wanted.AtStore {
+			if err := l.refs(known[kind], &s.Others[kind], kind, `id IN (SELECT id FROM menu_at_store WHERE business_id = ? AND store_id = ? AND kind = ?)`,
+				l.business, l.store, int(kind)); err != nil {
+				return err
+			}
+		}
+	}
+	if needs.Nesting {
+		ends := []int64{}
+		for _, relation := range []menu.Relation{menu.GroupUnderneath, menu.OptionInGroup} {
+			for _, link := range s.Links[relation] {
+				ends = append(ends, link.To)
+			}
+		}
+		return l.refs(known[menu.OptionGroups], &s.Others[menu.OptionGroups], menu.OptionGroups, "id = ANY (?)", array(ends))
+	}
+	return nil
+}
+
+// valued reads the references of the addressed store.
+func (l *menuLoader) valued(needs menu.Needs, s *menu.State) error {
+	part := func(kind menu.Kind, ids []int64) func() (string, []any) {
+		return func() (string, []any) {
+			if needs.Entities[kind].AtStore {
+				return everything()
+			}
+			return "id = ANY (?)", []any{array(ids)}
+		}
+	}
+	return l.storeValues(&s.Store, part(menu.Items, idsOf(s.Items, itemRef)), part(menu.Options, idsOf(s.Options, optionRef)))
+}
+
+// spread counts at how many stores entities are referenced, for a dry run that
+// would empty them.
+func (l *menuLoader) spread(needs menu.Needs, s *menu.State) error {
+	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
+		if !needs.Entities[kind].Active {
+			continue // only a master flush takes entities from every store
+		}
+		rows, err := l.tx.QueryContext(l.ctx, `SELECT m.name, count(*) FROM menu_at_store a
+			JOIN menu_masters m ON m.business_id = a.business_id AND m.kind = a.kind AND m.id = a.id
+			WHERE a.business_id = ? AND a.kind = ? GROUP BY m.name ORDER BY m.name`, l.business, int(kind))
+		if err != nil {
+			return fmt.Errorf("counting store references: %w", err)
+		}
+		for rows.Next() {
+			var gone menu.Disassociation
+			if err := rows.Scan(&gone.RefID, &gone.Stores); err != nil {
+				_ = rows.Close()
+				return fmt.Errorf("counting store references: %w", err)
+			}
+			s.Spread[kind] = append(s.Spread[kind], gone)
+		}
+		if err := rows.Close(); err != nil {
+			return fmt.Errorf("counting store references: %w", err)
+		}
+	}
+	return nil
+}

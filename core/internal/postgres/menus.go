@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// Menus keeps menus (menu.Records).
+type Menus struct{ *DB }
+
+// Address finds what a menu request is about: the business, and the scope that
+// the location_ref_id names; NotFound where the business has no such store.
+func (m Menus) Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error) {
+	b := core.Business{ID: business}
+	err := m.bun.QueryRowContext(ctx, `SELECT name, country, timezone, currency, created_at FROM businesses WHERE id = ?`, business).
+		Scan(&b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt)
+	if err != nil {
+		return b, menu.Scope{}, fmt.Errorf("reading the business: %w", err)
+	}
+	scope := menu.Scope{LocationRefID: location}
+	if scope.Master() {
+		return b, scope, nil
+	}
+	err = m.bun.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, location).Scan(&scope.StoreID)
+	return b, scope, notFound(err, "there is no location with this ref_id")
+}
+
+// Ingest ends a menu job in one transaction.
+func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
+	decide func(menu.State, func() int64) (menu.Ingested, error),
+) error {
+	box := outbox{db: m.DB}
+	defer box.rolledBack()
+	err := m.inTx(ctx, func(conn bun.Conn, tx bun.Tx) error {
+		if err := m.hold(ctx, tx, work); err != nil {
+			return err
+		}
+		loader := menuLoader{ctx: ctx, tx: tx, business: work.Business, store: scope.StoreID}
+		state, err := loader.state(needs)
+		if err != nil {
+			return err
+		}
+		if work.DryRun {
+			if err := loader.spread(needs, &state); err != nil {
+				return err
+			}
+		}
+		ids := idBlock{ctx: ctx, tx: tx}
+		ingested, err := decide(state, ids.next)
+		if err != nil {
+			return err
+		}
+		if ids.err != nil {
+			return fmt.Errorf("reserving ids: %w", ids.err)
+		}
+		if ingested.Plan != nil && ingested.Plan.Changes() {
+			writer := menuWriter{ctx: ctx, conn: conn, tx: tx, business: work.Business, now: m.clock.Now()}
+			if err := writer.write(ingested.Plan); err != nil {
+				return err
+			}
+		}
+		if ingested.Event != nil {
+			if err := box.publish(ctx, tx, *ingested.Event); err != nil {
+				return err
+			}
+		}
+		end := jobEnd{failure: ingested.Failure, result: ingested.Result, objects: objects}
+		if ingested.Event != nil {
+			end.event = ingested.Event.ID
+		}
+		return m.end(ctx, tx, work, end)
+	})
+	if err == nil {
+		box.committed()
+	}
+	return err
+}
+
+// idBlockSize is by how much the sequence of menu ids goes up.
+const idBlockSize = 16384
+
+// idBlock hands out ids, a block of the sequence at a time, and none where none
+// are asked for.
+type idBlock struct {
+	ctx        context.Context
+	tx         bun.Tx
+	last, left int64
+	err        error
+}
+
+func (b *idBlock) next() int64 {
+	if b.left == 0 && b.err == nil {
+		b.err = b.tx.QueryRowContext(b.ctx, `SELECT nextval('menu_id_blocks')`).Scan(&b.last)
+		b.left, b.last = idBlockSize, b.last-1
+	}
+	b.left--
+	b.last++
+	return b.last
+}
+
+// Menu reads a whole menu: the master catalogue, and with a store its references.
+func (m Menus) Menu(ctx context.Context, business core.BusinessID, store int64) (whole menu.Menu, err error) {
+	err = m.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+			return err
+		}
+		loader := menuLoader{ctx: ctx, tx: tx, business: business, store: store}
+		whole, err = loader.menu()
+		return err
+	})
+	return whole, err
+}
+
+// Versions tells what an effective menu would be made of; NotFound where the
+// business has no such store or platform.
+func (m Menus) Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error) {
+	v := menu.Versions{Platform: core.Platform{Name: platform}}
+	err := m.bun.QueryRowContext(ctx, `SELECT s.id, p.served_by,
+			coalesce((SELECT version FROM menu_versions WHERE business_id = ?0 AND store_id = 0), 0),
+			coalesce((SELECT version FROM menu_versions WHERE business_id = ?0 AND store_id = s.id), 0)
+		FROM stores s JOIN platforms p ON p.business_id = s.business_id AND p.name = ?2
+		WHERE s.business_id = ?0 AND s.ref_id = ?1`, business, storeRef, platform).
+		Scan(&v.StoreID, &v.Platform.ServedBy, &v.Catalogue, &v.Store)
+	return v, notFound(err, "there is no such store or platform")
+}

@@ -1,0 +1,135 @@
+package menu
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Finding is what the rules of a platform have against an object. It keeps the
+// object from being listed there and from nothing else (contract, Menu).
+type Finding struct {
+	Platform string `json:"platform"`
+	Rule     string `json:"rule"`
+	Message  string `json:"message"`
+}
+
+// Findings are the findings of each kind by the index of the object in its array.
+type Findings PerKind[map[int][]Finding]
+
+// Members that the callback adds to each submitted object.
+const (
+	statusMember   = "upipr_status"
+	findingsMember = "platform_findings"
+)
+
+// Callback is the body of the inventory_update event: the reference and location
+// of the request, the counts, the submitted arrays as they came with the outcome
+// of each object, and the warnings (contract, Menu).
+func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
+	raws := request.raws()
+	body := make([]byte, 0, callbackSize(raws))
+	body = append(append(body, `{"reference":"`...), reference.String()...)
+	body = append(body, `","location_ref_id":`...)
+	location, err := jsontext.AppendQuote(nil, request.Scope.LocationRefID)
+	if err != nil {
+		return nil, err
+	}
+	body = append(append(body, location...), `,"stats":{`...)
+	for _, kind := range Kinds() {
+		if kind > 0 {
+			body = append(body, ',')
+		}
+		if body, err = appendMember(body, kind.String(), plan.Stats[kind]); err != nil {
+			return nil, err
+		}
+	}
+	body = append(body, '}')
+	for _, kind := range Kinds() {
+		if raws[kind] == nil {
+			continue
+		}
+		body = append(append(append(body, `,"`...), kind.String()...), `":[`...)
+		for i, raw := range raws[kind] {
+			if i > 0 {
+				body = append(body, ',')
+			}
+			if body, err = appendObject(body, raw, plan.Outcomes[kind][i], findings[kind][i]); err != nil {
+				return nil, err
+			}
+		}
+		body = append(body, ']')
+	}
+	if len(plan.Warnings) > 0 {
+		if body, err = appendMember(append(body, ','), "warnings", plan.Warnings); err != nil {
+			return nil, err
+		}
+	}
+	return append(body, '}'), nil
+}
+
+func callbackSize(raws PerKind[[]jsontext.Value]) int {
+	size := 1000
+	for _, array := range raws {
+		for _, raw := range array {
+			size += len(raw) + 80
+		}
+	}
+	return size
+}
+
+func appendMember(body []byte, name string, value any) ([]byte, error) {
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	body = append(append(append(body, '"'), name...), `":`...)
+	return append(body, encoded...), nil
+}
+
+// status is the upipr_status of an object (contract, Menu).
+type status struct {
+	Action  string `json:"action"`
+	ID      int64  `json:"id,omitzero"`
+	Error   bool   `json:"error"`
+	Message string `json:"err_msg,omitzero"`
+}
+
+// appendObject appends a submitted object with what the callback adds as its
+// last members.
+func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []Finding) ([]byte, error) {
+	raw, err := withoutEcho(raw)
+	if err != nil {
+		return nil, err
+	}
+	body = append(body, raw[:len(raw)-1]...) // without the closing brace; ref_id or code is always there, so a comma is due
+	body, err = appendMember(append(body, ','), statusMember,
+		status{outcome.Action, outcome.ID, outcome.Message != "", outcome.Message})
+	if err == nil && len(findings) > 0 {
+		body, err = appendMember(append(body, ','), findingsMember, findings)
+	}
+	return append(body, '}'), err
+}
+
+// withoutEcho is the object without what an earlier callback added to it: some
+// clients send back what they got.
+func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
+	if !bytes.Contains(raw, []byte(statusMember)) && !bytes.Contains(raw, []byte(findingsMember)) &&
+		!bytes.Contains(raw, []byte(`\u00`)) { // a name may be spelled with escapes
+		return raw, nil
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, err
+	}
+	before := len(members)
+	delete(members, statusMember)
+	delete(members, findingsMember)
+	if len(members) == before {
+		return raw, nil
+	}
+	return json.Marshal(members, json.Deterministic(true))
+}

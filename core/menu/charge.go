@@ -1,0 +1,119 @@
+package menu
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// What a charge falls on (spec, Charge). A fixed charge on the order says nothing.
+const (
+	OnQuantity = "item.quantity"
+	OnPrice    = "item.price"
+	OnSubtotal = "order.order_subtotal"
+)
+
+var (
+	chargeCodes  = []string{"PC_F", "PC_P", "DC_F", "DC_P"}
+	chargeTitles = []string{"Packaging Charge", "Delivery Charge"}
+)
+
+// ChargeObject is a charge as it is submitted (spec, Charge). A nil field was not sent.
+type ChargeObject struct {
+	Code              *string          `json:"code"`
+	Title             *string          `json:"title"`
+	Description       *string          `json:"description"`
+	Active            *bool            `json:"active"`
+	Structure         *ChargeStructure `json:"structure"`
+	FulfillmentModes  []string         `json:"fulfillment_modes"`
+	ExcludedPlatforms []string         `json:"excluded_platforms"`
+	ItemRefIDs        []string         `json:"item_ref_ids"`
+}
+
+// ChargeStructure is how much a charge is, and of what.
+type ChargeStructure struct {
+	Value        *core.Amount `json:"value"`
+	ApplicableOn string       `json:"applicable_on,omitzero"`
+}
+
+func (o *ChargeObject) refID() *string { return nil }
+
+// identity is the code, the value and what it falls on (contract, Menu).
+func (o *ChargeObject) identity() string {
+	if o.Code == nil || o.Structure == nil || o.Structure.Value == nil {
+		return ""
+	}
+	return *o.Code + " " + o.Structure.Value.String() + " " + o.Structure.ApplicableOn
+}
+
+func (o *ChargeObject) check(c *checker) {
+	switch {
+	case o.Code == nil:
+		c.fail("code", "required", "is required")
+	case !slices.Contains(chargeCodes, *o.Code):
+		c.fail("code", "value", "must be one of: "+strings.Join(chargeCodes, ", "))
+	case o.Structure != nil:
+		o.checkApplicableOn(c)
+	}
+	c.text("title", o.Title, 1, maxTitle)
+	same := func(title string) bool { return strings.EqualFold(title, *o.Title) }
+	if o.Title != nil && strings.TrimSpace(*o.Title) != "" && !slices.ContainsFunc(chargeTitles, same) {
+		c.fail("title", "value", "must be one of: "+strings.Join(chargeTitles, ", "))
+	}
+	c.text("description", o.Description, 0, maxDescription)
+	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
+	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
+	c.refs("excluded_platforms", o.ExcludedPlatforms)
+	c.itemRefs(o.ItemRefIDs)
+}
+
+// checkApplicableOn checks what the charge falls on, and brings it into one
+// form, for it is part of the identity: a fixed charge on the order says
+// nothing, a percentage of the order says so.
+func (o *ChargeObject) checkApplicableOn(c *checker) {
+	fixed, on := strings.HasSuffix(*o.Code, "_F"), &o.Structure.ApplicableOn
+	switch {
+	case fixed && *on == OnSubtotal:
+		*on = ""
+	case !fixed && *on == "":
+		*on = OnSubtotal
+	case fixed && *on != "" && *on != OnQuantity:
+		c.fail("structure.applicable_on", "value", "must be "+OnQuantity+" for a fixed charge on items, and left out for one on the order")
+	case !fixed && *on != OnPrice && *on != OnSubtotal:
+		c.fail("structure.applicable_on", "value", "must be "+OnPrice+" or "+OnSubtotal+" for a percentage")
+	}
+}
+
+// Charge is the master record of a charge. Its items are those linked to it, or all of them.
+type Charge struct {
+	Ref
+	Code              string          `json:"code"`
+	Title             string          `json:"title"`
+	Description       *string         `json:"description,omitzero"`
+	Structure         ChargeStructure `json:"structure"`
+	FulfillmentModes  jsontext.Value  `json:"fulfillment_modes,omitzero"`
+	ExcludedPlatforms jsontext.Value  `json:"excluded_platforms,omitzero"`
+	AllItems          bool            `json:"-"`
+}
+
+// Key identifies the charge among those of its business: code, value and what it falls on.
+func (r *Charge) Key() string {
+	return r.Code + " " + r.Structure.Value.String() + " " + r.Structure.ApplicableOn
+}
+
+func (r *Charge) apply(o *ChargeObject, flushed bool) (changed bool) {
+	set(&changed, &r.Title, o.Title)
+	setOptional(&changed, &r.Description, o.Description)
+	setDocument(&changed, &r.FulfillmentModes, document(o.FulfillmentModes, o.FulfillmentModes != nil))
+	setDocument(&changed, &r.ExcludedPlatforms, document(o.ExcludedPlatforms, o.ExcludedPlatforms != nil))
+	activate(&changed, &r.Active, o.Active, flushed)
+	return changed
+}
+
+// onOrder tells whether the charge falls on the order rather than on items.
+func (r *Charge) onOrder() bool {
+	return r.Structure.ApplicableOn != OnQuantity && r.Structure.ApplicableOn != OnPrice
+}

@@ -1,0 +1,154 @@
+package menu
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/language"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Bounds of texts and lists, in characters and elements.
+const (
+	maxRefID       = 255
+	maxName        = 255 // platform names and codes
+	maxTitle       = 1000
+	maxDescription = 20000
+	maxElements    = 20000 // references in one list
+	maxParts       = 500   // translations, images, platform prices
+)
+
+// step is one element of a list inside an object, such as images[2].
+type step struct {
+	list  string
+	index int
+}
+
+// checker checks one object and records what is wrong with it. Places inside
+// the object are kept as steps and spelled out only when something is wrong.
+type checker struct {
+	at    core.Object
+	v     *core.Violations
+	rules *Rules
+	steps []step
+}
+
+func (c *checker) fail(field, code, rule string) {
+	var place strings.Builder
+	for _, s := range c.steps {
+		place.WriteString(s.list + "[" + strconv.Itoa(s.index) + "].")
+	}
+	c.v.Add(c.at, place.String()+field, code, rule)
+}
+
+// enter moves into an element of a list; leave moves out again.
+func (c *checker) enter(list string, index int) { c.steps = append(c.steps, step{list, index}) }
+func (c *checker) leave()                       { c.steps = c.steps[:len(c.steps)-1] }
+
+// refIDField checks the identifier of an object.
+func (c *checker) refIDField(refID *string) {
+	if refID == nil {
+		c.fail("ref_id", "required", "is required")
+		return
+	}
+	c.text("ref_id", refID, 1, maxRefID)
+}
+
+// text checks the length of a text; shortest 1 also refuses one that is blank.
+func (c *checker) text(field string, s *string, shortest, longest int) {
+	switch {
+	case s == nil:
+	case shortest > 0 && strings.TrimSpace(*s) == "":
+		c.fail(field, "required", "must not be empty")
+	case len(*s) > longest && utf8.RuneCountInString(*s) > longest:
+		c.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+	}
+}
+
+// whole checks that a whole number is at least the lowest; all are 32-bit.
+func (c *checker) whole(field string, n *int64, lowest int64) {
+	if n != nil && (*n < lowest || *n > math.MaxInt32) {
+		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d", lowest, math.MaxInt32))
+	}
+}
+
+func (c *checker) notNegative(field string, a *core.Amount) {
+	if a != nil && a.IsNegative() {
+		c.fail(field, "range", "must not be negative")
+	}
+}
+
+// price checks the required price of an item or option.
+func (c *checker) price(a *core.Amount) {
+	if a == nil {
+		c.fail("price", "required", "is required")
+		return
+	}
+	c.notNegative("price", a)
+}
+
+// atMost checks the length of a list before anything walks it.
+func (c *checker) atMost(field string, length, most int) bool {
+	if length > most {
+		c.fail(field, "length", fmt.Sprintf("must have at most %d elements", most))
+	}
+	return length <= most
+}
+
+// refs checks a list of references or names.
+func (c *checker) refs(field string, list []string) {
+	if !c.atMost(field, len(list), maxElements) {
+		return
+	}
+	for i := range list {
+		if s := &list[i]; strings.TrimSpace(*s) == "" || len(*s) > maxRefID {
+			c.text(fmt.Sprintf("%s[%d]", field, i), s, 1, maxRefID)
+		}
+	}
+}
+
+// oneOf checks a list of words that must all be known and occur once.
+func (c *checker) oneOf(field string, list, known []string) {
+	if !c.atMost(field, len(list), maxParts) {
+		return
+	}
+	for i, word := range list {
+		switch {
+		case !slices.Contains(known, word):
+			c.fail(fmt.Sprintf("%s[%d]", field, i), "value", "must be one of: "+strings.Join(known, ", "))
+		case slices.Contains(list[:i], word):
+			c.fail(fmt.Sprintf("%s[%d]", field, i), "duplicate", "is given twice")
+		}
+	}
+}
+
+// link checks the address of an image; an empty one says that there is none.
+func (c *checker) link(field string, s *string, required bool) {
+	switch {
+	case s == nil || *s == "":
+		if required {
+			c.fail(field, "required", "is required")
+		}
+	case len(*s) > core.MaxURLLength:
+		c.fail(field, "length", fmt.Sprintf("must be at most %d bytes long", core.MaxURLLength))
+	default:
+		u, err := url.Parse(*s)
+		if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
+			c.fail(field, "url", "must be a full address that begins with https:// or http://")
+		}
+	}
+}
+
+func knownLanguage(code string) bool {
+	if len(code) != 2 {
+		return false
+	}
+	_, err := language.ParseBase(code)
+	return err == nil
+}

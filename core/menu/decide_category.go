@@ -1,0 +1,67 @@
+package menu
+
+import "slices"
+
+func (d *decider) category(o *CategoryObject, s *slot[Category]) verdict {
+	if s.isNew && o.Name == nil {
+		return failed("name is required to create a category")
+	}
+	parent, problem := d.parentOf(o, s)
+	if problem != "" {
+		return failed("%s", problem)
+	}
+	if parent != s.record.ParentID && parent != 0 {
+		d.children[parent] = append(d.children[parent], s)
+	}
+	s.changed = s.record.apply(o, parent, d.flush[Categories])
+	v := verdict{}
+	if id := s.record.ID; !d.master && !d.atCategories[id] {
+		d.atCategories[id] = true
+		d.plan.Store.Categories = append(d.plan.Store.Categories, id)
+		v.changed = true
+	}
+	return v
+}
+
+// parentOf is the parent that the category shall have: 0 for none. There is one
+// level of sub-categories (spec, Category).
+func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, problem string) {
+	if o.ParentRefID == nil {
+		return s.record.ParentID, ""
+	}
+	if *o.ParentRefID == "" {
+		return 0, ""
+	}
+	parent := d.categories.byKey[*o.ParentRefID]
+	switch {
+	case parent == nil:
+		return 0, unknownRef("parent_ref_id", Categories, *o.ParentRefID)
+	case parent.record.ParentID != 0:
+		return 0, "parent_ref_id names the category " + quote(*o.ParentRefID) +
+			", which is a sub-category itself: only one level of sub-categories is supported"
+	case d.hasChild(s.record.ID, func(*Category) bool { return true }):
+		return 0, "parent_ref_id makes a sub-category of a category that has sub-categories: only one level is supported"
+	}
+	return parent.record.ID, ""
+}
+
+// hasChild tells whether a category has a sub-category of which the test is true.
+func (d *decider) hasChild(id int64, test func(*Category) bool) bool {
+	return slices.ContainsFunc(d.children[id], func(child *slot[Category]) bool {
+		return child.record.ParentID == id && test(&child.record)
+	})
+}
+
+// categoriesOf resolves the categories of an item. A category with active
+// sub-categories takes no items: they belong to those (spec, Item).
+func (d *decider) categoriesOf(o *ItemObject) (ids []int64, problem string) {
+	if ids, problem = d.categories.resolve("category_ref_ids", o.CategoryRefIDs); problem != "" {
+		return nil, problem
+	}
+	for _, ref := range o.CategoryRefIDs {
+		if d.hasChild(d.categories.byKey[ref].record.ID, func(child *Category) bool { return child.Active }) {
+			return nil, "category_ref_ids names the category " + quote(ref) + ", which has sub-categories: name those instead"
+		}
+	}
+	return ids, ""
+}

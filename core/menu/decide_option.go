@@ -1,0 +1,98 @@
+package menu
+
+func (d *decider) group(o *OptionGroupObject, s *slot[OptionGroup]) verdict {
+	if s.isNew && o.Title == nil {
+		return failed("title is required to create an option group")
+	}
+	items, problem := d.items.resolve("item_ref_ids", o.ItemRefIDs)
+	if problem != "" {
+		return failed("%s", problem)
+	}
+	limits := s.record
+	limits.applyLimits(o)
+	if field, rule := limits.wrong(); rule != "" {
+		return failed("%s %s", field, rule)
+	}
+	s.changed = s.record.apply(o, d.flush[OptionGroups])
+	id, ofItems, ofOptions := s.record.ID, d.links[GroupItem], d.links[OptionInGroup]
+	beforeItems, beforeOptions := ofItems.mark(), ofOptions.mark()
+	if d.mayClear(OptionGroups, "clear_item_ref_ids", o.ClearItemRefIDs) ||
+		d.mayClear(OptionGroups, "clear_items", o.ClearItems) {
+		ofItems.clearFrom(id)
+	}
+	if d.mayClear(OptionGroups, "clear_options", o.ClearOptions) {
+		ofOptions.clearTo(id)
+	}
+	ofItems.add(id, items)
+	return verdict{changed: ofItems.differs(beforeItems) || ofOptions.differs(beforeOptions)}
+}
+
+func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
+	if s.isNew && o.Title == nil {
+		return failed("title is required to create an option")
+	}
+	groups, problem := d.groups.resolve("opt_grp_ref_ids", o.OptGrpRefIDs)
+	if problem != "" {
+		return failed("%s", problem)
+	}
+	nested, problem := d.groups.resolve("nested_opt_grps", o.NestedOptGrps)
+	if problem == "" {
+		problem = d.unknownTag(o.Images)
+	}
+	if problem != "" {
+		return failed("%s", problem)
+	}
+	r := &s.record
+	links := optionLinks{
+		groups: groups, nested: nested,
+		clearGroups: d.mayClear(Options, "clear_opt_grp_ref_ids", o.ClearOptGrpRefIDs) ||
+			d.mayClear(Options, "clear_opt_grps", o.ClearOptGrps),
+		clearNested: d.mayClear(Options, "clear_nested_opt_grps", o.ClearNestedOptGrps),
+	}
+	if cycle := d.cycle(r.ID, links); cycle != "" {
+		return failed("nested_opt_grps makes a cycle of option groups: %s", cycle)
+	}
+	s.changed = r.apply(o)
+	if d.master || s.isNew {
+		s.changed = r.OptionValues.apply(o) || s.changed
+	}
+	if d.master {
+		setOptional(&s.changed, &r.SoldAtStore, o.SoldAtStore)
+		activate(&s.changed, &r.Active, nil, d.flush[Options] || isTrue(o.Available))
+	} else if s.isNew {
+		r.Available = true // what was sent was meant for the store
+	}
+	v := verdict{changed: d.linkOption(r.ID, links)}
+	if d.master {
+		return v
+	}
+	if o.SoldAtStore != nil && !*o.SoldAtStore {
+		v.removed = d.remove(Options, r.Ref, d.atOptions.take(r.ID))
+		v.changed = v.changed || v.removed
+		return v
+	}
+	v.changed = d.atOptions.place(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) || v.changed
+	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
+	return v
+}
+
+// optionLinks is what an option says of its groups.
+type optionLinks struct {
+	groups, nested           []int64
+	clearGroups, clearNested bool
+}
+
+func (d *decider) linkOption(id int64, links optionLinks) (changed bool) {
+	inGroups, underneath := d.links[OptionInGroup], d.links[GroupUnderneath]
+	beforeGroups, beforeNested := inGroups.mark(), underneath.mark()
+	if links.clearGroups {
+		inGroups.clearFrom(id)
+	}
+	if links.clearNested {
+		underneath.clearFrom(id)
+	}
+	inGroups.add(id, links.groups)
+	underneath.add(id, links.nested)
+	d.nesting.update(id)
+	return inGroups.differs(beforeGroups) || underneath.differs(beforeNested)
+}

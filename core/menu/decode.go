@@ -1,0 +1,139 @@
+package menu
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// envelope is the body of a menu request; its arrays are read element by
+// element so that each violation can name its object.
+type envelope struct {
+	Categories   []jsontext.Value `json:"categories"`
+	Items        []jsontext.Value `json:"items"`
+	OptionGroups []jsontext.Value `json:"option_groups"`
+	Options      []jsontext.Value `json:"options"`
+	Taxes        []jsontext.Value `json:"taxes"`
+	Charges      []jsontext.Value `json:"charges"`
+
+	FlushCategories   bool `json:"flush_categories"`
+	FlushItems        bool `json:"flush_items"`
+	FlushOptionGroups bool `json:"flush_option_groups"`
+	FlushOptions      bool `json:"flush_options"`
+	FlushTaxes        bool `json:"flush_taxes"`
+	FlushCharges      bool `json:"flush_charges"`
+
+	ConfirmFlush bool    `json:"confirm_flush"`
+	CallbackURL  *string `json:"callback_url"`
+}
+
+// Decode reads the body of a menu request and checks all that can be checked
+// without stored state. Any violation refuses the whole request with an Invalid
+// error that names the object and the field (contract, Answers and Menu).
+func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
+	var root envelope
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Request{}, err
+	}
+	request := Request{
+		Scope: scope, ConfirmFlush: root.ConfirmFlush, FlushGuard: rules.FlushGuard,
+		Flush: PerKind[bool]{
+			root.FlushCategories, root.FlushItems, root.FlushOptionGroups,
+			root.FlushOptions, root.FlushTaxes, root.FlushCharges,
+		},
+	}
+	var v core.Violations
+	if root.CallbackURL != nil {
+		request.CallbackURL = *root.CallbackURL
+		if wrong := core.CheckURL(request.CallbackURL); wrong != "" {
+			v.AddBody("callback_url", "url", wrong)
+		}
+	}
+	if !root.checkArrays(request.Flush, &v) {
+		return Request{}, v.Err()
+	}
+	request.Categories = decodeArray[CategoryObject](Categories, root.Categories, &rules, &v)
+	request.Items = decodeArray[ItemObject](Items, root.Items, &rules, &v)
+	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups, &rules, &v)
+	request.Options = decodeArray[OptionObject](Options, root.Options, &rules, &v)
+	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes, &rules, &v)
+	request.Charges = decodeArray[ChargeObject](Charges, root.Charges, &rules, &v)
+	if err := v.Err(); err != nil {
+		return Request{}, err
+	}
+	return request, nil
+}
+
+// checkArrays checks which arrays are there and how long they are. It is false
+// when reading their elements would be of no use.
+func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
+	arrays := PerKind[[]jsontext.Value]{e.Categories, e.Items, e.OptionGroups, e.Options, e.Taxes, e.Charges}
+	present, readable := false, true
+	for kind, array := range arrays {
+		name := Kind(kind).String()
+		present = present || array != nil
+		if flush[kind] && array == nil {
+			v.AddBody("flush_"+name, "required", "needs the array "+name+" in the same body")
+		}
+		limit := PerKind[int]{Items: MaxItems, Options: MaxOptions}[kind]
+		if limit > 0 && len(array) > limit {
+			v.AddBody(name, "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", limit, len(array)))
+			readable = false
+		}
+	}
+	if !present {
+		v.AddBody("", "required",
+			"at least one of the arrays categories, items, option_groups, options, taxes and charges is required")
+	}
+	return present && readable
+}
+
+// object is what the six submitted types have in common.
+type object[T any] interface {
+	*T
+	refID() *string   // nil where the kind goes by something else, or none was sent
+	identity() string // what may occur once in an array; "" when it is not complete
+	check(c *checker)
+}
+
+func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, rules *Rules, v *core.Violations) []Submitted[T] {
+	if raws == nil {
+		return nil
+	}
+	array := make([]Submitted[T], len(raws))
+	seen := make(map[string]int, len(raws))
+	c := &checker{v: v, rules: rules}
+	for i, raw := range raws {
+		c.at = core.Object{Array: kind.String(), Index: i}
+		array[i].Raw = raw
+		o := P(&array[i].Object)
+		if !core.DecodeObject(raw, o, c.at, v) {
+			continue
+		}
+		if refID := o.refID(); refID != nil {
+			c.at.RefID = *refID
+		}
+		o.check(c)
+		identity := o.identity()
+		if first, twice := seen[identity]; twice && identity != "" {
+			c.duplicate(kind, first)
+			continue
+		}
+		seen[identity] = i
+	}
+	return array
+}
+
+// duplicate records that the object at hand is the same as an earlier one.
+func (c *checker) duplicate(kind Kind, first int) {
+	switch kind {
+	case Taxes:
+		c.fail("code", "duplicate", fmt.Sprintf("and structure.value are the same as in taxes[%d]", first))
+	case Charges:
+		c.fail("code", "duplicate", fmt.Sprintf("and structure are the same as in charges[%d]", first))
+	default:
+		c.fail("ref_id", "duplicate", fmt.Sprintf("is the same as in %s[%d]", kind, first))
+	}
+}

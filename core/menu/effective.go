@@ -1,0 +1,102 @@
+package menu
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// EffectiveMenu is what a customer of a platform can see of a store's menu
+// (contract, Menu). Lists are ordered by sort_order, then ref_id.
+type EffectiveMenu struct {
+	StoreRefID   string                 `json:"store_ref_id"`
+	Platform     string                 `json:"platform"`
+	Categories   []EffectiveCategory    `json:"categories"`
+	Items        []EffectiveItem        `json:"items"`
+	OptionGroups []EffectiveOptionGroup `json:"option_groups"`
+	Options      []EffectiveOption      `json:"options"`
+	Taxes        []TaxReading           `json:"taxes"`
+	Charges      []ChargeReading        `json:"charges"`
+}
+
+// EffectiveCategory is a category with something to see in it or below it.
+type EffectiveCategory struct {
+	ID           int64          `json:"id"`
+	RefID        string         `json:"ref_id"`
+	Name         string         `json:"name"`
+	Description  *string        `json:"description,omitzero"`
+	SortOrder    int64          `json:"sort_order"`
+	ImgURL       *string        `json:"img_url,omitzero"`
+	ParentRefID  string         `json:"parent_ref_id,omitzero"`
+	Translations jsontext.Value `json:"translations,omitzero"`
+}
+
+// EffectiveItem is an item that can be ordered, at the price of the platform.
+type EffectiveItem struct {
+	ID                int64          `json:"id"`
+	RefID             string         `json:"ref_id"`
+	Title             string         `json:"title"`
+	Description       *string        `json:"description,omitzero"`
+	Price             core.Amount    `json:"price"`
+	MarkupPrice       *core.Amount   `json:"markup_price,omitzero"` // only above the price
+	Weight            *core.Amount   `json:"weight,omitzero"`
+	Serves            *int64         `json:"serves,omitzero"`
+	FoodType          FoodType       `json:"food_type,omitzero"`
+	SortOrder         int64          `json:"sort_order"`
+	Recommended       bool           `json:"recommended"`
+	CurrentStock      int64          `json:"current_stock"`
+	FulfillmentModes  jsontext.Value `json:"fulfillment_modes,omitzero"`
+	ImgURL            string         `json:"img_url,omitzero"`
+	Tags              []string       `json:"tags,omitzero"`
+	Translations      jsontext.Value `json:"translations,omitzero"`
+	KeyValueGroups    jsontext.Value `json:"key_value_groups,omitzero"`
+	CategoryRefIDs    []string       `json:"category_ref_ids"`
+	OptionGroupRefIDs []string       `json:"option_group_ref_ids"`
+}
+
+// EffectiveOptionGroup is an option group of which an option can be ordered.
+type EffectiveOptionGroup struct {
+	ID                  int64          `json:"id"`
+	RefID               string         `json:"ref_id"`
+	Title               string         `json:"title"`
+	Description         *string        `json:"description,omitzero"`
+	MinSelectable       int64          `json:"min_selectable"`
+	MaxSelectable       int64          `json:"max_selectable"`
+	MultiOptionsEnabled bool           `json:"multi_options_enabled"`
+	SortOrder           int64          `json:"sort_order"`
+	DisplayInline       bool           `json:"display_inline"`
+	Translations        jsontext.Value `json:"translations,omitzero"`
+}
+
+// EffectiveOption is an option that can be ordered.
+type EffectiveOption struct {
+	ID             int64          `json:"id"`
+	RefID          string         `json:"ref_id"`
+	Title          string         `json:"title"`
+	Description    *string        `json:"description,omitzero"`
+	Price          core.Amount    `json:"price"`
+	Weight         *int64         `json:"weight,omitzero"`
+	FoodType       FoodType       `json:"food_type,omitzero"`
+	SortOrder      int64          `json:"sort_order"`
+	Recommended    bool           `json:"recommended"`
+	ImgURL         string         `json:"img_url,omitzero"`
+	Translations   jsontext.Value `json:"translations,omitzero"`
+	KeyValueGroups jsontext.Value `json:"key_value_groups,omitzero"`
+	OptGrpRefIDs   []string       `json:"opt_grp_ref_ids"`
+	NestedOptGrps  []string       `json:"nested_opt_grps,omitzero"`
+}
+
+// Effective works out what a customer of the platform sees of a store's menu.
+// The menu must hold the store's references, the masters of these, and every
+// category, option group, tax and charge that is linked to them, with the
+// links. blocked are the items that the platform's rules refuse, by id; it may
+// be nil. The same menu gives the same answer, whatever the order of its rows.
+func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map[int64]bool) EffectiveMenu {
+	s := newSight(&menu, platform, blocked)
+	return EffectiveMenu{
+		StoreRefID: storeRefID, Platform: platform.Name,
+		Categories: s.seenCategories(), Items: s.seenItems(),
+		OptionGroups: s.seenGroups(), Options: s.seenOptions(),
+		Taxes: s.seenTaxes(), Charges: s.seenCharges(),
+	}
+}

@@ -1,0 +1,148 @@
+package menu
+
+import (
+	"fmt"
+	"slices"
+)
+
+// storeValued tells of which kinds a store holds values; only these can be
+// flushed at a store (spec, States).
+func storeValued(kind Kind) bool { return kind == Items || kind == Options }
+
+// holdFlushes settles which flushes take effect: at a store only those of items
+// and options, and none that takes out more than the guard allows unless it is
+// confirmed.
+func (d *decider) holdFlushes() {
+	for _, kind := range Kinds() {
+		if !d.flush[kind] {
+			continue
+		}
+		name := "flush_" + kind.String()
+		if !d.master && !storeValued(kind) {
+			d.flush[kind] = false
+			d.warn(name, name, "has no effect in a request for one store: it is for the master catalogue only")
+			continue
+		}
+		guard := d.request.FlushGuard
+		if gone, of := d.wouldGo(kind); guard > 0 && gone*100 > of*guard && !d.request.ConfirmFlush {
+			d.flush[kind] = false
+			d.plan.Held[kind] = true
+			d.warn(name, name, fmt.Sprintf("is held: it would take out %d of %d %s, more than the %d%% allowed; send it again with confirm_flush true to carry it out",
+				gone, of, kind, guard))
+		}
+	}
+}
+
+// warn adds a warning; the text reads on from the field's name.
+func (d *decider) warn(path, field, text string) {
+	d.plan.Warnings = append(d.plan.Warnings, Warning{Path: path, Message: field + " " + text})
+}
+
+// wouldGo counts what the flush of a kind takes out, and of how many.
+func (d *decider) wouldGo(kind Kind) (gone, of int) {
+	if d.master {
+		for _, entity := range d.registry(kind).active() {
+			of++
+			if !entity.listed {
+				gone++
+			}
+		}
+		return gone, of
+	}
+	return len(d.unlistedAtStore(kind)), len(d.reserve(kind).ids())
+}
+
+// flushMasters deactivates what a master request does not list, and takes the
+// kind from every store (spec, States).
+func (d *decider) flushMasters(kind Kind) {
+	if !d.master || !d.flush[kind] {
+		return
+	}
+	d.plan.Emptied[kind] = kind == Categories || storeValued(kind)
+	for _, entity := range d.registry(kind).active() {
+		if !entity.listed {
+			d.plan.Deactivated[kind] = append(d.plan.Deactivated[kind], entity.named)
+			entity.ref.Active = false
+		}
+	}
+	d.plan.Stats[kind].Deleted += len(d.plan.Deactivated[kind])
+}
+
+// flushStore takes from the store what a request for it does not list (spec, States).
+func (d *decider) flushStore(kind Kind) {
+	if d.master || !d.flush[kind] {
+		return
+	}
+	for _, id := range d.unlistedAtStore(kind) {
+		d.remove(kind, Ref{ID: id, RefID: d.registry(kind).name(id)}, d.reserve(kind).take(id))
+		d.plan.Stats[kind].Deleted++
+	}
+}
+
+func (d *decider) unlistedAtStore(kind Kind) []int64 {
+	listed := d.registry(kind).listedIDs()
+	return slices.DeleteFunc(slices.Clone(d.reserve(kind).ids()), func(id int64) bool { return listed[id] })
+}
+
+// remove notes that the store no longer sells something, if it did.
+func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
+	if was {
+		d.plan.Store.Removed[kind] = append(d.plan.Store.Removed[kind], ref)
+	}
+	return was
+}
+
+// flushable is one entity as a flush sees it.
+type flushable struct {
+	ref    *Ref
+	named  Ref // with the key in place of a ref_id that the kind does not have
+	listed bool
+}
+
+// registry is a shelf as a flush sees it.
+type registry interface {
+	active() []flushable
+	listedIDs() map[int64]bool
+	name(id int64) string
+}
+
+// reserve is a counter as a flush sees it.
+type reserve interface {
+	ids() []int64
+	take(id int64) bool
+}
+
+func (d *decider) registry(kind Kind) registry {
+	return PerKind[registry]{d.categories, d.items, d.groups, d.options, d.taxes, d.charges}[kind]
+}
+
+func (d *decider) reserve(kind Kind) reserve {
+	if kind == Items {
+		return d.atItems
+	}
+	return d.atOptions
+}
+
+// ignoredFlag is a flag of the objects of a kind that only counts at the master.
+type ignoredFlag struct {
+	kind  Kind
+	field string
+}
+
+// mayClear tells whether a master-only flag takes effect, and notes where it does not.
+func (d *decider) mayClear(kind Kind, field string, sent bool) bool {
+	if sent && !d.master {
+		flag := ignoredFlag{kind, field}
+		if d.ignored[flag]++; d.ignored[flag] == 1 {
+			d.ignoredOrder = append(d.ignoredOrder, flag)
+		}
+	}
+	return sent && d.master
+}
+
+func (d *decider) warnOfIgnoredFlags() {
+	for _, flag := range d.ignoredOrder {
+		d.warn(flag.kind.String()+"[]."+flag.field, flag.field, fmt.Sprintf(
+			"has no effect in a request for one store: it is for the master catalogue only (sent with %d %s)", d.ignored[flag], flag.kind))
+	}
+}

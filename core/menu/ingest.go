@@ -1,0 +1,173 @@
+package menu
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Records keeps menus.
+type Records interface {
+	// Address finds the business and what the location_ref_id names; NotFound
+	// where the business has no such store.
+	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
+	// Ingest ends the job in one transaction: it reads what the request needs,
+	// lets decide make the plan, and writes plan, event and the job's outcome. It
+	// writes nothing and returns Conflict when the job's lease is no longer held.
+	Ingest(ctx context.Context, job core.Job, scope Scope, needs Needs, objects int,
+		decide func(state State, newID func() int64) (Ingested, error)) error
+}
+
+// Ingested is what a job comes to.
+type Ingested struct {
+	Plan    *Plan       // nil: nothing is written
+	Event   *core.Event // nil: nobody is told
+	Result  []byte      // JSON, kept with the job
+	Failure string      // why the job failed as a whole; "" when it did not
+}
+
+// Rulebook is what menu requests are checked against in every business.
+type Rulebook struct {
+	Vocabulary *Vocabulary
+	FlushGuard int // see Rules
+}
+
+// Of is the rules of a business.
+func (b Rulebook) Of(business core.Business) Rules {
+	return Rules{Country: business.Country, Vocabulary: b.Vocabulary, FlushGuard: b.FlushGuard}
+}
+
+// Ingestor runs the jobs of menu requests.
+type Ingestor struct {
+	Records  Records
+	Rulebook Rulebook
+	Clock    core.Clock
+}
+
+// Run carries a menu request out, or tells what it would do (job.Handler).
+func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	return i.end(ctx, job, report, func(request Request, state State, newID func() int64) (Ingested, error) {
+		plan := Decide(request, state, newID)
+		if job.DryRun {
+			result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
+			return Ingested{Result: result}, err
+		}
+		return i.outcome(job, request, &plan, "")
+	})
+}
+
+// Fail ends a menu request that could not be carried out: nothing is written,
+// and the callback says of every object that it failed (job.Handler).
+func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	return i.end(ctx, job, func(int, int) {}, func(request Request, state State, _ func() int64) (Ingested, error) {
+		if job.DryRun {
+			return Ingested{Failure: cause.Error(), Result: []byte("{}")}, nil
+		}
+		plan := Failed(request, state, message)
+		return i.outcome(job, request, &plan, cause.Error())
+	})
+}
+
+func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int),
+	decide func(Request, State, func() int64) (Ingested, error),
+) error {
+	business, scope, err := i.Records.Address(ctx, job.Business, job.Subject)
+	if err != nil {
+		return err
+	}
+	request, err := Decode(job.Body, scope, i.Rulebook.Of(business))
+	if err != nil {
+		return fmt.Errorf("the stored request cannot be read: %w", err)
+	}
+	objects := request.Objects()
+	report(0, objects)
+	err = i.Records.Ingest(ctx, job, scope, request.Needs(), objects, func(state State, newID func() int64) (Ingested, error) {
+		return decide(request, state, newID)
+	})
+	if err == nil {
+		report(objects, objects)
+	}
+	return err
+}
+
+// outcome is what a plan comes to: what is written, told and kept.
+func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, failure string) (Ingested, error) {
+	body, err := Callback(job.ID, request, *plan, Findings{})
+	if err != nil {
+		return Ingested{}, fmt.Errorf("writing the callback: %w", err)
+	}
+	result, err := json.Marshal(plan.summary(), json.Deterministic(true))
+	if err != nil {
+		return Ingested{}, fmt.Errorf("writing the result: %w", err)
+	}
+	now := i.Clock.Now()
+	return Ingested{Plan: plan, Result: result, Failure: failure, Event: &core.Event{
+		ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
+		Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
+	}}, nil
+}
+
+// summary is what is kept of a plan with its job.
+func (p *Plan) summary() any {
+	stats := map[string]Stats{}
+	for _, kind := range Kinds() {
+		if len(p.Outcomes[kind]) > 0 || p.Stats[kind] != (Stats{}) {
+			stats[kind.String()] = p.Stats[kind]
+		}
+	}
+	return struct {
+		Stats    map[string]Stats `json:"stats"`
+		Warnings []Warning        `json:"warnings,omitzero"`
+	}{stats, p.Warnings}
+}
+
+// Objects counts the submitted objects.
+func (r *Request) Objects() int {
+	n := 0
+	for _, raws := range r.raws() {
+		n += len(raws)
+	}
+	return n
+}
+
+// Touched lists what readers must read anew: 0 for the master catalogue, the
+// id of the addressed store where its references change.
+func (p *Plan) Touched() []int64 {
+	var touched []int64
+	atStore := len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
+	for kind := range p.Store.Removed {
+		atStore += len(p.Store.Removed[kind])
+	}
+	catalogue := *p
+	catalogue.Store = StoreChange{}
+	if catalogue.Changes() {
+		touched = append(touched, 0)
+	}
+	if atStore > 0 && p.Scope.StoreID != 0 {
+		touched = append(touched, p.Scope.StoreID)
+	}
+	return touched
+}
+
+// Versions is what an effective menu is made of: as long as they are the same,
+// so is the menu.
+type Versions struct {
+	StoreID   int64
+	Platform  core.Platform
+	Catalogue int64 // of the master catalogue
+	Store     int64 // of the store's values
+}
+
+// menuForm counts the changes in how effective menus are rendered.
+const menuForm = 1
+
+// ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
+func (v Versions) ETag() string {
+	return fmt.Sprintf(`"%d-%d-%d-%d-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store,
+		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy))
+}

@@ -1,0 +1,142 @@
+package menu
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// AllItems stands alone in the item_ref_ids of a tax or charge that falls on
+// every item (spec, Tax and Charge); no item may have it as its ref_id.
+const AllItems = "all"
+
+// NeverOutOfStock is the current_stock of an item that is not counted (spec, Item).
+const NeverOutOfStock = -1
+
+// ItemObject is an item as it is submitted (spec, Item). A nil field was not
+// sent; a list that was sent empty is not nil.
+type ItemObject struct {
+	RefID             *string             `json:"ref_id"`
+	Title             *string             `json:"title"`
+	Price             *core.Amount        `json:"price"`
+	ExternalPrice     *core.Amount        `json:"external_price"`
+	MarkupPrice       *core.Amount        `json:"markup_price"`
+	RefTitle          *string             `json:"ref_title"`
+	Description       *string             `json:"description"`
+	Weight            *core.Amount        `json:"weight"` // grams
+	SoldAtStore       *bool               `json:"sold_at_store"`
+	Available         *bool               `json:"available"`
+	SortOrder         *int64              `json:"sort_order"`
+	Serves            *int64              `json:"serves"`
+	CurrentStock      *int64              `json:"current_stock"`
+	CategoryRefIDs    []string            `json:"category_ref_ids"`
+	FulfillmentModes  []string            `json:"fulfillment_modes"`
+	FoodType          *FoodType           `json:"food_type"`
+	Recommended       *bool               `json:"recommended"`
+	Images            []Image             `json:"images"`
+	ImgURL            *string             `json:"img_url"`
+	Translations      []Translation       `json:"translations"`
+	Tags              map[string][]string `json:"tags"`
+	IncludedPlatforms []string            `json:"included_platforms"`
+	PlatformPricing   []PlatformPrice     `json:"platform_pricing"`
+	KeyValueGroups    []KeyValueGroup     `json:"key_value_groups"`
+	ClearOptionGroups bool                `json:"clear_option_groups"`
+}
+
+func (o *ItemObject) refID() *string   { return o.RefID }
+func (o *ItemObject) identity() string { return valueOf(o.RefID) }
+
+func (o *ItemObject) check(c *checker) {
+	c.refIDField(o.RefID)
+	if o.RefID != nil && *o.RefID == AllItems {
+		c.fail("ref_id", "reserved", `must not be "all": in a tax or charge that stands for every item`)
+	}
+	c.text("title", o.Title, 1, maxTitle)
+	c.price(o.Price)
+	c.notNegative("external_price", o.ExternalPrice)
+	c.notNegative("markup_price", o.MarkupPrice)
+	c.text("ref_title", o.RefTitle, 0, maxTitle)
+	c.text("description", o.Description, 0, maxDescription)
+	c.notNegative("weight", o.Weight)
+	c.whole("sort_order", o.SortOrder, 0)
+	c.whole("serves", o.Serves, 1)
+	c.whole("current_stock", o.CurrentStock, NeverOutOfStock)
+	c.refs("category_ref_ids", o.CategoryRefIDs)
+	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
+	c.images(o.Images)
+	c.link("img_url", o.ImgURL, false)
+	c.translations(o.Translations, false)
+	c.tags(o.Tags)
+	c.refs("included_platforms", o.IncludedPlatforms)
+	c.platformPricing(o.PlatformPricing)
+	c.keyValueGroups(o.KeyValueGroups, OnItem)
+}
+
+// ItemValues are what may differ from store to store, and what the master
+// holds of it for stores to come (spec, Menu model). The external and the markup
+// price go with the price; platform prices of the master are not copied to stores.
+type ItemValues struct {
+	Price           core.Amount    `json:"price"`
+	ExternalPrice   *core.Amount   `json:"external_price,omitzero"`
+	MarkupPrice     *core.Amount   `json:"markup_price,omitzero"`
+	SortOrder       int64          `json:"sort_order"`
+	Recommended     bool           `json:"recommended"`
+	Available       bool           `json:"available"`
+	CurrentStock    int64          `json:"current_stock"`
+	PlatformPricing jsontext.Value `json:"platform_pricing,omitzero"`
+}
+
+// apply takes over what was sent, at whichever level the values stand.
+func (v *ItemValues) apply(o *ItemObject) (changed bool) {
+	setAmount(&changed, &v.Price, o.Price)
+	setOptionalAmount(&changed, &v.ExternalPrice, o.ExternalPrice)
+	setOptionalAmount(&changed, &v.MarkupPrice, o.MarkupPrice)
+	set(&changed, &v.SortOrder, o.SortOrder)
+	set(&changed, &v.Recommended, o.Recommended)
+	set(&changed, &v.Available, o.Available)
+	set(&changed, &v.CurrentStock, o.CurrentStock)
+	setDocument(&changed, &v.PlatformPricing, mergePrices(v.PlatformPricing, o.PlatformPricing))
+	return changed
+}
+
+// Item is the master record of an item.
+type Item struct {
+	Ref
+	ItemValues
+	Title             string         `json:"title"`
+	SoldAtStore       *bool          `json:"sold_at_store,omitzero"` // as last sent to the master, where it has no effect
+	RefTitle          *string        `json:"ref_title,omitzero"`
+	Description       *string        `json:"description,omitzero"`
+	Weight            *core.Amount   `json:"weight,omitzero"`
+	Serves            *int64         `json:"serves,omitzero"`
+	FoodType          FoodType       `json:"food_type,omitzero"`
+	ImgURL            *string        `json:"img_url,omitzero"`
+	FulfillmentModes  jsontext.Value `json:"fulfillment_modes,omitzero"`
+	Images            jsontext.Value `json:"images,omitzero"`
+	Translations      jsontext.Value `json:"translations,omitzero"`
+	Tags              jsontext.Value `json:"tags,omitzero"`
+	IncludedPlatforms jsontext.Value `json:"included_platforms,omitzero"` // nil: every platform
+	KeyValueGroups    jsontext.Value `json:"key_value_groups,omitzero"`
+}
+
+func newItem(refID string) Item {
+	return Item{Ref: Ref{RefID: refID, Active: true}, ItemValues: ItemValues{Available: true, CurrentStock: NeverOutOfStock}}
+}
+
+// apply takes over the fields that all stores share.
+func (r *Item) apply(o *ItemObject) (changed bool) {
+	set(&changed, &r.Title, o.Title)
+	setOptional(&changed, &r.RefTitle, o.RefTitle)
+	setOptional(&changed, &r.Description, o.Description)
+	setOptionalAmount(&changed, &r.Weight, o.Weight)
+	setOptional(&changed, &r.Serves, o.Serves)
+	set(&changed, &r.FoodType, o.FoodType)
+	setOptional(&changed, &r.ImgURL, o.ImgURL)
+	setDocument(&changed, &r.FulfillmentModes, document(o.FulfillmentModes, o.FulfillmentModes != nil))
+	setDocument(&changed, &r.Images, document(o.Images, o.Images != nil))
+	setDocument(&changed, &r.Translations, document(o.Translations, o.Translations != nil))
+	setDocument(&changed, &r.Tags, document(o.Tags, o.Tags != nil))
+	setDocument(&changed, &r.IncludedPlatforms, document(o.IncludedPlatforms, o.IncludedPlatforms != nil))
+	setDocument(&changed, &r.KeyValueGroups, document(o.KeyValueGroups, o.KeyValueGroups != nil))
+	return changed
+}

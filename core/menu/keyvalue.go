@@ -1,0 +1,100 @@
+package menu
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// KeyValueGroup is a named group of values on an item or option (spec, Key-value groups).
+type KeyValueGroup struct {
+	Group string     `json:"group"`
+	Data  []KeyValue `json:"key_value_data"`
+}
+
+// KeyValue is one value of a group.
+type KeyValue struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// maxDigits bounds a whole number of a key-value group.
+const maxDigits = 15
+
+func (c *checker) keyValueGroups(list []KeyValueGroup, on Target) {
+	if !c.atMost("key_value_groups", len(list), maxParts) {
+		return
+	}
+	for i := range list {
+		group := &list[i]
+		c.enter("key_value_groups", i)
+		words := c.rules.Vocabulary.groups[group.Group]
+		same := func(other KeyValueGroup) bool { return other.Group == group.Group }
+		switch {
+		case words == nil || words.on&on == 0:
+			c.fail("group", "value", "must be one of: "+c.rules.Vocabulary.names(on))
+		case slices.ContainsFunc(list[:i], same):
+			c.fail("group", "duplicate", "is given twice")
+		default:
+			c.keyValues(group.Data, words)
+		}
+		c.leave()
+	}
+}
+
+func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
+	if !c.atMost("key_value_data", len(data), maxParts) {
+		return
+	}
+	for i, pair := range data {
+		c.enter("key_value_data", i)
+		key, known := words.keys[pair.Key]
+		same := func(other KeyValue) bool { return other.Key == pair.Key }
+		switch {
+		case !known:
+			c.fail("key", "value", "must be one of: "+strings.Join(slices.Sorted(maps.Keys(words.keys)), ", "))
+		case slices.ContainsFunc(data[:i], same):
+			c.fail("key", "duplicate", "is given twice")
+		case key.Rule == OneOf && !slices.Contains(key.Allowed, pair.Value):
+			c.fail("value", "value", "of "+pair.Key+" must be one of: "+strings.Join(key.Allowed, ", "))
+		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
+			c.fail("value", "value", "of "+pair.Key+" must be a positive whole number")
+		case key.Rule == AnyText:
+			c.text("value", &data[i].Value, 1, maxTitle)
+		}
+		c.leave()
+	}
+	c.ranges(data, words)
+}
+
+// ranges checks that of each pair of keys *_min and *_max the first is not above
+// the second.
+func (c *checker) ranges(data []KeyValue, words *wordGroup) {
+	for _, low := range data {
+		name, isMin := strings.CutSuffix(low.Key, "_min")
+		if !isMin {
+			continue
+		}
+		at := slices.IndexFunc(data, func(pair KeyValue) bool { return pair.Key == name+"_max" })
+		if at < 0 || words.keys[low.Key].Rule != WholeNumber {
+			continue
+		}
+		if high := data[at]; positiveWhole(low.Value) && positiveWhole(high.Value) && more(low.Value, high.Value) {
+			c.fail("key_value_data", "range", "must not have a "+low.Key+" above its "+high.Key)
+		}
+	}
+}
+
+// positiveWhole tells whether a value is written as a number without sign,
+// decimals or leading zeros, and is above zero.
+func positiveWhole(s string) bool {
+	if s == "" || len(s) > maxDigits || s[0] == '0' {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// more compares two numbers that positiveWhole accepts.
+func more(a, b string) bool {
+	return len(a) > len(b) || len(a) == len(b) && a > b
+}

@@ -1,0 +1,145 @@
+package menu
+
+import "slices"
+
+// ends are the two entities of a link.
+type ends struct{ from, to int64 }
+
+// linkBook keeps the links of one relation while a request is decided, and
+// tells in the end what differs from the stored ones.
+type linkBook struct {
+	stored    map[ends]int32 // positions as they were
+	current   map[ends]int32 // positions as they are; holds only what is linked
+	byFrom    map[int64][]int64
+	next      map[int64]int32 // the next free position of an owner
+	restarted map[int64]bool  // owners whose positions begin anew
+	order     []ends          // every link that was ever there
+	byTo      map[int64][]int64
+	touched   []ends
+}
+
+func newLinkBook(links []Link, expect int) *linkBook {
+	b := &linkBook{
+		stored:    make(map[ends]int32, len(links)),
+		current:   make(map[ends]int32, len(links)+expect),
+		byFrom:    make(map[int64][]int64, expect),
+		next:      make(map[int64]int32, expect),
+		restarted: map[int64]bool{},
+		order:     make([]ends, 0, len(links)+expect),
+	}
+	for _, link := range links {
+		at := ends{link.From, link.To}
+		if _, twice := b.stored[at]; twice {
+			continue
+		}
+		b.stored[at] = link.Position
+		b.link(at, link.Position)
+	}
+	return b
+}
+
+func (b *linkBook) link(at ends, position int32) {
+	b.current[at] = position
+	b.next[at.from] = max(b.next[at.from], position+1)
+	b.byFrom[at.from] = append(b.byFrom[at.from], at.to)
+	b.order = append(b.order, at)
+	if b.byTo != nil {
+		b.byTo[at.to] = append(b.byTo[at.to], at.from)
+	}
+}
+
+// add links an owner to each of the entities that it is not yet linked to. A
+// link that this request removed gets its old place again.
+func (b *linkBook) add(from int64, to []int64) {
+	for _, id := range to {
+		at := ends{from, id}
+		if _, linked := b.current[at]; linked {
+			continue
+		}
+		position, stored := b.stored[at]
+		if !stored || b.restarted[from] {
+			position = b.next[from]
+		}
+		b.link(at, position)
+		b.touched = append(b.touched, at)
+	}
+}
+
+// remove unlinks an owner from those of its entities that are to go.
+func (b *linkBook) remove(from int64, gone func(to int64) bool) {
+	b.byFrom[from] = slices.DeleteFunc(b.byFrom[from], func(to int64) bool {
+		if !gone(to) {
+			return false
+		}
+		delete(b.current, ends{from, to})
+		b.touched = append(b.touched, ends{from, to})
+		return true
+	})
+}
+
+// clearFrom removes every link of an owner. What is added next begins anew.
+func (b *linkBook) clearFrom(from int64) {
+	for _, to := range b.byFrom[from] {
+		delete(b.current, ends{from, to})
+		b.touched = append(b.touched, ends{from, to})
+	}
+	delete(b.byFrom, from)
+	delete(b.next, from)
+	b.restarted[from] = true
+}
+
+// clearTo removes every link to an entity.
+func (b *linkBook) clearTo(to int64) {
+	if b.byTo == nil { // few requests clear from this side
+		b.byTo = make(map[int64][]int64, len(b.order))
+		for _, at := range b.order {
+			b.byTo[at.to] = append(b.byTo[at.to], at.from)
+		}
+	}
+	for _, from := range b.byTo[to] {
+		b.remove(from, func(linked int64) bool { return linked == to })
+	}
+	delete(b.byTo, to)
+}
+
+// replace makes the entities the only ones that an owner is linked to, in their order.
+func (b *linkBook) replace(from int64, to []int64) {
+	b.clearFrom(from)
+	b.add(from, to)
+}
+
+// of lists what an owner is linked to.
+func (b *linkBook) of(from int64) []int64 { return b.byFrom[from] }
+
+// mark is the point up to which links have been touched; see differs.
+func (b *linkBook) mark() int { return len(b.touched) }
+
+// differs tells whether a link touched since the mark is not as it was stored.
+func (b *linkBook) differs(since int) bool {
+	return slices.ContainsFunc(b.touched[since:], func(at ends) bool {
+		was, stored := b.stored[at]
+		is, linked := b.current[at]
+		return stored != linked || was != is
+	})
+}
+
+// change is what differs from the stored links, in the order of the touching.
+func (b *linkBook) change() LinkChange {
+	var change LinkChange
+	told := make(map[ends]bool, len(b.touched))
+	for _, at := range b.touched {
+		if told[at] {
+			continue
+		}
+		told[at] = true
+		was, stored := b.stored[at]
+		is, linked := b.current[at]
+		switch {
+		case linked && (!stored || was != is):
+			change.Put = append(change.Put, Link{From: at.from, To: at.to, Position: is})
+		case stored && !linked:
+			change.Remove = append(change.Remove, Link{From: at.from, To: at.to, Position: was})
+		}
+	}
+	return change
+}

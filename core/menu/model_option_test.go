@@ -1,0 +1,164 @@
+package menu
+
+import (
+	"maps"
+	"strconv"
+)
+
+func (m *model) option(o OptionObject, st *mStore, flush bool) string {
+	ref := *o.RefID
+	old, isNew := m.options[ref], m.options[ref] == nil
+	next := &mOption{available: true, active: true, groups: map[string]bool{}, nested: map[string]bool{}}
+	if !isNew {
+		*next = *old
+		next.groups, next.nested = maps.Clone(old.groups), maps.Clone(old.nested)
+	} else if o.Title == nil {
+		return "no title"
+	}
+	if st == nil && (o.ClearOptGrps || o.ClearOptGrpRefIDs) {
+		clear(next.groups)
+	}
+	if st == nil && o.ClearNestedOptGrps {
+		clear(next.nested)
+	}
+	for _, group := range o.OptGrpRefIDs {
+		if m.groups[group] == nil {
+			return "no group"
+		}
+		next.groups[group] = true
+	}
+	for _, group := range o.NestedOptGrps {
+		if m.groups[group] == nil {
+			return "no group"
+		}
+		next.nested[group] = true
+	}
+	m.options[ref] = next
+	if m.cyclic() {
+		delete(m.options, ref)
+		if !isNew {
+			m.options[ref] = old
+		}
+		return "cycle"
+	}
+	take(&next.title, o.Title)
+	if st == nil {
+		next.price = o.Price.String()
+		take(&next.available, o.Available)
+		next.active = next.active || flush || isTrue(o.Available)
+		return ""
+	}
+	if isNew {
+		next.price = o.Price.String()
+	}
+	return m.optionAtStore(o, next, st)
+}
+
+func (m *model) optionAtStore(o OptionObject, master *mOption, st *mStore) string {
+	at, sold := st.options[*o.RefID]
+	if o.SoldAtStore != nil && !*o.SoldAtStore {
+		delete(st.options, *o.RefID)
+		return map[bool]string{true: "D"}[sold]
+	}
+	if !sold {
+		at[1] = strconv.FormatBool(master.available)
+	}
+	at[0] = o.Price.String()
+	if o.Available != nil {
+		at[1] = strconv.FormatBool(*o.Available)
+	}
+	st.options[*o.RefID] = at
+	if isTrue(o.Available) {
+		master.active, master.available = true, true
+	}
+	return ""
+}
+
+// cyclic closes the relation "is above" and looks for a group above itself.
+func (m *model) cyclic() bool {
+	above := map[[2]string]bool{}
+	for _, o := range m.options {
+		for group := range o.groups {
+			for nested := range o.nested {
+				above[[2]string{group, nested}] = true
+			}
+		}
+	}
+	for k := range m.groups {
+		for i := range m.groups {
+			for j := range m.groups {
+				if above[[2]string{i, k}] && above[[2]string{k, j}] {
+					above[[2]string{i, j}] = true
+				}
+			}
+		}
+	}
+	for g := range m.groups {
+		if above[[2]string{g, g}] {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
+	named := asSet(listed)
+	if st != nil {
+		for ref := range st.options {
+			if !named[ref] {
+				delete(st.options, ref)
+				deleted++
+			}
+		}
+		return deleted
+	}
+	for ref, o := range m.options {
+		deleted += off(&o.active, named[ref])
+	}
+	for _, s := range m.stores {
+		clear(s.options)
+	}
+	return deleted
+}
+
+// levy is a tax or a charge; of a tax an item has one rate per code.
+func (m *model) levy(all map[string]*mLevy, key, code string, title *string, active *bool, items []string, oneRate, flush bool) string {
+	t := all[key]
+	if t == nil {
+		if title == nil {
+			return "no title"
+		}
+		t = &mLevy{code: code, active: true}
+	}
+	everything := len(items) == 1 && items[0] == "all"
+	for _, ref := range items {
+		if m.items[ref] == nil && !everything {
+			return "no item"
+		}
+	}
+	all[key] = t
+	take(&t.title, title)
+	if flush {
+		t.active = true
+	}
+	take(&t.active, active)
+	if items == nil {
+		return ""
+	}
+	t.all, t.items = everything, map[string]bool{}
+	if !everything {
+		t.items = asSet(items)
+	}
+	for _, other := range all {
+		if other == t || other.code != code || !oneRate {
+			continue
+		}
+		if everything {
+			other.all, other.items = false, nil
+		}
+		for ref := range t.items {
+			delete(other.items, ref)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package menu
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// MaxPage is the most objects that one page of a reading may hold.
+const MaxPage = 15000
+
+// View is which part of a menu is read back: some kinds, and of these a page.
+// Objects come in the order of kinds, and of each kind by ref_id.
+type View struct {
+	Only      PerKind[bool] // all false: every kind
+	Limit     int           // objects on the page; 0 for all
+	AfterKind Kind          // where the page begins: behind this object
+	AfterName string        // "" at the beginning
+}
+
+// ParseView reads the query parameters only (names of kinds, with commas
+// between), limit and after (what Reading.Next said); each may be "". It fails
+// with an Invalid error that names the parameter.
+func ParseView(only, limit, after string) (View, error) {
+	var view View
+	var v core.Violations
+	for _, name := range strings.Split(only, ",") {
+		kind, known := parseKind(strings.TrimSpace(name))
+		switch {
+		case known:
+			view.Only[kind] = true
+		case only != "":
+			v.AddBody("only", "value", "must name kinds, with commas between: "+strings.Join(kindNames[:], ", "))
+		}
+	}
+	if limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > MaxPage {
+			v.AddBody("limit", "range", fmt.Sprintf("must be a whole number from 1 to %d", MaxPage))
+		}
+		view.Limit = n
+	}
+	if after != "" {
+		name, key, found := strings.Cut(after, ":")
+		kind, known := parseKind(name)
+		if !found || !known || key == "" {
+			v.AddBody("after", "value", "must be what an earlier answer called next")
+		}
+		view.AfterKind, view.AfterName = kind, key
+	}
+	return view, v.Err()
+}
+
+func parseKind(name string) (Kind, bool) {
+	for _, kind := range Kinds() {
+		if kind.String() == name {
+			return kind, true
+		}
+	}
+	return 0, false
+}
+
+// Wants tells whether the kind has a place on the page, be it an empty array.
+func (v View) Wants(kind Kind) bool {
+	return (v.Only[kind] || v.Only == PerKind[bool]{}) && (v.AfterName == "" || kind >= v.AfterKind)
+}
+
+// page fills up while a reading is rendered.
+type page struct {
+	view  View
+	taken int
+	last  string
+	next  string
+}
+
+func (v View) page() *page { return &page{view: v} }
+
+func (p *page) after(kind Kind, name string) bool {
+	return p.view.AfterName == "" || kind > p.view.AfterKind || kind == p.view.AfterKind && name > p.view.AfterName
+}
+
+// take puts an object on the page; it is false when the page is full.
+func (p *page) take(kind Kind, name string) bool {
+	if p.view.Limit > 0 && p.taken == p.view.Limit {
+		p.next = p.last
+		return false
+	}
+	p.taken++
+	p.last = kind.String() + ":" + name
+	return true
+}

@@ -1,0 +1,139 @@
+package menu
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// DefaultTag is the tag of what serves every platform that has none of its own.
+const DefaultTag = "default"
+
+// fulfillmentModes are the ways in which an order reaches its customer (spec, Item).
+var fulfillmentModes = []string{"delivery", "pickup"}
+
+// Translation is the text of an entity in one language. Categories carry Name,
+// all others Title.
+type Translation struct {
+	Language    string  `json:"language"` // ISO 639-1, lower case
+	Name        *string `json:"name,omitzero"`
+	Title       *string `json:"title,omitzero"`
+	Description *string `json:"description,omitzero"`
+}
+
+// Image is a picture for one platform, or for all of them under DefaultTag.
+type Image struct {
+	Tag string `json:"tag"`
+	URL string `json:"url"`
+}
+
+// FoodType is a diet type: 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not
+// applicable. It may be sent as a string or an integer and is kept as a string
+// (contract, Menu).
+type FoodType string
+
+var errFoodType = &core.RuleError{Code: "value", Rule: `must be "1" (vegetarian), "2" (non-vegetarian), "3" (egg) or "4" (not applicable)`}
+
+// UnmarshalJSONFrom reads a diet type from a string or an integer.
+func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() == 'n' {
+		return nil
+	}
+	switch text := strings.Trim(string(value), `"`); text {
+	case "1", "2", "3", "4":
+		*f = FoodType(text)
+		return nil
+	}
+	return errFoodType
+}
+
+func (c *checker) translations(list []Translation, named bool) {
+	if !c.atMost("translations", len(list), maxParts) {
+		return
+	}
+	for i := range list {
+		t := &list[i]
+		c.enter("translations", i)
+		t.Language = strings.ToLower(t.Language)
+		same := func(other Translation) bool { return other.Language == t.Language }
+		switch {
+		case !knownLanguage(t.Language):
+			c.fail("language", "language", "must be a two-letter ISO 639-1 code")
+		case slices.ContainsFunc(list[:i], same):
+			c.fail("language", "duplicate", "is given twice")
+		}
+		if named {
+			t.Title = nil
+		} else {
+			t.Name = nil
+		}
+		c.text("name", t.Name, 0, maxTitle)
+		c.text("title", t.Title, 0, maxTitle)
+		c.text("description", t.Description, 0, maxDescription)
+		c.leave()
+	}
+}
+
+func (c *checker) images(list []Image) {
+	if !c.atMost("images", len(list), maxParts) {
+		return
+	}
+	for i := range list {
+		image := &list[i]
+		c.enter("images", i)
+		c.text("tag", &image.Tag, 1, maxName)
+		if slices.ContainsFunc(list[:i], func(other Image) bool { return other.Tag == image.Tag }) {
+			c.fail("tag", "duplicate", "is given twice")
+		}
+		c.link("url", &image.URL, true)
+		c.leave()
+	}
+}
+
+func (c *checker) tags(tags map[string][]string) {
+	for _, platform := range slices.Sorted(maps.Keys(tags)) {
+		list, field := tags[platform], "tags."+platform
+		if strings.TrimSpace(platform) == "" || len(platform) > maxName {
+			c.fail("tags", "length", fmt.Sprintf("must have names of 1 to %d characters", maxName))
+		}
+		for i := range list {
+			if s := &list[i]; *s == "" || len(*s) > maxName {
+				c.text(fmt.Sprintf("%s[%d]", field, i), s, 1, maxName)
+			}
+		}
+	}
+}
+
+// document is the canonical JSON of a list or map as it is stored and compared;
+// nil when it was not sent.
+func document[T any](value T, sent bool) jsontext.Value {
+	if !sent {
+		return nil
+	}
+	encoded, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil { // only strings, numbers and lists of them are ever encoded
+		panic("menu: cannot encode what was decoded: " + err.Error())
+	}
+	return encoded
+}
+
+// read decodes a stored document; one that is absent reads as nothing.
+func read[T any](doc jsontext.Value) T {
+	var value T
+	if len(doc) > 0 {
+		if err := json.Unmarshal(doc, &value); err != nil {
+			panic("menu: a stored document is damaged: " + err.Error())
+		}
+	}
+	return value
+}

@@ -1,0 +1,77 @@
+package menu
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// PlatformPrice is the price of an item on one platform (spec, platform_pricing rules).
+type PlatformPrice struct {
+	Platform string       `json:"platform"`
+	Price    *core.Amount `json:"price"`
+}
+
+func (c *checker) platformPricing(list []PlatformPrice) {
+	if !c.atMost("platform_pricing", len(list), maxParts) {
+		return
+	}
+	for i := range list {
+		p := &list[i]
+		c.enter("platform_pricing", i)
+		c.text("platform", &p.Platform, 1, maxName)
+		if slices.ContainsFunc(list[:i], func(other PlatformPrice) bool { return other.Platform == p.Platform }) {
+			c.fail("platform", "duplicate", "is given twice")
+		}
+		c.price(p.Price)
+		c.leave()
+	}
+}
+
+// mergePrices puts the platform prices that were sent over the stored ones and
+// leaves those of other platforms alone (rules 1 and 2). It is nil when nothing
+// was sent.
+func mergePrices(stored jsontext.Value, sent []PlatformPrice) jsontext.Value {
+	if len(sent) == 0 {
+		return nil
+	}
+	return document(overlay(read[[]PlatformPrice](stored), sent), true)
+}
+
+// overlay is the prices of base with those of top put over them, sorted by platform.
+func overlay(base, top []PlatformPrice) []PlatformPrice {
+	merged := slices.Clone(base)
+	for _, price := range top {
+		at := slices.IndexFunc(merged, func(known PlatformPrice) bool { return known.Platform == price.Platform })
+		if at >= 0 {
+			merged[at] = price
+		} else {
+			merged = append(merged, price)
+		}
+	}
+	slices.SortFunc(merged, func(a, b PlatformPrice) int { return strings.Compare(a.Platform, b.Platform) })
+	return merged
+}
+
+// ResolvePrice is the price of an item on a platform at a store: the store's
+// platform price, else the master's, else at an aggregator the store's external
+// price, else the store's price (contract, Menu; spec, platform_pricing rules 3 and 4).
+func ResolvePrice(master *Item, atStore *ItemValues, platform core.Platform) core.Amount {
+	for _, stored := range []jsontext.Value{atStore.PlatformPricing, master.PlatformPricing} {
+		if len(stored) == 0 {
+			continue
+		}
+		for _, price := range read[[]PlatformPrice](stored) {
+			if price.Platform == platform.Name {
+				return *price.Price
+			}
+		}
+	}
+	if platform.ServedBy != core.ServedByOwn && atStore.ExternalPrice != nil {
+		return *atStore.ExternalPrice
+	}
+	return atStore.Price
+}

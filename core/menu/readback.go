@@ -1,0 +1,164 @@
+package menu
+
+import (
+	"slices"
+)
+
+// The readings below are the entities as they are read back: in the shape in
+// which they are sent, with id, active and all their associations (contract, Menu).
+type (
+	// CategoryReading is a category as it is read back.
+	CategoryReading struct {
+		Category
+		ParentRefID string `json:"parent_ref_id,omitzero"`
+	}
+	// ItemReading is an item as it is read back; of a store with the store's values.
+	ItemReading struct {
+		Item
+		CategoryRefIDs    []string `json:"category_ref_ids"`
+		OptionGroupRefIDs []string `json:"option_group_ref_ids"`
+	}
+	// OptionGroupReading is an option group as it is read back.
+	OptionGroupReading struct {
+		OptionGroup
+		ItemRefIDs   []string `json:"item_ref_ids"`
+		OptionRefIDs []string `json:"option_ref_ids"`
+	}
+	// OptionReading is an option as it is read back; of a store with the store's values.
+	OptionReading struct {
+		Option
+		OptGrpRefIDs  []string `json:"opt_grp_ref_ids"`
+		NestedOptGrps []string `json:"nested_opt_grps"`
+	}
+	// TaxReading is a tax as it is read back.
+	TaxReading struct {
+		Tax
+		ItemRefIDs []string `json:"item_ref_ids"`
+	}
+	// ChargeReading is a charge as it is read back.
+	ChargeReading struct {
+		Charge
+		ItemRefIDs []string `json:"item_ref_ids"`
+	}
+)
+
+// Reading is what an integrator reads back of the master catalogue or a store.
+// Kinds that were not asked for, or were told on an earlier page, are absent.
+type Reading struct {
+	LocationRefID string               `json:"location_ref_id"`
+	Categories    []CategoryReading    `json:"categories,omitzero"`
+	Items         []ItemReading        `json:"items,omitzero"`
+	OptionGroups  []OptionGroupReading `json:"option_groups,omitzero"`
+	Options       []OptionReading      `json:"options,omitzero"`
+	Taxes         []TaxReading         `json:"taxes,omitzero"`
+	Charges       []ChargeReading      `json:"charges,omitzero"`
+	Next          string               `json:"next,omitzero"` // for View.After; "" at the end
+}
+
+// ReadBack renders what is stored: of the master catalogue everything in the
+// menu, of a store what is associated with it: its items, options and
+// categories, the option groups on any of these, and the taxes and charges that
+// fall on its items or on every order. Associations are told in full; those to
+// entities that the menu does not hold are left out.
+func ReadBack(scope Scope, menu Menu, view View) Reading {
+	r := reader{atlas: newAtlas(&menu), page: view.page(), reading: Reading{LocationRefID: scope.LocationRefID}}
+	if !scope.Master() {
+		r.atStore = newPresence(r.atlas)
+	}
+	r.reading.Categories = readKind(&r, Categories, menu.Categories, (*Category).name, r.category)
+	r.reading.Items = readKind(&r, Items, menu.Items, (*Item).name, r.item)
+	r.reading.OptionGroups = readKind(&r, OptionGroups, menu.OptionGroups, (*OptionGroup).name, r.group)
+	r.reading.Options = readKind(&r, Options, menu.Options, (*Option).name, r.option)
+	r.reading.Taxes = readKind(&r, Taxes, menu.Taxes, (*Tax).Key, r.tax)
+	r.reading.Charges = readKind(&r, Charges, menu.Charges, (*Charge).Key, r.charge)
+	r.reading.Next = r.page.next
+	return r.reading
+}
+
+func (r *Ref) name() string { return r.RefID }
+
+// reader renders one page of a reading.
+type reader struct {
+	*atlas
+	page    *page
+	atStore *presence // nil for the master catalogue
+	reading Reading
+}
+
+// readKind renders the records of a kind that fall on the page, by their names.
+func readKind[R, Out any, P record[R]](r *reader, kind Kind, records []R, name func(P) string, render func(P) Out) []Out {
+	if !r.page.view.Wants(kind) {
+		return nil
+	}
+	chosen := make([]P, 0, len(records))
+	for i := range records {
+		p := P(&records[i])
+		if (r.atStore == nil || r.atStore.kinds[kind][p.ref().ID]) && r.page.after(kind, name(p)) {
+			chosen = append(chosen, p)
+		}
+	}
+	slices.SortFunc(chosen, func(a, b P) int { return byRefID(name(a), name(b)) })
+	out := make([]Out, 0, len(chosen))
+	for _, p := range chosen {
+		if !r.page.take(kind, name(p)) {
+			break
+		}
+		out = append(out, render(p))
+	}
+	return out
+}
+
+func (r *reader) category(c *Category) CategoryReading {
+	return CategoryReading{Category: *c, ParentRefID: r.names[Categories][c.ParentID]}
+}
+
+func (r *reader) item(i *Item) ItemReading {
+	reading := ItemReading{
+		Item:              *i,
+		CategoryRefIDs:    r.called(Categories, r.to[ItemCategory][i.ID]),
+		OptionGroupRefIDs: r.sorted(OptionGroups, r.from[GroupItem][i.ID]),
+	}
+	if r.atStore != nil {
+		reading.SoldAtStore = new(true)
+		reading.ItemValues = *r.atStore.items[i.ID]
+		prices := overlay(read[[]PlatformPrice](i.PlatformPricing), read[[]PlatformPrice](reading.PlatformPricing))
+		reading.PlatformPricing = document(prices, len(prices) > 0)
+	}
+	return reading
+}
+
+func (r *reader) group(g *OptionGroup) OptionGroupReading {
+	return OptionGroupReading{
+		OptionGroup:  *g,
+		ItemRefIDs:   r.called(Items, r.to[GroupItem][g.ID]),
+		OptionRefIDs: r.sorted(Options, r.from[OptionInGroup][g.ID]),
+	}
+}
+
+func (r *reader) option(o *Option) OptionReading {
+	reading := OptionReading{
+		Option:        *o,
+		OptGrpRefIDs:  r.called(OptionGroups, r.to[OptionInGroup][o.ID]),
+		NestedOptGrps: r.called(OptionGroups, r.to[GroupUnderneath][o.ID]),
+	}
+	if r.atStore != nil {
+		reading.SoldAtStore = new(true)
+		reading.OptionValues = *r.atStore.options[o.ID]
+	}
+	return reading
+}
+
+func (r *reader) tax(t *Tax) TaxReading {
+	return TaxReading{Tax: *t, ItemRefIDs: r.fallsOn(t.AllItems, TaxItem, t.ID)}
+}
+
+func (r *reader) charge(c *Charge) ChargeReading {
+	return ChargeReading{Charge: *c, ItemRefIDs: r.fallsOn(c.AllItems, ChargeItem, c.ID)}
+}
+
+func (r *reader) fallsOn(all bool, relation Relation, id int64) []string {
+	if all {
+		return []string{AllItems}
+	}
+	return r.called(Items, r.to[relation][id])
+}

@@ -1,0 +1,133 @@
+package menu
+
+// slot is one master record while a request is decided.
+type slot[R any] struct {
+	record  R
+	isNew   bool
+	changed bool
+	listed  bool // named by the request
+	partial bool // only the identifiers are known
+	touched bool
+}
+
+// shelf is the master records of one kind, by what they are called in a request.
+type shelf[R any] struct {
+	kind    Kind
+	key     func(*R) string
+	ref     func(*R) *Ref
+	blank   func(key string) R
+	byKey   map[string]*slot[R]
+	stored  []*slot[R] // in the order of the state
+	touched []*slot[R] // in the order of the request
+	names   map[int64]string
+}
+
+func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref, blank func(string) R) *shelf[R] {
+	s := &shelf[R]{kind: kind, key: key, ref: ref, blank: blank}
+	s.byKey = make(map[string]*slot[R], len(records)+len(others)+expect)
+	s.stored = make([]*slot[R], 0, len(records)+len(others))
+	slots := make([]slot[R], len(records)+len(others))
+	add := func(i int, key string) {
+		if _, twice := s.byKey[key]; !twice {
+			s.byKey[key] = &slots[i]
+			s.stored = append(s.stored, &slots[i])
+		}
+	}
+	for i := range records {
+		slots[i].record = records[i]
+		add(i, key(&records[i]))
+	}
+	for i, other := range others {
+		at := len(records) + i
+		*ref(&slots[at].record) = other
+		slots[at].partial = true
+		add(at, other.RefID)
+	}
+	return s
+}
+
+// resolve turns references into ids, each once; problem names the first that is unknown.
+func (s *shelf[R]) resolve(field string, refs []string) (ids []int64, problem string) {
+	if len(refs) == 0 {
+		return nil, ""
+	}
+	ids = make([]int64, 0, len(refs))
+	var seen map[int64]bool
+	if len(refs) > 1 {
+		seen = make(map[int64]bool, len(refs))
+	}
+	for _, ref := range refs {
+		found := s.byKey[ref]
+		if found == nil {
+			return nil, unknownRef(field, s.kind, ref)
+		}
+		id := s.ref(&found.record).ID
+		if seen != nil {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+		}
+		ids = append(ids, id)
+	}
+	return ids, ""
+}
+
+// touch notes that a record was decided on.
+func (s *shelf[R]) touch(at *slot[R]) {
+	if !at.touched {
+		at.touched = true
+		s.touched = append(s.touched, at)
+	}
+}
+
+// changes lists the records to write, in the order in which they were touched.
+func (s *shelf[R]) changes() []Change[R] {
+	var list []Change[R]
+	for _, slot := range s.touched {
+		if slot.isNew || slot.changed {
+			list = append(list, Change[R]{New: slot.isNew, Record: slot.record})
+		}
+	}
+	return list
+}
+
+// active lists the stored entities that are active, as a flush sees them.
+func (s *shelf[R]) active() []flushable {
+	list := make([]flushable, 0, len(s.stored))
+	for _, slot := range s.stored {
+		ref := s.ref(&slot.record)
+		if !ref.Active {
+			continue
+		}
+		named := *ref
+		if named.RefID == "" {
+			named.RefID = s.key(&slot.record)
+		}
+		list = append(list, flushable{ref: ref, named: named, listed: slot.listed})
+	}
+	return list
+}
+
+// listedIDs are the ids of those that the request names.
+func (s *shelf[R]) listedIDs() map[int64]bool {
+	ids := make(map[int64]bool, len(s.byKey))
+	for _, slot := range s.byKey {
+		if slot.listed {
+			ids[s.ref(&slot.record).ID] = true
+		}
+	}
+	return ids
+}
+
+// name is the identifier in the external system; "" when the id is not known.
+// It is asked for only after all of its kind were decided.
+func (s *shelf[R]) name(id int64) string {
+	if s.names == nil {
+		s.names = make(map[int64]string, len(s.byKey))
+		for key, slot := range s.byKey {
+			s.names[s.ref(&slot.record).ID] = key
+		}
+	}
+	return s.names[id]
+}

@@ -1,0 +1,35 @@
+package menu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPluginsAddTheirGroupsToTheVocabulary(t *testing.T) {
+	both := Declaration{Group: "NutritionalInfo", On: OnItem, Platform: "aggregator-c", Keys: []Key{{Name: "fat_mg"}, {Name: "zinc_mg"}}}
+	v, err := NewVocabulary(append(fakeDeclarations(), both)...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"aggregator-a", "aggregator-c"}, v.Platforms("NutritionalInfo"))
+	require.Empty(t, v.Platforms("Servings"))
+	require.Empty(t, v.Platforms("Vitamins"))
+	rules := Rules{Country: "US", Vocabulary: v}
+	_, err = Decode([]byte(keyValue("NutritionalInfo", "zinc_mg", "5")), MasterScope(), rules)
+	require.NoError(t, err)
+}
+
+func TestDeclarationsThatContradictAreRefused(t *testing.T) {
+	for says, d := range map[string]Declaration{
+		"declared for other targets already":    {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
+		"declared with another rule already":    {Group: "NutritionalInfo", On: OnItem, Keys: []Key{{Name: "fat_mg", Rule: AnyText}}},
+		`"deposit_charge" is declared with`:     {Group: "Deposit", On: OnItem | OnOption, Keys: []Key{{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"1"}}}},
+		"needs a group, a target and keys":      {Group: "", On: OnItem, Keys: []Key{{Name: "a"}}},
+		"a declaration needs a group, a target": {Group: "Empty", On: OnItem},
+		`key "unit" is not complete`:            {Group: "New", On: OnItem, Keys: []Key{{Name: "unit", Rule: OneOf}}},
+	} {
+		d.Platform = "fake"
+		_, err := NewVocabulary(append(fakeDeclarations(), d)...)
+		require.ErrorContains(t, err, says)
+		require.ErrorContains(t, err, "fake")
+	}
+}

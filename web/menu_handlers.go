@@ -1,0 +1,119 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// postMenu accepts a menu request for the master catalogue or one store (spec,
+// Endpoint 2). With ?dry_run=true the job tells what it would do.
+func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
+	dryRun, err := flag(c, "dry_run")
+	if err != nil {
+		return err
+	}
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	location := param(c, "location_ref_id")
+	business, scope, err := s.Menus.Address(c.UserContext(), caller.Business, location)
+	if err != nil {
+		return err
+	}
+	request, err := menu.Decode(body, scope, s.Rulebook.Of(business))
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	job := core.Job{
+		ID: core.NewID(now), Business: caller.Business, Kind: core.MenuJob, Subject: location, Body: body,
+		CallbackURL: request.CallbackURL, DryRun: dryRun, CreatedAt: now,
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	message := "%d objects queued; the result follows as an inventory_update callback"
+	if dryRun {
+		message = "dry run of %d objects queued; nothing will be changed, and the job tells what would be"
+	}
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Reference: job.ID.String(), Message: fmt.Sprintf(message, request.Objects()),
+	})
+}
+
+// flag is a query parameter that is true, false or absent.
+func flag(c *fiber.Ctx, name string) (bool, error) {
+	switch c.Query(name) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	var v core.Violations
+	v.AddBody(strings.Clone(name), "value", "must be true or false")
+	return false, v.Err()
+}
+
+// getMenu reads the menu of a location back, whole or a page of it.
+func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
+	view, err := menu.ParseView(strings.Clone(c.Query("only")), strings.Clone(c.Query("limit")), strings.Clone(c.Query("after")))
+	if err != nil {
+		return err
+	}
+	_, scope, err := s.Menus.Address(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	if err != nil {
+		return err
+	}
+	whole, err := s.Menus.Menu(c.UserContext(), caller.Business, scope.StoreID)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view))
+}
+
+// getEffectiveMenu tells what a customer of a platform sees at a store. Who
+// shows the entity tag of what it has is told, without the menu being read,
+// whether that is still so (RFC 9110, section 13.1.2).
+func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
+	platform := strings.Clone(c.Query("platform"))
+	if platform == "" {
+		var v core.Violations
+		v.AddBody("platform", "required", "is required: the name of one of the business's platforms")
+		return v.Err()
+	}
+	storeRef := param(c, "ref_id")
+	versions, err := s.Menus.Versions(c.UserContext(), caller.Business, storeRef, platform)
+	if err != nil {
+		return err
+	}
+	tag := versions.ETag()
+	c.Set(fiber.HeaderETag, tag)
+	c.Set(fiber.HeaderCacheControl, "private, no-cache")
+	if matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
+		return c.SendStatus(http.StatusNotModified)
+	}
+	whole, err := s.Menus.Menu(c.UserContext(), caller.Business, versions.StoreID)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, menu.Effective(storeRef, whole, versions.Platform, nil))
+}
+
+// matches tells whether an If-None-Match header names the tag, weakly or not,
+// or any.
+func matches(header, tag string) bool {
+	for candidate := range strings.SplitSeq(header, ",") {
+		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
+		if candidate == tag || candidate == "*" {
+			return true
+		}
+	}
+	return false
+}
