@@ -57,6 +57,9 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		known = core.Errorf(core.Internal, "the hub could not process the request; nothing was accepted")
 	}
+	if requestID(c) == "" { // the HTTP server itself refused it, before identify
+		c.Set(fiber.HeaderXRequestID, core.NewID(s.Clock.Now()).String())
+	}
 	body := envelope{Status: "error", Message: known.Message, Errors: known.Violations}
 	switch known.Code {
 	case core.Unauthenticated:

@@ -1,34 +1,14 @@
 package web
 
 import (
-	_ "embed"
-	"fmt"
 	"net/http"
-	"sync"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/servery-hub/servery/core"
 )
 
-//go:embed openapi.yaml
-var openAPIYAML []byte
-
-// OpenAPI is the description of the interface (OpenAPI 3.1) as JSON.
-var OpenAPI = sync.OnceValue(func() []byte {
-	var document any
-	if err := yaml.Unmarshal(openAPIYAML, &document); err != nil {
-		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test reads it too
-	}
-	encoded, err := json.Marshal(document, json.Deterministic(true))
-	if err != nil {
-		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err))
-	}
-	return encoded
-})
-
+// openAPI serves the description of the interface.
 func (s *Server) openAPI(c *fiber.Ctx, _ core.Caller) error {
 	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
 	c.Set(fiber.HeaderCacheControl, "public, max-age=300")

@@ -68,5 +68,5 @@ type Status struct {
 	Done       int // objects
 	Total      int // objects; 0 before they are counted
 	Error      string
-	Result     []byte // JSON, "" before the end
+	Result     []byte // JSON, nil before the end
 }

@@ -6,21 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/servery-hub/servery/adminui/receiver"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-const (
-	demoUsername = "demo"
-	receiverPath = "/demo/receiver/"
-)
+const demoUsername = "demo"
 
 // demoCredentials are kept in the data directory: a key is stored only as a
 // hash, and the demo shows the same one at every start.
@@ -30,19 +27,18 @@ type demoCredentials struct {
 	APIKey   string          `json:"api_key"`
 }
 
-// demo makes sure of the demo business, mounts the receiver and prints how to go on.
-func (c serveCommand) demo(ctx context.Context, h *hub, address net.Addr, out output) error {
+// demo makes sure of the demo business and prints how to go on.
+func (c serveCommand) demo(ctx context.Context, h *hub, base string, out output) (demoCredentials, error) {
 	credentials, err := c.demoBusiness(ctx, h.db)
 	if err != nil {
-		return err
+		return credentials, err
 	}
-	base := "http://" + address.String()
-	if err := h.demoWebhooks(ctx, credentials.Business, base+receiverPath); err != nil {
-		return err
+	if err := h.demoWebhooks(ctx, credentials.Business, base+receiver.Path); err != nil {
+		return credentials, err
 	}
-	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiverPath, credentials.Username, credentials.APIKey,
+	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, credentials.Username, credentials.APIKey,
 		base, credentials.Username, credentials.APIKey, filepath.Join(c.DataDir, "servery.log"))
-	return err
+	return credentials, err
 }
 
 const banner = `
@@ -108,7 +104,7 @@ func (h *hub) demoWebhooks(ctx context.Context, business core.BusinessID, url st
 	}
 	subscribed := map[core.EventType]int64{}
 	for _, sub := range existing {
-		if strings.HasSuffix(sub.URL, receiverPath) {
+		if strings.HasSuffix(sub.URL, receiver.Path) {
 			subscribed[sub.EventType] = sub.ID
 		}
 	}

@@ -65,10 +65,14 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	h := newHub(config, db.DB, log)
+	base, demo := "http://"+listener.Addr().String(), demoCredentials{}
 	if c.Demo {
-		if err := c.demo(ctx, h, listener.Addr(), out); err != nil {
+		if demo, err = c.demo(ctx, h, base, out); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
+	}
+	if err := h.mountPages(base, demo.Business); err != nil {
+		return err
 	}
 	log.Info("serving", "address", listener.Addr().String(), "roles", config.roles, "version", version())
 	return h.run(ctx, listener)

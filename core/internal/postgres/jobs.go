@@ -130,7 +130,7 @@ func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause stri
 func (j Jobs) Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error) {
 	status := job.Status{Reference: reference}
 	var started, finished sql.NullTime
-	err := j.bun.QueryRowContext(ctx, `SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, coalesce(result::text, '')
+	err := j.bun.QueryRowContext(ctx, `SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, result
 		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).
 		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt, &started, &finished, &status.Attempts,
 			&status.Done, &status.Total, &status.Error, &status.Result)

@@ -207,8 +207,8 @@ func TestCrashAtEveryStatement(t *testing.T) {
 	const change = `{"flush_items":true,"items":[{"ref_id":"curry","title":"New","price":1},{"ref_id":"tea","title":"Tea","price":2,"category_ref_ids":["mains2"]}],
 		"categories":[{"ref_id":"mains2","name":"M2"}],"option_groups":[{"ref_id":"size","title":"S2","clear_items":true}],
 		"options":[{"ref_id":"egg","price":9,"clear_opt_grps":true}],"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8},"item_ref_ids":["curry"]}]}`
+	db := hubtest.Database(t, nil)
 	for n := 1; ; n++ {
-		db := hubtest.Database(t, nil)
 		k := newKitchen(t, db, "US")
 		k.store("s1")
 		k.send("-1", dinner)

@@ -1,0 +1,90 @@
+// Package assets holds what pages load besides their HTML: one stylesheet, one
+// script, the icon. They are embedded and served under a hash of their content,
+// so that browsers keep them for good.
+package assets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+//go:embed css js icon.svg
+var files embed.FS
+
+// asset is one file as served.
+type asset struct {
+	url, media   string
+	body, packed []byte
+}
+
+// bundle is every asset by its name. Stylesheets are joined in the order of
+// their paths: base, components, pages.
+var bundle = sync.OnceValue(func() map[string]asset {
+	return map[string]asset{
+		"app.css":  made("app.css", "text/css; charset=utf-8", joined("css")),
+		"app.js":   made("app.js", "text/javascript; charset=utf-8", joined("js")),
+		"icon.svg": made("icon.svg", "image/svg+xml", joined("icon.svg")),
+	}
+})
+
+// joined is every file below a folder, or one file.
+func joined(root string) []byte {
+	var all bytes.Buffer
+	err := fs.WalkDir(files, root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := files.ReadFile(path)
+		all.Write(content)
+		return err
+	})
+	if err != nil {
+		panic(fmt.Sprintf("assets: the embedded %s: %v", root, err)) // embedded files are always there
+	}
+	return all.Bytes()
+}
+
+func made(name, media string, body []byte) asset {
+	sum := sha256.Sum256(body)
+	a := asset{url: "/assets/" + hex.EncodeToString(sum[:6]) + "/" + name, media: media, body: body}
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is valid
+	if _, err := w.Write(body); err == nil && w.Close() == nil {
+		a.packed = packed.Bytes()
+	}
+	return a
+}
+
+// URL is the address of an asset; "" of an unknown name.
+func URL(name string) string { return bundle()[name].url }
+
+// Mount serves the assets below /assets/.
+func Mount(router fiber.Router) {
+	router.Get("/assets/:hash/:name", func(c *fiber.Ctx) error {
+		a, known := bundle()[c.Params("name")]
+		if !known {
+			return fiber.ErrNotFound
+		}
+		c.Set(fiber.HeaderContentType, a.media)
+		c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+		c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
+		c.Set(fiber.HeaderCacheControl, "no-cache") // a page of another version asks: it gets what there is
+		if c.Path() == a.url {
+			c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
+		}
+		if a.packed != nil && strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
+			c.Set(fiber.HeaderContentEncoding, "gzip")
+			return c.Send(a.packed)
+		}
+		return c.Send(a.body)
+	})
+}

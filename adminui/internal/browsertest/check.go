@@ -1,0 +1,62 @@
+package browsertest
+
+import (
+	_ "embed"
+	"fmt"
+	"testing"
+)
+
+// axe is axe-core, an engine that finds what keeps people from using a page.
+// It is under the Mozilla Public License 2.0; see the folder axe.
+//
+//go:embed axe/axe.min.js
+var axe string
+
+// violation is what axe tells of a rule that a page breaks.
+type violation struct {
+	ID     string `json:"id"`
+	Help   string `json:"help"`
+	Impact string `json:"impact"`
+	Nodes  []struct {
+		Target         []string `json:"target"`
+		FailureSummary string   `json:"failureSummary"`
+	} `json:"nodes"`
+}
+
+// Check fails the test when axe finds a violation of WCAG 2.2 AA or of its best
+// practices, when the page is wider than the window, or when the browser
+// complained.
+func (p *Page) Check(t *testing.T) {
+	t.Helper()
+	for _, problem := range p.Problems() { // before axe, which is no part of the page
+		t.Errorf("the browser complains: %s", problem)
+	}
+	wide := Eval[string](t, p, `(() => {
+		const room = document.documentElement.clientWidth;
+		if (document.documentElement.scrollWidth <= room) return "";
+		const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > room + 1);
+		return document.documentElement.scrollWidth + " px: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(" | ");
+	})()`)
+	if wide != "" {
+		t.Errorf("the page is wider than the window, %s", wide)
+	}
+	Eval[int](t, p, axe+";0")
+	found := Eval[[]violation](t, p, `axe.run(document, {
+		resultTypes: ["violations"],
+		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+	}).then((result) => result.violations)`)
+	for _, v := range found {
+		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.where())
+	}
+}
+
+// where lists the first places of a violation.
+func (v violation) where() (places string) {
+	for i, node := range v.Nodes {
+		if i == 3 {
+			return places + fmt.Sprintf("and %d more", len(v.Nodes)-3)
+		}
+		places += fmt.Sprintf("%v: %s; ", node.Target, node.FailureSummary)
+	}
+	return places
+}

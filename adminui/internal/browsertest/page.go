@@ -1,0 +1,160 @@
+package browsertest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// View is how a page is looked at.
+type View struct {
+	Name          string // of subtests and of files
+	Width, Height int64
+	Dark          bool
+	NoScript      bool
+}
+
+// Views are the four ways in which every page must hold: wide and narrow, light
+// and dark.
+func Views() []View {
+	return []View{
+		{Name: "wide-light", Width: 1280, Height: 900},
+		{Name: "wide-dark", Width: 1280, Height: 900, Dark: true},
+		{Name: "narrow-light", Width: 390, Height: 844},
+		{Name: "narrow-dark", Width: 390, Height: 844, Dark: true},
+	}
+}
+
+// Step is something to do in a page: chromedp.Click(chromedp.CSS("a")), chromedp.WaitVisible, …
+type Step = chromedp.Action[chromedp.Void]
+
+// Page is an open page.
+type Page struct {
+	context  context.Context
+	mu       sync.Mutex
+	problems []string
+}
+
+// Open opens a page in a tab of its own, which closes at the test's end.
+func (b *Browser) Open(t *testing.T, url string, view View) *Page {
+	t.Helper()
+	tab, closeTab := chromedp.NewContext(b.context)
+	t.Cleanup(closeTab)
+	p := &Page{context: tab}
+	if err := chromedp.Listen(tab, p.listen); err != nil {
+		t.Fatalf("opening a tab: %v", err)
+	}
+	scheme := "light"
+	if view.Dark {
+		scheme = "dark"
+	}
+	p.Do(t,
+		command(log.Enable, cdp.Empty{}),
+		command(runtime.Enable, cdp.Empty{}),
+		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+			Width: view.Width, Height: view.Height, DeviceScaleFactor: 1,
+		}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		}}),
+		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
+		chromedp.Navigate(url),
+		chromedp.WaitReady(chromedp.CSS("main")),
+	)
+	return p
+}
+
+// command is a command of the protocol as a step.
+func command[P, R any](c cdp.Command[P, R], params P) Step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, c, params)
+		return err
+	})
+}
+
+// listen collects errors of the console, uncaught exceptions, refused requests
+// and violations of the content security policy.
+func (p *Page) listen(event any) {
+	var problem string
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
+			problem = e.Entry.Text + " " + e.Entry.URL
+		}
+	case *runtime.EventExceptionThrown:
+		problem = e.ExceptionDetails.Text
+		if thrown := e.ExceptionDetails.Exception; thrown != nil {
+			problem += " " + thrown.Description
+		}
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
+			words := []string{"console:"}
+			for _, argument := range e.Args {
+				words = append(words, string(argument.Value))
+			}
+			problem = strings.Join(words, " ")
+		}
+	}
+	if problem != "" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.problems = append(p.problems, problem)
+	}
+}
+
+// Do takes steps one after the other, and fails the test when one fails or takes too long.
+func (p *Page) Do(t *testing.T, steps ...Step) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(p.context, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatalf("in the browser: %v", err)
+	}
+}
+
+// Eval is the value of a JavaScript expression in the page; a promise is waited for.
+func Eval[T any](t *testing.T, p *Page, expression string) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(p.context, patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("in the browser: %v", err)
+	}
+	return value
+}
+
+// Problems are what the browser complained of so far.
+func (p *Page) Problems() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.problems...)
+}
+
+// Screenshot writes a picture of the whole page to the folder that
+// SERVERY_SCREENSHOTS names; without it nothing is done.
+func (p *Page) Screenshot(t *testing.T, name string) {
+	t.Helper()
+	folder := os.Getenv("SERVERY_SCREENSHOTS")
+	if folder == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.context, patience)
+	defer cancel()
+	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		t.Fatalf("in the browser: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,69 @@
+package receiver
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Stats are the counts of a store_creation callback.
+type Stats struct {
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Errors  int `json:"errors"`
+}
+
+// maxReference bounds the text that is taken for a reference.
+const maxReference = 64
+
+// summarize reads what a callback answers. A body of another form has nothing to say.
+func summarize(event string, body []byte) (reference string, stats *Stats) {
+	var told struct {
+		Reference   string         `json:"reference"`
+		ReferenceID string         `json:"reference_id"`
+		Stats       jsontext.Value `json:"stats"`
+	}
+	if err := json.Unmarshal(body, &told, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return "", nil
+	}
+	if reference = told.Reference; reference == "" {
+		reference = told.ReferenceID
+	}
+	if len(reference) > maxReference {
+		reference = ""
+	}
+	var counts Stats
+	if event == string(core.StoreCreation) && len(told.Stats) > 0 && json.Unmarshal(told.Stats, &counts) == nil {
+		stats = &counts
+	}
+	return strings.ToValidUTF8(reference, "?"), stats
+}
+
+// pretty indents JSON up to about limit bytes of output. A body that was cut
+// off is shown up to the cut, and what is no JSON as the text it is.
+func pretty(body []byte, limit int) (text string, whole bool) {
+	var out bytes.Buffer
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	decoder := jsontext.NewDecoder(bytes.NewReader(body), lenient...)
+	encoder := jsontext.NewEncoder(&out, append(lenient, jsontext.WithIndent("  "), jsontext.SpaceAfterColon(true))...)
+	tokens := 0
+	for ; encoder.OutputOffset() < int64(limit); tokens++ {
+		token, err := decoder.ReadToken()
+		if err == nil {
+			err = encoder.WriteToken(token)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if tokens < 2 && (tokens == 0 || decoder.StackDepth() > 0) { // not JSON, or cut off at once
+		kept := body[:min(len(body), limit)]
+		return strings.ToValidUTF8(string(kept), "\uFFFD"), len(kept) == len(body)
+	}
+	whole = decoder.StackDepth() == 0 && len(bytes.TrimSpace(body[decoder.InputOffset():])) == 0
+	return strings.ToValidUTF8(strings.TrimRight(out.String(), "\n"), "\uFFFD"), whole
+}

@@ -1,0 +1,117 @@
+package receiver
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Mount serves the receiver below Path.
+func (r *Receiver) Mount(router fiber.Router) {
+	router.Post(Path, r.post)
+	router.Get(Path, r.list)
+	router.Get(Path+"deliveries.json", r.json)
+	router.Get(Path+"deliveries/:number/", r.one)
+}
+
+// post takes a delivery in.
+func (r *Receiver) post(c *fiber.Ctx) error {
+	body := c.Request().Body() // borrowed: accept copies what it keeps
+	if len(body) > MaxBody {
+		return core.Errorf(core.TooLarge, "the demo receiver takes deliveries of at most 16 MiB")
+	}
+	header := func(name string) string { return strings.Clone(c.Get(name)) }
+	d := Delivery{WebhookID: header(webhook.HeaderID), EventType: header(webhook.HeaderEventType)}
+	c.Request().Header.VisitAll(func(name, value []byte) {
+		d.Headers = append(d.Headers, Header{text(name), text(value)})
+	})
+	slices.SortStableFunc(d.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
+	signed := signature{d.WebhookID, header(webhook.HeaderTimestamp), header(webhook.HeaderSignature)}
+	d.WebhookID, d.EventType = text([]byte(d.WebhookID)), text([]byte(d.EventType))
+	r.accept(c.UserContext(), d, signed, body)
+	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})
+}
+
+// text is bytes from outside as proper UTF-8.
+func text(raw []byte) string { return strings.ToValidUTF8(string(raw), "\uFFFD") }
+
+// previewed is about how much of a body, indented, stands in the list; the page
+// of the delivery shows all that is kept.
+const previewed = 6 << 10
+
+// list is the page of all kept deliveries.
+func (r *Receiver) list(c *fiber.Ctx) error {
+	deliveries, total := r.Deliveries()
+	v := listView{page: r.page("Demo receiver"), base: r.BaseURL, total: total, capacity: r.Capacity}
+	for _, d := range deliveries {
+		v.deliveries = append(v.deliveries, shownDelivery(d, previewed))
+	}
+	return ui.Write(c, http.StatusOK, listPage(v))
+}
+
+// one is the page of a delivery.
+func (r *Receiver) one(c *fiber.Ctx) error {
+	number, err := strconv.Atoi(c.Params("number"))
+	var d *Delivery
+	if err == nil {
+		d = r.delivery(number)
+	}
+	if d == nil {
+		return ui.Write(c, http.StatusNotFound, gonePage(r.page("Delivery not found")))
+	}
+	return ui.Write(c, http.StatusOK, onePage(r.page(fmt.Sprintf("Delivery %d", number)), shownDelivery(d, 4*KeptBody)))
+}
+
+func (r *Receiver) page(title string) ui.Page {
+	return ui.Page{Title: title, Links: r.Links, Active: Path}
+}
+
+// deliveryBody is a delivery in the machine-readable list.
+type deliveryBody struct {
+	Number     int     `json:"number"`
+	WebhookID  string  `json:"webhook_id"`
+	EventType  string  `json:"event_type"`
+	Verified   bool    `json:"verified"`
+	VerifiedBy string  `json:"verified_by,omitempty"`
+	Reason     string  `json:"reason,omitempty"`
+	ReceivedAt string  `json:"received_at"`
+	Size       int     `json:"size"`
+	Repeat     int     `json:"repeat"`
+	Reference  string  `json:"reference,omitempty"`
+	Stats      *Stats  `json:"stats,omitempty"`
+	Body       *string `json:"body,omitempty"`
+	Clipped    *bool   `json:"body_clipped,omitempty"`
+}
+
+// json is the list for programs: all that is kept, or the newest by limit, with
+// the kept bodies as text when body is true.
+func (r *Receiver) json(c *fiber.Ctx) error {
+	deliveries, total := r.Deliveries()
+	if limit := c.QueryInt("limit", len(deliveries)); limit >= 0 && limit < len(deliveries) {
+		deliveries = deliveries[:limit]
+	}
+	withBody := c.QueryBool("body")
+	list := make([]deliveryBody, len(deliveries))
+	for i, d := range deliveries {
+		list[i] = deliveryBody{
+			Number: d.Number, WebhookID: d.WebhookID, EventType: d.EventType,
+			Verified: d.Signature.Verified, VerifiedBy: d.Signature.By, Reason: d.Signature.Reason,
+			ReceivedAt: d.At.UTC().Format("2006-01-02T15:04:05.000000Z"), Size: d.Size, Repeat: d.Repeat,
+			Reference: d.Reference, Stats: d.StoreStats,
+		}
+		if withBody {
+			body, clipped := text(d.Body), d.Clipped()
+			list[i].Body, list[i].Clipped = &body, &clipped
+		}
+	}
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	return c.JSON(fiber.Map{"deliveries": list, "total": total})
+}

@@ -1,0 +1,111 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// bound is one limit of a value: words, and the values or the pattern they speak of.
+type bound struct {
+	text  string
+	codes []string
+}
+
+// notBlank is the pattern of a text that is more than spaces.
+const notBlank = `\S`
+
+// boundsOf says what a value of the schema must keep to; items is the resolved
+// schema of its elements, nil when it has none.
+func boundsOf(s, items *schema) []bound {
+	var list []bound
+	add := func(text string, codes ...string) {
+		if text != "" {
+			list = append(list, bound{text, codes})
+		}
+	}
+	add(span(s.MinLength, s.MaxLength, "characters"))
+	add(numbers(s))
+	add(span(s.MinItems, s.MaxItems, "elements"))
+	add(span(nil, s.MaxProperties, "entries"))
+	switch {
+	case s.Pattern == notBlank:
+		add("not blank")
+	case s.Pattern != "" && s.Format == "":
+		add("matches", s.Pattern)
+	}
+	if words := formats[s.Format]; words != "" {
+		add(words)
+	}
+	if len(s.Enum) > 0 {
+		add("one of", distinct(s.Enum)...)
+	}
+	if len(s.Const) > 0 {
+		add("always", plain(s.Const))
+	}
+	if len(s.Default) > 0 {
+		add("default", plain(s.Default))
+	}
+	if items != nil && len(items.Properties) == 0 {
+		for _, each := range boundsOf(items, nil) {
+			add("each "+each.text, each.codes...)
+		}
+	}
+	return list
+}
+
+// formats says in words what a format means, where that is more than the type.
+var formats = map[string]string{"uri": "an address", "email": "an e-mail address", "uuid": "a UUID"}
+
+// span is a range of a count in words.
+func span(least, most *int, of string) string {
+	switch {
+	case least != nil && most != nil:
+		return fmt.Sprintf("%d to %d %s", *least, *most, of)
+	case most != nil:
+		return fmt.Sprintf("at most %d %s", *most, of)
+	case least != nil && *least == 1:
+		return "not empty"
+	case least != nil:
+		return fmt.Sprintf("at least %d %s", *least, of)
+	}
+	return ""
+}
+
+func numbers(s *schema) string {
+	least, most, below := string(s.Minimum), string(s.Maximum), string(s.ExclusiveMaximum)
+	switch {
+	case least != "" && most != "":
+		return least + " to " + most
+	case least != "" && below != "":
+		return least + " or more, below " + below
+	case least != "":
+		return least + " or more"
+	case most != "":
+		return "at most " + most
+	}
+	return ""
+}
+
+// distinct are the values as text, null left out and each once.
+func distinct(values []jsontext.Value) []string {
+	var list []string
+	for _, value := range values {
+		if text := plain(value); value.Kind() != 'n' && !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// plain is a JSON value as text, a string without its quotes.
+func plain(value jsontext.Value) string {
+	var text string
+	if value.Kind() == '"' && json.Unmarshal(value, &text) == nil {
+		return text
+	}
+	return strings.TrimSpace(string(value))
+}

@@ -1,0 +1,198 @@
+package reference
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// method is an operation with its HTTP method.
+type method struct {
+	method string
+	*operation
+}
+
+// operations lists the operations of a path, writing before reading.
+func (p pathItem) operations() []method {
+	var list []method
+	for _, each := range []method{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch}, {"DELETE", p.Delete}} {
+		if each.operation != nil {
+			list = append(list, each)
+		}
+	}
+	return list
+}
+
+// describe makes an operation ready to show.
+func (d *document) describe(o method, path member[pathItem], base string, callback bool) (described, error) {
+	shown := described{
+		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
+		facts: o.facts(callback),
+	}
+	var parameters []*parameter
+	for _, listed := range append(path.value.Parameters, o.Parameters...) {
+		p, err := d.parameter(listed)
+		if err != nil {
+			return shown, err
+		}
+		parameters = append(parameters, p)
+	}
+	var err error
+	if shown.tables, err = d.parameterTables(o.ID, parameters); err != nil {
+		return shown, err
+	}
+	var bodies []example
+	if o.RequestBody != nil && len(o.RequestBody.Content) > 0 {
+		body := o.RequestBody.Content[0].value
+		if shown.tables, err = d.bodyTable(shown.tables, o.ID+"-body", "Body", body); err != nil {
+			return shown, err
+		}
+		bodies = examplesOf(body)
+	}
+	if callback {
+		shown.requests = posted(parameters, bodies)
+	} else {
+		shown.requests = call{base, o.method, path.name, o.Security == nil, parameters, bodies}.curls()
+	}
+	for _, each := range o.Responses {
+		a, err := d.answer(o.ID+"-"+strings.ToLower(each.name), each.name, each.value)
+		if err != nil {
+			return shown, err
+		}
+		shown.answers = append(shown.answers, a)
+	}
+	return shown, nil
+}
+
+// anyScope is the x-scope of what every key may call.
+const anyScope = "any"
+
+func (o *operation) facts(callback bool) []fact {
+	switch {
+	case callback:
+		return []fact{{"Sent to", "subscribed webhooks, or the `callback_url` of the request"}, {"Signed", "by the secret of the webhook"}}
+	case o.Security != nil:
+		return []fact{{"Key", "none needed"}}
+	}
+	list := []fact{{"Key", "scope `" + o.Scope + "`"}}
+	if o.Scope == anyScope {
+		list[0].text = "any scope"
+	}
+	if r := o.RateLimit; r != nil {
+		list = append(list, fact{"Limit", fmt.Sprintf("%d in %s for the business; then blocked for %s. Set by `%s`",
+			r.Limit, lasting(r.Window), lasting(r.Block), r.Setting)})
+	}
+	return list
+}
+
+// lasting is a number of seconds in words.
+func lasting(seconds int) string {
+	switch span := time.Duration(seconds) * time.Second; {
+	case span == time.Hour:
+		return "an hour"
+	case span == time.Minute:
+		return "a minute"
+	default:
+		return fmt.Sprintf("%d seconds", seconds)
+	}
+}
+
+// parameterTables makes one table for each place of parameters.
+func (d *document) parameterTables(id string, parameters []*parameter) ([]table, error) {
+	var tables []table
+	for _, place := range []struct{ in, title string }{{"path", "Path"}, {"query", "Query"}, {"header", "Headers"}} {
+		t := table{id: id + "-" + place.in, title: place.title}
+		for _, p := range parameters {
+			if p.In != place.in {
+				continue
+			}
+			f, err := d.named(p.Name, p)
+			if err != nil {
+				return nil, err
+			}
+			t.fields = append(t.fields, f)
+		}
+		if len(t.fields) > 0 {
+			tables = append(tables, t)
+		}
+	}
+	return tables, nil
+}
+
+// named describes a parameter or a header.
+func (d *document) named(name string, p *parameter) (field, error) {
+	s, err := d.schema(p.Schema)
+	if err != nil {
+		return field{}, err
+	}
+	f, err := d.field(s)
+	f.name, f.required, f.description = name, p.Required, p.Description
+	return f, err
+}
+
+// bodyTable adds the table of a body's fields, where it has any.
+func (d *document) bodyTable(tables []table, id, title string, m media) ([]table, error) {
+	if m.Schema == nil {
+		return tables, nil
+	}
+	s, err := d.schema(m.Schema)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := d.fields(s)
+	if err != nil || len(fields) == 0 {
+		return tables, err
+	}
+	return append(tables, table{id, title, fields}), nil
+}
+
+// answer makes a response ready to show.
+func (d *document) answer(id, status string, r *response) (answer, error) {
+	a := answer{id: id, status: status, text: r.Description}
+	if r.Ref != "" {
+		target, ok := d.Components.Responses.get(component(r.Ref))
+		if !ok {
+			return a, fmt.Errorf("%s is not there", r.Ref)
+		}
+		a.shared, a.id, a.text = true, "answer-"+slug(component(r.Ref)), target.Description
+		return a, nil
+	}
+	headers := table{id: id + "-headers", title: "Headers"}
+	for _, each := range r.Headers {
+		p, err := d.header(each.value)
+		if err != nil {
+			return a, err
+		}
+		f, err := d.named(each.name, p)
+		if err != nil {
+			return a, err
+		}
+		headers.fields = append(headers.fields, f)
+	}
+	for _, content := range r.Content {
+		var err error
+		if a.tables, err = d.bodyTable(a.tables, id+"-body", "Body", content.value); err != nil {
+			return a, err
+		}
+		a.examples = append(a.examples, examplesOf(content.value)...)
+	}
+	if len(headers.fields) > 0 {
+		a.tables = append(a.tables, headers)
+	}
+	return a, nil
+}
+
+// posted is a callback as it arrives: its headers and its body.
+func posted(parameters []*parameter, bodies []example) []example {
+	head := "POST /hooks/servery\nContent-Type: application/json\n"
+	for _, p := range parameters {
+		if p.In == "header" && len(p.Example) > 0 {
+			head += p.Name + ": " + plain(p.Example) + "\n"
+		}
+	}
+	list := make([]example, len(bodies))
+	for i, body := range bodies {
+		list[i] = example{"What arrives", head + "\n" + body.text}
+	}
+	return list
+}

@@ -1,0 +1,96 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+)
+
+// lister lists the fields of one table.
+type lister struct {
+	*document
+	told map[string]string // by reference: the field whose parts are listed already
+	list []field
+}
+
+// fields lists the properties of a schema and of the objects in it, each after
+// the field that holds it. What occurs again is listed once and referred to.
+func (d *document) fields(s *schema) ([]field, error) {
+	l := lister{document: d, told: map[string]string{}}
+	err := l.add(s, "")
+	return l.list, err
+}
+
+func (l *lister) add(s *schema, parent string) error {
+	if strings.Count(parent, ".") >= maxNesting {
+		return fmt.Errorf("%s is nested too deeply", parent)
+	}
+	for _, property := range s.Properties {
+		value, err := l.schema(property.value)
+		if err != nil {
+			return err
+		}
+		each, err := l.field(value)
+		if err != nil {
+			return err
+		}
+		each.parent, each.name, each.required = parent, property.name, slices.Contains(s.Required, property.name)
+		at := len(l.list)
+		l.list = append(l.list, each)
+		if same, err := l.below(property.value, parent+property.name); err != nil {
+			return err
+		} else if same != "" {
+			l.list[at].bounds = append(l.list[at].bounds, bound{"parts as in", []string{same}})
+		}
+	}
+	return nil
+}
+
+// below lists what is inside a value: of an object its properties, of an array
+// those of its elements, of a map those of its values, of a choice those of each
+// branch. Where these are listed already, it tells under which field.
+func (l *lister) below(s *schema, name string) (same string, err error) {
+	if s.Ref != "" {
+		resolved, err := l.schema(s)
+		if err != nil || !resolved.holds() {
+			return "", err
+		}
+		if same := l.told[s.Ref]; same != "" {
+			return same, nil
+		}
+		l.told[s.Ref] = name
+		s = resolved
+	}
+	additional := s.values()
+	switch {
+	case s.Items != nil:
+		return l.below(s.Items, name+"[]")
+	case additional != nil:
+		return l.below(additional, name+".*")
+	}
+	for _, branch := range s.AnyOf {
+		if _, err := l.below(branch, name); err != nil {
+			return "", err
+		}
+	}
+	return "", l.add(s, name+".")
+}
+
+// holds tells whether there is anything inside a value of the schema.
+func (s *schema) holds() bool {
+	return len(s.Properties) > 0 || s.Items != nil || s.values() != nil || len(s.AnyOf) > 0
+}
+
+// values is the schema of the values of a map, nil of what is none.
+func (s *schema) values() *schema {
+	if len(s.Additional) == 0 || s.Additional.Kind() != '{' {
+		return nil
+	}
+	var values schema
+	if json.Unmarshal(s.Additional, &values) != nil {
+		return nil
+	}
+	return &values
+}

@@ -1,0 +1,101 @@
+package reference
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/a-h/templ"
+)
+
+// prose turns the Markdown of descriptions into HTML: paragraphs, lists, code
+// blocks and inline code. All else is text, HTML included.
+func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
+
+// phrase is prose of one line, without a paragraph around it.
+func phrase(text string) templ.Component { return templ.Raw(inline(text)) }
+
+var (
+	codeSpan     = regexp.MustCompile("`([^`]+)`")
+	bulletItem   = regexp.MustCompile(`^[-*] +(.*)$`)
+	numberedItem = regexp.MustCompile(`^[0-9]+\. +(.*)$`)
+)
+
+func inline(text string) string {
+	return codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
+}
+
+// block is what is being read: a paragraph, a list or nothing.
+type block struct {
+	out   strings.Builder
+	list  string   // ul, ol or "" outside a list
+	lines []string // of the paragraph or of the last item
+}
+
+func markdown(text string) string {
+	var b block
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := 0; i < len(lines); i++ {
+		line := strings.TrimRight(lines[i], " \r")
+		switch bullet, number := bulletItem.FindStringSubmatch(line), numberedItem.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "```"):
+			b.end()
+			i = b.fence(lines, i+1)
+		case bullet != nil:
+			b.item("ul", bullet[1])
+		case number != nil:
+			b.item("ol", number[1])
+		case line == "":
+			b.flush()
+		default:
+			if b.list != "" && len(b.lines) == 0 { // a blank line before it: the list is over
+				b.end()
+			}
+			b.lines = append(b.lines, strings.TrimSpace(line))
+		}
+	}
+	b.end()
+	return b.out.String()
+}
+
+// fence writes the lines up to the closing fence and returns where that is.
+func (b *block) fence(lines []string, from int) int {
+	to := from
+	for to < len(lines) && !strings.HasPrefix(lines[to], "```") {
+		to++
+	}
+	b.out.WriteString("<pre><code>" + html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
+	return to
+}
+
+func (b *block) item(list, text string) {
+	if b.list != list {
+		b.end()
+		b.list = list
+		b.out.WriteString("<" + list + ">")
+	}
+	b.flush()
+	b.lines = []string{text}
+}
+
+// flush writes the paragraph or the item that was being read.
+func (b *block) flush() {
+	if len(b.lines) == 0 {
+		return
+	}
+	name := "p"
+	if b.list != "" {
+		name = "li"
+	}
+	b.out.WriteString("<" + name + ">" + inline(strings.Join(b.lines, " ")) + "</" + name + ">")
+	b.lines = nil
+}
+
+// end closes the paragraph and the list.
+func (b *block) end() {
+	b.flush()
+	if b.list != "" {
+		b.out.WriteString("</" + b.list + ">")
+		b.list = ""
+	}
+}

@@ -1,0 +1,190 @@
+package reference_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/gofiber/fiber/v2"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/assets"
+	"github.com/servery-hub/servery/adminui/internal/browsertest"
+	"github.com/servery-hub/servery/adminui/reference"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/web"
+)
+
+func app(t *testing.T) *fiber.App {
+	t.Helper()
+	page, err := reference.New(reference.Config{
+		OpenAPI: web.OpenAPI(), BaseURL: "http://127.0.0.1:8080",
+		Links: []ui.Link{{Href: "/docs", Label: "Reference"}, {Href: "/demo/receiver/", Label: "Demo receiver"}},
+	})
+	require.NoError(t, err)
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	assets.Mount(app)
+	page.Mount(app)
+	return app
+}
+
+func get(t *testing.T, app *fiber.App, path string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	request := httptest.NewRequest(http.MethodGet, path, nil)
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := app.Test(request, -1)
+	require.NoError(t, err)
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
+
+func TestPageTellsEveryOperation(t *testing.T) {
+	response, page := get(t, app(t), "/docs")
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	assert.Equal(t, ui.ContentSecurityPolicy, response.Header.Get("Content-Security-Policy"))
+	assert.Equal(t, "text/html; charset=utf-8", response.Header.Get("Content-Type"))
+	var document struct {
+		Paths, Webhooks map[string]map[string]json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal(web.OpenAPI(), &document))
+	for _, paths := range []map[string]map[string]json.RawMessage{document.Paths, document.Webhooks} {
+		for path, operations := range paths {
+			assert.Contains(t, page, "<code>"+path+"</code>")
+			for method, raw := range operations {
+				var operation struct{ OperationID string }
+				if method == "parameters" {
+					continue
+				}
+				require.NoError(t, json.Unmarshal(raw, &operation))
+				assert.Contains(t, page, `id="`+operation.OperationID+`"`)
+				assert.Contains(t, page, `href="#`+operation.OperationID+`"`, "the navigation names it")
+			}
+		}
+	}
+	for _, part := range []string{
+		"curl -X POST http://127.0.0.1:8080/external/api/v1/stores/",
+		"Authorization: apikey USERNAME:API_KEY",
+		`<span class="fields-parent">stores[].timings[].slots[].</span><wbr>start_time`,
+		"20 in a minute for the business",
+		"webhook-signature: v1,",
+		"http://127.0.0.1:8080/external/api/v1/stores/?limit=2&amp;after=S-17",
+	} {
+		assert.Contains(t, page, part)
+	}
+	assert.NotContains(t, page, " style=")
+	assert.NotContains(t, page, "<style")
+	assert.NotContains(t, page, "onclick")
+}
+
+func TestPageIsCachedByItsTag(t *testing.T) {
+	app := app(t)
+	first, page := get(t, app, "/docs")
+	tag := first.Header.Get("ETag")
+	require.NotEmpty(t, tag)
+	again, body := get(t, app, "/docs/", "If-None-Match", tag)
+	assert.Equal(t, http.StatusNotModified, again.StatusCode)
+	assert.Empty(t, body)
+	packed, body := get(t, app, "/docs", "Accept-Encoding", "gzip")
+	assert.Equal(t, "gzip", packed.Header.Get("Content-Encoding"))
+	reader, err := gzip.NewReader(strings.NewReader(body))
+	require.NoError(t, err)
+	unpacked, err := io.ReadAll(reader)
+	require.NoError(t, err)
+	assert.Equal(t, page, string(unpacked))
+}
+
+func TestDescriptionIsText(t *testing.T) {
+	const attack = `<script>alert(1)</script>`
+	document, err := json.Marshal(map[string]any{
+		"info": map[string]any{"title": attack, "description": "- `" + attack + "`\n- " + attack + "\n\n```\n" + attack + "\n```"},
+		"tags": []any{map[string]any{"name": attack, "description": attack}},
+	})
+	require.NoError(t, err)
+	page, err := reference.New(reference.Config{OpenAPI: document})
+	require.NoError(t, err)
+	app := fiber.New()
+	page.Mount(app)
+	_, body := get(t, app, "/docs")
+	assert.NotContains(t, body, "<script>")
+	assert.Equal(t, 7, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
+}
+
+func TestNewRefusesWhatItCannotShow(t *testing.T) {
+	for _, document := range []string{
+		`no JSON`,
+		`{"paths": []}`,
+		`{"paths": {"/a": {"get": {"parameters": [{"$ref": "#/components/parameters/None"}]}}}}`,
+		`{"paths": {"/a": {"get": {"responses": {"200": {"$ref": "#/components/responses/None"}}}}}}`,
+		`{"paths": {"/a": {"post": {"requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Loop"}}}}}}},
+		  "components": {"schemas": {"Loop": {"$ref": "#/components/schemas/Loop"}}}}`,
+	} {
+		_, err := reference.New(reference.Config{OpenAPI: []byte(document)})
+		assert.Error(t, err, document)
+	}
+}
+
+func TestWhatOccursAgainIsListedOnce(t *testing.T) {
+	page, err := reference.New(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
+		"paths": {"/a": {"post": {"tags": ["T"], "requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
+		"components": {"schemas": {"Tree": {"properties": {
+			"name": {"type": "string"}, "leaves": {"type": "array", "items": {"$ref": "#/components/schemas/Leaf"}},
+			"left": {"$ref": "#/components/schemas/Tree"},
+			"by_name": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Leaf"}}}},
+			"Leaf": {"type": "object", "properties": {"colour": {"type": "string"}}}}}}`)})
+	require.NoError(t, err)
+	app := fiber.New()
+	page.Mount(app)
+	_, body := get(t, app, "/docs")
+	assert.Equal(t, 1, strings.Count(body, ">colour<"))
+	assert.Contains(t, body, "array of objects")
+	assert.Contains(t, body, "object of objects")
+	assert.Contains(t, body, "parts as in <code>leaves[]</code>")
+}
+
+func TestPageInTheBrowser(t *testing.T) {
+	browser := browsertest.Start(t)
+	base := browsertest.Serve(t, app(t))
+	for _, view := range browsertest.Views() {
+		t.Run(view.Name, func(t *testing.T) {
+			page := browser.Open(t, base+"/docs", view)
+			page.Check(t)
+			page.Screenshot(t, "docs-"+view.Name)
+		})
+	}
+	t.Run("without script", func(t *testing.T) {
+		page := browser.Open(t, base+"/docs", browsertest.View{Width: 390, Height: 844, NoScript: true})
+		page.Do(t,
+			chromedp.Click(chromedp.CSS(".contents-open")),
+			chromedp.WaitVisible(chromedp.CSS(`.contents a[href="#postStores"]`)),
+			chromedp.Click(chromedp.CSS(`.contents a[href="#postStores"]`)),
+			chromedp.WaitVisible(chromedp.CSS("#postStores-title")),
+		)
+		assert.Empty(t, page.Problems())
+	})
+	t.Run("contents on a narrow screen", func(t *testing.T) {
+		page := browser.Open(t, base+"/docs", browsertest.Views()[3])
+		page.Do(t, chromedp.Click(chromedp.CSS(".contents-open")), chromedp.WaitVisible(chromedp.CSS(`.contents a[href="#getStore"]`)))
+		page.Check(t)
+		page.Screenshot(t, "docs-contents")
+		page.Do(t,
+			chromedp.Click(chromedp.CSS(`.contents a[href="#getStore"]`)),
+			chromedp.WaitNotVisible(chromedp.CSS(".contents")),
+		)
+	})
+	t.Run("copy buttons", func(t *testing.T) {
+		page := browser.Open(t, base+"/docs", browsertest.Views()[0])
+		buttons := browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code button").length`)
+		blocks := browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code").length`)
+		assert.Positive(t, blocks)
+		assert.Equal(t, blocks, buttons)
+	})
+}

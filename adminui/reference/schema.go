@@ -1,0 +1,151 @@
+package reference
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// schema is what the page shows of a JSON Schema.
+type schema struct {
+	Ref              string           `json:"$ref"`
+	Type             types            `json:"type"`
+	Description      string           `json:"description"`
+	Format           string           `json:"format"`
+	Enum             []jsontext.Value `json:"enum"`
+	Const            jsontext.Value   `json:"const"`
+	Default          jsontext.Value   `json:"default"`
+	Minimum          jsontext.Value   `json:"minimum"`
+	Maximum          jsontext.Value   `json:"maximum"`
+	ExclusiveMaximum jsontext.Value   `json:"exclusiveMaximum"`
+	MinLength        *int             `json:"minLength"`
+	MaxLength        *int             `json:"maxLength"`
+	Pattern          string           `json:"pattern"`
+	MinItems         *int             `json:"minItems"`
+	MaxItems         *int             `json:"maxItems"`
+	MaxProperties    *int             `json:"maxProperties"`
+	Items            *schema          `json:"items"`
+	Properties       members[*schema] `json:"properties"`
+	Required         []string         `json:"required"`
+	Additional       jsontext.Value   `json:"additionalProperties"`
+	AnyOf            []*schema        `json:"anyOf"`
+}
+
+// types is the type of a schema, one name or several.
+type types []string
+
+// UnmarshalJSON reads a name or an array of names.
+func (t *types) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		*t = types{""}
+		return json.Unmarshal(raw, &(*t)[0])
+	}
+	var names []string
+	err := json.Unmarshal(raw, &names)
+	*t = names
+	return err
+}
+
+// schema follows references; the description beside the first takes precedence.
+func (d *document) schema(s *schema) (*schema, error) {
+	description := s.Description
+	for range maxNesting {
+		if s.Ref == "" {
+			described := *s
+			if description != "" {
+				described.Description = description
+			}
+			return &described, nil
+		}
+		found, ok := d.Components.Schemas.get(component(s.Ref))
+		if !ok {
+			return nil, fmt.Errorf("%s is not there", s.Ref)
+		}
+		s = found
+	}
+	return nil, fmt.Errorf("%s leads nowhere", s.Ref)
+}
+
+// field is one line of a table of fields.
+type field struct {
+	parent, name string // slots[]. and start_time
+	kind         string
+	required     bool
+	bounds       []bound
+	description  string
+}
+
+// maxNesting bounds how deep tables follow objects within objects, and references references.
+const maxNesting = 8
+
+// field describes a resolved schema.
+func (d *document) field(s *schema) (field, error) {
+	f := field{description: s.Description}
+	branches := s.AnyOf
+	if len(branches) == 0 {
+		branches = []*schema{s}
+	}
+	for _, branch := range branches {
+		branch, err := d.schema(branch)
+		if err != nil {
+			return f, err
+		}
+		if len(branch.AnyOf) > 0 {
+			inner, err := d.field(branch)
+			if err != nil {
+				return f, err
+			}
+			f.bounds, f.kind = append(f.bounds, inner.bounds...), inner.kind
+			continue
+		}
+		var items *schema
+		if branch.Items != nil {
+			if items, err = d.schema(branch.Items); err != nil {
+				return f, err
+			}
+		}
+		f.bounds = append(f.bounds, boundsOf(branch, items)...)
+		f.kind = either(f.kind, kindOf(branch, items))
+	}
+	return f, nil
+}
+
+// kindOf names the type: string, array of objects, object of strings. That null
+// means "not sent" is said once for the whole page.
+func kindOf(s, items *schema) string {
+	names := slices.DeleteFunc(slices.Clone(s.Type), func(name string) bool { return name == "null" })
+	kind := strings.Join(names, " or ")
+	if items != nil {
+		return kind + " of " + plural(kindOf(items, items.Items))
+	}
+	if values := s.values(); values != nil {
+		if of := kindOf(values, values.Items); of != "" {
+			return kind + " of " + plural(of)
+		}
+		return kind + " of objects"
+	}
+	return kind
+}
+
+// plural is more than one of a type.
+func plural(kind string) string {
+	first, rest, more := strings.Cut(kind, " ")
+	if more {
+		return first + "s " + rest
+	}
+	return first + "s"
+}
+
+// either joins the types of two branches, each named once.
+func either(a, b string) string {
+	all := strings.Split(a, " or ")
+	for name := range strings.SplitSeq(b, " or ") {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return strings.Join(slices.DeleteFunc(all, func(name string) bool { return name == "" }), " or ")
+}

@@ -1,0 +1,141 @@
+package reference
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui/ui"
+)
+
+// view is the page as the template sees it.
+type view struct {
+	page     ui.Page
+	title    string
+	summary  string
+	intro    string
+	contents []ui.Section
+	guides   []chapter
+	groups   []chapter
+	answers  []answer // those that many operations share
+}
+
+// chapter is a tag: a text, and the operations that carry it.
+type chapter struct {
+	id, title, text string
+	operations      []described
+}
+
+// described is an operation as shown.
+type described struct {
+	id, method, path     string
+	summary, description string
+	callback             bool
+	facts                []fact
+	tables               []table
+	requests             []example
+	answers              []answer
+}
+
+type fact struct{ name, text string }
+
+type table struct {
+	id, title string
+	fields    []field
+}
+
+// answer is a response as shown. One that is shared is only named, with a link.
+type answer struct {
+	id, status, name, text string
+	shared                 bool
+	tables                 []table
+	examples               []example
+}
+
+var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug is a name as the id of an element.
+func slug(name string) string {
+	return strings.Trim(notSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
+// makeView reads the document into what is shown.
+func makeView(d *document, base string, page ui.Page) (*view, error) {
+	v := &view{page: page, title: d.Info.Title, summary: d.Info.Summary, intro: d.Info.Description}
+	byTag := map[string][]described{}
+	for _, set := range []struct {
+		paths    members[pathItem]
+		callback bool
+	}{{d.Paths, false}, {d.Webhooks, true}} {
+		for _, path := range set.paths {
+			for _, each := range path.value.operations() {
+				shown, err := d.describe(each, path, base, set.callback)
+				if err != nil {
+					return nil, fmt.Errorf("%s %s: %w", each.method, path.name, err)
+				}
+				for _, name := range each.Tags {
+					byTag[name] = append(byTag[name], shown)
+				}
+			}
+		}
+	}
+	for _, tag := range d.Tags {
+		c := chapter{slug(tag.Name), tag.Name, tag.Description, byTag[tag.Name]}
+		if len(c.operations) == 0 {
+			v.guides = append(v.guides, c)
+		} else {
+			v.groups = append(v.groups, c)
+		}
+	}
+	for _, each := range d.Components.Responses {
+		shown, err := d.answer("answer-"+slug(each.name), "", each.value)
+		if err != nil {
+			return nil, fmt.Errorf("response %s: %w", each.name, err)
+		}
+		shown.name, shown.status = each.name, d.statusOf(each.name)
+		v.answers = append(v.answers, shown)
+	}
+	v.list()
+	return v, nil
+}
+
+// list makes the side navigation.
+func (v *view) list() {
+	guides := ui.Section{Title: "Guides", Lines: []ui.Line{{Href: "#introduction", Label: "Introduction"}}}
+	for _, guide := range v.guides {
+		guides.Lines = append(guides.Lines, ui.Line{Href: "#" + guide.id, Label: guide.title})
+	}
+	v.contents = []ui.Section{guides}
+	for _, group := range v.groups {
+		section := ui.Section{Title: group.title}
+		for _, each := range group.operations {
+			section.Lines = append(section.Lines, ui.Line{Href: "#" + each.id, Label: each.summary, Method: each.method})
+		}
+		v.contents = append(v.contents, section)
+	}
+	v.contents = append(v.contents, ui.Section{Title: "More", Lines: []ui.Line{
+		{Href: "#answers", Label: "Shared answers"}, {Href: "/openapi.json", Label: "openapi.json"},
+	}})
+}
+
+// statusOf finds under which status a shared response is used; one that no
+// operation lists answers what no operation is.
+func (d *document) statusOf(name string) string {
+	for _, path := range d.Paths {
+		for _, operation := range path.value.operations() {
+			for _, each := range operation.Responses {
+				if component(each.value.Ref) == name {
+					return each.name
+				}
+			}
+		}
+	}
+	for status := http.StatusBadRequest; status < 600; status++ {
+		if strings.ReplaceAll(http.StatusText(status), " ", "") == name {
+			return strconv.Itoa(status)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,22 @@
+package ui
+
+// State is the meaning of a badge. Each has a colour and a sign of its own, so
+// that colour is never the only difference.
+type State string
+
+// The states of the palette; Neutral has no colour.
+const (
+	Neutral State = ""
+	OK      State = "ok"
+	Warn    State = "warn"
+	Err     State = "err"
+	Run     State = "run"
+	Held    State = "held"
+)
+
+func (s State) class() string {
+	if s == Neutral {
+		return "badge"
+	}
+	return "badge badge-" + string(s)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/assets"
+	"github.com/servery-hub/servery/adminui/receiver"
+	"github.com/servery-hub/servery/adminui/reference"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/web"
+)
+
+// mountPages serves what people look at: the reference and, of a demo, the
+// receiver of its webhooks. base is the hub's address, for the commands on the pages.
+func (h *hub) mountPages(base string, demo core.BusinessID) error {
+	links := []ui.Link{{Href: reference.Path, Label: "Reference"}}
+	if demo != 0 {
+		links = append(links, ui.Link{Href: receiver.Path, Label: "Receiver"})
+	}
+	pages, err := reference.New(reference.Config{OpenAPI: web.OpenAPI(), BaseURL: base, Links: links})
+	if err != nil {
+		return err
+	}
+	app := h.server.App
+	assets.Mount(app)
+	pages.Mount(app)
+	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
+	if demo != 0 {
+		receiver.New(receiver.Config{
+			Secrets: h.secretsOf(demo), Clock: h.db.Clock(), BaseURL: base, Links: links,
+		}).Mount(app)
+	}
+	return nil
+}
+
+// secretsOf reads the signing secrets of a business's webhooks, by their names for people.
+func (h *hub) secretsOf(business core.BusinessID) receiver.Secrets {
+	return func(ctx context.Context) (map[string]string, error) {
+		subscriptions, _, err := postgres.Webhooks{DB: h.db}.List(ctx, business, 200, 0)
+		if err != nil {
+			return nil, err
+		}
+		secrets := map[string]string{}
+		for _, sub := range subscriptions {
+			secrets[fmt.Sprintf("webhook %d", sub.ID)] = sub.Secret
+		}
+		return secrets, nil
+	}
+}
