@@ -55,7 +55,7 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		known = fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
-		known = core.Errorf(core.Internal, "the hub could not process the request; nothing was accepted")
+		known = core.Errorf(core.Internal, "the hub could not process the request, and may or may not have accepted it; send it again")
 	}
 	if requestID(c) == "" { // the HTTP server itself refused it, before identify
 		c.Set(fiber.HeaderXRequestID, core.NewID(s.Clock.Now()).String())

@@ -18,6 +18,7 @@ type Config struct {
 	MaxAttempts int           // then the job fails: 25
 	Lease       time.Duration // 15 s, renewed every third of it
 	Poll        time.Duration // 1 s
+	Limit       time.Duration // of one attempt: 5 min; then it is cut off and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cut off and begun again elsewhere
 }
 
@@ -31,7 +32,7 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		value *time.Duration
 		or    time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
+	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Limit, 5 * time.Minute}, {&c.StopWithin, 10 * time.Second}} {
 		if *d.value == 0 {
 			*d.value = d.or
 		}
@@ -144,7 +145,9 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	job := progress.Job
 	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
 	began := time.Now()
-	err := r.attempt(ctx, progress)
+	attempt, cancel := context.WithTimeout(ctx, r.config.Limit)
+	err := r.attempt(attempt, progress)
+	cancel()
 	r.mu.Lock()
 	delete(r.running, job.ID)
 	r.mu.Unlock()

@@ -159,9 +159,7 @@ func (h *hub) loadLinks(request Request, needs Needs, state *State) {
 
 func (h *hub) loadStore(needs Needs, shop *shop, state *State) {
 	items, options := asSet(needs.Entities[Items].Named), asSet(needs.Entities[Options].Named)
-	for _, id := range slices.Sorted(maps.Keys(shop.categories)) {
-		state.Store.Categories = append(state.Store.Categories, id)
-	}
+	state.Store.Categories = slices.Sorted(maps.Keys(shop.categories))
 	for _, id := range slices.Sorted(maps.Keys(shop.items)) {
 		if items[h.items[id].RefID] || needs.Entities[Items].AtStore {
 			state.Store.Items = append(state.Store.Items, AtStore[ItemValues]{id, shop.items[id]})
@@ -310,9 +308,7 @@ func (h *hub) menu(location string) Menu {
 		m.Links[relation] = linkList(links, func(ends) bool { return true })
 	}
 	if shop := h.stores[location]; shop != nil {
-		for _, id := range slices.Sorted(maps.Keys(shop.categories)) {
-			m.Store.Categories = append(m.Store.Categories, id)
-		}
+		m.Store.Categories = slices.Sorted(maps.Keys(shop.categories))
 		for _, id := range slices.Sorted(maps.Keys(shop.items)) {
 			m.Store.Items = append(m.Store.Items, AtStore[ItemValues]{id, shop.items[id]})
 		}

@@ -44,7 +44,7 @@ var capabilities = []string{"store", "menu", "order", "webhook", "action", "job"
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{
-	"github.com/uptrace/bun":         {"core/internal/postgres"},
+	"github.com/uptrace/bun":         {"core/internal/postgres", "core/cmd/servery-bench"}, // the bench measures floors beneath our own code
 	"github.com/gofiber/fiber":       {"web", "adminui/…", "adminui", "core/cmd/…"},
 	"github.com/a-h/templ":           {"adminui/…", "adminui"},
 	"github.com/hashicorp/go-plugin": {"core/pluginhost", "plugins/…"},

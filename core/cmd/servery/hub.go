@@ -108,8 +108,12 @@ func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string
 	return err
 }
 
-// drainTime is how long requests under way may take to end at a stop.
-const drainTime = 10 * time.Second
+// At a stop, new requests are told so for a moment, in which a balancer notices;
+// then those under way may take drainTime to end.
+const (
+	refuseTime = 250 * time.Millisecond
+	drainTime  = 10 * time.Second
+)
 
 // run serves on the listener until the context ends, then stops gracefully:
 // no new requests, no new claims, what is in flight ends.
@@ -140,6 +144,7 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 		h.log.Info("stopping")
 		h.server.Drain()
+		<-time.After(refuseTime)
 		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
 			h.log.Warn("cutting off requests that did not end in time")
 			err = nil

@@ -139,7 +139,7 @@ func (c serveCommand) config() (hubConfig, error) {
 }
 
 // logger writes JSON lines. The demo keeps its terminal for people: its log
-// goes to a file, warnings also to standard error.
+// goes to a file.
 func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
 	file := c.LogFile
 	if file == "" && c.Demo {

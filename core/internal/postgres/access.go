@@ -27,7 +27,7 @@ func (a Access) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) 
 
 // CreateBusiness stores a business and its platforms and returns its id.
 func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error) {
-	err := a.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	err := a.inTx(ctx, func(tx bun.Conn) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO businesses (name, country, timezone, currency, callback_secret, created_at)
 			VALUES (?, ?, ?, ?, '', ?) RETURNING id`, b.Name, b.Country, b.Timezone, b.Currency, b.CreatedAt).Scan(&b.ID)
 		if err != nil {
@@ -84,7 +84,7 @@ type Throttles struct{ *DB }
 
 // Change replaces a state by what change makes of it.
 func (t Throttles) Change(ctx context.Context, business core.BusinessID, name string, change func([]byte) []byte) error {
-	return t.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	return t.inTx(ctx, func(tx bun.Conn) error {
 		// The upsert locks the row also where it is new, so that two first requests do not both count as the first.
 		var state []byte
 		err := tx.QueryRowContext(ctx, `INSERT INTO throttles AS t (business_id, name, state) VALUES (?, ?, '')

@@ -197,7 +197,7 @@ func (q Deliveries) park(ctx context.Context, owner core.ID, rows []queueRow) er
 	for i, row := range rows {
 		webhooks[i] = row.WebhookID
 	}
-	return q.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	return q.inTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET available_at = 'infinity', owner = NULL
 			FROM (SELECT id FROM webhooks WHERE id = ANY (?) AND NOT active ORDER BY id FOR SHARE) off
 			WHERE q.webhook_id = off.id AND q.owner = ? AND q.id = ANY (?::uuid[])`,

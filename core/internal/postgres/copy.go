@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -122,6 +123,10 @@ func (c *copyRows) copyInto(ctx context.Context, conn bun.Conn, table, columns s
 		return nil
 	}
 	if _, err := pgdriver.CopyFrom(ctx, conn, &c.buf, "COPY "+table+" ("+columns+") FROM STDIN"); err != nil {
+		var answer pgdriver.Error
+		if !errors.As(err, &answer) { // broken off in the middle: what the server still sends belongs to no later query
+			discard(conn)
+		}
 		return fmt.Errorf("copying rows into %s: %w", table, err)
 	}
 	return nil

@@ -63,8 +63,8 @@ func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook
 			over = append(over, r)
 		}
 	}
-	return q.inTx(ctx, func(conn bun.Conn, tx bun.Tx) error {
-		if err := attempts.copyInto(ctx, conn, "attempts", attemptColumns); err != nil {
+	return q.inTx(ctx, func(tx bun.Conn) error {
+		if err := attempts.copyInto(ctx, tx, "attempts", attemptColumns); err != nil {
 			return err
 		}
 		if err := q.finishOver(ctx, tx, owner, over); err != nil {
@@ -106,7 +106,7 @@ func writeAttempt(c *copyRows, r webhook.Result) {
 }
 
 // finishOver moves deliveries that came to an end from the queue to the history.
-func (q Deliveries) finishOver(ctx context.Context, tx bun.Tx, owner core.ID, results []webhook.Result) error {
+func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (q Deliveries) finishOver(ctx context.Context, tx bun.Tx, owner core.ID, re
 }
 
 // finishAgain sets the next attempt of deliveries that failed but are not given up.
-func (q Deliveries) finishAgain(ctx context.Context, tx bun.Tx, owner core.ID, results []webhook.Result) error {
+func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (q Deliveries) finishAgain(ctx context.Context, tx bun.Tx, owner core.ID, r
 }
 
 // disable switches a subscription off and says so in the audit trail.
-func (q Deliveries) disable(ctx context.Context, tx bun.Tx, r webhook.Result) error {
+func (q Deliveries) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
 	d, now := r.Delivery, q.clock.Now()
 	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
 		WHERE business_id = ? AND id = ? AND active AND url = ?`, r.Attempt.Error, now, d.Business, d.WebhookID, r.Attempt.URL)

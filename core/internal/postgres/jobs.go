@@ -20,7 +20,7 @@ const jobsChannel = "servery_jobs"
 // Enqueue stores a job behind those of its business and kind. It is durable
 // when Enqueue returns.
 func (j Jobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
-	return j.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	return j.inTx(ctx, func(tx bun.Conn) error {
 		// One at a time in each line, so that the order of seq is the order of commits:
 		// no job can appear before one that is already running.
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
@@ -140,7 +140,7 @@ func (j Jobs) Status(ctx context.Context, business core.BusinessID, reference co
 
 // hold makes sure, within the transaction that ends a job, that its lease is
 // still held, and keeps it so until the transaction ends.
-func (db *DB) hold(ctx context.Context, tx bun.Tx, work core.Job) error {
+func (db *DB) hold(ctx context.Context, tx bun.Conn, work core.Job) error {
 	var one int
 	err := tx.QueryRowContext(ctx, `SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
 		work.Business, work.Kind, work.Seq, work.Owner).Scan(&one)
@@ -159,7 +159,7 @@ type jobEnd struct {
 }
 
 // end records what a job came to and takes it out of the queue.
-func (db *DB) end(ctx context.Context, tx bun.Tx, work core.Job, end jobEnd) error {
+func (db *DB) end(ctx context.Context, tx bun.Conn, work core.Job, end jobEnd) error {
 	state := "done"
 	if end.failure != "" {
 		state = "failed"

@@ -15,7 +15,7 @@ import (
 // menuLoader reads menus within a transaction.
 type menuLoader struct {
 	ctx      context.Context
-	tx       bun.Tx
+	tx       bun.Conn
 	business core.BusinessID
 	store    int64 // 0: the master catalogue alone
 }

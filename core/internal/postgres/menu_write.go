@@ -15,8 +15,7 @@ import (
 // however large the plan.
 type menuWriter struct {
 	ctx      context.Context
-	conn     bun.Conn
-	tx       bun.Tx
+	tx       bun.Conn
 	business core.BusinessID
 	now      time.Time
 }
@@ -94,7 +93,7 @@ func (w *menuWriter) masters(plan *menu.Plan) error {
 	if err := w.exec("staging the menu", stageMasters); err != nil {
 		return err
 	}
-	if err := rows.copyInto(w.ctx, w.conn, "stage_menu_masters", "is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
+	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_masters", "is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
 		return err
 	}
 	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters"); err != nil {
@@ -163,7 +162,7 @@ func (w *menuWriter) link(plan *menu.Plan) error {
 		(relation smallint, from_id bigint, to_id bigint, position integer) ON COMMIT DELETE ROWS`); err != nil {
 		return err
 	}
-	if err := rows.copyInto(w.ctx, w.conn, "stage_menu_links", "relation, from_id, to_id, position"); err != nil {
+	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_links", "relation, from_id, to_id, position"); err != nil {
 		return err
 	}
 	return w.exec("writing associations", `INSERT INTO menu_links (business_id, relation, from_id, to_id, position)
@@ -202,7 +201,7 @@ func (w *menuWriter) store(plan *menu.Plan) error {
 		(kind smallint, id bigint, content json) ON COMMIT DELETE ROWS`); err != nil {
 		return err
 	}
-	if err := rows.copyInto(w.ctx, w.conn, "stage_menu_at_store", "kind, id, content"); err != nil {
+	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_at_store", "kind, id, content"); err != nil {
 		return err
 	}
 	return w.exec("writing store references", `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)

@@ -36,7 +36,7 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 ) error {
 	box := outbox{db: m.DB}
 	defer box.rolledBack()
-	err := m.inTx(ctx, func(conn bun.Conn, tx bun.Tx) error {
+	err := m.inTx(ctx, func(tx bun.Conn) error {
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 			return fmt.Errorf("reserving ids: %w", ids.err)
 		}
 		if ingested.Plan != nil && ingested.Plan.Changes() {
-			writer := menuWriter{ctx: ctx, conn: conn, tx: tx, business: work.Business, now: m.clock.Now()}
+			writer := menuWriter{ctx: ctx, tx: tx, business: work.Business, now: m.clock.Now()}
 			if err := writer.write(ingested.Plan); err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ const idBlockSize = 16384
 // are asked for.
 type idBlock struct {
 	ctx        context.Context
-	tx         bun.Tx
+	tx         bun.Conn
 	last, left int64
 	err        error
 }
@@ -105,7 +105,7 @@ func (b *idBlock) next() int64 {
 
 // Menu reads a whole menu: the master catalogue, and with a store its references.
 func (m Menus) Menu(ctx context.Context, business core.BusinessID, store int64) (whole menu.Menu, err error) {
-	err = m.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	err = m.inTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ type target struct {
 }
 
 // publish stores an event with a delivery to each of its receivers.
-func (o *outbox) publish(ctx context.Context, tx bun.Tx, event core.Event) error {
+func (o *outbox) publish(ctx context.Context, tx bun.Conn, event core.Event) error {
 	targets, err := o.db.targets(ctx, tx, event)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (o *outbox) publish(ctx context.Context, tx bun.Tx, event core.Event) error
 }
 
 // enqueue writes a delivery, leased to this replica where that has room for it.
-func (o *outbox) enqueue(ctx context.Context, tx bun.Tx, d webhook.Delivery, size int) error {
+func (o *outbox) enqueue(ctx context.Context, tx bun.Conn, d webhook.Delivery, size int) error {
 	available, owner := d.DueAt, any(nil)
 	if o.db.starter != nil && o.db.starter.Reserve(d.Endpoint) {
 		d.LeasedTo = o.db.starter.LeaseUntil()
@@ -108,7 +108,7 @@ func (o *outbox) rolledBack() {
 
 // targets are the receivers of an event: the address that came with the
 // request, else every active subscription.
-func (db *DB) targets(ctx context.Context, tx bun.Tx, event core.Event) ([]target, error) {
+func (db *DB) targets(ctx context.Context, tx bun.Conn, event core.Event) ([]target, error) {
 	var list []target
 	var err error
 	if event.CallbackURL != "" {
@@ -143,7 +143,7 @@ func (db *DB) worthTelling() bool {
 func (db *DB) Publish(ctx context.Context, event core.Event) error {
 	box := outbox{db: db}
 	defer box.rolledBack()
-	err := db.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error { return box.publish(ctx, tx, event) })
+	err := db.inTx(ctx, func(tx bun.Conn) error { return box.publish(ctx, tx, event) })
 	if err == nil {
 		box.committed()
 	}

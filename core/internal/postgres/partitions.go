@@ -24,7 +24,7 @@ var partitioned = []string{"events", "deliveries", "attempts"}
 // past the retention. Any replica may call it at any time; one at a time does it.
 func (db *DB) Maintain(ctx context.Context, retention time.Duration) error {
 	today := db.clock.Now().UTC().Truncate(24 * time.Hour)
-	return db.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	return db.inTx(ctx, func(tx bun.Conn) error {
 		var mine bool
 		if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(?)`, partitionLock).Scan(&mine); err != nil || !mine {
 			return err

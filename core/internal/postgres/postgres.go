@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -55,6 +56,9 @@ type Starter interface {
 // Open connects, waiting until the context ends for a server that is still
 // starting, and sets the clock by the database's.
 func Open(ctx context.Context, config Config) (*DB, error) {
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
 	connector, err := newConnector(config)
 	if err != nil {
 		return nil, err
@@ -89,11 +93,14 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 func (db *DB) await(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for {
+	for n := 0; ; n++ {
 		err := db.Ping(ctx)
 		var answer pgdriver.Error
 		if err == nil || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
 			return err
+		}
+		if n == 10 {
+			db.log.Warn("waiting for the database", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -149,22 +156,62 @@ func (db *DB) Close() error { return db.bun.Close() }
 // PoolStats is the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
 
-// inTx runs fn in a transaction on a connection of its own, which COPY needs.
-func (db *DB) inTx(ctx context.Context, fn func(conn bun.Conn, tx bun.Tx) error) error {
-	conn, err := db.bun.Conn(ctx)
+// inTx runs fn in a transaction on a connection of its own. The transaction is
+// begun and ended by statements: a sql.Tx locks its connection for as long as it
+// lasts, and a COPY that finds the connection dead would wait for that for ever.
+func (db *DB) inTx(ctx context.Context, fn func(tx bun.Conn) error) error {
+	conn, err := db.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
+	ended := false
+	defer func() {
+		if !ended { // also after a panic
+			rollback(conn)
+		}
+	}()
+	if err := fn(conn); err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }()
-	if err := fn(conn, tx); err != nil {
-		return err
+	ended = true
+	if _, err := conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		discard(conn)
+		return fmt.Errorf("committing: %w", err)
 	}
-	return tx.Commit()
+	return nil
+}
+
+// begin takes a connection that answers: those of the pool may have died with
+// the server, and each of them tells so once.
+func (db *DB) begin(ctx context.Context) (bun.Conn, error) {
+	for {
+		conn, err := db.bun.Conn(ctx)
+		if err != nil {
+			return conn, err
+		}
+		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
+			return conn, nil
+		}
+		discard(conn)
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) {
+			return conn, err
+		}
+	}
+}
+
+func rollback(conn bun.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
+		discard(conn)
+	}
+}
+
+// discard keeps a connection of which nobody knows the state out of the pool.
+func discard(conn bun.Conn) {
+	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
 // notFound turns the driver's "no rows" into a NotFound error.

@@ -70,7 +70,7 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 ) error {
 	box := outbox{db: s.DB}
 	defer box.rolledBack()
-	err := s.inTx(ctx, func(conn bun.Conn, tx bun.Tx) error {
+	err := s.inTx(ctx, func(tx bun.Conn) error {
 		if err := s.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, conn, tx, work.Business, ingested.Changes); err != nil {
+		if err := s.write(ctx, tx, work.Business, ingested.Changes); err != nil {
 			return err
 		}
 		if err := box.publish(ctx, tx, ingested.Event); err != nil {
@@ -100,7 +100,7 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 	return err
 }
 
-func (s Stores) known(ctx context.Context, tx bun.Tx, business core.BusinessID, refIDs []string) (store.Known, error) {
+func (s Stores) known(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (store.Known, error) {
 	known := store.Known{Stores: map[string]int64{}}
 	rows, err := tx.QueryContext(ctx, `SELECT ref_id, id FROM stores WHERE business_id = ? AND ref_id = ANY (?)`, business, pgdialect.Array(refIDs))
 	if err != nil {
@@ -125,7 +125,7 @@ func (s Stores) known(ctx context.Context, tx bun.Tx, business core.BusinessID, 
 }
 
 // reserveIDs takes n ids from a sequence and hands them out one by one.
-func reserveIDs(ctx context.Context, tx bun.Tx, sequence string, n int) (func() int64, error) {
+func reserveIDs(ctx context.Context, tx bun.Conn, sequence string, n int) (func() int64, error) {
 	var ids []int64
 	if n > 0 {
 		if err := tx.NewRaw(`SELECT nextval(?) FROM generate_series(1, ?)`, sequence, n).Scan(ctx, &ids); err != nil {
@@ -140,7 +140,7 @@ func reserveIDs(ctx context.Context, tx bun.Tx, sequence string, n int) (func() 
 }
 
 // write brings the changes in: one COPY, one insert, one update, however many.
-func (s Stores) write(ctx context.Context, conn bun.Conn, tx bun.Tx, business core.BusinessID, changes []store.Change) error {
+func (s Stores) write(ctx context.Context, tx bun.Conn, business core.BusinessID, changes []store.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (s Stores) write(ctx context.Context, conn bun.Conn, tx bun.Tx, business co
 	if _, err := tx.ExecContext(ctx, storeStage); err != nil {
 		return fmt.Errorf("staging stores: %w", err)
 	}
-	if err := rows.copyInto(ctx, conn, "stage_stores", storeStageColumns); err != nil {
+	if err := rows.copyInto(ctx, tx, "stage_stores", storeStageColumns); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "ANALYZE stage_stores"); err != nil {

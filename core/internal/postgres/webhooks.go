@@ -93,7 +93,7 @@ func (db *DB) subscription(row webhookRow) (webhook.Subscription, error) {
 func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event core.EventType, url string,
 	decide func(*webhook.Subscription) (webhook.Subscription, error),
 ) (sub webhook.Subscription, err error) {
-	err = w.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	err = w.inTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
 			"webhook/"+string(event)+" "+url, int64(business)); err != nil { // two creations at once: one of them finds the other's
 			return fmt.Errorf("locking the subscription: %w", err)
@@ -130,7 +130,7 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event co
 
 // Change stores what decide makes of a subscription.
 func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64, decide func(*webhook.Subscription) error) error {
-	return w.inTx(ctx, func(_ bun.Conn, tx bun.Tx) error {
+	return w.inTx(ctx, func(tx bun.Conn) error {
 		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64
 
 // write stores a changed subscription. Switched on again, it makes what was
 // held due.
-func (w Webhooks) write(ctx context.Context, tx bun.Tx, wasActive bool, sub webhook.Subscription) error {
+func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub webhook.Subscription) error {
 	_, err := tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
 		disabled_reason = ?, updated_at = ?, version = version + 1 WHERE business_id = ? AND id = ?`,
 		sub.URL, sub.Active, sub.Units, w.sealHeaders(sub.Business, sub.Headers), sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)

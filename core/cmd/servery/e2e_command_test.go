@@ -1,0 +1,124 @@
+package main
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+func TestServeOnATakenPortSaysSoAndStartsNothing(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	address := listener.Addr().String()
+	for _, flags := range [][]string{{"serve"}, {"serve", "--demo"}} {
+		dir := openDir(t)
+		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": address}, flags...)
+		require.Equal(t, 1, e.status)
+		require.Contains(t, e.stderr, address+" is in use")
+		require.Contains(t, e.stderr, "SERVERY_LISTEN")
+		require.Empty(t, e.stdout)
+		started, err := filepath.Glob(filepath.Join(dir, "postgres*"))
+		require.NoError(t, err)
+		require.Empty(t, started)
+		requireNoProcess(t, dir)
+	}
+}
+
+func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
+	dir := openDir(t)
+	e := servery(t, environment{
+		"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_WEBHOOK_ALLOW": "10.0.0.0/8,somewhere",
+		"SERVERY_LIMIT_STORES": "many", "SERVERY_LIMIT_WEBHOOKS": "5", "SERVERY_LIMIT_READ": "0/1m",
+		"SERVERY_MAX_BODY": "12", "SERVERY_RETENTION": "1h", "SERVERY_DELIVERY_LEASE": "1s", "SERVERY_JOB_LEASE": "1ms",
+	}, "serve")
+	require.Equal(t, 1, e.status)
+	for _, variable := range []string{
+		"SERVERY_WEBHOOK_ALLOW", "SERVERY_LIMIT_STORES", "SERVERY_LIMIT_WEBHOOKS", "SERVERY_LIMIT_READ",
+		"SERVERY_MAX_BODY", "SERVERY_RETENTION", "SERVERY_DELIVERY_LEASE", "SERVERY_JOB_LEASE",
+	} {
+		require.Equal(t, 1, strings.Count(e.stderr, variable+":"), "%s in %s", variable, e.stderr)
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestServeRefusesAValueThatCannotBeRead(t *testing.T) {
+	for variable, value := range map[string]string{
+		"SERVERY_JOB_LEASE": "soon", "SERVERY_MAX_BODY": "big", "SERVERY_ROLES": "api,cook", "SERVERY_SECRET_KEY": "short",
+		"SERVERY_DATABASE_URL": "mysql://there",
+	} {
+		env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_SECRET_KEY": hubtest.SecretKey}
+		e := servery(t, env.with(variable, value), "serve")
+		require.Equal(t, 1, e.status, variable)
+		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "SERVERY_"), "_", "-"))
+		require.True(t, strings.Contains(e.stderr, variable) || strings.Contains(e.stderr, flag), "%s in %s", variable, e.stderr)
+	}
+}
+
+func TestServeRefusesAnotherSecretKey(t *testing.T) {
+	env := onDatabase(hubtest.DatabaseURL(t))
+	startHub(t, env)
+	for _, args := range [][]string{{"serve"}, {"key", "create", "--business", "1", "--username", "till"}} {
+		e := servery(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)), args...)
+		require.Equal(t, 1, e.status)
+		require.Contains(t, e.stderr, "SERVERY_SECRET_KEY is not the key that seals the secrets of this database")
+	}
+}
+
+func TestServeWithoutItsDatabaseSaysSo(t *testing.T) {
+	database, err := url.Parse(hubtest.DatabaseURL(t))
+	require.NoError(t, err)
+	database.Host = "nowhere"
+	e := servery(t, onDatabase(database.String()), "serve")
+	require.Equal(t, 1, e.status)
+	require.Contains(t, e.stderr, `database "nowhere" does not exist`)
+}
+
+func TestMigrateGoesUpAndDown(t *testing.T) {
+	env := onDatabase(hubtest.DatabaseURL(t))
+	require.NotEmpty(t, migrations(t, env, true))
+
+	down := servery(t, env, "migrate", "down")
+	require.Zero(t, down.status, down.stderr)
+	names := migrations(t, env, false)
+	for _, name := range names {
+		require.Contains(t, down.stdout, "taken back "+name)
+	}
+	text := servery(t, env, "migrate", "status")
+	require.Zero(t, text.status, text.stderr)
+	require.Equal(t, len(names), strings.Count(text.stdout, "missing "))
+
+	up := servery(t, env, "migrate", "up")
+	require.Zero(t, up.status, up.stderr)
+	require.Equal(t, names, migrations(t, env, true))
+	for _, name := range names {
+		require.Contains(t, up.stdout, "applied "+name)
+	}
+	again := servery(t, env, "migrate", "up")
+	require.Zero(t, again.status, again.stderr)
+	require.Equal(t, "nothing to do\n", again.stdout)
+	startHub(t, env)
+}
+
+// migrations lists the migrations, all of which must be applied, or none.
+func migrations(t *testing.T, env environment, applied bool) []string {
+	t.Helper()
+	var list []postgres.Migration
+	serveryJSON(t, env, &list, "migrate", "status")
+	var names []string
+	for _, m := range list {
+		require.Equal(t, applied, m.Applied, m.Name)
+		names = append(names, m.Name)
+	}
+	return names
+}

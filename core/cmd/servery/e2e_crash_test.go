@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/devpg"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+func TestKillHub(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newCallbackSink(t, 0)
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
+	hub := startHub(t, env)
+	load := startLoad(t, env, hub.url, sink, 3)
+	for range rounds {
+		<-time.After(50*time.Millisecond + rand.N(350*time.Millisecond)) // the instant of the crash is the test's input
+		hub.kill()
+		hub = startHub(t, env)
+		load.aim(hub.url)
+	}
+	load.awaitAccepted(t, 10)
+	load.stop()
+	require.Greater(t, len(load.accepted), 10*rounds)
+	load.requireNothingLost(t, sink, database, hub.url)
+}
+
+func TestPostgresRestart(t *testing.T) {
+	dir := openDir(t)
+	pg := joinPostgres(t, dir)
+	env, sink := onDatabase(pg.DSN()), newCallbackSink(t, 0)
+	hub := startHub(t, env)
+	load := startLoad(t, env, hub.url, sink, 3)
+	for _, crash := range []func(*testing.T, int){immediateShutdown, killWithChildren} {
+		load.awaitAccepted(t, 100)
+		pid := postmaster(t, dir)
+		crash(t, pid)
+		load.awaitFailures(t, 20)
+		joinPostgres(t, dir)
+		require.NotEqual(t, pid, postmaster(t, dir))
+		load.awaitAccepted(t, 100)
+		require.True(t, hub.running())
+	}
+	load.stop()
+	load.requireNothingLost(t, sink, pg.DSN(), hub.url)
+	require.True(t, hub.running())
+}
+
+// openDir makes a directory that the user of a private PostgreSQL can reach,
+// and makes sure at the end that no process is left that works in it.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "servery-e2e-data-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		defer os.RemoveAll(dir)
+		requireNoProcess(t, dir)
+	})
+	return dir
+}
+
+// requireNoProcess waits until no process works in the directory; one that
+// stays is killed.
+func requireNoProcess(t *testing.T, dir string) {
+	t.Helper()
+	defer func() {
+		for _, pid := range processesIn(dir) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}()
+	eventually(t, 10*time.Second, func() error {
+		if left := processesIn(dir); len(left) > 0 {
+			return fmt.Errorf("processes %v were left running", left)
+		}
+		return nil
+	})
+}
+
+// processesIn finds the processes that work in dir or below, or name it in
+// their command line.
+func processesIn(dir string) []int {
+	var pids []int
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		at, _ := os.Readlink(filepath.Join(process, "cwd"))
+		if strings.Contains(string(named), dir) || strings.HasPrefix(at, dir) {
+			pid, _ := strconv.Atoi(filepath.Base(process))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// joinPostgres starts the durable private PostgreSQL of the directory, or joins it.
+func joinPostgres(t *testing.T, dir string) *devpg.Server {
+	t.Helper()
+	pg, err := devpg.Start(t.Context(), devpg.Config{DataDir: dir, Install: true, Log: hubtest.Logger()})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, pg.Close(context.Background())) })
+	return pg
+}
+
+func postmaster(t *testing.T, dir string) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	return pid
+}
+
+func immediateShutdown(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
+}
+
+func killWithChildren(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
+	children := childrenOf(pid)
+	require.NotEmpty(t, children)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	for _, child := range children {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+}
+
+func childrenOf(parent int) []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		raw, _ := os.ReadFile(file)
+		_, after, _ := strings.Cut(string(raw), ") ")
+		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func TestTwoHubsShareTheWorkAndOneFinishesForBoth(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)
+	first, second := startHub(t, env), startHub(t, env)
+	load := startLoad(t, env, first.url, sink, 3)
+	load.aim(first.url, second.url)
+	for _, hub := range []*hubProcess{first, second} {
+		eventually(t, patience, func() error {
+			jobs, deliveries := finished(t, hub.url)
+			if jobs < 20 || deliveries < 20 {
+				return fmt.Errorf("%s has done %d jobs and %d deliveries", hub.url, jobs, deliveries)
+			}
+			return nil
+		})
+	}
+	first.kill()
+	load.aim(second.url)
+	load.awaitAccepted(t, 50)
+	load.stop()
+	load.requireNothingLost(t, sink, database, second.url)
+}
+
+var (
+	jobsDone       = regexp.MustCompile(`(?m)^servery_job_duration_seconds_count\{kind="stores",outcome="done"\} (\d+)$`)
+	deliveriesDone = regexp.MustCompile(`(?m)^servery_deliveries_total\{event_type="store_creation",state="delivered"\} (\d+)$`)
+)
+
+// finished is how many jobs and deliveries a hub has ended well.
+func finished(t *testing.T, hub string) (jobs, deliveries int) {
+	t.Helper()
+	answer := call(t, "GET", hub+"/metrics", "", nil)
+	require.Equal(t, http.StatusOK, answer.status)
+	count := func(form *regexp.Regexp) int {
+		match := form.FindSubmatch(answer.body)
+		if match == nil {
+			return 0
+		}
+		n, err := strconv.Atoi(string(match[1]))
+		require.NoError(t, err)
+		return n
+	}
+	return count(jobsDone), count(deliveriesDone)
+}
+
+func TestWorkerTakesUpWhatAnotherHubAccepts(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newCallbackSink(t, 0)
+	api := startHub(t, env, "--roles", "api")
+	worker := startHub(t, env, "--roles", "worker")
+	load := startLoad(t, env, api.url, sink, 2)
+	load.awaitAccepted(t, 50)
+	load.stop()
+	load.requireNothingLost(t, sink, database, api.url)
+	jobs, deliveries := finished(t, api.url)
+	require.Zero(t, jobs+deliveries)
+	jobs, deliveries = finished(t, worker.url)
+	require.GreaterOrEqual(t, jobs, len(load.accepted))
+	require.GreaterOrEqual(t, deliveries, len(load.accepted))
+	require.Equal(t, http.StatusNotFound, call(t, "GET", worker.url+storesPath, load.tills[0].who.authorization, nil).status)
+}
+
+func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newCallbackSink(t, 150*time.Millisecond)
+	hub := startHub(t, env)
+	load := startLoad(t, env, hub.url, sink, 3)
+	for range 3 {
+		load.awaitAccepted(t, 100)
+		require.Zero(t, hub.terminate(t), "exit status")
+		load.awaitFailures(t, 1)
+		hub = startHub(t, env)
+		load.aim(hub.url)
+	}
+	load.awaitAccepted(t, 10)
+	load.stop()
+	require.Zero(t, load.errors())
+	load.requireNothingLost(t, sink, database, hub.url)
+	jobs := openLedger(t, database).jobs(t)
+	for reference, job := range jobs {
+		require.Contains(t, load.accepted, reference, "request %s was accepted without an answer", job.requestID)
+		require.Len(t, sink.arrivals(t)[reference], 1)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/receiver"
+)
+
+// demo is a running `servery serve --demo` and what it printed.
+type demo struct {
+	*hubProcess
+	authorization, curl string
+}
+
+var (
+	bannerKey  = regexp.MustCompile(`Authorization: (apikey \S+:\S+)`)
+	bannerCurl = regexp.MustCompile(`(?s)\n(\s*curl .+?\}')\n`)
+)
+
+func startDemo(t *testing.T, env environment) demo {
+	t.Helper()
+	d := demo{hubProcess: startHub(t, env, "--demo")}
+	banner := d.stdout.String()
+	key, curl := bannerKey.FindStringSubmatch(banner), bannerCurl.FindStringSubmatch(banner)
+	require.NotNil(t, key, banner)
+	require.NotNil(t, curl, banner)
+	d.authorization, d.curl = key[1], curl[1]
+	require.Contains(t, d.curl, d.url)
+	return d
+}
+
+// runCurl runs the printed command as pasted into a shell, and waits until the
+// receiver shows its callback.
+func (d demo) runCurl(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Log("this machine has no curl")
+		return
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", d.curl).Output()
+	require.NoError(t, err, d.curl)
+	var answer struct{ Status, Reference string }
+	require.NoError(t, json.Unmarshal(out, &answer), "%s", out)
+	require.Equal(t, "success", answer.Status)
+	require.NotEmpty(t, answer.Reference)
+	eventually(t, patience, func() error {
+		shown := call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
+		if shown.status != http.StatusOK || !strings.Contains(string(shown.body), answer.Reference) {
+			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.status, answer.Reference, shown.body)
+		}
+		require.True(t, json.Valid(shown.body), "%s", shown.body)
+		return nil
+	})
+	page := call(t, "GET", d.url+receiver.Path, "", nil)
+	require.Equal(t, http.StatusOK, page.status)
+	require.Contains(t, page.header.Get("Content-Type"), "text/html")
+}
+
+func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
+	dir := openDir(t)
+	env := environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}
+	first := startDemo(t, env)
+	first.runCurl(t)
+	cluster := filepath.Join(dir, "postgres")
+	require.NotEmpty(t, processesIn(cluster))
+	require.Zero(t, first.terminate(t))
+	requireNoProcess(t, dir)
+
+	second := startDemo(t, env)
+	require.Equal(t, first.authorization, second.authorization)
+	require.Equal(t, http.StatusOK, call(t, "GET", second.url+storesPath+"S-1/", second.authorization, nil).status)
+	second.runCurl(t)
+	pid := postmaster(t, dir)
+	second.kill()
+	require.NotEmpty(t, processesIn(cluster), "a kill leaves the private PostgreSQL running")
+
+	third := startDemo(t, env)
+	require.Equal(t, first.authorization, third.authorization)
+	require.Equal(t, pid, postmaster(t, dir), "which is joined")
+	third.runCurl(t)
+
+	beside := newIntegrator(t, env)
+	require.Equal(t, pid, postmaster(t, dir))
+	require.Equal(t, http.StatusOK, call(t, "GET", third.url+storesPath, beside.authorization, nil).status)
+	require.True(t, third.running())
+	require.Zero(t, third.terminate(t))
+	requireNoProcess(t, dir)
+}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+const patience = 60 * time.Second
+
+// builtBinary compiles the program once for all tests of this process. The
+// directory carries our pid, so that a later run removes what we leave.
+var builtBinary = sync.OnceValues(func() (string, error) {
+	const prefix = "servery-e2e-"
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")[0])
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-*", prefix, os.Getpid()))
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "servery")
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return binary, nil
+})
+
+// environment is what a process of the program is started with, beside the
+// few variables that any process needs.
+type environment map[string]string
+
+func (e environment) with(pairs ...string) environment {
+	all := maps.Clone(e)
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = pairs[i+1]
+	}
+	return all
+}
+
+func (e environment) list() []string {
+	var list []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR"} {
+		if value, set := os.LookupEnv(name); set {
+			list = append(list, name+"="+value)
+		}
+	}
+	for name, value := range e {
+		list = append(list, name+"="+value)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// onDatabase is the environment of hubs that share a database: without
+// throttles, with short leases, allowed to post to this machine.
+func onDatabase(url string) environment {
+	return environment{
+		"SERVERY_DATABASE_URL": url, "SERVERY_SECRET_KEY": hubtest.SecretKey,
+		"SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_WEBHOOK_ALLOW": "127.0.0.0/8",
+		"SERVERY_LIMIT_STORES": "off", "SERVERY_LIMIT_WEBHOOKS": "off", "SERVERY_LIMIT_READ": "off",
+		"SERVERY_DELIVERY_LEASE": "10s", "SERVERY_JOB_LEASE": "2s",
+	}
+}
+
+// transcript keeps the last lines that a process wrote and looks for one.
+type transcript struct {
+	mu      sync.Mutex
+	partial []byte
+	lines   []string
+	wanted  *regexp.Regexp
+	found   chan string // what wanted captured, once
+}
+
+const keptLines = 40
+
+func newTranscript(wanted *regexp.Regexp) *transcript {
+	return &transcript{wanted: wanted, found: make(chan string, 1)}
+}
+
+func (w *transcript) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.partial = append(w.partial, p...)
+	for {
+		line, rest, complete := bytes.Cut(w.partial, []byte("\n"))
+		if !complete {
+			return len(p), nil
+		}
+		w.partial = rest
+		w.lines = append(w.lines, string(line))
+		if len(w.lines) > keptLines {
+			w.lines = w.lines[1:]
+		}
+		if w.wanted == nil {
+			continue
+		}
+		if match := w.wanted.FindSubmatch(line); match != nil {
+			w.found <- string(match[1])
+			w.wanted = nil
+		}
+	}
+}
+
+func (w *transcript) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.lines, "\n") + string(w.partial)
+}
+
+// hubProcess is a running `servery serve`.
+type hubProcess struct {
+	url            string
+	cmd            *exec.Cmd
+	stdout, stderr *transcript
+	exited         chan struct{}
+}
+
+var (
+	servingLine = regexp.MustCompile(`"msg":"serving","address":"([^"]+)"`)
+	bannerLine  = regexp.MustCompile(`^\s+API\s+http://(\S+)`)
+)
+
+// startHub starts a hub and waits until it is ready.
+func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
+	t.Helper()
+	binary, err := builtBinary()
+	require.NoError(t, err)
+	h := &hubProcess{
+		cmd:    exec.Command(binary, append([]string{"serve"}, flags...)...),
+		stdout: newTranscript(bannerLine), stderr: newTranscript(servingLine), exited: make(chan struct{}),
+	}
+	h.cmd.Env, h.cmd.Stdout, h.cmd.Stderr, h.cmd.WaitDelay = env.list(), h.stdout, h.stderr, 5*time.Second
+	require.NoError(t, h.cmd.Start())
+	go func() {
+		defer close(h.exited)
+		_ = h.cmd.Wait()
+	}()
+	t.Cleanup(func() {
+		h.kill()
+		if t.Failed() {
+			t.Logf("hub %d (%s) wrote last:\n%s\n%s", h.cmd.Process.Pid, h.url, h.stdout, h.stderr)
+		}
+	})
+	h.awaitReady(t)
+	return h
+}
+
+func (h *hubProcess) awaitReady(t *testing.T) {
+	t.Helper()
+	var address string
+	select {
+	case address = <-h.stderr.found:
+	case address = <-h.stdout.found:
+	case <-h.exited:
+		require.FailNow(t, "the hub ended instead of serving", "%s\n%s", h.stdout, h.stderr)
+	case <-time.After(patience):
+		require.FailNow(t, "the hub does not serve")
+	}
+	h.url = "http://" + address
+	eventually(t, patience, func() error {
+		response, err := http.Get(h.url + "/readyz")
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("readyz answered %d", response.StatusCode)
+		}
+		return nil
+	})
+}
+
+func (h *hubProcess) running() bool {
+	select {
+	case <-h.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the hub as a power cut would.
+func (h *hubProcess) kill() {
+	_ = h.cmd.Process.Kill()
+	<-h.exited
+}
+
+// terminate asks the hub to stop and returns its exit status.
+func (h *hubProcess) terminate(t *testing.T) int {
+	t.Helper()
+	require.NoError(t, h.cmd.Process.Signal(syscall.SIGTERM))
+	select {
+	case <-h.exited:
+	case <-time.After(patience):
+		require.FailNow(t, "the hub does not stop")
+	}
+	return h.cmd.ProcessState.ExitCode()
+}
+
+// eventually waits until check finds nothing wrong.
+func eventually(t *testing.T, within time.Duration, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			require.FailNow(t, "what was waited for did not happen", "within %v: %v", within, err)
+		}
+		<-tick.C
+	}
+}
+
+// ended is what a command came to.
+type ended struct {
+	status         int
+	stdout, stderr string
+}
+
+// servery runs a command of the program to its end.
+func servery(t *testing.T, env environment, args ...string) ended {
+	t.Helper()
+	binary, err := builtBinary()
+	require.NoError(t, err)
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env.list(), &stdout, &stderr, 5*time.Second
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit)
+	}
+	return ended{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// serveryJSON runs a command that must succeed and print JSON.
+func serveryJSON(t *testing.T, env environment, into any, args ...string) {
+	t.Helper()
+	e := servery(t, env, append(args, "--json")...)
+	require.Zero(t, e.status, "%v: %s", args, e.stderr)
+	require.NoError(t, json.Unmarshal([]byte(e.stdout), into), e.stdout)
+}
+
+// integrator is who calls the API: a business's key, made by the commands.
+type integrator struct {
+	business       int64
+	callbackSecret string
+	keyID          int64
+	authorization  string
+}
+
+func newIntegrator(t *testing.T, env environment) integrator {
+	t.Helper()
+	var made struct {
+		ID             int64  `json:"id"`
+		CallbackSecret string `json:"callback_secret"`
+	}
+	serveryJSON(t, env, &made, "business", "create", "--name", "Test Kitchen", "--country", "US",
+		"--timezone", "America/New_York", "--currency", "USD")
+	require.Positive(t, made.ID)
+	who := newKey(t, env, made.ID, "pos")
+	who.callbackSecret = made.CallbackSecret
+	return who
+}
+
+func newKey(t *testing.T, env environment, business int64, scope string) integrator {
+	t.Helper()
+	var key struct {
+		ID       int64  `json:"id"`
+		Username string `json:"username"`
+		APIKey   string `json:"api_key"`
+	}
+	serveryJSON(t, env, &key, "key", "create", "--business", strconv.FormatInt(business, 10), "--username", "till", "--scope", scope)
+	require.Equal(t, "till", key.Username)
+	require.NotEmpty(t, key.APIKey)
+	return integrator{business: business, keyID: key.ID, authorization: "apikey till:" + key.APIKey}
+}
+
+// reply is an answer of the API.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// object is the body, a JSON object.
+func (r reply) object(t *testing.T) map[string]any {
+	t.Helper()
+	var object map[string]any
+	require.NoError(t, json.Unmarshal(r.body, &object), "%s", r.body)
+	return object
+}
+
+// call sends a request; body is nil, JSON text, or a value that becomes JSON.
+func call(t *testing.T, method, url, authorization string, body any) reply {
+	t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		require.NoError(t, err)
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
+	require.NoError(t, err)
+	if content != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return reply{response.StatusCode, response.Header, answer}
+}
+
+const (
+	storesPath   = "/external/api/v1/stores/"
+	webhooksPath = "/external/api/v1/webhooks/"
+)
+
+// subscribe makes a webhook for store callbacks and returns its id and signing secret.
+func subscribe(t *testing.T, hub string, who integrator, url string) (int64, string) {
+	t.Helper()
+	answer := call(t, "POST", hub+webhooksPath, who.authorization,
+		map[string]any{"event_type": "store_creation", "url": url, "retrial_interval_units": "seconds"})
+	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+	made := answer.object(t)
+	return int64(made["webhook_id"].(float64)), made["secret"].(string)
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// realStores is a request of a real chain, where the machine has it.
+const realStores = "../../../../shared/data/stores-california.json"
+
+const sampleStores = `{"stores": [
+	{"ref_id": "S-1", "city": "Oakland", "name": "Harbour Street", "min_pickup_time": 600, "min_delivery_time": 2700,
+	 "contact_phone": "+15105550100", "notification_phones": ["+15105550101"], "notification_emails": ["harbour@example.com"],
+	 "min_order_value": 12.50, "hide_from_ui": true, "address": "1 Harbour Street\nOakland", "zip_codes": ["94607", "94608"],
+	 "geo_longitude": -122.2868, "geo_latitude": 37.8002, "active": true, "ordering_enabled": false,
+	 "translations": [{"language": "es", "name": "Calle del Puerto"}, {"language": "ja", "name": "港通り"}],
+	 "excluded_platforms": ["app"], "platform_data": [{"name": "web", "url": "https://example.com/s-1", "platform_store_id": "77"}],
+	 "timings": [{"day": "friday", "slots": [{"start_time": "10:00:00", "end_time": "14:00:00"}, {"start_time": "18:00:00", "end_time": "01:30:00"}]}]},
+	{"ref_id": "S-2", "city": "San José", "name": "Plaza \"Norte\" \\ 2", "hide_from_ui": false, "active": true, "ordering_enabled": true,
+	 "included_platforms": ["web"]}
+]}`
+
+// journey is an integrator with a hub, a webhook and the endpoint behind it.
+type journey struct {
+	hub    string
+	who    integrator
+	sink   *callbackSink
+	id     int64
+	secret string
+}
+
+func startJourney(t *testing.T) journey {
+	t.Helper()
+	env, sink := onDatabase(hubtest.DatabaseURL(t)), newCallbackSink(t, 0)
+	hub := startHub(t, env)
+	j := journey{hub: hub.url, who: newIntegrator(t, env), sink: sink}
+	j.id, j.secret = subscribe(t, j.hub, j.who, sink.url+"/subscribed")
+	return j
+}
+
+// post sends a request of stores and returns its reference.
+func (j journey) post(t *testing.T, body any) string {
+	t.Helper()
+	answer := call(t, "POST", j.hub+storesPath, j.who.authorization, body)
+	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+	accepted := answer.object(t)
+	require.Equal(t, "success", accepted["status"])
+	return accepted["reference"].(string)
+}
+
+// requireStored proves that every store reads back as it was sent.
+func (j journey) requireStored(t *testing.T, request string) {
+	t.Helper()
+	var sent struct {
+		Stores []map[string]any `json:"stores"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(request), &sent))
+	stored := map[string]map[string]any{}
+	for after, more := "", true; more; more = after != "" {
+		answer := call(t, "GET", j.hub+storesPath+"?limit=1000&after="+after, j.who.authorization, nil)
+		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+		var page struct {
+			Stores []map[string]any `json:"stores"`
+			Meta   struct {
+				Next string `json:"next"`
+			} `json:"meta"`
+		}
+		require.NoError(t, json.Unmarshal(answer.body, &page))
+		for _, one := range page.Stores {
+			require.Positive(t, one["id"])
+			delete(one, "id")
+			stored[one["ref_id"].(string)] = one
+		}
+		after = page.Meta.Next
+	}
+	require.Len(t, stored, len(sent.Stores))
+	for _, one := range sent.Stores {
+		require.Equal(t, one, stored[one["ref_id"].(string)])
+	}
+}
+
+// requireAll proves that a callback reports the same outcome for every store.
+func requireAll(t *testing.T, got callback, action string, created, updated int) {
+	t.Helper()
+	require.Equal(t, created, got.Stats.Created)
+	require.Equal(t, updated, got.Stats.Updated)
+	require.Zero(t, got.Stats.Errors)
+	require.Len(t, got.Stores, created+updated)
+	ids := map[int64]bool{}
+	for _, one := range got.Stores {
+		require.Equal(t, action, one.Status.Action)
+		require.False(t, one.Status.Error, one.Status.Message)
+		require.NotNil(t, one.Status.ID)
+		ids[*one.Status.ID] = true
+	}
+	require.Len(t, ids, created+updated)
+}
+
+func TestJourneyOfStoresFromRequestToSignedCallback(t *testing.T) {
+	j := startJourney(t)
+	first := j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
+	requireAll(t, first, "A", 2, 0)
+	j.requireStored(t, sampleStores)
+
+	again := j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
+	requireAll(t, again, "U", 0, 2)
+	require.NotEqual(t, first.WebhookID, again.WebhookID)
+	for i := range first.Stores {
+		require.Equal(t, first.Stores[i].Status.ID, again.Stores[i].Status.ID)
+	}
+	j.requireStored(t, sampleStores)
+
+	one := call(t, "GET", j.hub+storesPath+"S-2/", j.who.authorization, nil)
+	require.Equal(t, http.StatusOK, one.status)
+	require.Equal(t, "San José", one.object(t)["city"])
+	require.InDelta(t, *first.Stores[1].Status.ID, one.object(t)["id"], 0)
+}
+
+func TestJourneyOfARealChain(t *testing.T) {
+	request, err := os.ReadFile(realStores)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("this machine has no such file")
+	}
+	require.NoError(t, err)
+	j := startJourney(t)
+	requireAll(t, j.sink.await(t, j.post(t, string(request)), "/subscribed", j.secret), "A", 2558, 0)
+	j.requireStored(t, string(request))
+	requireAll(t, j.sink.await(t, j.post(t, string(request)), "/subscribed", j.secret), "U", 0, 2558)
+	j.requireStored(t, string(request))
+}
+
+func TestJourneyTellsWhichStoresFailed(t *testing.T) {
+	j := startJourney(t)
+	got := j.sink.await(t, j.post(t, `{"stores": [
+		{"ref_id": "good", "city": "Oakland", "name": "Good"},
+		{"ref_id": "nameless", "city": "Oakland"},
+		{"ref_id": "elsewhere", "city": "Oakland", "name": "Elsewhere", "included_platforms": ["web", "nowhere"]}]}`), "/subscribed", j.secret)
+	require.Equal(t, 1, got.Stats.Created)
+	require.Zero(t, got.Stats.Updated)
+	require.Equal(t, 2, got.Stats.Errors)
+	require.False(t, got.Stores[0].Status.Error)
+	for i, message := range map[int]string{1: "name is required", 2: `"nowhere"`} {
+		status := got.Stores[i].Status
+		require.True(t, status.Error)
+		require.Equal(t, "A", status.Action)
+		require.Nil(t, status.ID)
+		require.Contains(t, status.Message, message)
+		require.Equal(t, http.StatusNotFound, call(t, "GET", j.hub+storesPath+got.Stores[i].RefID, j.who.authorization, nil).status)
+	}
+}
+
+func TestJourneyOfARefusedRequestNamesTheStore(t *testing.T) {
+	j := startJourney(t)
+	answer := call(t, "POST", j.hub+storesPath, j.who.authorization,
+		`{"stores": [{"ref_id": "a", "city": "Oakland", "name": "A"}, {"ref_id": "b", "geo_latitude": 91}]}`)
+	require.Equal(t, http.StatusBadRequest, answer.status)
+	refused := answer.object(t)
+	require.Equal(t, "error", refused["status"])
+	require.Contains(t, refused["message"], `stores[1] (ref_id "b"): geo_latitude`)
+	require.NotContains(t, refused, "reference")
+	require.Equal(t, http.StatusNotFound, call(t, "GET", j.hub+storesPath+"a/", j.who.authorization, nil).status)
+}
+
+func TestJourneyWithACallbackURLGoesThereAndNotToTheSubscription(t *testing.T) {
+	j := startJourney(t)
+	reference := j.post(t, map[string]any{
+		"callback_url": j.sink.url + "/just-once",
+		"stores":       []any{map[string]any{"ref_id": "S-1", "city": "Oakland", "name": "Harbour Street"}},
+	})
+	requireAll(t, j.sink.await(t, reference, "/just-once", j.who.callbackSecret), "A", 1, 0)
+	after := j.post(t, sampleStores)
+	j.sink.await(t, after, "/subscribed", j.secret)
+	require.Len(t, j.sink.arrivals(t), 2)
+	require.Len(t, j.sink.arrivals(t)[reference], 1)
+}
+
+func TestJourneyOfAWebhookThatIsReadChangedAndListed(t *testing.T) {
+	j := startJourney(t)
+	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10) + "/"
+	read := func() map[string]any {
+		answer := call(t, "GET", one, j.who.authorization, nil)
+		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+		return answer.object(t)
+	}
+	require.Equal(t, map[string]any{
+		"active": true, "event_type": "store_creation", "headers": map[string]any{}, "retrial_interval_units": "seconds",
+		"url": j.sink.url + "/subscribed", "webhook_id": float64(j.id),
+	}, read())
+
+	change := call(t, "PUT", one, j.who.authorization, map[string]any{"url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}})
+	require.Equal(t, http.StatusOK, change.status, "%s", change.body)
+	require.InDelta(t, j.id, change.object(t)["webhook_id"], 0)
+	require.Equal(t, j.sink.url+"/moved", read()["url"])
+	require.Equal(t, "seconds", read()["retrial_interval_units"])
+	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)
+	require.Equal(t, "7", got.Header.Get("X-Till"))
+
+	other := call(t, "POST", j.hub+webhooksPath, j.who.authorization, map[string]any{"event_type": 18, "url": "https://pos.example.com/orders"})
+	require.Equal(t, http.StatusOK, other.status, "%s", other.body)
+	list := call(t, "GET", j.hub+webhooksPath+"?limit=1&offset=1", j.who.authorization, nil).object(t)
+	require.Equal(t, map[string]any{"limit": 1.0, "offset": 1.0, "total_count": 2.0}, list["meta"])
+	require.Equal(t, "order_placed", list["webhooks"].([]any)[0].(map[string]any)["event_type"])
+}
+
+func TestJourneyOfAWebhookThatIsSwitchedOff(t *testing.T) {
+	j := startJourney(t)
+	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10)
+	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, `{"active": false}`).status)
+	silent := j.post(t, sampleStores)
+	told := j.post(t, map[string]any{"callback_url": j.sink.url + "/told", "stores": []any{map[string]any{"ref_id": "S-1"}}})
+	j.sink.await(t, told, "/told", j.who.callbackSecret)
+	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, `{"active": true}`).status)
+	j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
+	require.NotContains(t, j.sink.arrivals(t), silent)
+}

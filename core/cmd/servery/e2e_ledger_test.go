@@ -1,0 +1,48 @@
+package main
+
+import (
+	"database/sql"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
+)
+
+// ledger reads the database beside the hubs.
+type ledger struct{ db *sql.DB }
+
+func openLedger(t *testing.T, url string) ledger {
+	t.Helper()
+	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
+	db.SetMaxOpenConns(2)
+	t.Cleanup(func() { _ = db.Close() })
+	return ledger{db}
+}
+
+func (l ledger) number(t *testing.T, query string) (n int) {
+	t.Helper()
+	require.NoError(t, l.db.QueryRowContext(t.Context(), query).Scan(&n))
+	return n
+}
+
+type ledgerJob struct {
+	business         int64
+	state, requestID string
+}
+
+// jobs reads every job, by its reference.
+func (l ledger) jobs(t *testing.T) map[string]ledgerJob {
+	t.Helper()
+	rows, err := l.db.QueryContext(t.Context(), `SELECT id::text, business_id, state, request_id FROM jobs`)
+	require.NoError(t, err)
+	defer rows.Close()
+	all := map[string]ledgerJob{}
+	for rows.Next() {
+		var reference string
+		var job ledgerJob
+		require.NoError(t, rows.Scan(&reference, &job.business, &job.state, &job.requestID))
+		all[reference] = job
+	}
+	require.NoError(t, rows.Err())
+	return all
+}

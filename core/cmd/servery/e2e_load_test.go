@@ -1,0 +1,272 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// till is one caller of the load: it updates its own store again and again,
+// and names it by the number of the update.
+type till struct {
+	who   integrator
+	store string
+	sent  int
+	kept  int // number of the last accepted update
+}
+
+// load posts store requests from several tills of several businesses, at the
+// hubs that it is aimed at in turn, and remembers what became of each.
+type load struct {
+	client *http.Client
+	tills  []*till
+	stop   func() // ends the load once every request under way has an answer
+
+	mu       sync.Mutex
+	hubs     []string
+	accepted map[string]string // store/number of the update by reference
+	maybe    map[string]int    // request ids that had no answer (0), or an error of the hub (its status)
+	refused  map[string]bool   // request ids that were refused
+	missed   int               // requests that found no hub
+	wrong    []string          // answers that should never be given
+}
+
+const tillsOfBusiness = 2
+
+// startLoad makes businesses, subscribes each to the sink, and begins to post
+// for them.
+func startLoad(t *testing.T, env environment, hub string, sink *callbackSink, businesses int) *load {
+	t.Helper()
+	l := &load{
+		client: &http.Client{Timeout: patience, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		hubs:   []string{hub}, accepted: map[string]string{}, maybe: map[string]int{}, refused: map[string]bool{},
+	}
+	for range businesses {
+		who := newIntegrator(t, env)
+		subscribe(t, hub, who, sink.url+"/"+strconv.FormatInt(who.business, 10))
+		for n := range tillsOfBusiness {
+			l.tills = append(l.tills, &till{who: who, store: fmt.Sprintf("S-%d-%d", who.business, n)})
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var posting sync.WaitGroup
+	for _, one := range l.tills {
+		posting.Go(func() { l.post(ctx, one) })
+	}
+	l.stop = func() {
+		cancel()
+		posting.Wait()
+		l.client.CloseIdleConnections()
+	}
+	t.Cleanup(l.stop)
+	return l
+}
+
+// aim sends what follows to these hubs.
+func (l *load) aim(hubs ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hubs = hubs
+}
+
+func (l *load) post(ctx context.Context, one *till) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		one.sent++
+		l.mu.Lock()
+		hub := l.hubs[one.sent%len(l.hubs)]
+		l.mu.Unlock()
+		l.postOne(hub, one)
+	}
+}
+
+func (l *load) postOne(hub string, one *till) {
+	id := fmt.Sprintf("%s.%d", one.store, one.sent)
+	body := fmt.Sprintf(`{"stores":[{"ref_id":%q,"city":"Oakland","name":"%d"}]}`, one.store, one.sent)
+	request, err := http.NewRequest("POST", hub+storesPath, bytes.NewBufferString(body))
+	if err != nil {
+		panic(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", one.who.authorization)
+	request.Header.Set("X-Request-Id", id)
+	status, reference, err := l.exchange(request)
+	var dialling *net.OpError
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case errors.As(err, &dialling) && dialling.Op == "dial":
+		l.missed++
+	case err != nil:
+		l.maybe[id] = 0
+	case status == http.StatusOK && reference != "":
+		l.accepted[reference] = one.store + "/" + strconv.Itoa(one.sent)
+		one.kept = one.sent
+	case status == http.StatusInternalServerError:
+		l.maybe[id] = status
+	case status == http.StatusServiceUnavailable:
+		l.refused[id] = true
+	default:
+		l.wrong = append(l.wrong, fmt.Sprintf("%s: %d %q", id, status, reference))
+	}
+}
+
+func (l *load) exchange(request *http.Request) (status int, reference string, err error) {
+	response, err := l.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, "", err
+	}
+	var answer struct {
+		Reference string `json:"reference"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return response.StatusCode, "not JSON", nil
+	}
+	return response.StatusCode, answer.Reference, nil
+}
+
+// awaitAccepted waits until that many more requests have been accepted.
+func (l *load) awaitAccepted(t *testing.T, more int) {
+	t.Helper()
+	first := -1
+	eventually(t, patience, func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if first < 0 {
+			first = len(l.accepted)
+		}
+		if len(l.accepted) < first+more {
+			return fmt.Errorf("%d requests accepted, %d without an answer, %d found no hub", len(l.accepted)-first, len(l.maybe), l.missed)
+		}
+		return nil
+	})
+}
+
+// awaitFailures waits until that many more requests have failed.
+func (l *load) awaitFailures(t *testing.T, more int) {
+	t.Helper()
+	first := -1
+	eventually(t, patience, func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		failed := len(l.maybe) + l.missed + len(l.refused)
+		if first < 0 {
+			first = failed
+		}
+		if failed < first+more {
+			return fmt.Errorf("%d requests failed", failed-first)
+		}
+		return nil
+	})
+}
+
+// tally is what the load came to, for people who read the test's output.
+func (l *load) tally(t *testing.T, sink *callbackSink) {
+	t.Helper()
+	repeated := 0
+	for _, list := range sink.arrivals(t) {
+		repeated += len(list) - 1
+	}
+	t.Logf("%d accepted, %d without an answer, %d answered 500, %d refused, %d found no hub; %d callbacks repeated",
+		len(l.accepted), len(l.maybe)-l.errors(), l.errors(), len(l.refused), l.missed, repeated)
+}
+
+// errors is how many requests were answered 500.
+func (l *load) errors() (n int) {
+	for _, status := range l.maybe {
+		if status != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// requireNothingLost waits until a stopped load has been worked off, and proves
+// that every accepted request came to exactly one end and was told of.
+func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hub string) {
+	t.Helper()
+	require.Empty(t, l.wrong)
+	ledger := openLedger(t, database)
+	eventually(t, 2*patience, func() error {
+		waiting := ledger.number(t, `SELECT (SELECT count(*) FROM job_queue) + (SELECT count(*) FROM delivery_queue)`)
+		if waiting > 0 {
+			return fmt.Errorf("%d rows wait in the queues", waiting)
+		}
+		return nil
+	})
+	l.tally(t, sink)
+	l.requireEnded(t, ledger)
+	l.requireTold(t, ledger, sink.arrivals(t))
+	for _, one := range l.tills {
+		stored := call(t, "GET", hub+storesPath+one.store, one.who.authorization, nil)
+		require.Equal(t, http.StatusOK, stored.status, "%s", stored.body)
+		last, err := strconv.Atoi(stored.object(t)["name"].(string))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, last, one.kept, "an earlier update of %s has overtaken a later one", one.store)
+	}
+}
+
+// requireEnded proves that jobs and references match.
+func (l *load) requireEnded(t *testing.T, ledger ledger) {
+	t.Helper()
+	jobs := ledger.jobs(t)
+	for reference, update := range l.accepted {
+		require.Equal(t, "done", jobs[reference].state, "the job of %s (%s)", reference, update)
+	}
+	for reference, job := range jobs {
+		if _, known := l.accepted[reference]; !known {
+			require.Contains(t, l.maybe, job.requestID, "accepted as %s without having been told so", reference)
+			require.Equal(t, "done", job.state, "the job of %s", reference)
+		}
+	}
+	require.Zero(t, ledger.number(t, `SELECT count(*) FROM jobs j WHERE
+		(SELECT count(*) FROM events e WHERE e.business_id = j.business_id AND e.reference = j.id::text) <> 1`), "one event for each job")
+	require.Zero(t, ledger.number(t, `SELECT count(*) FROM events e WHERE
+		(SELECT count(*) FROM deliveries d WHERE d.business_id = e.business_id AND d.event_id = e.id AND d.state = 'delivered') <> 1`),
+		"one delivery for each event")
+}
+
+// requireTold proves that callbacks and references match.
+func (l *load) requireTold(t *testing.T, ledger ledger, arrivals map[string][]callback) {
+	t.Helper()
+	jobs := ledger.jobs(t)
+	referenceOf := map[string]string{}
+	for reference := range l.accepted {
+		require.NotEmpty(t, arrivals[reference], "the callback of %s (%s)", reference, l.accepted[reference])
+	}
+	for reference, list := range arrivals {
+		require.Contains(t, jobs, reference, "a callback for a request that was never accepted")
+		for _, got := range list {
+			require.Equal(t, list[0].WebhookID, got.WebhookID, "every callback of %s is the same delivery", reference)
+			require.Equal(t, 1, got.Stats.Created+got.Stats.Updated)
+			require.Equal(t, "/"+strconv.FormatInt(jobs[reference].business, 10), got.Path)
+			if update, known := l.accepted[reference]; known {
+				require.Equal(t, update, got.Stores[0].RefID+"/"+got.Stores[0].Name)
+			}
+		}
+		require.Empty(t, referenceOf[list[0].WebhookID], "one webhook-id for two references")
+		referenceOf[list[0].WebhookID] = reference
+	}
+}

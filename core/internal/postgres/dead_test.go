@@ -1,0 +1,62 @@
+package postgres
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core/internal/devpg"
+)
+
+// TestACopyOnADeadConnectionFails makes sure that it does not hang: the server
+// ends the session in the middle of a transaction, and COPY is what finds out.
+func TestACopyOnADeadConnectionFails(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	dir := filepath.Join(os.TempDir(), "servery-dead-test")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	pg, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Settings: map[string]string{"fsync": "off"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = pg.Close(context.Background()) })
+	address, err := url.Parse(pg.DSN())
+	require.NoError(t, err)
+	db, err := Open(ctx, Config{URL: address.String(), Connections: 4})
+	require.NoError(t, err)
+	defer db.Close()
+
+	ended := make(chan error, 1)
+	go func() {
+		ended <- db.inTx(ctx, func(tx bun.Conn) error {
+			var pid int
+			if err := tx.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+				return err
+			}
+			if _, err := db.bun.ExecContext(ctx, "SELECT pg_terminate_backend(?, 5000)", pid); err != nil {
+				return err
+			}
+			var rows copyRows
+			rows.text(strings.Repeat("x", 1<<20))
+			rows.end()
+			return rows.copyInto(ctx, tx, "nowhere", "a")
+		})
+	}()
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+	case <-ctx.Done():
+		t.Fatal("the transaction hangs")
+	}
+	require.NoError(t, db.Ping(ctx))
+	require.NoError(t, db.inTx(ctx, func(tx bun.Conn) error {
+		_, err := tx.ExecContext(ctx, "SELECT 1")
+		return err
+	}))
+}
