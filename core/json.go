@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -35,28 +37,55 @@ func DecodeJSON(body []byte, into any) error {
 	return v.Err()
 }
 
-// DecodeObject reads one object of an array of a body that DecodeJSON has
-// already accepted as JSON. What is wrong with it is added to the violations,
-// under the object's ref_id where that can be read.
-func DecodeObject(raw jsontext.Value, into any, at Object, v *Violations) bool {
+// DecodeObjects reads the objects of an array of a body that DecodeJSON has
+// already accepted as JSON, on all processors where they are many. into tells
+// where the object of an index goes. The failures stand at the objects' indices,
+// for Violations.AddFailure.
+func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
+	failures := make([]error, len(raws))
+	parts := min(runtime.GOMAXPROCS(0), 1+len(raws)/256)
+	var running sync.WaitGroup
+	for part := range parts {
+		running.Go(func() {
+			for i := part * len(raws) / parts; i < (part+1)*len(raws)/parts; i++ {
+				failures[i] = decodeObject(raws[i], into(i))
+			}
+		})
+	}
+	running.Wait()
+	return failures
+}
+
+var errNoObject = &RuleError{"type", "must be an object"}
+
+func decodeObject(raw jsontext.Value, into any) (err error) {
+	defer func() { // on a goroutine of its own nobody else would catch it
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
 	if raw.Kind() != '{' {
-		v.Add(at, "", "type", "must be an object")
-		return false
+		return errNoObject
 	}
-	err := json.Unmarshal(raw, into,
+	return json.Unmarshal(raw, into,
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // both checked already: once is enough
-	if err == nil {
-		return true
-	}
+}
+
+// AddFailure records why an object could not be read, under its ref_id where
+// that can be.
+func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var named struct {
 		RefID string `json:"ref_id"`
 	}
 	if json.Unmarshal(raw, &named) == nil { // whatever else is wrong with it
 		at.RefID = named.RefID
 	}
-	path, code, rule := explain(err)
+	if failure == errNoObject {
+		v.Add(at, "", errNoObject.Code, errNoObject.Rule)
+		return
+	}
+	path, code, rule := explain(failure)
 	v.Add(at, path, code, rule)
-	return false
 }
 
 // RuleError is what a type's own JSON reading returns for a value that breaks

@@ -31,9 +31,11 @@ func decodeSample(body string) error {
 		return err
 	}
 	var v Violations
-	for i, raw := range b.Rows {
-		var row sampleRow
-		DecodeObject(raw, &row, Object{Array: "rows", Index: i}, &v)
+	rows := make([]sampleRow, len(b.Rows))
+	for i, failure := range DecodeObjects(b.Rows, func(i int) any { return &rows[i] }) {
+		if failure != nil {
+			v.AddFailure(Object{Array: "rows", Index: i}, b.Rows[i], failure)
+		}
 	}
 	return v.Err()
 }
@@ -89,10 +91,10 @@ func TestDecodeAcceptsWhatRealClientsSend(t *testing.T) {
 }
 
 func TestViolationsAreBounded(t *testing.T) {
-	body := `{"rows":[` + strings.TrimSuffix(strings.Repeat(`{"count":"x"},`, 250), ",") + `]}`
+	body := `{"rows":[` + strings.TrimSuffix(strings.Repeat(`{"count":"x"},`, 2500), ",") + `]}`
 	err := decodeSample(body)
 	require.Len(t, err.(*Error).Violations, MaxViolations)
-	require.Contains(t, err.Error(), "rows[0]: count must be a whole number (and 249 more)")
+	require.Contains(t, err.Error(), "rows[0]: count must be a whole number (and 2499 more)")
 }
 
 func TestAmountKeepsEveryDigit(t *testing.T) {

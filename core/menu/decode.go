@@ -105,11 +105,13 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, rules *Ru
 	array := make([]Submitted[T], len(raws))
 	seen := make(map[string]int, len(raws))
 	c := &checker{v: v, rules: rules}
+	failures := core.DecodeObjects(raws, func(i int) any { return &array[i].Object })
 	for i, raw := range raws {
 		c.at = core.Object{Array: kind.String(), Index: i}
 		array[i].Raw = raw
 		o := P(&array[i].Object)
-		if !core.DecodeObject(raw, o, c.at, v) {
+		if failures[i] != nil {
+			v.AddFailure(c.at, raw, failures[i])
 			continue
 		}
 		if refID := o.refID(); refID != nil {

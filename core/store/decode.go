@@ -38,11 +38,13 @@ func Decode(body []byte) (Request, error) {
 	}
 	request.Stores = make([]Submitted, len(root.Stores))
 	seen := make(map[string]int, len(root.Stores))
+	failures := core.DecodeObjects(root.Stores, func(i int) any { return &request.Stores[i].Object })
 	for i, raw := range root.Stores {
 		at := core.Object{Array: "stores", Index: i}
 		object := &request.Stores[i].Object
 		request.Stores[i].Raw = raw
-		if !core.DecodeObject(raw, object, at, &v) {
+		if failures[i] != nil {
+			v.AddFailure(at, raw, failures[i])
 			continue
 		}
 		if object.RefID != nil {

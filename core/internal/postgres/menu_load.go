@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -49,10 +50,14 @@ func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) ([]m
 
 // decoded turns rows into records; settle puts in what stands beside the record.
 func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
-	records := make([]R, len(rows))
+	records, raws := make([]R, len(rows)), make([]jsontext.Value, len(rows))
 	for i, row := range rows {
-		if err := json.Unmarshal(row.record, &records[i]); err != nil {
-			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, err)
+		raws[i] = row.record
+	}
+	failures := core.DecodeObjects(raws, func(i int) any { return &records[i] })
+	for i, row := range rows {
+		if failures[i] != nil {
+			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, failures[i])
 		}
 		settle(&records[i], row)
 	}
