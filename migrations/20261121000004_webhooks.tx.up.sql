@@ -81,5 +81,5 @@ CREATE TABLE delivery_queue (
     owner        uuid,
     PRIMARY KEY (business_id, id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-CREATE INDEX delivery_queue_available ON delivery_queue (available_at, id); -- the order of claims
+CREATE INDEX delivery_queue_available ON delivery_queue (endpoint, available_at);
 CREATE INDEX delivery_queue_webhook ON delivery_queue (webhook_id);

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -39,21 +41,18 @@ func Callback(reference core.ID, request Request, plan Plan) ([]byte, error) {
 // member. An object that was submitted with one (a callback sent back as it
 // came) loses that first.
 func appendOutcome(body []byte, raw jsontext.Value, outcome Outcome) ([]byte, error) {
-	var members map[string]jsontext.Value
-	var echoed struct {
-		Status jsontext.Value `json:"upipr_status"`
-	}
-	if err := json.Unmarshal(raw, &echoed); err != nil {
-		return nil, err
-	}
-	if echoed.Status != nil {
+	// A name can be written with escapes, so only an object with neither surely has it not.
+	if bytes.Contains(raw, []byte("upipr_status")) || bytes.ContainsRune(raw, '\\') {
+		var members map[string]jsontext.Value
 		if err := json.Unmarshal(raw, &members); err != nil {
 			return nil, err
 		}
-		delete(members, "upipr_status")
-		var err error
-		if raw, err = json.Marshal(members, json.Deterministic(true)); err != nil {
-			return nil, err
+		if _, echoed := members["upipr_status"]; echoed {
+			delete(members, "upipr_status")
+			var err error
+			if raw, err = json.Marshal(members, json.Deterministic(true)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	status := struct {

@@ -17,35 +17,25 @@ func (c checker) timings(list []Timing) {
 	}
 	type span struct {
 		start, end time.Duration
-		field      string
+		at, slot   int
 	}
 	spans := map[string][]span{}
 	for i := range list {
-		t, field := &list[i], fmt.Sprintf("timings[%d]", i)
+		t := &list[i]
 		if weekday, ok := weekdayName(t.Day); ok {
 			t.Day = weekday
 		} else {
-			c.fail(field+".day", "day", "must be the name of a weekday: monday to sunday")
+			c.fail(fmt.Sprintf("timings[%d].day", i), "day", "must be the name of a weekday: monday to sunday")
 			continue
 		}
 		if len(t.Slots) > maxElements {
-			c.fail(field+".slots", "length", fmt.Sprintf("must have at most %d elements", maxElements))
+			c.fail(fmt.Sprintf("timings[%d].slots", i), "length", fmt.Sprintf("must have at most %d elements", maxElements))
 			continue
 		}
 		for j := range t.Slots {
-			slot, field := &t.Slots[j], fmt.Sprintf("%s.slots[%d]", field, j)
-			start, startOK := c.clockTime(field+".start_time", &slot.StartTime)
-			end, endOK := c.clockTime(field+".end_time", &slot.EndTime)
-			switch {
-			case !startOK || !endOK:
-				continue
-			case start == end:
-				c.fail(field, "slot", "must not start and end at the same time; a whole day is 00:00:00 to 23:59:59")
-				continue
-			case end < start: // passes midnight
-				end += day
+			if start, end, ok := c.slot(i, j, &t.Slots[j]); ok {
+				spans[t.Day] = append(spans[t.Day], span{start, end, i, j})
 			}
-			spans[t.Day] = append(spans[t.Day], span{start, end, field})
 		}
 	}
 	for i := range list {
@@ -54,17 +44,38 @@ func (c checker) timings(list []Timing) {
 		slices.SortFunc(ofDay, func(a, b span) int { return int(a.start - b.start) })
 		for j := 1; j < len(ofDay); j++ {
 			if ofDay[j].start < ofDay[j-1].end {
-				c.fail(ofDay[j].field, "overlap", "overlaps "+ofDay[j-1].field)
+				c.fail(slotField(ofDay[j].at, ofDay[j].slot), "overlap", "overlaps "+slotField(ofDay[j-1].at, ofDay[j-1].slot))
 			}
 		}
 	}
 }
 
-// clockTime reads HH:MM:SS or HH:MM and completes the latter.
-func (c checker) clockTime(field string, s *string) (time.Duration, bool) {
+func slotField(timing, slot int) string { return fmt.Sprintf("timings[%d].slots[%d]", timing, slot) }
+
+// slot checks a slot and tells when it begins and ends, counted from midnight;
+// one that passes midnight ends on the next day.
+func (c checker) slot(timing, n int, s *Slot) (start, end time.Duration, ok bool) {
+	start, wrongStart := clockTime(&s.StartTime)
+	end, wrongEnd := clockTime(&s.EndTime)
+	switch {
+	case wrongStart != "":
+		c.fail(slotField(timing, n)+".start_time", "time", wrongStart)
+	case wrongEnd != "":
+		c.fail(slotField(timing, n)+".end_time", "time", wrongEnd)
+	case start == end:
+		c.fail(slotField(timing, n), "slot", "must not start and end at the same time; a whole day is 00:00:00 to 23:59:59")
+	case end < start:
+		return start, end + day, true
+	default:
+		return start, end, true
+	}
+	return 0, 0, false
+}
+
+// clockTime reads HH:MM:SS or HH:MM, completes the latter, and tells what is wrong.
+func clockTime(s *string) (t time.Duration, wrong string) {
 	if *s == "" {
-		c.fail(field, "required", "is required, as HH:MM:SS")
-		return 0, false
+		return 0, "is required, as HH:MM:SS"
 	}
 	if len(*s) == len("15:04") {
 		if _, err := time.Parse("15:04", *s); err == nil {
@@ -73,11 +84,10 @@ func (c checker) clockTime(field string, s *string) (time.Duration, bool) {
 	}
 	parsed, err := time.Parse(time.TimeOnly, *s)
 	if err != nil || len(*s) != len(time.TimeOnly) {
-		c.fail(field, "time", "must be a time of day as HH:MM:SS, from 00:00:00 to 23:59:59")
-		return 0, false
+		return 0, "must be a time of day as HH:MM:SS, from 00:00:00 to 23:59:59"
 	}
 	return time.Duration(parsed.Hour())*time.Hour + time.Duration(parsed.Minute())*time.Minute +
-		time.Duration(parsed.Second())*time.Second, true
+		time.Duration(parsed.Second())*time.Second, ""
 }
 
 func weekdayName(s string) (string, bool) {

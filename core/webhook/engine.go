@@ -158,7 +158,7 @@ func (e *Engine) claimLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := e.clock.Now().Add(e.config.Poll)
 		room, busy := e.room()
-		more := false
+		more, asked := false, room == 0
 		if room > 0 {
 			batch, err := e.queue.Claim(ctx, e.owner, room, busy, e.LeaseUntil())
 			switch {
@@ -166,13 +166,15 @@ func (e *Engine) claimLoop(ctx context.Context) {
 				e.log.Error("deliveries could not be claimed", "error", err)
 			case err == nil:
 				e.release(e.accept(batch.Deliveries))
-				more = batch.More
+				more, asked = batch.More, true
 				if !batch.NextDue.IsZero() && batch.NextDue.Before(next) {
 					next = batch.NextDue
 				}
 			}
 		}
-		if room, _ := e.room(); more && room > 0 {
+		// What was left out for want of room may have room by now, and then no result
+		// is sure to come that would wake this loop.
+		if roomNow, busyNow := e.room(); asked && roomNow > 0 && (more || room == 0 || len(busyNow) < len(busy)) {
 			continue
 		}
 		timer, giveUp := e.clock.At(next)

@@ -30,14 +30,27 @@ type queueRow struct {
 	DueAt      time.Time       `bun:"due_at"`
 }
 
-// Claim leases due deliveries. Those of a subscription that is switched off are
+// endpoints are those with deliveries in the queue, found by as many steps in
+// an index as there are endpoints, however long their lines.
+const endpoints = `endpoints AS (
+	(SELECT endpoint FROM delivery_queue ORDER BY endpoint LIMIT 1)
+	UNION ALL
+	SELECT (SELECT q.endpoint FROM delivery_queue q WHERE q.endpoint > e.endpoint ORDER BY q.endpoint LIMIT 1)
+	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
+
+// Claim leases due deliveries, the longest waiting endpoints first and of each
+// a share, so that the backlog of one costs the others nothing. Those of a subscription that is switched off are
 // parked instead: they wait until it is switched on again.
 func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (webhook.Batch, error) {
 	var rows []queueRow
-	err := q.bun.NewRaw(`WITH due AS (
-			SELECT business_id, id, available_at, size FROM delivery_queue
-			WHERE available_at <= ?0 AND endpoint <> ALL (?1)
-			ORDER BY available_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED),
+	err := q.bun.NewRaw(`WITH RECURSIVE `+endpoints+`,
+		heads AS (SELECT e.endpoint FROM endpoints e
+			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
+				WHERE endpoint = e.endpoint AND available_at <= ?0 ORDER BY available_at LIMIT 1) head
+			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
+		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
+			SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0
+			ORDER BY available_at LIMIT greatest(16, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2),
 		fit AS (SELECT business_id, id, sum(size) OVER (ORDER BY available_at, id) - size AS before FROM due)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
 		WHERE q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
@@ -55,8 +68,11 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []
 	}
 	if !batch.More {
 		var next sql.NullTime
-		if err := q.bun.QueryRowContext(ctx, `SELECT min(available_at) FROM delivery_queue
-			WHERE available_at < 'infinity' AND endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next); err != nil {
+		if err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpoints+`
+			SELECT min(head.available_at) FROM endpoints e
+			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
+				WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+			WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next); err != nil {
 			return batch, fmt.Errorf("looking for the next delivery: %w", err)
 		}
 		batch.NextDue = next.Time
@@ -125,8 +141,9 @@ func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]ev
 		ids[i], businesses[i] = row.EventID.String(), int64(row.BusinessID)
 	}
 	var list []eventRow
-	// The ids stand in the statement as constants, so only their days are read.
-	err := q.bun.NewRaw(`SELECT id, event_type, body FROM events WHERE id = ANY (?::uuid[]) AND business_id = ANY (?)`,
+	// One by one, by the key: a day without statistics yet would else be read whole.
+	err := q.bun.NewRaw(`SELECT e.id, e.event_type, e.body FROM unnest(?::uuid[], ?::bigint[]) AS r (id, business_id)
+		CROSS JOIN LATERAL (SELECT id, event_type, body FROM events WHERE id = r.id AND business_id = r.business_id LIMIT 1) e`,
 		pgdialect.Array(ids), pgdialect.Array(businesses)).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)

@@ -96,7 +96,7 @@ func (w *menuWriter) masters(plan *menu.Plan) error {
 	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_masters", "is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
 		return err
 	}
-	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters"); err != nil {
+	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters (is_new, kind, id)"); err != nil {
 		return err
 	}
 	if err := w.exec("updating the menu", `UPDATE menu_masters m SET active = s.active, parent_id = s.parent_id, all_items = s.all_items,

@@ -156,7 +156,7 @@ func (s Stores) write(ctx context.Context, tx bun.Conn, business core.BusinessID
 	if err := rows.copyInto(ctx, tx, "stage_stores", storeStageColumns); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, "ANALYZE stage_stores"); err != nil {
+	if _, err := tx.ExecContext(ctx, "ANALYZE stage_stores (is_new, id)"); err != nil {
 		return fmt.Errorf("staging stores: %w", err)
 	}
 	now := s.clock.Now()
