@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -87,4 +88,12 @@ func fromRouter(err *fiber.Error) *core.Error {
 	default:
 		return core.Errorf(core.Invalid, "the request is not proper HTTP")
 	}
+}
+
+// counted is a number with its noun: 1 store, 2 stores.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return strconv.Itoa(n) + " " + noun
 }

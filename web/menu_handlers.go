@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -39,12 +38,12 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	message := "%d objects queued; the result follows as an inventory_update callback"
+	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
-		message = "dry run of %d objects queued; nothing will be changed, and the job tells what would be"
+		message = "dry run of " + counted(request.Objects(), "object") + " queued; nothing will be changed, and the job tells what would be"
 	}
 	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: job.ID.String(), Message: fmt.Sprintf(message, request.Objects()),
+		Status: "success", Reference: job.ID.String(), Message: message,
 	})
 }
 

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -31,7 +30,7 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status: "success", Reference: job.ID.String(),
-		Message: fmt.Sprintf("%d stores queued; the result follows as a store_creation callback", len(request.Stores)),
+		Message: counted(len(request.Stores), "store") + " queued; the result follows as a store_creation callback",
 	})
 }
 
