@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"context"
+	"log/slog"
 	"slices"
 	"time"
 )
@@ -161,12 +163,34 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	record := e.poster.Post(e.attempts, d)
 	result := judge(d, record, e.clock.Now())
 	e.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
+	e.tell(result)
 	result.Delivery.Body = nil
 	e.results <- result // holds all that can be held: never blocks
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l.ended(e.clock.Now())
 	e.advance(l)
+}
+
+// tell logs an attempt: what failed for people to see, what went well for who
+// looks closely.
+func (e *Engine) tell(r Result) {
+	level := slog.LevelInfo
+	switch {
+	case r.Attempt.OK():
+		level = slog.LevelDebug
+	case r.State == Failed || r.Disable:
+		level = slog.LevelWarn
+	}
+	if !e.log.Enabled(context.Background(), level) {
+		return
+	}
+	e.log.LogAttrs(context.Background(), level, "delivery attempt",
+		slog.String("delivery", r.Delivery.ID.String()), slog.String("event", r.Delivery.EventID.String()),
+		slog.String("event_type", string(r.Delivery.EventType)), slog.Int64("business", int64(r.Delivery.Business)),
+		slog.Int64("webhook", r.Delivery.WebhookID), slog.Int("attempt", r.Delivery.Attempts+1),
+		slog.Int("status", r.Attempt.Status), slog.String("state", string(r.State)), slog.Bool("switched_off", r.Disable),
+		slog.String("error", r.Attempt.Error), slog.Duration("took", r.Attempt.Timing.Total))
 }
 
 // recorded frees the room of recorded results, and looks at the queue again

@@ -46,7 +46,11 @@ func (h *hub) secretsOf(business core.BusinessID) receiver.Secrets {
 		if err != nil {
 			return nil, err
 		}
-		secrets := map[string]string{}
+		callback, err := postgres.Access{DB: h.db}.CallbackSecret(ctx, business)
+		if err != nil {
+			return nil, err
+		}
+		secrets := map[string]string{"the business, for callback_url": callback}
 		for _, sub := range subscriptions {
 			secrets[fmt.Sprintf("webhook %d", sub.ID)] = sub.Secret
 		}

@@ -54,6 +54,17 @@ func callbackSecretPlace(business core.BusinessID) string {
 	return fmt.Sprintf("businesses/%d/callback_secret", business)
 }
 
+// CallbackSecret reads the secret that signs what goes to a request's callback_url.
+func (a Access) CallbackSecret(ctx context.Context, business core.BusinessID) (string, error) {
+	var sealed []byte
+	err := a.bun.QueryRowContext(ctx, `SELECT callback_secret FROM businesses WHERE id = ?`, business).Scan(&sealed)
+	if err != nil {
+		return "", notFound(err, "there is no business %d", business)
+	}
+	secret, err := a.seal.open(callbackSecretPlace(business), sealed)
+	return string(secret), err
+}
+
 // CreateKey stores a key.
 func (a Access) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
 	err := a.bun.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)

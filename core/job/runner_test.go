@@ -1,0 +1,164 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// bench is a queue of one job.
+type bench struct {
+	mu      sync.Mutex
+	job     *core.Job // nil while it is leased
+	retries []string  // causes
+	renewed []Progress
+	renewal chan struct{}
+}
+
+func (b *bench) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]core.Job, time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.job == nil {
+		return nil, time.Time{}, nil
+	}
+	claimed := *b.job
+	claimed.Owner = owner
+	claimed.Attempts++
+	b.job = nil
+	return []core.Job{claimed}, time.Time{}, nil
+}
+
+func (b *bench) Renew(_ context.Context, _ core.ID, running []Progress, _ time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.renewed = append(b.renewed, running...)
+	select {
+	case b.renewal <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.retries = append(b.retries, cause)
+	if cause == "" {
+		job.Attempts--
+	}
+	b.job = &job
+	return nil
+}
+
+// handler does what the test says.
+type handler struct {
+	run  func(ctx context.Context, job core.Job, report func(int, int)) error
+	fail func(job core.Job, cause error) error
+}
+
+func (h handler) Run(ctx context.Context, job core.Job, report func(int, int)) error {
+	return h.run(ctx, job, report)
+}
+
+func (h handler) Fail(_ context.Context, job core.Job, cause error) error { return h.fail(job, cause) }
+
+type blind struct{}
+
+func (blind) JobEnded(core.JobKind, string, time.Duration) {}
+
+func start(b *bench, config Config, h Handler) (stop func()) {
+	r := NewRunner(config, b, map[core.JobKind]Handler{core.StoreJob: h}, core.NewSystemClock(nil), blind{}, slog.New(slog.DiscardHandler))
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func newBench() *bench {
+	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1)}
+}
+
+func TestAJobCutOffByAStopIsGivenBackAndNotCounted(t *testing.T) {
+	b, began := newBench(), make(chan struct{})
+	stop := start(b, Config{StopWithin: 20 * time.Millisecond}, handler{run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
+		close(began)
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	<-began
+	stop()
+	require.Equal(t, []string{""}, b.retries)
+	require.Zero(t, b.job.Attempts)
+}
+
+func TestAStopLetsAJobEnd(t *testing.T) {
+	b, began, release := newBench(), make(chan struct{}), make(chan struct{})
+	ended := false
+	stop := start(b, Config{StopWithin: time.Minute}, handler{run: func(context.Context, core.Job, func(int, int)) error {
+		close(began)
+		<-release
+		ended = true
+		return nil
+	}})
+	<-began
+	time.AfterFunc(20*time.Millisecond, func() { close(release) })
+	stop()
+	require.True(t, ended)
+	require.Empty(t, b.retries)
+}
+
+func TestLeasesAreRenewedWithTheProgress(t *testing.T) {
+	b, release := newBench(), make(chan struct{})
+	stop := start(b, Config{Lease: 30 * time.Millisecond}, handler{run: func(_ context.Context, _ core.Job, report func(int, int)) error {
+		report(3, 7)
+		<-release
+		return nil
+	}})
+	<-b.renewal
+	close(release)
+	stop()
+	require.Equal(t, []int{3, 7}, []int{b.renewed[0].Done, b.renewed[0].Total})
+}
+
+func TestAnAttemptThatTakesTooLongIsCutOffAndCounts(t *testing.T) {
+	b, failed := newBench(), make(chan error, 1)
+	stop := start(b, Config{Limit: 20 * time.Millisecond, MaxAttempts: 1}, handler{
+		run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		fail: func(_ core.Job, cause error) error {
+			failed <- cause
+			return nil
+		},
+	})
+	require.ErrorIs(t, <-failed, context.DeadlineExceeded)
+	stop()
+}
+
+func TestALostLeaseIsNobodysFailure(t *testing.T) {
+	b, ran := newBench(), make(chan struct{})
+	stop := start(b, Config{MaxAttempts: 1}, handler{
+		run: func(context.Context, core.Job, func(int, int)) error {
+			close(ran)
+			return core.Errorf(core.Conflict, "held by another")
+		},
+		fail: func(core.Job, error) error { return errors.New("must not be called") },
+	})
+	<-ran
+	stop()
+	require.Empty(t, b.retries)
+}
