@@ -32,6 +32,7 @@ CREATE TABLE deliveries (
     business_id bigint NOT NULL,
     id          uuid NOT NULL,
     event_id    uuid NOT NULL,
+    event_type  text NOT NULL,
     webhook_id  bigint, -- null: the callback_url of a request
     url         text NOT NULL,
     state       text NOT NULL CHECK (state IN ('delivered', 'failed')),
@@ -40,6 +41,8 @@ CREATE TABLE deliveries (
     finished_at timestamptz NOT NULL,
     PRIMARY KEY (business_id, id)
 ) PARTITION BY RANGE (id);
+
+CREATE INDEX deliveries_failed ON deliveries (business_id, id) WHERE state = 'failed';
 
 CREATE TABLE attempts (
     business_id      bigint NOT NULL,
@@ -71,11 +74,13 @@ CREATE TABLE delivery_queue (
     business_id  bigint NOT NULL,
     id           uuid NOT NULL,
     event_id     uuid NOT NULL,
+    event_type   text NOT NULL,
     webhook_id   bigint,            -- null: url is the callback_url of a request
     url          text NOT NULL DEFAULT '',
     endpoint     bigint NOT NULL,   -- the webhook, or a negative hash of a callback_url: what fairness goes by
     size         integer NOT NULL,  -- bytes of the body as stored
     attempts     smallint NOT NULL DEFAULT 0, -- finished so far
+    base         smallint NOT NULL DEFAULT 0, -- of them, before the schedule was begun anew by hand
     due_at       timestamptz NOT NULL,
     available_at timestamptz NOT NULL, -- when a worker may take it: due_at, the end of a lease, or infinity while held
     owner        uuid,

@@ -35,6 +35,10 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
 
+		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, s.listDeliveries},
+		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
+		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, s.retryDelivery},
+
 		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, s.getEffectiveMenu},
 
 		{"GET", "/healthz", "", "", s.health},

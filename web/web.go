@@ -59,6 +59,13 @@ type SubscriptionRecords interface {
 	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]webhook.Subscription, int, error)
 }
 
+// Deliveries tells what became of events, and sends them again.
+type Deliveries interface {
+	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
+	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
+	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
+}
+
 // Observer is told of every answer, for metrics.
 type Observer interface {
 	Answered(route, method string, status int, took time.Duration)
@@ -77,6 +84,7 @@ type Config struct {
 	Rulebook            menu.Rulebook
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
+	Deliveries          Deliveries
 	Ready               func(ctx context.Context) error
 	Observer            Observer
 	Clock               core.Clock
@@ -88,10 +96,11 @@ type Limit string
 
 // The throttles of the interface.
 const (
-	LimitStores   Limit = "STORES"
-	LimitMenu     Limit = "MENU"
-	LimitWebhooks Limit = "WEBHOOKS"
-	LimitRead     Limit = "READ"
+	LimitStores     Limit = "STORES"
+	LimitMenu       Limit = "MENU"
+	LimitWebhooks   Limit = "WEBHOOKS"
+	LimitRead       Limit = "READ"
+	LimitOperations Limit = "OPERATIONS"
 )
 
 // DefaultLimits are the throttles of the spec, and those that the hub adds.
@@ -99,7 +108,7 @@ func DefaultLimits() map[Limit]limit.Rule {
 	minute := func(n int) limit.Rule { return limit.Rule{Count: n, Per: time.Minute, Block: time.Minute} }
 	return map[Limit]limit.Rule{
 		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
-		LimitWebhooks: minute(5), LimitRead: minute(60),
+		LimitWebhooks: minute(5), LimitRead: minute(60), LimitOperations: minute(60),
 	}
 }
 

@@ -26,7 +26,7 @@ func judge(d Delivery, a Attempt, ended time.Time) Result {
 		return r
 	}
 	r.Disable = a.ErrorClass == Gone && d.WebhookID != 0
-	wait, more := RetryAfter(d.Attempts+1, d.Units)
+	wait, more := RetryAfter(d.Attempts-d.Base+1, d.Units)
 	if !more {
 		r.State = Failed
 		return r

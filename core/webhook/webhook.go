@@ -62,6 +62,7 @@ type Delivery struct {
 	Headers   map[string]string
 	Secret    string
 	Attempts  int       // finished so far
+	Base      int       // of them, before the schedule was begun anew by hand
 	DueAt     time.Time // when the next attempt was to start
 	LeasedTo  time.Time // until when nobody else takes it
 }

@@ -84,6 +84,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Rulebook:            config.rulebook,
 		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
 		SubscriptionRecords: records,
+		Deliveries:          postgres.Deliveries{DB: db},
 		Ready:               db.Ping,
 		Observer:            m,
 		Clock:               clock,

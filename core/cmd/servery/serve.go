@@ -31,6 +31,7 @@ type serveCommand struct {
 	FlushGuard    int           `name:"flush-guard" env:"SERVERY_FLUSH_GUARD" default:"0" help:"Share in percent; a flush that would take out more is held until it is sent with confirm_flush. 0 holds none."`
 	LimitWebhooks string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
 	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
+	LimitOps      string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
 	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
 	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
@@ -98,6 +99,7 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	for name, text := range map[web.Limit]string{
 		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead,
+		web.LimitOperations: c.LimitOps,
 	} {
 		rule, err := limit.ParseRule(text)
 		if err != nil {

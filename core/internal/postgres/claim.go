@@ -27,6 +27,7 @@ type queueRow struct {
 	URL        string          `bun:"url"`
 	Endpoint   int64           `bun:"endpoint"`
 	Attempts   int             `bun:"attempts"`
+	Base       int             `bun:"base"`
 	DueAt      time.Time       `bun:"due_at"`
 }
 
@@ -54,7 +55,7 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []
 		fit AS (SELECT business_id, id, sum(size) OVER (ORDER BY available_at, id) - size AS before FROM due)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
 		WHERE q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
-		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.due_at`,
+		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at`,
 		q.clock.Now(), pgdialect.Array(busy), limit, owner, until, claimBytes).Scan(ctx, &rows)
 	if err != nil {
 		return webhook.Batch{}, fmt.Errorf("claiming deliveries: %w", err)
@@ -105,7 +106,7 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 		}
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType, WebhookID: row.WebhookID,
-			Endpoint: row.Endpoint, Attempts: row.Attempts, DueAt: row.DueAt, LeasedTo: until,
+			Endpoint: row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
 		}
 		if d.Body, err = q.packer.unpack(event.Body); err != nil {
 			return nil, fmt.Errorf("event %s: %w", row.EventID, err)

@@ -121,9 +121,9 @@ func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, 
 			DELETE FROM delivery_queue q
 			USING unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::smallint[]) AS r (business_id, id, url, state, status)
 			WHERE q.business_id = r.business_id AND q.id = r.id AND (r.state = 'delivered' OR q.owner = ?)
-			RETURNING q.business_id, q.id, q.event_id, q.webhook_id, r.url, r.state, q.attempts + 1 AS attempts, r.status)
-		INSERT INTO deliveries (business_id, id, event_id, webhook_id, url, state, attempts, status, finished_at)
-		SELECT business_id, id, event_id, webhook_id, url, state, attempts, status, ? FROM over`,
+			RETURNING q.business_id, q.id, q.event_id, q.event_type, q.webhook_id, r.url, r.state, q.attempts + 1 AS attempts, r.status)
+		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at)
+		SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, ? FROM over`,
 		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(urls), pgdialect.Array(states), pgdialect.Array(statuses),
 		owner, q.clock.Now())
 	if err != nil {

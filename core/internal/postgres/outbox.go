@@ -80,9 +80,9 @@ func (o *outbox) enqueue(ctx context.Context, tx bun.Conn, d webhook.Delivery, s
 	if d.WebhookID == 0 {
 		callback = d.URL
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, webhook_id, url, endpoint, size, due_at, available_at, owner)
-		VALUES (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?)`,
-		d.Business, d.ID, d.EventID, d.WebhookID, callback, d.Endpoint, size, d.DueAt, available, owner); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, due_at, available_at, owner)
+		VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?)`,
+		d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, callback, d.Endpoint, size, d.DueAt, available, owner); err != nil {
 		return fmt.Errorf("queueing the delivery: %w", err)
 	}
 	return nil

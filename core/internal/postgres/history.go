@@ -1,0 +1,227 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// recordRow is a delivery, waiting or at its end.
+type recordRow struct {
+	ID         core.ID        `bun:"id,type:uuid"`
+	EventID    core.ID        `bun:"event_id,type:uuid"`
+	EventType  core.EventType `bun:"event_type"`
+	Reference  string         `bun:"reference"`
+	WebhookID  int64          `bun:"webhook_id"`
+	URL        string         `bun:"url"`
+	State      webhook.State  `bun:"state"`
+	Attempts   int            `bun:"attempts"`
+	DueAt      sql.NullTime   `bun:"due_at"`
+	FinishedAt sql.NullTime   `bun:"finished_at"`
+	LastStatus int            `bun:"last_status"`
+	LastError  string         `bun:"last_error"`
+}
+
+func (r recordRow) record() webhook.DeliveryRecord {
+	return webhook.DeliveryRecord{
+		ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, WebhookID: r.WebhookID, URL: r.URL,
+		State: r.State, Attempts: r.Attempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
+		LastStatus: r.LastStatus, LastError: r.LastError,
+	}
+}
+
+// List reads deliveries of a business, the newest first: what still waits in
+// the queue and what came to an end, each from its index.
+func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
+	conditions, args := "", []any{}
+	where := func(condition string, value any) {
+		conditions += " AND " + condition
+		args = append(args, value)
+	}
+	if f.Before != (core.ID{}) {
+		where("d.id < ?", f.Before)
+	}
+	if f.EventType != "" {
+		where("d.event_type = ?", f.EventType)
+	}
+	if f.WebhookID != 0 {
+		where("d.webhook_id = ?", f.WebhookID)
+	}
+	if f.Reference != "" {
+		where("d.event_id IN (SELECT id FROM events WHERE business_id = d.business_id AND reference = ?)", f.Reference)
+	}
+	waiting, ended := "", ""
+	switch f.State {
+	case webhook.Held:
+		waiting, ended = " AND d.available_at = 'infinity'", " AND false"
+	case webhook.Pending:
+		waiting, ended = " AND d.available_at < 'infinity'", " AND false"
+	case webhook.Delivered:
+		waiting, ended = " AND false", " AND d.state = 'delivered'"
+	case webhook.Failed:
+		waiting, ended = " AND false", " AND d.state = 'failed'"
+	}
+	return q.records(ctx, business, conditions+waiting, conditions+ended, args, f.Limit)
+}
+
+// Get reads one delivery with its attempts; NotFound where the business has none of that id.
+func (q Deliveries) Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+	found, err := q.records(ctx, business, " AND d.id = ?", " AND d.id = ?", []any{id}, 1)
+	if err != nil {
+		return webhook.DeliveryRecord{}, nil, err
+	}
+	if len(found) == 0 {
+		return webhook.DeliveryRecord{}, nil, errNoDelivery
+	}
+	attempts, err := q.attempts(ctx, business, id)
+	return found[0], attempts, err
+}
+
+var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
+
+func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiting, ended string, args []any, limit int) ([]webhook.DeliveryRecord, error) {
+	all := append([]any{business}, args...)
+	all = append(append(all, limit, business), args...)
+	all = append(all, limit, limit)
+	var rows []recordRow
+	err := q.bun.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(d.webhook_id, 0) AS webhook_id,
+			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.due_at, d.finished_at,
+			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error
+		FROM ((SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, NULL::timestamptz AS finished_at,
+				CASE WHEN d.available_at < 'infinity' THEN 'pending' ELSE 'held' END AS state,
+				CASE WHEN d.available_at < 'infinity' THEN d.due_at END AS due_at
+			FROM delivery_queue d WHERE d.business_id = ?`+waiting+` ORDER BY d.id DESC LIMIT ?)
+			UNION ALL
+			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL
+			FROM deliveries d WHERE d.business_id = ?`+ended+` ORDER BY d.id DESC LIMIT ?)) d
+		LEFT JOIN LATERAL (SELECT reference FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
+		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
+		LEFT JOIN LATERAL (SELECT status, error FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
+			ORDER BY n DESC, started_at DESC LIMIT 1) a ON true
+		ORDER BY d.id DESC LIMIT ?`, all...).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("reading deliveries: %w", err)
+	}
+	list := make([]webhook.DeliveryRecord, len(rows))
+	for i, row := range rows {
+		list[i] = row.record()
+	}
+	return list, nil
+}
+
+func (q Deliveries) attempts(ctx context.Context, business core.BusinessID, id core.ID) ([]webhook.AttemptRecord, error) {
+	rows, err := q.bun.QueryContext(ctx, `SELECT `+attemptRead+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`, business, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading attempts: %w", err)
+	}
+	defer rows.Close()
+	list := []webhook.AttemptRecord{}
+	for rows.Next() {
+		var a webhook.AttemptRecord
+		var sent, received []byte
+		var times [5]int64
+		if err := rows.Scan(&a.N, &a.StartedAt, &a.URL, &sent, &a.Status, &a.ErrorClass, &a.Error, &received, &a.ResponseBody,
+			&times[0], &times[1], &times[2], &times[3], &times[4]); err != nil {
+			return nil, fmt.Errorf("reading attempts: %w", err)
+		}
+		if err := json.Unmarshal(sent, &a.RequestHeaders); err != nil {
+			return nil, fmt.Errorf("reading an attempt's headers: %w", err)
+		}
+		if err := json.Unmarshal(received, &a.ResponseHeaders); err != nil {
+			return nil, fmt.Errorf("reading an attempt's headers: %w", err)
+		}
+		for i, at := range []*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS, &a.Timing.FirstByte, &a.Timing.Total} {
+			*at = time.Duration(times[i]) * time.Microsecond
+		}
+		list = append(list, a)
+	}
+	return list, rows.Err()
+}
+
+const attemptRead = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
+	dns_us, connect_us, tls_us, first_byte_us, total_us`
+
+// Retry makes a delivery due now: one that waits for its next attempt starts at
+// once, one that came to an end begins its schedule anew under the same
+// webhook-id. NotFound where the business has none of that id, Conflict while
+// its subscription is switched off.
+func (q Deliveries) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
+	err := q.inTx(ctx, func(tx bun.Conn) error {
+		err := q.hasten(ctx, tx, business, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = q.beginAnew(ctx, tx, business, id)
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoDelivery
+		}
+		return err
+	})
+	if err == nil && q.starter != nil {
+		q.starter.Wake()
+	}
+	return err
+}
+
+// hasten makes a waiting delivery due, unless it is under way.
+func (q Deliveries) hasten(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	var webhookID int64
+	err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0) FROM delivery_queue WHERE business_id = ? AND id = ? FOR UPDATE`,
+		business, id).Scan(&webhookID)
+	if err != nil {
+		return err
+	}
+	if err := q.mustBeOn(ctx, tx, business, webhookID); err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0
+		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.clock.Now(), business, id)
+	return err
+}
+
+// beginAnew takes a delivery that came to an end back into the queue.
+func (q Deliveries) beginAnew(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	var row recordRow
+	err := tx.NewRaw(`DELETE FROM deliveries WHERE business_id = ? AND id = ?
+		RETURNING id, event_id, event_type, coalesce(webhook_id, 0) AS webhook_id, url, attempts`, business, id).Scan(ctx, &row)
+	if err != nil {
+		return err
+	}
+	if err := q.mustBeOn(ctx, tx, business, row.WebhookID); err != nil {
+		return err
+	}
+	endpoint, url := row.WebhookID, ""
+	if endpoint == 0 {
+		endpoint, url = endpointOf(business, row.URL), row.URL
+	}
+	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at)
+		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), ?4, ?4, ?5, ?5 FROM events WHERE id = ?6 AND business_id = ?7`,
+		id, row.WebhookID, url, endpoint, row.Attempts, q.clock.Now(), row.EventID, business)
+	if err != nil {
+		return fmt.Errorf("queueing the delivery again: %w", err)
+	}
+	if n, _ := result.RowsAffected(); n == 0 {
+		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
+	}
+	return nil
+}
+
+// mustBeOn is a Conflict while the webhook is switched off; 0 is none.
+func (q Deliveries) mustBeOn(ctx context.Context, tx bun.Conn, business core.BusinessID, webhookID int64) error {
+	if webhookID == 0 {
+		return nil
+	}
+	var active bool
+	err := tx.QueryRowContext(ctx, `SELECT active FROM webhooks WHERE business_id = ? AND id = ? FOR SHARE`, business, webhookID).Scan(&active)
+	if err == nil && !active {
+		return core.Errorf(core.Conflict, "the webhook is switched off; switch it on to have its deliveries sent")
+	}
+	return err
+}

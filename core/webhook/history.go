@@ -1,0 +1,43 @@
+package webhook
+
+import (
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Held is the state of a delivery whose subscription is switched off: it waits.
+const Held State = "held"
+
+// Filter chooses deliveries; a zero field chooses all.
+type Filter struct {
+	State     State
+	EventType core.EventType
+	WebhookID int64
+	Reference string  // of the request that the event answers
+	Before    core.ID // older than this one
+	Limit     int
+}
+
+// DeliveryRecord is where the telling of an event to one endpoint stands.
+type DeliveryRecord struct {
+	ID          core.ID
+	EventID     core.ID // the webhook-id
+	EventType   core.EventType
+	Reference   string
+	WebhookID   int64 // 0: to the callback_url of a request
+	URL         string
+	State       State
+	Attempts    int
+	CreatedAt   time.Time
+	NextAttempt time.Time // of a pending one
+	FinishedAt  time.Time // of one that came to an end
+	LastStatus  int       // of the last attempt; 0 when there was none, or no answer
+	LastError   string    // of the last attempt, in plain words
+}
+
+// AttemptRecord is a recorded attempt.
+type AttemptRecord struct {
+	N int // 1 is the first
+	Attempt
+}
