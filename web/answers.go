@@ -53,7 +53,7 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
 	if errors.As(err, &routing) {
-		known = fromRouter(routing)
+		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		known = core.Errorf(core.Internal, "the hub could not process the request, and may or may not have accepted it; send it again")
@@ -75,19 +75,23 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 }
 
 // fromRouter turns the router's and the HTTP server's own errors into ours.
-func fromRouter(err *fiber.Error) *core.Error {
+func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	switch err.Code {
 	case http.StatusNotFound:
 		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
 	case http.StatusMethodNotAllowed:
 		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
 	case http.StatusRequestEntityTooLarge:
-		return core.Errorf(core.TooLarge, "the request body is too large")
+		return s.tooLarge()
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return core.Errorf(core.Invalid, "the request's headers are too large")
 	default:
 		return core.Errorf(core.Invalid, "the request is not proper HTTP")
 	}
+}
+
+func (s *Server) tooLarge() *core.Error {
+	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", s.MaxBody)
 }
 
 // counted is a number with its noun: 1 store, 2 stores.

@@ -46,7 +46,7 @@ func (s *Server) gunzip(raw []byte) ([]byte, error) {
 		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
 	}
 	if len(body) > s.MaxBody {
-		return nil, core.Errorf(core.TooLarge, "the request body is too large")
+		return nil, s.tooLarge()
 	}
 	return body, nil
 }

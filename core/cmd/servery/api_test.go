@@ -72,7 +72,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		"Latin 1":           {oneStore, map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}, 415, "Content-Type"},
 		"unknown encoding":  {oneStore, map[string]string{"Content-Encoding": "br"}, 415, "gzip"},
 		"broken gzip":       {oneStore, map[string]string{"Content-Encoding": "gzip"}, 400, "gzip"},
-		"gzip bomb":         {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`), map[string]string{"Content-Encoding": "gzip"}, 413, "too large"},
+		"gzip bomb":         {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`), map[string]string{"Content-Encoding": "gzip"}, 413, "larger than 1048576 bytes"},
 		"empty":             {``, nil, 400, "not valid JSON"},
 		"malformed":         {`{"stores":[`, nil, 400, "not valid JSON"},
 		"duplicate key":     {`{"stores":[{"ref_id":"a","ref_id":"b"}]}`, nil, 400, "stores[0].ref_id is given twice"},
