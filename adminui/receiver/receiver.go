@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Path is the address of deliveries and of the page.
@@ -77,13 +78,13 @@ func New(config Config) *Receiver {
 }
 
 // accept keeps a delivery: d carries its headers, body is borrowed until accept returns.
-func (r *Receiver) accept(ctx context.Context, d Delivery, signed signature, body []byte) {
+func (r *Receiver) accept(ctx context.Context, d Delivery, signed webhook.Signature, body []byte) {
 	d.At, d.Size = r.Clock.Now(), len(body)
 	secrets, err := r.Secrets(ctx)
 	if err != nil {
 		d.Signature = Verdict{Reason: "the known secrets could not be read"}
 	} else {
-		d.Signature = signed.verify(secrets, d.At, body)
+		d.Signature = verify(signed, secrets, d.At, body)
 	}
 	d.Reference, d.StoreStats = summarize(d.EventType, body)
 	d.Body = bytes.Clone(body[:min(len(body), KeptBody)])

@@ -4,9 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -24,12 +22,17 @@ const (
 // scheme: version 1, HMAC-SHA256 over id, timestamp in seconds and body, joined
 // by dots. It fails only on a secret that NewSecret did not make.
 func Sign(secret string, id core.ID, at time.Time, body []byte) (string, error) {
-	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
-	if err != nil || len(key) == 0 {
-		return "", fmt.Errorf("signing secret is not %s and base64", secretPrefix)
+	key, err := signingKey(secret)
+	if err != nil {
+		return "", err
 	}
+	return signature(key, id.String(), strconv.FormatInt(at.Unix(), 10), body), nil
+}
+
+// signature is version 1 of the scheme: HMAC-SHA256 over the three parts.
+func signature(key []byte, id, timestamp string, body []byte) string {
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(id.String() + "." + strconv.FormatInt(at.Unix(), 10) + "."))
+	mac.Write([]byte(id + "." + timestamp + "."))
 	mac.Write(body)
-	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil)), nil
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -22,6 +22,7 @@ type cli struct {
 	Migrate  migrateCommand  `cmd:"" help:"Change or show the database's schema."`
 	Business businessCommand `cmd:"" help:"Businesses: the tenants of the hub."`
 	Key      keyCommand      `cmd:"" help:"API keys of a business."`
+	Listen   listenCommand   `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

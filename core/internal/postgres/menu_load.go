@@ -2,12 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
@@ -19,6 +20,18 @@ type menuLoader struct {
 	tx       bun.Conn
 	business core.BusinessID
 	store    int64 // 0: the master catalogue alone
+	// meanwhile, where it is set, decodes what has been read while the database
+	// sends what comes next.
+	meanwhile *errgroup.Group
+}
+
+// then does the work at once, or meanwhile.
+func (l *menuLoader) then(work func() error) error {
+	if l.meanwhile == nil {
+		return work()
+	}
+	l.meanwhile.Go(work)
+	return nil
 }
 
 // masterRow is a row of menu_masters, without its business and kind.
@@ -29,23 +42,27 @@ type masterRow struct {
 	record   []byte
 }
 
+// rows reads what a query yields, by COPY: a menu is tens of thousands of rows,
+// and the driver's own way costs several times as much for each of them.
+func (l *menuLoader) rows(what, query string, args []any, visit func(row copiedRow) error) error {
+	if err := copyOut(l.ctx, l.tx, query, args, visit); err != nil {
+		return fmt.Errorf("reading %s: %w", what, err)
+	}
+	return nil
+}
+
 // masters reads full records of a kind. The condition goes on from the kind's.
-func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) ([]masterRow, error) {
-	rows, err := l.tx.QueryContext(l.ctx, `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
-		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading %s: %w", kind, err)
-	}
-	defer rows.Close()
-	var list []masterRow
-	for rows.Next() {
-		var row masterRow
-		if err := rows.Scan(&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record); err != nil {
-			return nil, fmt.Errorf("reading %s: %w", kind, err)
-		}
-		list = append(list, row)
-	}
-	return list, rows.Err()
+func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
+	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
+		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...),
+		func(row copiedRow) error {
+			list = append(list, masterRow{
+				ref:    menu.Ref{ID: row.int(0), RefID: row.text(1), Active: row.bool(2)},
+				parent: row.int(3), allItems: row.bool(4), record: row.bytes(5),
+			})
+			return nil
+		})
+	return list, err
 }
 
 // decoded turns rows into records; settle puts in what stands beside the record.
@@ -85,102 +102,82 @@ func load[R any](l *menuLoader, into *[]R, kind menu.Kind, settle func(*R, maste
 	if err != nil {
 		return err
 	}
-	records, err := decoded(rows, settle)
-	*into = append(*into, records...)
-	return err
+	return l.then(func() error {
+		records, err := decoded(rows, settle)
+		*into = append(*into, records...)
+		return err
+	})
 }
 
 // refs adds the identifiers of entities to those that are known already.
 func (l *menuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Kind, condition string, args ...any) error {
-	rows, err := l.tx.QueryContext(l.ctx, `SELECT id, name, active FROM menu_masters
-		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...)...)
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", kind, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var ref menu.Ref
-		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active); err != nil {
-			return fmt.Errorf("reading %s: %w", kind, err)
-		}
-		if !known[ref.ID] {
-			known[ref.ID] = true
-			*others = append(*others, ref)
-		}
-	}
-	return rows.Err()
+	return l.rows(kind.String(), `SELECT id, name, active FROM menu_masters
+		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...),
+		func(row copiedRow) error {
+			ref := menu.Ref{ID: row.int(0), RefID: row.text(1), Active: row.bool(2)}
+			if !known[ref.ID] {
+				known[ref.ID] = true
+				*others = append(*others, ref)
+			}
+			return nil
+		})
 }
 
 // links reads associations of one relation. The condition goes on from the relation's.
 func (l *menuLoader) links(into *[]menu.Link, relation menu.Relation, condition string, args ...any) error {
-	rows, err := l.tx.QueryContext(l.ctx, `SELECT from_id, to_id, position FROM menu_links
+	return l.rows("associations", `SELECT from_id, to_id, position FROM menu_links
 		WHERE business_id = ? AND relation = ? AND (`+condition+`) ORDER BY from_id, position, to_id`,
-		append([]any{l.business, int(relation)}, args...)...)
-	if err != nil {
-		return fmt.Errorf("reading associations: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var link menu.Link
-		if err := rows.Scan(&link.From, &link.To, &link.Position); err != nil {
-			return fmt.Errorf("reading associations: %w", err)
-		}
-		*into = append(*into, link)
-	}
-	return rows.Err()
+		append([]any{l.business, int(relation)}, args...), func(row copiedRow) error {
+			*into = append(*into, menu.Link{From: row.int(0), To: row.int(1), Position: int32(row.int(2))})
+			return nil
+		})
 }
 
 // atStore reads the store's references of one kind. The condition goes on.
-func (l *menuLoader) atStore(kind menu.Kind, visit func(id int64, content []byte) error, condition string, args ...any) error {
-	rows, err := l.tx.QueryContext(l.ctx, `SELECT id, content FROM menu_at_store
+func (l *menuLoader) atStore(kind menu.Kind, condition string, args ...any) (ids []int64, contents []jsontext.Value, err error) {
+	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM menu_at_store
 		WHERE business_id = ? AND store_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
-		append([]any{l.business, l.store, int(kind)}, args...)...)
-	if err != nil {
-		return fmt.Errorf("reading the store's %s: %w", kind, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id int64
-		var content []byte
-		if err := rows.Scan(&id, &content); err != nil {
-			return fmt.Errorf("reading the store's %s: %w", kind, err)
-		}
-		if err := visit(id, content); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		append([]any{l.business, l.store, int(kind)}, args...), func(row copiedRow) error {
+			ids, contents = append(ids, row.int(0)), append(contents, row.bytes(1))
+			return nil
+		})
+	return ids, contents, err
 }
 
-// values decodes store values into the place for them.
-func values[V any](into *[]menu.AtStore[V]) func(int64, []byte) error {
-	return func(id int64, content []byte) error {
-		at := menu.AtStore[V]{ID: id}
-		err := json.Unmarshal(content, &at.Values)
-		*into = append(*into, at)
+// values reads store values of one kind.
+func values[V any](l *menuLoader, into *[]menu.AtStore[V], kind menu.Kind, condition string, args ...any) error {
+	ids, contents, err := l.atStore(kind, condition, args...)
+	if err != nil {
 		return err
 	}
+	return l.then(func() error {
+		list := make([]menu.AtStore[V], len(ids))
+		for i, failure := range core.DecodeObjects(contents, func(i int) any { return &list[i].Values }) {
+			if failure != nil {
+				return fmt.Errorf("the stored values of %s %d cannot be read: %w", kind, ids[i], failure)
+			}
+			list[i].ID = ids[i]
+		}
+		*into = list
+		return nil
+	})
 }
 
 // storeValues reads the store's references; of items and options those that the
 // conditions take in.
-func (l *menuLoader) storeValues(into *menu.StoreValues, items, options func() (string, []any)) error {
+func (l *menuLoader) storeValues(into *menu.StoreValues, items, options func() (string, []any)) (err error) {
 	if l.store == 0 {
 		return nil
 	}
-	collect := func(id int64, _ []byte) error {
-		into.Categories = append(into.Categories, id)
-		return nil
-	}
-	if err := l.atStore(menu.Categories, collect, "true"); err != nil {
+	if into.Categories, _, err = l.atStore(menu.Categories, "true"); err != nil {
 		return err
 	}
 	condition, args := items()
-	if err := l.atStore(menu.Items, values(&into.Items), condition, args...); err != nil {
+	if err := values(l, &into.Items, menu.Items, condition, args...); err != nil {
 		return err
 	}
 	condition, args = options()
-	return l.atStore(menu.Options, values(&into.Options), condition, args...)
+	return values(l, &into.Options, menu.Options, condition, args...)
 }
 
 func everything() (string, []any) { return "true", nil }
@@ -199,12 +196,14 @@ func (l *menuLoader) menu() (m menu.Menu, err error) {
 	for relation := range m.Links {
 		steps = append(steps, func() error { return l.links(&m.Links[relation], menu.Relation(relation), "true") })
 	}
+	l.meanwhile = new(errgroup.Group)
 	for _, step := range steps {
-		if err := step(); err != nil {
-			return m, err
+		if err = step(); err != nil {
+			break
 		}
 	}
-	return m, nil
+	err = errors.Join(err, l.meanwhile.Wait()) // before m is returned: it is being filled
+	return m, err
 }
 
 func idsOf[R any](records []R, ref func(*R) menu.Ref) []int64 {

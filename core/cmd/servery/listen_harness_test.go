@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// listening is a running `servery listen`.
+type listening struct {
+	url            string
+	stdout, stderr *transcript
+	end            func() int // Ctrl-C; returns the exit status
+}
+
+var listeningLine = regexp.MustCompile(`^Listening on (http://\S+) `)
+
+// startListen runs the command on a port of its own. When the test ends it is
+// stopped and must not have printed a secret.
+func startListen(t *testing.T, flags ...string) *listening {
+	t.Helper()
+	l := &listening{stdout: newTranscript(listeningLine), stderr: newTranscript(listeningLine)}
+	ctx, interrupt := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(ctx, append([]string{"listen", "--listen", "127.0.0.1:0"}, flags...), output{l.stdout, l.stderr})
+	}()
+	select {
+	case l.url = <-l.stdout.found:
+	case l.url = <-l.stderr.found:
+	case status := <-ended:
+		require.FailNow(t, "listen ended", "%d\n%s\n%s", status, l.stdout, l.stderr)
+	case <-time.After(patience):
+		require.FailNow(t, "listen does not listen")
+	}
+	l.end = func() int {
+		interrupt()
+		status := <-ended
+		ended <- status
+		return status
+	}
+	t.Cleanup(func() {
+		l.end()
+		for _, flag := range flags {
+			if _, key, found := strings.Cut(flag, "whsec_"); found {
+				require.NotContains(t, l.stdout.String()+l.stderr.String(), key)
+			}
+		}
+	})
+	return l
+}
+
+// signedRequest is a delivery as a hub sends it.
+func signedRequest(t *testing.T, url, secret string, id core.ID, at time.Time, body string) *http.Request {
+	t.Helper()
+	signature, err := webhook.Sign(secret, id, at, []byte(body))
+	require.NoError(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set(webhook.HeaderID, id.String())
+	request.Header.Set(webhook.HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
+	request.Header.Set(webhook.HeaderSignature, signature)
+	request.Header.Set(webhook.HeaderEventType, string(core.OrderPlaced))
+	return request
+}
+
+// exchange posts without following redirects.
+func exchange(t *testing.T, request *http.Request) (*http.Response, string) {
+	t.Helper()
+	response, err := http.DefaultTransport.RoundTrip(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
+
+// hubSender is what a hub delivers with, allowed to post to this machine.
+func hubSender(t *testing.T, timeout time.Duration) *webhook.Sender {
+	t.Helper()
+	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+	sender := webhook.NewSender(webhook.SenderConfig{ExchangeTimeout: timeout}, guard, core.NewSystemClock(nil))
+	t.Cleanup(sender.Close)
+	return sender
+}
+
+func hubDelivery(url, secret string) webhook.Delivery {
+	return webhook.Delivery{
+		ID: core.NewID(time.Now()), EventID: core.NewID(time.Now()), EventType: core.StoreCreation, Body: []byte(`{"reference":"r","ü":[1,2.50]}`),
+		URL: url, Units: webhook.Seconds, Secret: secret, Headers: map[string]string{"X-Token": "hush"},
+	}
+}
+
+// testScreen prints to a buffer, for tests that call the handler itself.
+func testScreen(json, body bool) (*listenScreen, *bytes.Buffer) {
+	var printed bytes.Buffer
+	return &listenScreen{out: output{&printed, &printed}, json: json, body: body, broken: make(chan error, 1)}, &printed
+}
+
+// full is an output that takes the greeting and nothing more.
+type full struct{ greeted *transcript }
+
+func (f full) Write(p []byte) (int, error) {
+	if f.greeted.String() == "" {
+		return f.greeted.Write(p)
+	}
+	return 0, errors.New("no space left on device")
+}

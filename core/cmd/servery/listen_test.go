@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestListenAnswersAsTold(t *testing.T) {
+	for _, row := range []struct {
+		flags    string
+		status   int
+		location string
+		printed  string
+	}{
+		{"", 200, "", "answered 200"},
+		{"--status 204", 204, "", "answered 204"},
+		{"--status 410", 410, "", "answered 410"},
+		{"--status 599", 599, "", "answered 599"},
+		{"--redirect https://pos.example.com/hooks", 302, "https://pos.example.com/hooks", "answered 302"},
+		{"--delay 20ms --status 503", 503, "", "answered 503 after 20ms"},
+		{"--fail-first 1 --fail-status 429", 429, "", "answered 429 (failure 1 of 1)"},
+	} {
+		l := startListen(t, strings.Fields(row.flags)...)
+		began := time.Now()
+		response, _ := exchange(t, signedRequest(t, l.url+"/any/path", webhook.NewSecret(), core.NewID(began), began, "{}"))
+		require.Equal(t, row.status, response.StatusCode, row.flags)
+		require.Equal(t, row.location, response.Header.Get("Location"))
+		if strings.Contains(row.flags, "--delay") {
+			require.GreaterOrEqual(t, time.Since(began), 20*time.Millisecond)
+		}
+		require.Zero(t, l.end())
+		require.Contains(t, l.stdout.String(), row.printed)
+		require.Contains(t, l.stdout.String(), "order_placed")
+		require.Contains(t, l.stdout.String(), "signature not checked")
+	}
+}
+
+func TestListenWithoutAnAnswer(t *testing.T) {
+	dropping := startListen(t, "--drop")
+	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+	require.ErrorIs(t, err, io.EOF)
+	require.Contains(t, dropping.stdout.String(), "connection closed without an answer")
+
+	hanging := startListen(t, "--hang")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}").WithContext(ctx))
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	// One that still waits is let go by Ctrl-C.
+	waiting, patient := make(chan error, 1), signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}")
+	go func() {
+		response, err := http.DefaultTransport.RoundTrip(patient)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		waiting <- err
+	}()
+	eventually(t, patience, func() error {
+		if n := strings.Count(hanging.stdout.String(), "no answer until the client gives up"); n < 2 {
+			return fmt.Errorf("%d printed", n)
+		}
+		return nil
+	})
+	require.Zero(t, hanging.end())
+	require.Error(t, <-waiting)
+}
+
+func TestListenDelaysByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen, _ := testScreen(false, false)
+		handler := newListenHandler(listenCommand{Delay: 2 * time.Second}, screen)
+		began, recorder := time.Now(), httptest.NewRecorder()
+		handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+		require.Equal(t, 2*time.Second, time.Since(began))
+		require.Equal(t, http.StatusOK, recorder.Code)
+	})
+}
+
+func TestListenChecksSignatures(t *testing.T) {
+	known, other := webhook.NewSecret(), webhook.NewSecret()
+	l := startListen(t, "--secret", other, "--secret", known)
+	now := time.Now()
+	for _, row := range []struct {
+		secret  string
+		at      time.Time
+		change  func(*http.Request)
+		printed string
+	}{
+		{known, now, nil, "verified by secret 2"},
+		{other, now, nil, "verified by secret 1"},
+		{known, now, func(r *http.Request) {
+			r.Header.Set(webhook.HeaderSignature, "v1,AAAA "+r.Header.Get(webhook.HeaderSignature))
+		}, "verified by secret 2"},
+		{webhook.NewSecret(), now, nil, "REFUSED: no known secret made the signature"},
+		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 }, "REFUSED: no known secret"},
+		{known, now.Add(-6 * time.Minute), nil, "REFUSED: the timestamp is more than 5 minutes off"},
+		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "REFUSED: it is not signed"},
+	} {
+		id := core.NewID(now)
+		request := signedRequest(t, l.url, row.secret, id, row.at, `{"reference":"r"}`)
+		if row.change != nil {
+			row.change(request)
+		}
+		response, _ := exchange(t, request)
+		require.Equal(t, http.StatusOK, response.StatusCode, "what is refused is answered as told all the same")
+		lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
+		require.Contains(t, lines[len(lines)-1], row.printed)
+		require.Contains(t, lines[len(lines)-1], id.String()+"  attempt 1 ")
+	}
+	require.Zero(t, l.end())
+	require.Contains(t, l.stdout.String(), "7 deliveries, 7 distinct webhook-ids, 3 verified, 4 refused")
+}
+
+func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
+	first, second := webhook.NewSecret(), webhook.NewSecret()
+	t.Setenv("SERVERY_LISTEN_SECRET", first+", "+second)
+	l := startListen(t)
+	exchange(t, signedRequest(t, l.url, second, core.NewID(time.Now()), time.Now(), "{}"))
+	require.Contains(t, l.stdout.String(), "checked with 2 secrets")
+	require.Contains(t, l.stdout.String(), "verified by secret 2")
+	require.Zero(t, l.end())
+	require.Contains(t, l.stdout.String(), "1 delivery, 1 distinct webhook-id, 1 verified, 0 refused")
+
+	var printed bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"listen", "--help"}, output{&printed, &printed}))
+	require.NotContains(t, printed.String()+l.stdout.String(), first[len("whsec_"):])
+}
+
+func TestListenFailsFirstAttempts(t *testing.T) {
+	l := startListen(t, "--fail-first", "2", "--status", "202")
+	for range 2 { // two webhook-ids, each with failures of its own
+		id := core.NewID(time.Now())
+		for i, want := range []int{500, 500, 202, 202} {
+			response, _ := exchange(t, signedRequest(t, l.url, webhook.NewSecret(), id, time.Now(), "{}"))
+			require.Equal(t, want, response.StatusCode, "attempt %d", i+1)
+		}
+		require.Contains(t, l.stdout.String(), id.String()+"  attempt 2, repeated")
+	}
+	nameless, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.url, strings.NewReader("{}"))
+	require.NoError(t, err)
+	response, _ := exchange(t, nameless)
+	require.Equal(t, 202, response.StatusCode, "attempts without a webhook-id cannot be told apart")
+	require.Zero(t, l.end())
+	require.Contains(t, l.stdout.String(), "(no event type)       (no webhook-id)")
+	require.Contains(t, l.stdout.String(), "9 deliveries, 2 distinct webhook-ids, 0 verified, 0 refused")
+}
+
+func TestListenPrintsJSON(t *testing.T) {
+	secret, id := webhook.NewSecret(), core.NewID(time.Now())
+	l := startListen(t, "--json", "--body", "--secret", secret, "--fail-first", "1")
+	body := "{\"a\": [1, 2.50],\n \"b\": \"\u009b\"}"
+	for range 2 {
+		exchange(t, signedRequest(t, l.url, secret, id, time.Now(), body))
+	}
+	exchange(t, signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "no\x1bJSON\xff"))
+	require.Zero(t, l.end())
+	require.Contains(t, l.stderr.String(), "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 refused")
+	lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
+	require.Len(t, lines, 3)
+	require.NotContains(t, l.stdout.String(), "\u009b")
+	var second, third listenLine
+	require.NoError(t, json.Unmarshal([]byte(lines[1]), &second))
+	require.NoError(t, json.Unmarshal([]byte(lines[2]), &third))
+	require.WithinDuration(t, time.Now(), second.ReceivedAt, patience)
+	require.JSONEq(t, body, string(second.Body))
+	second.ReceivedAt, second.Body = time.Time{}, nil
+	require.Equal(t, listenLine{
+		EventType: "order_placed", WebhookID: id.String(), Attempt: 2, Repeated: true, Size: len(body), Signature: "verified", Secret: 1, Status: 200,
+	}, second)
+	require.Equal(t, []any{"refused", "no known secret made the signature", 500, "no\x1bJSON\uFFFD", false},
+		[]any{third.Signature, third.Reason, third.Status, third.BodyText, third.Clipped})
+	require.Contains(t, lines[0], `"status":500`)
+}
+
+func TestListenOnATakenPortSaysSo(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(t.Context(), []string{"listen", "--listen", taken.Addr().String()}, output{&stdout, &stderr}))
+	require.Contains(t, stderr.String(), taken.Addr().String()+" is in use")
+	require.Contains(t, stderr.String(), "--listen HOST:PORT")
+	require.Empty(t, stdout.String())
+}
+
+func TestListenEndsWhenItCannotPrint(t *testing.T) {
+	greeted, stderr := newTranscript(listeningLine), newTranscript(nil)
+	ended := make(chan int, 1)
+	go func() {
+		ended <- run(t.Context(), []string{"listen", "--listen", "127.0.0.1:0"}, output{full{greeted}, stderr})
+	}()
+	exchange(t, signedRequest(t, <-greeted.found, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+	require.Equal(t, 1, <-ended)
+	require.Contains(t, stderr.String(), "printing: no space left on device")
+}
+
+func TestListenRemembersWithinBounds(t *testing.T) {
+	memory := newListenMemory(3)
+	for i, want := range map[int][]int{0: {1, 2}, 1: {1}, 2: {1, 2, 3}} {
+		for _, attempt := range want {
+			require.Equal(t, attempt, memory.attempt(strconv.Itoa(i)))
+		}
+	}
+	require.False(t, memory.forgot)
+	memory.attempt("0")
+	memory.attempt("2")
+	memory.attempt("3") // 1 makes room: it is longest ago
+	require.True(t, memory.forgot)
+	require.Equal(t, 4, memory.attempt("0"))
+	require.Equal(t, 1, memory.attempt("1"))
+	require.Equal(t, 3, memory.recent.Len())
+	require.Len(t, memory.byID, 3)
+}
