@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
@@ -54,7 +56,7 @@ func (l *menuLoader) rows(what, query string, args []any, visit func(row copiedR
 // masters reads full records of a kind. The condition goes on from the kind's.
 func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
 	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
-		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...),
+		WHERE business_id = ? AND kind = ? AND `+condition, append([]any{l.business, int(kind)}, args...),
 		func(row copiedRow) error {
 			list = append(list, masterRow{
 				ref:    menu.Ref{ID: row.int(0), RefID: row.text(1), Active: row.bool(2)},
@@ -62,6 +64,8 @@ func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) (lis
 			})
 			return nil
 		})
+	// Sorted here: there the records would be sorted along, on disk.
+	slices.SortFunc(list, func(a, b masterRow) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
 	return list, err
 }
 
