@@ -43,8 +43,14 @@ func answer(c *fiber.Ctx, status int, value any) error {
 	if err != nil {
 		return err
 	}
+	return send(c, status, body)
+}
+
+// send sends what is JSON already; the body is handed over.
+func send(c *fiber.Ctx, status int, body []byte) error {
 	c.Set(fiber.HeaderContentType, "application/json; charset=utf-8")
-	return c.Status(status).Send(body)
+	c.Status(status).Response().SetBodyRaw(body)
+	return nil
 }
 
 // answerError sends an error in the envelope. What has no code is our fault: it

@@ -102,7 +102,11 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, menu.Effective(storeRef, whole, versions.Platform, nil))
+	body, err := menu.Effective(storeRef, whole, versions.Platform, nil).Encode()
+	if err != nil {
+		return err
+	}
+	return send(c, http.StatusOK, body)
 }
 
 // matches tells whether an If-None-Match header names the tag, weakly or not,

@@ -137,6 +137,16 @@ func (l *menuLoader) links(into *[]menu.Link, relation menu.Relation, condition 
 		})
 }
 
+// allLinks reads every association.
+func (l *menuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
+	return l.rows("associations", `SELECT relation, from_id, to_id, position FROM menu_links
+		WHERE business_id = ? ORDER BY relation, from_id, position, to_id`, []any{l.business}, func(row copiedRow) error {
+		relation := row.int(0)
+		into[relation] = append(into[relation], menu.Link{From: row.int(1), To: row.int(2), Position: int32(row.int(3))})
+		return nil
+	})
+}
+
 // atStore reads the store's references of one kind. The condition goes on.
 func (l *menuLoader) atStore(kind menu.Kind, condition string, args ...any) (ids []int64, contents []jsontext.Value, err error) {
 	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM menu_at_store
@@ -196,9 +206,7 @@ func (l *menuLoader) menu() (m menu.Menu, err error) {
 		func() error { return load(l, &m.Taxes, menu.Taxes, settleTax, "true") },
 		func() error { return load(l, &m.Charges, menu.Charges, settleCharge, "true") },
 		func() error { return l.storeValues(&m.Store, everything, everything) },
-	}
-	for relation := range m.Links {
-		steps = append(steps, func() error { return l.links(&m.Links[relation], menu.Relation(relation), "true") })
+		func() error { return l.allLinks(&m.Links) },
 	}
 	l.meanwhile = new(errgroup.Group)
 	for _, step := range steps {
