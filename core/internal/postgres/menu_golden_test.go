@@ -1,0 +1,370 @@
+package postgres_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	stored "github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// go test -run Golden -update ./core/internal/postgres writes the golden files
+// anew. Read every change of them against the description of the interface.
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// script is a sequence of requests to one business; About says what it shows.
+type script struct {
+	About   string
+	Country string
+	Stores  []string
+	Steps   []struct {
+		Location string
+		Body     json.RawMessage
+		Read     []string // what is read after the step: a location, or a store "on" a platform
+	}
+}
+
+func TestMenuGolden(t *testing.T) {
+	inputs, err := filepath.Glob("testdata/menu/*.input.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, inputs)
+	db := hubtest.Database(t, nil)
+	for _, input := range inputs {
+		file := strings.TrimSuffix(input, ".input.json")
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			body, err := os.ReadFile(input)
+			require.NoError(t, err)
+			var s script
+			require.NoError(t, stored.Unmarshal(body, &s, stored.MatchCaseInsensitiveNames(true), stored.RejectUnknownMembers(true)))
+			got := laidOut(s.play(newDiner(t, db, s.Country)), "") + "\n"
+			if *update {
+				require.NoError(t, os.WriteFile(file+".golden.json", []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(file + ".golden.json")
+			require.NoError(t, err)
+			require.Equal(t, string(want), got)
+		})
+	}
+}
+
+// newDiner is a kitchen that also sells on two aggregators.
+func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
+	t.Helper()
+	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	b, err := accounts.CreateBusiness(context.Background(), core.Business{Name: "D", Country: country, Timezone: "UTC", Currency: "USD"},
+		webhook.NewSecret(), []string{"aggregator-a", "aggregator-b"})
+	require.NoError(t, err)
+	vocabulary, err := menu.NewVocabulary(pluginGroups...)
+	require.NoError(t, err)
+	return &kitchen{t, db, b.ID, menu.Rulebook{Vocabulary: vocabulary}}
+}
+
+// play sends the requests and tells what came of them: of each step the
+// callback, or why it was refused, and what was to be read after it; in the end
+// everything that can be read.
+func (s *script) play(k *kitchen) map[string]any {
+	k.t.Helper()
+	for _, ref := range s.Stores {
+		k.store(ref)
+	}
+	stable, steps := renumbering{}, []any{}
+	for n, step := range s.Steps {
+		told := map[string]any{}
+		if refusal := k.refusal(step.Location, step.Body); refusal != nil {
+			told["refused"] = refusal
+		} else {
+			reference := k.enqueue(core.MenuJob, step.Location, string(step.Body), false)
+			require.NoError(k.t, k.work())
+			callback := exact(k.t, k.db.EventBody(k.t, reference)).(map[string]any)
+			require.Equal(k.t, reference.String(), callback["reference"])
+			callback["reference"] = fmt.Sprintf("of step %d", n+1)
+			told["callback"] = stable.of(callback)
+		}
+		if len(step.Read) > 0 {
+			told["read"] = stable.of(k.readings(step.Read))
+		}
+		steps = append(steps, told)
+	}
+	all := append([]string{menu.MasterLocation}, s.Stores...)
+	if len(s.Stores) > 0 {
+		all = append(all, s.Stores[0]+" on web", s.Stores[0]+" on aggregator-a")
+	}
+	return map[string]any{"steps": steps, "in the end": stable.of(k.readings(all))}
+}
+
+// refusal is what the API answers to a request whose shape is wrong, nil where it is not.
+func (k *kitchen) refusal(location string, body []byte) any {
+	k.t.Helper()
+	business, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, location)
+	require.NoError(k.t, err)
+	_, err = menu.Decode(body, scope, k.rules.Of(business))
+	if err == nil {
+		return nil
+	}
+	var refused *core.Error
+	require.True(k.t, errors.As(err, &refused), "%v", err)
+	encoded, err := stored.Marshal(refused.Violations)
+	require.NoError(k.t, err)
+	return exact(k.t, encoded)
+}
+
+// readings reads locations back, and menus as customers see them.
+func (k *kitchen) readings(names []string) map[string]any {
+	k.t.Helper()
+	all := map[string]any{}
+	for _, name := range names {
+		location, platform, effective := strings.Cut(name, " on ")
+		reading := any(k.reading(location))
+		if effective {
+			reading = k.effective(location, platform)
+		}
+		encoded, err := stored.Marshal(reading)
+		require.NoError(k.t, err)
+		all[name] = exact(k.t, encoded)
+	}
+	return all
+}
+
+func (k *kitchen) reading(location string) menu.Reading {
+	k.t.Helper()
+	records := postgres.Menus{DB: k.db}
+	_, scope, err := records.Address(context.Background(), k.business, location)
+	require.NoError(k.t, err)
+	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
+	require.NoError(k.t, err)
+	return menu.ReadBack(scope, whole, menu.View{})
+}
+
+func (k *kitchen) effective(store, platform string) menu.EffectiveMenu {
+	k.t.Helper()
+	records := postgres.Menus{DB: k.db}
+	versions, err := records.Versions(context.Background(), k.business, store, platform)
+	require.NoError(k.t, err)
+	whole, err := records.Menu(context.Background(), k.business, versions.StoreID)
+	require.NoError(k.t, err)
+	return menu.Effective(store, whole, versions.Platform, nil)
+}
+
+// exact decodes JSON and keeps the digits of numbers.
+func exact(t *testing.T, encoded []byte) (value any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(encoded))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&value))
+	return value
+}
+
+// renumbering gives ids the numbers 1, 2, 3 and so on as they turn up.
+type renumbering map[string]int
+
+func (r renumbering) of(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.SortedFunc(maps.Keys(value), byName) {
+			id, isNumber := value[name].(json.Number)
+			if name != "id" || !isNumber {
+				value[name] = r.of(value[name])
+				continue
+			}
+			if r[id.String()] == 0 {
+				r[id.String()] = len(r) + 1
+			}
+			value[name] = json.Number(strconv.Itoa(r[id.String()]))
+		}
+	case []any:
+		for i := range value {
+			value[i] = r.of(value[i])
+		}
+	}
+	return value
+}
+
+// lineLength is up to where lines are filled; one object of a menu is one line.
+const lineLength = 150
+
+// laidOut is JSON for people to read.
+func laidOut(value any, indent string) string {
+	line := oneLine(value)
+	object, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	if len(indent)+len(line) <= lineLength || ofMenu(object) || !isObject && !isList {
+		return line
+	}
+	deeper, brackets := indent+" ", "[]"
+	var parts []string
+	for _, element := range list {
+		parts = append(parts, laidOut(element, deeper))
+	}
+	for _, name := range slices.SortedFunc(maps.Keys(object), byName) {
+		brackets = "{}"
+		parts = append(parts, oneLine(name)+": "+laidOut(object[name], deeper))
+	}
+	var b strings.Builder
+	b.WriteString(brackets[:1])
+	room, flows := 0, false // left on the line, and whether more may be put there
+	for i, part := range parts {
+		short := !strings.Contains(part, "\n") && !(isList && ofMenu(list[i]))
+		if flows && short && len(part)+2 <= room {
+			b.WriteString(" " + part)
+			room -= 2
+		} else {
+			b.WriteString("\n" + deeper + part)
+			room = lineLength - len(deeper)
+		}
+		if i < len(parts)-1 {
+			b.WriteString(",")
+		}
+		room, flows = room-len(part), short
+	}
+	return b.String() + "\n" + indent + brackets[1:]
+}
+
+// ofMenu tells whether a value is an object of a menu.
+func ofMenu(value any) bool {
+	object, _ := value.(map[string]any)
+	_, hasRef := object["ref_id"]
+	_, hasCode := object["code"]
+	return hasRef || hasCode
+}
+
+func oneLine(value any) string {
+	var parts []string
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range slices.SortedFunc(maps.Keys(value), byName) {
+			parts = append(parts, oneLine(name)+": "+oneLine(value[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case []any:
+		for _, element := range value {
+			parts = append(parts, oneLine(element))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// firstNames are the names that stand at the beginning of an object.
+var firstNames = []string{"steps", "in the end", "refused", "callback", "reference", "location_ref_id", "store_ref_id", "platform", "stats", "warnings",
+	"categories", "items", "option_groups", "options", "taxes", "charges", "ref_id", "code", "id", "upipr_status", "title", "name"}
+
+func byName(a, b string) int {
+	rank := func(name string) int {
+		if at := slices.Index(firstNames, name); at >= 0 {
+			return at
+		}
+		return len(firstNames)
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
+}
+
+// fewer makes rapid draw n examples where the command line does not say how many.
+func fewer(t *testing.T, n int) {
+	t.Helper()
+	examples := flag.Lookup("rapid.checks")
+	if examples.Value.String() == examples.DefValue {
+		require.NoError(t, examples.Value.Set(strconv.Itoa(n)))
+		t.Cleanup(func() { _ = examples.Value.Set(examples.DefValue) })
+	}
+}
+
+func TestMenuSequencesOnTheDatabase(t *testing.T) {
+	fewer(t, 20)
+	db := hubtest.Database(t, nil)
+	everywhere := []string{"-1", "s1", "s2"}
+	rapid.Check(t, func(rt *rapid.T) {
+		k := newBranches(t, db)
+		k.send("-1", dinner)
+		for range rapid.IntRange(1, 4).Draw(rt, "requests") {
+			location, plain := rapid.SampledFrom(everywhere).Draw(rt, "location"), rapid.IntRange(0, 2).Draw(rt, "plain") > 0
+			body := drawMenu(rt, plain)
+			callback := k.send(location, body)
+			first := k.readings(everywhere)
+			for _, ref := range everywhere[1:] {
+				requireSound(rt, k, ref)
+			}
+			// A category that names a parent that comes behind it succeeds the second time.
+			if plain && callback["stats"].(map[string]any)["categories"].(map[string]any)["errors"] == 0.0 {
+				k.send(location, body)
+				require.Equal(rt, first, k.readings(everywhere), "the same again changes nothing")
+			}
+		}
+	})
+}
+
+// drawMenu draws a request; a plain one flushes and clears nothing.
+func drawMenu(t *rapid.T, plain bool) string {
+	refs := func(kind string, most int) []string {
+		known := map[string][]string{
+			"categories": {"mains", "hot", "cold", "drinks"}, "items": {"curry", "rice", "tea", "soup"},
+			"option_groups": {"size", "extra", "dips"}, "options": {"big", "egg", "mint"}, "platforms": {"web", "aggregator-a", "nowhere"},
+		}[kind]
+		return rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, most, rapid.ID).Draw(t, kind)
+	}
+	number, boolean := rapid.IntRange(0, 2), rapid.Bool()
+	body := map[string]any{}
+	objects := func(kind string, flags []string, fields func(o map[string]any)) {
+		list := []any{}
+		for _, ref := range refs(kind, 2) {
+			o := map[string]any{"ref_id": ref, "name": ref, "title": ref, "price": number.Draw(t, "price")}
+			fields(o)
+			for field := range o {
+				if field != "ref_id" && field != "price" && rapid.IntRange(0, 3).Draw(t, field+"?") == 0 {
+					delete(o, field)
+				}
+			}
+			for _, name := range flags {
+				o[name] = !plain && boolean.Draw(t, name)
+			}
+			list = append(list, o)
+		}
+		body[kind], body["flush_"+kind] = list, !plain && number.Draw(t, "flush") == 0
+	}
+	objects("categories", nil, func(o map[string]any) {
+		o["parent_ref_id"] = rapid.SampledFrom([]string{"", "mains", "hot"}).Filter(func(s string) bool { return s != o["ref_id"] }).Draw(t, "parent")
+		o["active"] = boolean.Draw(t, "active")
+	})
+	objects("items", []string{"clear_option_groups"}, func(o map[string]any) {
+		o["category_ref_ids"], o["available"], o["sold_at_store"] = refs("categories", 2), boolean.Draw(t, "available"), boolean.Draw(t, "sold")
+		o["current_stock"], o["included_platforms"] = number.Draw(t, "stock"), refs("platforms", 2)
+		o["platform_pricing"] = []any{map[string]any{"platform": "aggregator-a", "price": number.Draw(t, "platform price")}}
+	})
+	objects("option_groups", []string{"clear_items", "clear_item_ref_ids", "clear_options"}, func(o map[string]any) {
+		o["item_ref_ids"], o["active"] = refs("items", 2), boolean.Draw(t, "active")
+	})
+	objects("options", []string{"clear_opt_grps", "clear_opt_grp_ref_ids", "clear_nested_opt_grps"}, func(o map[string]any) {
+		o["opt_grp_ref_ids"], o["nested_opt_grps"], o["available"], o["sold_at_store"] = refs("option_groups", 2), refs("option_groups", 1), boolean.Draw(t, "available"), boolean.Draw(t, "sold")
+	})
+	taxes := []any{}
+	for _, rate := range rapid.SliceOfNDistinct(number, 0, 2, rapid.ID).Draw(t, "rates") {
+		taxes = append(taxes, map[string]any{"code": "ST_P", "title": "Sales Tax", "structure": map[string]any{"value": rate}, "item_ref_ids": refs("items", 2)})
+	}
+	body["taxes"], body["flush_taxes"] = taxes, !plain && boolean.Draw(t, "flush")
+	return oneLine(body)
+}
