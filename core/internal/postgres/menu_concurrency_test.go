@@ -19,7 +19,7 @@ import (
 )
 
 // worksWithin bounds waiting for what takes a second or two.
-const worksWithin = 30 * time.Second
+const worksWithin = time.Minute
 
 // line is the jobs that must follow one another.
 type line struct {
