@@ -50,7 +50,11 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 		clearNested: d.mayClear(Options, "clear_nested_opt_grps", o.ClearNestedOptGrps),
 	}
 	if cycle := d.cycle(r.ID, links); cycle != "" {
-		return failed("nested_opt_grps makes a cycle of option groups: %s", cycle)
+		field := "nested_opt_grps"
+		if len(o.NestedOptGrps) == 0 {
+			field = "opt_grp_ref_ids"
+		}
+		return failed("%s makes a cycle of option groups: %s", field, cycle)
 	}
 	s.changed = r.apply(o)
 	if d.master || s.isNew {

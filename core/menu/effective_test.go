@@ -88,10 +88,10 @@ func TestWhatACustomerSees(t *testing.T) {
 		{"an inactive parent too", []string{"S1" + whole, `M {"categories":[{"ref_id":"C","active":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
 			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
 		}},
-		{"an item in another open category is seen there", []string{"S1" + whole, `M {"categories":[{"ref_id":"D","active":false},{"ref_id":"E","name":"e"}],"items":[{"ref_id":"tea","price":10,"category_ref_ids":["D","E"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
+		{"an inactive category makes items inactive that are in an open one too", []string{"S1" + whole, `M {"categories":[{"ref_id":"D","active":false},{"ref_id":"E","name":"e"}],"items":[{"ref_id":"tea","price":10,"category_ref_ids":["D","E"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
 			e := h.sees("S1", web)
-			require.Equal(t, []string{"E"}, e.categories())
-			require.Equal(t, []string{"E"}, e.Items[1].CategoryRefIDs)
+			require.Equal(t, []string{"cake"}, e.items())
+			require.Empty(t, e.categories())
 		}},
 		{"out of stock is not seen", []string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"current_stock":0}]}`}, func(t *testing.T, h *hub, _ Plan) {
 			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())

@@ -209,10 +209,10 @@ func (h *hub) compareEffective(t *rapid.T, m *model) {
 			var want, got []string
 			for ref, v := range at.items {
 				i := m.items[ref]
-				open := len(i.cats) == 0
+				open := true
 				for _, cat := range i.cats {
 					c := m.cats[cat]
-					open = open || c.active && (c.parent == "" || m.cats[c.parent].active)
+					open = open && c.active && (c.parent == "" || m.cats[c.parent].active)
 				}
 				if i.active && open && v.available && v.stock != 0 {
 					want = append(want, ref+" "+m.price(i, v, platform))

@@ -36,8 +36,7 @@ func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
 	return s
 }
 
-// openCategories are those that are active, under a parent that is. An inactive
-// category makes its items inactive (spec, Category).
+// openCategories are those that are active, under a parent that is.
 func (s *sight) openCategories() map[int64]bool {
 	active, open := map[int64]bool{}, map[int64]bool{}
 	for i := range s.menu.Categories {
@@ -51,8 +50,8 @@ func (s *sight) openCategories() map[int64]bool {
 }
 
 // itemSeen tells whether an item can be ordered: active at the master, sold and
-// available here, in stock, listed on the platform, and in a category that is
-// open, if it is in any.
+// available here, in stock, listed on the platform, and in no category that is
+// closed: that makes all its items inactive (spec, Category).
 func (s *sight) itemSeen(item *Item, open map[int64]bool) bool {
 	here := s.presence.items[item.ID]
 	if !item.Active || here == nil || !here.Available || here.CurrentStock == 0 {
@@ -61,8 +60,7 @@ func (s *sight) itemSeen(item *Item, open map[int64]bool) bool {
 	if item.IncludedPlatforms != nil && !slices.Contains(read[[]string](item.IncludedPlatforms), s.platform.Name) {
 		return false
 	}
-	in := s.to[ItemCategory][item.ID]
-	return len(in) == 0 || slices.ContainsFunc(in, func(id int64) bool { return open[id] })
+	return !slices.ContainsFunc(s.to[ItemCategory][item.ID], func(id int64) bool { return !open[id] })
 }
 
 // categoriesInUse are the open categories with an item to see, and their parents.
