@@ -26,3 +26,10 @@ type Job struct {
 	Seq         int64
 	Owner       ID // of the lease
 }
+
+// Postponed is the error of a job whose work waits for something: it is given
+// back and goes on at the given time. Such an attempt is not counted.
+type Postponed struct{ Until time.Time }
+
+// Error says until when.
+func (p Postponed) Error() string { return "the job waits until " + p.Until.Format(time.RFC3339Nano) }

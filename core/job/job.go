@@ -27,7 +27,8 @@ type Queue interface {
 // transaction that stores its outcome, and only while its lease still holds:
 // so a job has exactly one outcome, however often it was begun.
 type Handler interface {
-	// Run does the job. report may be called to tell how far it is.
+	// Run does the job. report may be called to tell how far it is. A job that has
+	// to wait for something returns core.Postponed and is run again then.
 	Run(ctx context.Context, job core.Job, report func(done, total int)) error
 	// Fail ends a job that failed too often; the callback still goes out.
 	Fail(ctx context.Context, job core.Job, cause error) error

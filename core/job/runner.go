@@ -152,9 +152,13 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	delete(r.running, job.ID)
 	r.mu.Unlock()
 	outcome := "done"
+	var postponed core.Postponed
 	switch {
 	case err == nil:
 		log.Info("job done", "took", time.Since(began))
+	case errors.As(err, &postponed):
+		outcome = "waiting"
+		r.giveBack(ctx, log, job, postponed.Until, "")
 	case core.CodeOf(err) == core.Conflict:
 		outcome = "lost"
 		log.Warn("the lease was lost; whoever holds it now does the job")
@@ -182,10 +186,17 @@ func (r *Runner) failed(ctx context.Context, log *slog.Logger, job core.Job, cau
 		text, pause = "", 0
 	}
 	log.Warn("job attempt failed; it will be tried again", "error", cause, "in", pause)
-	if err := r.queue.Retry(ctx, job, r.clock.Now().Add(pause), text); err != nil {
+	r.giveBack(ctx, log, job, r.clock.Now().Add(pause), text)
+	return "retry"
+}
+
+// giveBack has a job claimed again at the given time.
+func (r *Runner) giveBack(ctx context.Context, log *slog.Logger, job core.Job, at time.Time, cause string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	if err := r.queue.Retry(ctx, job, at, cause); err != nil {
 		log.Error("job could not be given back; its lease will run out", "error", err)
 	}
-	return "retry"
 }
 
 // attempt runs the handler; a panic is an error like any other.

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"testing"
@@ -161,4 +162,22 @@ func TestALostLeaseIsNobodysFailure(t *testing.T) {
 	<-ran
 	stop()
 	require.Empty(t, b.retries)
+}
+
+func TestAJobThatWaitsIsGivenBackNotCountedAndGoesOn(t *testing.T) {
+	b, ran := newBench(), make(chan struct{})
+	runs := 0
+	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, handler{
+		run: func(context.Context, core.Job, func(int, int)) error {
+			if runs++; runs < 3 {
+				return fmt.Errorf("not yet: %w", core.Postponed{Until: time.Now()})
+			}
+			close(ran)
+			return nil
+		},
+		fail: func(core.Job, error) error { return errors.New("must not be called") },
+	})
+	<-ran
+	stop()
+	require.Equal(t, []string{"", ""}, b.retries)
 }

@@ -31,7 +31,7 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_http_request_duration_seconds",
 			Help: "Time to answer a request.", Buckets: buckets}, []string{"route", "method", "status"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_job_duration_seconds",
-			Help: "Time of one attempt at a job, by outcome: done, retry, failed, lost.", Buckets: buckets}, []string{"kind", "outcome"}),
+			Help: "Time of one attempt at a job, by outcome: done, waiting, retry, failed, lost.", Buckets: buckets}, []string{"kind", "outcome"}),
 		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_delivery_attempt_duration_seconds",
 			Help: "Time of one delivery attempt, by error class; empty on success.", Buckets: buckets}, []string{"event_type", "error_class"}),
 		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_deliveries_total",

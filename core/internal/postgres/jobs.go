@@ -116,10 +116,10 @@ func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause stri
 		counted = 1
 	}
 	_, err := j.bun.ExecContext(ctx, `WITH back AS (
-			UPDATE job_queue SET available_at = ?, owner = NULL, attempts = attempts - ?
-			WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? RETURNING job_id)
-		UPDATE jobs SET state = 'queued', error = ? FROM back WHERE business_id = ? AND id = back.job_id`,
-		at, counted, work.Business, work.Kind, work.Seq, work.Owner, clip(cause, 4000), work.Business)
+			UPDATE job_queue SET available_at = ?0, owner = NULL, attempts = attempts - ?1
+			WHERE business_id = ?2 AND kind = ?3 AND seq = ?4 AND owner = ?5 RETURNING job_id)
+		UPDATE jobs SET state = CASE WHEN ?1 = 0 THEN 'queued' ELSE state END, error = ?6 FROM back WHERE business_id = ?2 AND id = back.job_id`,
+		at, counted, work.Business, work.Kind, work.Seq, work.Owner, clip(cause, 4000))
 	if err != nil {
 		return fmt.Errorf("giving job %s back: %w", work.ID, err)
 	}
