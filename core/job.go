@@ -10,6 +10,8 @@ type JobKind string
 const (
 	StoreJob JobKind = "stores"
 	MenuJob  JobKind = "menu"
+	// OrderRetryJob sends orders again that their endpoint has not accepted.
+	OrderRetryJob JobKind = "order_retry"
 )
 
 // Job is a piece of accepted work that a replica holds a lease on.

@@ -122,6 +122,9 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	if err := h.db.Maintain(ctx, h.config.retention); err != nil {
 		return fmt.Errorf("making partitions: %w", err)
 	}
+	if err := h.db.SetClock(ctx); err != nil {
+		return err
+	}
 	var parts sync.WaitGroup
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()

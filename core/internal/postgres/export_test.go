@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/uptrace/bun"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -124,4 +125,28 @@ func (db *DB) BreakAt(n int) func() bool {
 	b := &breaker{n: n}
 	db.bun.AddQueryHook(b)
 	return func() bool { return b.broken }
+}
+
+// LeapClock makes, for tests, the database's clock look set by so much.
+func (db *DB) LeapClock(by time.Duration) {
+	db.time.read = func(ctx context.Context) (there time.Time, err error) {
+		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
+		return there.Add(by), err
+	}
+}
+
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+
+func (c *counter) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// Statements counts, for tests, the statements from now on, COPY not among them.
+func (db *DB) Statements() func() int {
+	c := &counter{}
+	db.bun.AddQueryHook(c)
+	return func() int { return int(c.n.Load()) }
 }

@@ -36,8 +36,8 @@ type DB struct {
 	seal    *Sealer
 	packer  *packer
 	log     *slog.Logger
-	offset  atomic.Int64 // nanoseconds that the database's clock is ahead of ours
 	clock   core.Clock
+	time    databaseClock
 	starter Starter // of this replica's first attempts; nil where it makes none
 	told    atomic.Int64
 }
@@ -81,11 +81,13 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		return nil, fmt.Errorf("connecting to the database: %w", err)
 	}
 	if db.clock == nil {
-		db.clock = core.NewSystemClock(func() time.Duration { return time.Duration(db.offset.Load()) })
-		if err := db.SetClock(ctx); err != nil {
+		db.clock = core.NewSystemClock(func() time.Duration { return time.Duration(db.time.offset.Load()) })
+		off, err := db.measureClock(ctx)
+		if err != nil {
 			_ = pool.Close()
 			return nil, err
 		}
+		db.time.offset.Add(int64(off))
 	}
 	return db, nil
 }
@@ -115,33 +117,6 @@ func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	return db.bun.PingContext(ctx)
-}
-
-// Clock is the time by which everything is stored: the database's, so that
-// replicas agree whatever their machines say.
-func (db *DB) Clock() core.Clock { return db.clock }
-
-// SetClock measures how far the database's clock is from this machine's. Call
-// it now and then: clocks drift.
-func (db *DB) SetClock(ctx context.Context) error {
-	best := time.Hour
-	for range 3 {
-		var there time.Time
-		before := db.clock.Now()
-		if err := db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there); err != nil {
-			return fmt.Errorf("reading the database's clock: %w", err)
-		}
-		trip := db.clock.Now().Sub(before)
-		if trip >= best {
-			continue
-		}
-		best = trip
-		// Below a few milliseconds there is nothing to correct but noise.
-		if off := there.Sub(before.Add(trip / 2)); off.Abs() > 5*time.Millisecond {
-			db.offset.Add(int64(off))
-		}
-	}
-	return nil
 }
 
 // UseSealer sets the sealer of secrets; it must be done before anything is stored.

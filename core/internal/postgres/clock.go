@@ -1,0 +1,114 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// databaseClock is what a replica knows of the database's clock.
+type databaseClock struct {
+	offset atomic.Int64                             // nanoseconds that it is ahead of this machine's
+	epoch  atomic.Int64                             // how often it had been set when last looked at; 0 before
+	read   func(context.Context) (time.Time, error) // instead of the database, for tests
+}
+
+// Clock is the time by which everything is stored: the database's, so that
+// replicas agree whatever their machines say.
+func (db *DB) Clock() core.Clock { return db.clock }
+
+// A difference below drift is noise; one above leap is no drift: somebody set
+// the database's clock.
+const (
+	drift = 5 * time.Millisecond
+	leap  = time.Second
+)
+
+// SetClock follows the database's clock. Call it at the start and now and then:
+// clocks drift. Where the clock was set, by hand or after a failover, all that
+// waits for a time is moved along, so that nothing comes early or late by the leap.
+func (db *DB) SetClock(ctx context.Context) error {
+	off, err := db.measureClock(ctx)
+	if err != nil {
+		return err
+	}
+	if err := db.followClock(ctx, off); err != nil {
+		return err
+	}
+	if off.Abs() > drift {
+		db.time.offset.Add(int64(off))
+	}
+	return nil
+}
+
+// measureClock tells how far the database's clock is ahead of ours, by the
+// quickest of three answers.
+func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
+	read := db.time.read
+	if read == nil {
+		read = func(ctx context.Context) (there time.Time, err error) {
+			err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
+			return there, err
+		}
+	}
+	best := time.Hour
+	for range 3 {
+		before := db.clock.Now()
+		there, err := read(ctx)
+		if err != nil {
+			return 0, fmt.Errorf("reading the database's clock: %w", err)
+		}
+		if trip := db.clock.Now().Sub(before); trip < best {
+			best, off = trip, there.Sub(before.Add(trip/2))
+		}
+	}
+	return off, nil
+}
+
+// followClock moves what waits when the clock was set, unless another replica
+// has done so since this one last looked.
+func (db *DB) followClock(ctx context.Context, off time.Duration) error {
+	known := db.time.epoch.Load()
+	return db.inTx(ctx, func(tx bun.Conn) error {
+		var epoch int64
+		if off.Abs() <= leap || known == 0 {
+			err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`).Scan(&epoch)
+			db.time.epoch.Store(epoch)
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch FOR UPDATE`).Scan(&epoch); err != nil {
+			return fmt.Errorf("reading how often the clock was set: %w", err)
+		}
+		if epoch == known {
+			if err := db.moveQueues(ctx, tx, off); err != nil {
+				return err
+			}
+			epoch++
+		}
+		db.time.epoch.Store(epoch)
+		return nil
+	})
+}
+
+func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) error {
+	db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
+	from := db.clock.Now().Add(min(off, 0))
+	for _, statement := range []string{
+		`UPDATE delivery_queue SET due_at = CASE WHEN due_at > ?0 THEN due_at + ?1 * interval '1 microsecond' ELSE due_at END,
+			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END
+			WHERE due_at > ?0 OR available_at > ?0`,
+		`UPDATE job_queue SET available_at = available_at + ?1 * interval '1 microsecond' WHERE available_at > ?0`,
+		`DELETE FROM throttles`, // counting starts anew
+		`UPDATE clock_epoch SET epoch = epoch + 1`,
+	} {
+		if _, err := tx.ExecContext(ctx, statement, from, off.Microseconds()); err != nil {
+			return fmt.Errorf("following the database's clock: %w", err)
+		}
+	}
+	return nil
+}

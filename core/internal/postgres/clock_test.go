@@ -1,0 +1,50 @@
+package postgres_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestASetClockMovesWhatWaitsOnce(t *testing.T) {
+	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			ctx := context.Background()
+			url := hubtest.DatabaseURL(t)
+			db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+			require.NoError(t, db.SetClock(ctx))
+			require.NoError(t, other.SetClock(ctx))
+			tenant := hubtest.Business(t, db)
+			sink := hubtest.NewSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+				if n == 1 {
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}
+			})
+			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
+			engine, _ := startEngine(t, db, webhook.Config{}, true)
+			event := publish(t, db, tenant.ID, "", `{"n":1}`)
+			eventually(t, "first attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
+
+			before := db.Clock().Now()
+			db.LeapClock(leap)
+			other.LeapClock(leap)
+			require.NoError(t, db.SetClock(ctx))
+			require.NoError(t, other.SetClock(ctx)) // finds that it has been done
+			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 10)
+			require.InDelta(t, leap.Seconds(), other.Clock().Now().Sub(before).Seconds(), 10)
+			engine.Wake()
+			eventually(t, "the retry", func() bool { return len(sink.Arrivals()) == 2 })
+			came := sink.Arrivals()
+			require.GreaterOrEqual(t, came[1].At.Sub(came[0].At), 990*time.Millisecond, "not before its time")
+			require.NoError(t, db.SetClock(ctx)) // nothing more to follow
+			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 30)
+		})
+	}
+}

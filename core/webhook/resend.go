@@ -1,0 +1,179 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Window is a span of time: From belongs to it, To does not.
+type Window struct {
+	From time.Time `json:"from"`
+	To   time.Time `json:"to"`
+}
+
+// RetryRequest asks that orders be sent again which their endpoint has not
+// accepted (spec, Endpoint 4).
+type RetryRequest struct {
+	Window
+	Clipped bool // the window reached before the business's present day
+}
+
+// DecodeRetryRequest reads the body of an order retry. Only orders of the
+// present day in the business's time zone are covered: a window that begins
+// earlier is clipped, one that ends before is refused.
+func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryRequest, error) {
+	var root struct {
+		EventType jsontext.Value `json:"event_type"`
+		StartTime *int64         `json:"start_time"`
+		EndTime   *int64         `json:"end_time"`
+	}
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return RetryRequest{}, err
+	}
+	var v core.Violations
+	if text := string(root.EventType); text != "18" && text != `"18"` {
+		code := "value"
+		if text == "" || text == "null" {
+			code = "required"
+		}
+		v.AddBody("event_type", code, "must be 18, the id of order_placed")
+	}
+	var r RetryRequest
+	r.From = instant("start_time", root.StartTime, &v)
+	r.To = instant("end_time", root.EndTime, &v)
+	if v.Any() {
+		return r, v.Err()
+	}
+	y, m, d := now.In(zone).Date()
+	today := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	switch {
+	case !r.From.Before(r.To):
+		v.AddBody("start_time", "range", "must be before end_time")
+	case !r.To.After(today):
+		v.AddBody("end_time", "range", "must be later than the beginning of the present day ("+today.Format(time.RFC3339)+"): only orders of the day are sent again")
+	case r.From.After(now):
+		v.AddBody("start_time", "range", "must not be in the future")
+	case r.From.Before(today):
+		r.From, r.Clipped = today, true
+	}
+	return r, v.Err()
+}
+
+// latestInstant is the end of the year 9999, after which times have no usual form.
+const latestInstant = 253402300799999
+
+func instant(field string, ms *int64, v *core.Violations) time.Time {
+	switch {
+	case ms == nil:
+		v.AddBody(field, "required", "is required, in epoch milliseconds")
+	case *ms < 0 || *ms > latestInstant:
+		v.AddBody(field, "range", "must be in epoch milliseconds")
+	default:
+		return time.UnixMilli(*ms).UTC()
+	}
+	return time.Time{}
+}
+
+// Job is the request as a job of the business.
+func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, error) {
+	body, err := json.Marshal(r.Window)
+	if err != nil {
+		return core.Job{}, fmt.Errorf("writing the job: %w", err)
+	}
+	return core.Job{ID: core.NewID(now), Business: business, Kind: core.OrderRetryJob, Body: body, CreatedAt: now}, nil
+}
+
+// Tally is how far the sending again of orders is.
+type Tally struct {
+	Chosen   int // deliveries that the window covers
+	Sent     int // of them, sent again
+	Answered int // of those, with an answer, a timeout included
+	Failed   int // of those, not accepted again
+}
+
+// Resends keeps what is sent again by order retries.
+type Resends interface {
+	// Choose fixes which deliveries the job sends again, the first time it is called.
+	Choose(ctx context.Context, job core.Job, window Window) error
+	// Resend makes the next chosen deliveries due, at most limit, and tells how many
+	// it found; none when all have been sent.
+	Resend(ctx context.Context, job core.Job, limit int) (int, error)
+	// Tally looks for answers that have come.
+	Tally(ctx context.Context, job core.Job) (Tally, error)
+	// End stores the event and the outcome and ends the job, in one transaction.
+	End(ctx context.Context, job core.Job, event core.Event, tally Tally, failure string) error
+}
+
+// OrderRetry carries order retries out.
+type OrderRetry struct {
+	Records Resends
+	Clock   core.Clock
+}
+
+// resendChunk is how many deliveries one transaction makes due.
+const resendChunk = 500
+
+// answersPoll is how often answers are looked for.
+const answersPoll = 250 * time.Millisecond
+
+// Run sends again what the window covers and, once every re-send has an answer,
+// tells the business (job.Handler). Cut off at any point, it goes on where it was.
+func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	var window Window
+	if err := json.Unmarshal(job.Body, &window); err != nil {
+		return fmt.Errorf("the stored request cannot be read: %w", err)
+	}
+	if err := o.Records.Choose(ctx, job, window); err != nil {
+		return err
+	}
+	for {
+		sent, err := o.Records.Resend(ctx, job, resendChunk)
+		if err != nil {
+			return err
+		}
+		if sent == 0 {
+			break
+		}
+	}
+	tally, err := o.Records.Tally(ctx, job)
+	if err != nil {
+		return err
+	}
+	report(tally.Answered, tally.Chosen)
+	if tally.Answered < tally.Sent {
+		return core.Postponed{Until: o.Clock.Now().Add(answersPoll)}
+	}
+	return o.end(ctx, job, tally, "")
+}
+
+// Fail ends an order retry that could not be carried out; the callback tells
+// how far it came (job.Handler).
+func (o OrderRetry) Fail(ctx context.Context, job core.Job, cause error) error {
+	tally, err := o.Records.Tally(ctx, job)
+	if err != nil {
+		return err
+	}
+	tally.Failed += tally.Sent - tally.Answered
+	return o.end(ctx, job, tally, cause.Error())
+}
+
+func (o OrderRetry) end(ctx context.Context, job core.Job, tally Tally, failure string) error {
+	body, err := json.Marshal(struct {
+		Reference string `json:"reference_id"`
+		Retried   int    `json:"num_webhooks_retried"`
+		Failed    int    `json:"num_webhooks_retry_failed"`
+	}{job.ID.String(), tally.Sent, tally.Failed})
+	if err != nil {
+		return fmt.Errorf("writing the callback: %w", err)
+	}
+	now := o.Clock.Now()
+	return o.Records.End(ctx, job, core.Event{
+		ID: core.NewID(now), Business: job.Business, Type: core.WebhookRetry, At: now, Body: body, Reference: job.ID.String(),
+	}, tally, failure)
+}

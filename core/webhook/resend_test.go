@@ -1,0 +1,144 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestDecodeRetryRequest(t *testing.T) {
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	now := time.Date(2026, 3, 8, 15, 0, 0, 0, zone) // the day on which summer time began: its midnight is UTC-8
+	midnight := time.Date(2026, 3, 8, 8, 0, 0, 0, time.UTC)
+	ms := func(at time.Time) int64 { return at.UnixMilli() }
+	body := func(event string, from, to time.Time) string {
+		return fmt.Sprintf(`{"event_type":%s,"start_time":%d,"end_time":%d}`, event, ms(from), ms(to))
+	}
+	noon := midnight.Add(12 * time.Hour)
+	for name, row := range map[string]struct {
+		body    string
+		problem string // "" for none
+		from    time.Time
+		clipped bool
+	}{
+		"a window within the day":               {body: body("18", noon, now), from: noon},
+		"the id as text":                        {body: body(`"18"`, noon, now), from: noon},
+		"from the very beginning of the day":    {body: body("18", midnight, now), from: midnight},
+		"a millisecond earlier is clipped":      {body: body("18", midnight.Add(-time.Millisecond), now), from: midnight, clipped: true},
+		"since a week ago is clipped":           {body: body("18", now.AddDate(0, 0, -7), now), from: midnight, clipped: true},
+		"an end in the future":                  {body: body("18", noon, now.AddDate(0, 0, 3)), from: noon},
+		"wholly before the day":                 {body: body("18", midnight.Add(-2*time.Hour), midnight), problem: "end_time must be later than the beginning of the present day (2026-03-08T00:00:00-08:00)"},
+		"wholly in the future":                  {body: body("18", now.Add(time.Hour), now.Add(2*time.Hour)), problem: "start_time must not be in the future"},
+		"the end before the start":              {body: body("18", now, noon), problem: "start_time must be before end_time"},
+		"an empty window":                       {body: body("18", noon, noon), problem: "start_time must be before end_time"},
+		"another event type":                    {body: body("60008", noon, now), problem: "event_type must be 18"},
+		"the name of the event type":            {body: body(`"order_placed"`, noon, now), problem: "event_type must be 18"},
+		"no event type":                         {body: `{"start_time":1,"end_time":2}`, problem: "event_type must be 18"},
+		"no times":                              {body: `{"event_type":18}`, problem: "start_time is required, in epoch milliseconds (and 1 more)"},
+		"null is not sent":                      {body: `{"event_type":18,"start_time":null,"end_time":1}`, problem: "start_time is required"},
+		"a time as text":                        {body: `{"event_type":18,"start_time":"1","end_time":2}`, problem: "start_time must be"},
+		"a time of another age":                 {body: `{"event_type":18,"start_time":-1,"end_time":2}`, problem: "start_time must be in epoch milliseconds"},
+		"microseconds are taken for no instant": {body: `{"event_type":18,"start_time":1,"end_time":1772960400000000}`, problem: "end_time must be in epoch milliseconds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, err := DecodeRetryRequest([]byte(row.body), now, zone)
+			if row.problem != "" {
+				require.Equal(t, core.Invalid, core.CodeOf(err))
+				require.ErrorContains(t, err, row.problem)
+				return
+			}
+			require.NoError(t, err)
+			require.True(t, row.from.Equal(request.From), request.From)
+			require.Equal(t, row.clipped, request.Clipped)
+		})
+	}
+}
+
+func FuzzDecodeRetryRequest(f *testing.F) {
+	for _, seed := range []string{`{"event_type":18,"start_time":1,"end_time":2}`, `{"event_type":"18","start_time":1772960400000,"end_time":1e15}`, `[]`, `{"event_type":18,"event_type":18}`} {
+		f.Add([]byte(seed))
+	}
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		request, err := DecodeRetryRequest(body, now, time.UTC)
+		if err != nil {
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+			return
+		}
+		require.True(t, request.From.Before(request.To))
+		require.False(t, request.From.Before(now.Truncate(24*time.Hour)))
+	})
+}
+
+// resends is a record of re-sends that answers as the test says.
+type resends struct {
+	chosen, sent, answers, failed int
+	broken                        error
+	ended                         []core.Event
+	failure                       string
+}
+
+func (r *resends) Choose(context.Context, core.Job, Window) error { return r.broken }
+
+func (r *resends) Resend(_ context.Context, _ core.Job, limit int) (int, error) {
+	n := min(limit, r.chosen-r.sent)
+	r.sent += n
+	return n, nil
+}
+
+func (r *resends) Tally(context.Context, core.Job) (Tally, error) {
+	return Tally{Chosen: r.chosen, Sent: r.sent, Answered: r.answers, Failed: r.failed}, nil
+}
+
+func (r *resends) End(_ context.Context, _ core.Job, event core.Event, _ Tally, failure string) error {
+	r.ended, r.failure = append(r.ended, event), failure
+	return nil
+}
+
+func TestOrderRetryTellsTheBusinessOnceEveryReSendHasAnAnswer(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	job, err := RetryRequest{Window: Window{now.Add(-time.Hour), now}}.Job(7, now)
+	require.NoError(t, err)
+	records := &resends{chosen: 1200}
+	retry := OrderRetry{Records: records, Clock: core.NewSystemClock(nil)}
+	var done, total int
+	run := func() error {
+		return retry.Run(context.Background(), job, func(d, t int) { done, total = d, t })
+	}
+	var postponed core.Postponed
+	require.ErrorAs(t, run(), &postponed)
+	require.Equal(t, 1200, records.sent, "all is sent before any answer is waited for")
+	records.answers, records.failed = 1199, 3
+	require.ErrorAs(t, run(), &postponed)
+	require.Equal(t, []int{1199, 1200}, []int{done, total})
+	require.Empty(t, records.ended)
+	records.answers = 1200
+	require.NoError(t, run())
+	require.Len(t, records.ended, 1)
+	require.Equal(t, core.WebhookRetry, records.ended[0].Type)
+	require.JSONEq(t, `{"reference_id":"`+job.ID.String()+`","num_webhooks_retried":1200,"num_webhooks_retry_failed":3}`, string(records.ended[0].Body))
+}
+
+func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {
+	job, err := RetryRequest{}.Job(7, time.Now())
+	require.NoError(t, err)
+	records := &resends{}
+	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Run(context.Background(), job, func(int, int) {}))
+	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":0`)
+}
+
+func TestAnOrderRetryThatFailsCountsWhatHasNoAnswerAsFailed(t *testing.T) {
+	job, err := RetryRequest{}.Job(7, time.Now())
+	require.NoError(t, err)
+	records := &resends{chosen: 10, sent: 6, answers: 4, failed: 1}
+	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Fail(context.Background(), job, errors.New("broken")))
+	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":6,"num_webhooks_retry_failed":3`)
+	require.Equal(t, "broken", records.failure)
+}

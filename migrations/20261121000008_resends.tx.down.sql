@@ -1,0 +1,2 @@
+DROP TABLE clock_epoch;
+DROP TABLE order_resends;
