@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 var reference = uuid.MustParse("0190f3a0-0000-7000-8000-000000000001")
@@ -21,6 +24,7 @@ func TestCallbackTellsWhatBecameOfEachObject(t *testing.T) {
 	findings := Findings{Items: {2: {{Platform: "tasty-eats", Rule: "nutrition", Message: "fat_mg is missing"}}}}
 	body, err := Callback(reference, request, plan, findings)
 	require.NoError(t, err)
+	eventtest.Check(t, core.InventoryUpdate, body)
 	require.JSONEq(t, `{
 		"reference":"0190f3a0-0000-7000-8000-000000000001","location_ref_id":"S1",
 		"stats":{"categories":{"created":0,"updated":0,"deleted":0,"errors":0},"items":{"created":2,"updated":1,"deleted":1,"errors":1},
@@ -45,8 +49,9 @@ func TestAFailedRequestIsToldObjectByObject(t *testing.T) {
 	plan := Failed(request, h.load(request), "the hub gave up")
 	require.Equal(t, []Outcome{{Action: "U", Message: "the hub gave up"}, {Action: "A", Message: "the hub gave up"}}, plan.Outcomes[Items])
 	require.False(t, plan.Changes())
-	_, err = Callback(reference, request, plan, Findings{})
+	body, err := Callback(reference, request, plan, Findings{})
 	require.NoError(t, err)
+	eventtest.Check(t, core.InventoryUpdate, body)
 }
 
 func TestPreviewTellsExactlyWhatWouldBeDone(t *testing.T) {

@@ -2,7 +2,6 @@ package menu
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -28,18 +27,29 @@ func newAtlas(m *Menu) *atlas {
 }
 
 func bothWays(links []Link) (to, from map[int64][]int64) {
-	byPosition := func(a, b Link) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Position, b.Position), cmp.Compare(a.To, b.To))
-	}
-	if !slices.IsSortedFunc(links, byPosition) {
-		links = slices.SortedFunc(slices.Values(links), byPosition)
-	}
+	links = inPosition(links)
 	to, from = make(map[int64][]int64, len(links)), make(map[int64][]int64, len(links))
 	for _, link := range links {
 		to[link.From] = append(to[link.From], link.To)
 		from[link.To] = append(from[link.To], link.From)
 	}
 	return to, from
+}
+
+// Compare orders links by their owners, and those of each by position.
+func (l Link) Compare(other Link) int {
+	if l.From != other.From {
+		return cmp.Compare(l.From, other.From)
+	}
+	return cmp.Or(cmp.Compare(l.Position, other.Position), cmp.Compare(l.To, other.To))
+}
+
+// inPosition is the links in the order of their owners, and of each by position.
+func inPosition(links []Link) []Link {
+	if slices.IsSortedFunc(links, Link.Compare) {
+		return links
+	}
+	return slices.SortedFunc(slices.Values(links), Link.Compare)
 }
 
 // record is a pointer to a master record.
@@ -78,28 +88,5 @@ func (a *atlas) sorted(kind Kind, ids []int64) []string {
 	slices.Sort(refs)
 	return refs
 }
-
-// reach is the option groups that hang on the given items and options, and on
-// the options in those groups that pass the test, and so on down.
-func (a *atlas) reach(groups map[int64]bool, start []int64, option func(id int64) bool) map[int64]bool {
-	reached := make(map[int64]bool, len(groups))
-	for len(start) > 0 {
-		group := start[len(start)-1]
-		start = start[:len(start)-1]
-		if reached[group] || !groups[group] {
-			continue
-		}
-		reached[group] = true
-		for _, id := range a.from[OptionInGroup][group] {
-			if option(id) {
-				start = append(start, a.to[GroupUnderneath][id]...)
-			}
-		}
-	}
-	return reached
-}
-
-// keysOf are the ids for which a set holds.
-func keysOf(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }
 
 func byRefID(a, b string) int { return strings.Compare(a, b) }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 // shapeRow is a body that is accepted where message is "", and otherwise
@@ -263,6 +264,7 @@ func FuzzDecode(f *testing.F) {
 		h.write(plan)
 		callback, err := Callback(core.ID{}, request, plan, Findings{})
 		require.NoError(t, err)
+		eventtest.Check(t, core.InventoryUpdate, callback)
 		_, err = Decode(callback, scope, h.rules) // a callback sent back is a request again
 		require.NoError(t, err)
 	})

@@ -1,44 +1,138 @@
 package menu
 
 import (
-	"github.com/go-json-experiment/json"
+	"runtime"
+	"slices"
+	"sync"
+
 	"golang.org/x/sync/errgroup"
 )
 
-// Encode writes the menu as JSON. The lists are written side by side: a large
-// menu is megabytes of them.
+// Encode writes the menu as JSON: what the JSON library makes of the struct, in
+// a fraction of the time. Parts of it are written side by side, for a large menu
+// is megabytes.
 func (m EffectiveMenu) Encode() ([]byte, error) {
-	members := []struct {
-		name  string
-		value any
-		text  []byte
-	}{
-		{name: "store_ref_id", value: m.StoreRefID}, {name: "platform", value: m.Platform}, {name: "categories", value: m.Categories},
-		{name: "items", value: m.Items}, {name: "option_groups", value: m.OptionGroups}, {name: "options", value: m.Options},
-		{name: "taxes", value: m.Taxes}, {name: "charges", value: m.Charges},
-	}
+	parts := []func(*appender){func(a *appender) {
+		a.text(`{"store_ref_id":`, m.StoreRefID)
+		a.text(`,"platform":`, m.Platform)
+	}}
+	parts = appendList(parts, `,"categories":[`, m.Categories, (*appender).category)
+	parts = appendList(parts, `],"items":[`, m.Items, (*appender).item)
+	parts = appendList(parts, `],"option_groups":[`, m.OptionGroups, (*appender).group)
+	parts = appendList(parts, `],"options":[`, m.Options, (*appender).option)
+	parts = append(parts, func(a *appender) {
+		a.value(`],"taxes":`, m.Taxes)
+		a.value(`,"charges":`, m.Charges)
+		a.raw("}")
+	})
+	appenders, written := make([]*appender, len(parts)), make([][]byte, len(parts))
 	var writing errgroup.Group
-	for i := range members {
-		writing.Go(func() (err error) {
-			members[i].text, err = json.Marshal(members[i].value, json.Deterministic(true))
-			return err
+	writing.SetLimit(runtime.GOMAXPROCS(0))
+	for i, part := range parts {
+		writing.Go(func() error {
+			a := spare.Get().(*appender)
+			a.out, a.err = a.out[:0], nil
+			part(a)
+			appenders[i], written[i] = a, a.out
+			return a.err
 		})
 	}
-	if err := writing.Wait(); err != nil {
-		return nil, err
+	err := writing.Wait()
+	body := slices.Concat(written...)
+	for _, a := range appenders {
+		spare.Put(a)
 	}
-	size := 200
-	for i := range members {
-		size += len(members[i].text)
+	return body, err
+}
+
+// spare keeps the room that parts were written in.
+var spare = sync.Pool{New: func() any { return new(appender) }}
+
+// partSize is how many objects of a list are written at a time.
+const partSize = 500
+
+// appendList adds the parts of a list: what stands before it, and its objects.
+func appendList[T any](parts []func(*appender), before string, list []T, object func(*appender, *T)) []func(*appender) {
+	parts = append(parts, func(a *appender) { a.raw(before) })
+	for begin := 0; begin < len(list); begin += partSize {
+		parts = append(parts, func(a *appender) {
+			some := list[begin:min(begin+partSize, len(list))]
+			for i := range some {
+				if begin+i > 0 {
+					a.raw(",")
+				}
+				object(a, &some[i])
+				a.raw("}")
+				if i == 0 { // the others will be much like it
+					a.out = slices.Grow(a.out, len(a.out)*len(some)*5/4)
+				}
+			}
+		})
 	}
-	body := make([]byte, 0, size)
-	for i := range members {
-		separator := byte(',')
-		if i == 0 {
-			separator = '{'
-		}
-		body = append(append(append(body, separator, '"'), members[i].name...), `":`...)
-		body = append(body, members[i].text...)
-	}
-	return append(body, '}'), nil
+	return parts
+}
+
+// The methods below write all but the end of an object, in the order of its struct.
+
+func (a *appender) category(c *EffectiveCategory) {
+	a.int(`{"id":`, c.ID)
+	a.text(`,"ref_id":`, c.RefID)
+	a.text(`,"name":`, c.Name)
+	a.textIfAny(`,"description":`, c.Description)
+	a.int(`,"sort_order":`, c.SortOrder)
+	a.textIfAny(`,"img_url":`, c.ImgURL)
+	a.textUnlessEmpty(`,"parent_ref_id":`, c.ParentRefID)
+	a.document(`,"translations":`, c.Translations)
+}
+
+func (a *appender) item(i *EffectiveItem) {
+	a.int(`{"id":`, i.ID)
+	a.text(`,"ref_id":`, i.RefID)
+	a.text(`,"title":`, i.Title)
+	a.textIfAny(`,"description":`, i.Description)
+	a.amount(`,"price":`, i.Price)
+	a.amountIfAny(`,"markup_price":`, i.MarkupPrice)
+	a.amountIfAny(`,"weight":`, i.Weight)
+	a.intIfAny(`,"serves":`, i.Serves)
+	a.textUnlessEmpty(`,"food_type":`, string(i.FoodType))
+	a.int(`,"sort_order":`, i.SortOrder)
+	a.bool(`,"recommended":`, i.Recommended)
+	a.int(`,"current_stock":`, i.CurrentStock)
+	a.document(`,"fulfillment_modes":`, i.FulfillmentModes)
+	a.textUnlessEmpty(`,"img_url":`, i.ImgURL)
+	a.textsIfAny(`,"tags":`, i.Tags)
+	a.document(`,"translations":`, i.Translations)
+	a.document(`,"key_value_groups":`, i.KeyValueGroups)
+	a.texts(`,"category_ref_ids":`, i.CategoryRefIDs)
+	a.texts(`,"option_group_ref_ids":`, i.OptionGroupRefIDs)
+}
+
+func (a *appender) group(g *EffectiveOptionGroup) {
+	a.int(`{"id":`, g.ID)
+	a.text(`,"ref_id":`, g.RefID)
+	a.text(`,"title":`, g.Title)
+	a.textIfAny(`,"description":`, g.Description)
+	a.int(`,"min_selectable":`, g.MinSelectable)
+	a.int(`,"max_selectable":`, g.MaxSelectable)
+	a.bool(`,"multi_options_enabled":`, g.MultiOptionsEnabled)
+	a.int(`,"sort_order":`, g.SortOrder)
+	a.bool(`,"display_inline":`, g.DisplayInline)
+	a.document(`,"translations":`, g.Translations)
+}
+
+func (a *appender) option(o *EffectiveOption) {
+	a.int(`{"id":`, o.ID)
+	a.text(`,"ref_id":`, o.RefID)
+	a.text(`,"title":`, o.Title)
+	a.textIfAny(`,"description":`, o.Description)
+	a.amount(`,"price":`, o.Price)
+	a.intIfAny(`,"weight":`, o.Weight)
+	a.textUnlessEmpty(`,"food_type":`, string(o.FoodType))
+	a.int(`,"sort_order":`, o.SortOrder)
+	a.bool(`,"recommended":`, o.Recommended)
+	a.textUnlessEmpty(`,"img_url":`, o.ImgURL)
+	a.document(`,"translations":`, o.Translations)
+	a.document(`,"key_value_groups":`, o.KeyValueGroups)
+	a.texts(`,"opt_grp_ref_ids":`, o.OptGrpRefIDs)
+	a.textsIfAny(`,"nested_opt_grps":`, o.NestedOptGrps)
 }

@@ -2,6 +2,8 @@ package menu
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 )
 
@@ -42,6 +44,9 @@ func (h *hub) lines() []string {
 	sort.Strings(out)
 	return out
 }
+
+// keysOf are the ids for which a set holds.
+func keysOf(set map[int64]bool) []int64 { return slices.Sorted(maps.Keys(set)) }
 
 func (h *hub) atlas() *atlas {
 	m := h.menu(MasterLocation)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 type fields = map[string]any
@@ -157,8 +158,9 @@ func TestAnySequenceOfRequestsEndsWhereTheModelDoes(t *testing.T) {
 			for _, kind := range Kinds() {
 				compareOutcomes(t, kind, plan, results[kind], deleted[kind])
 			}
-			_, err := Callback(core.ID{}, request, plan, Findings{})
+			callback, err := Callback(core.ID{}, request, plan, Findings{})
 			require.NoError(t, err)
+			require.NoError(t, eventtest.Validate(core.InventoryUpdate, callback))
 			h.compareEffective(t, m)
 		}
 	})

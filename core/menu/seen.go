@@ -6,57 +6,97 @@ import (
 	"strings"
 )
 
-// inOrder is those of the records that are in sight (all, where that is nil) as
-// customers see them: by sort_order, then ref_id.
-func inOrder[R any, P record[R]](records []R, inSight map[int64]bool, sortOrder func(P) int64) []P {
-	list := make([]P, 0, len(records))
+// inOrder is the rows of those records that are in sight (all, where that is
+// nil) as customers see them: by sort_order, then ref_id.
+func inOrder[R any, P record[R]](records []R, inSight []bool, sortOrder func(row int32) int64) []int32 {
+	type place struct {
+		sortOrder int64
+		refID     string
+		row       int32
+	}
+	places := make([]place, 0, len(records))
 	for i := range records {
-		if p := P(&records[i]); inSight == nil || inSight[p.ref().ID] {
-			list = append(list, p)
+		if inSight == nil || inSight[i] {
+			places = append(places, place{sortOrder(int32(i)), P(&records[i]).ref().RefID, int32(i)})
 		}
 	}
-	slices.SortFunc(list, func(a, b P) int {
-		return cmp.Or(cmp.Compare(sortOrder(a), sortOrder(b)), strings.Compare(a.ref().RefID, b.ref().RefID))
+	slices.SortFunc(places, func(a, b place) int {
+		if a.sortOrder != b.sortOrder {
+			return cmp.Compare(a.sortOrder, b.sortOrder)
+		}
+		return strings.Compare(a.refID, b.refID)
 	})
+	list := make([]int32, len(places))
+	for i := range places {
+		list[i] = places[i].row
+	}
 	return list
 }
 
-// seen is those of the entities that are in sight.
-func seen(ids []int64, inSight map[int64]bool) []int64 {
-	return slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return !inSight[id] })
+// named is the ref_ids of those of the rows that are in sight, in the given
+// order; never nil, so that an entity without associations shows an empty list.
+func named[R any, P record[R]](s *sight, records []R, rows []int32, inSight []bool) []string {
+	begin := len(s.refIDs)
+	for _, row := range rows {
+		if inSight[row] {
+			s.refIDs = append(s.refIDs, P(&records[row]).ref().RefID)
+		}
+	}
+	return s.refIDs[begin:len(s.refIDs):len(s.refIDs)]
+}
+
+// ordered is the groups in sight of the given ones, as customers see them.
+func (s *sight) ordered(groups []int32) []string {
+	if len(groups) > 1 {
+		s.several = append(s.several[:0], groups...)
+		groups = s.several
+		slices.SortFunc(groups, func(a, b int32) int { return cmp.Compare(s.ranks[a], s.ranks[b]) })
+	}
+	return named(s, s.menu.OptionGroups, groups, s.groups)
+}
+
+// itemsNamed is the items in sight of the given ones, by ref_id.
+func (s *sight) itemsNamed(items []int32) []string {
+	list := named(s, s.menu.Items, items, s.items)
+	slices.Sort(list)
+	return list
 }
 
 func (s *sight) seenCategories() []EffectiveCategory {
-	records := inOrder(s.menu.Categories, s.categories, func(c *Category) int64 { return c.SortOrder })
-	list := make([]EffectiveCategory, len(records))
-	for i, c := range records {
+	rows := inOrder(s.menu.Categories, s.categories, func(row int32) int64 { return s.menu.Categories[row].SortOrder })
+	list := make([]EffectiveCategory, len(rows))
+	for i, row := range rows {
+		c := &s.menu.Categories[row]
 		list[i] = EffectiveCategory{
 			ID: c.ID, RefID: c.RefID, Name: c.Name, Description: c.Description, SortOrder: c.SortOrder,
-			ImgURL: c.ImgURL, ParentRefID: s.names[Categories][c.ParentID], Translations: c.Translations,
+			ImgURL: c.ImgURL, Translations: c.Translations,
+		}
+		if c.ParentID != 0 {
+			list[i].ParentRefID = s.menu.Categories[s.rows[Categories].of(c.ParentID)].RefID // it is open, so it is there
 		}
 	}
 	return list
 }
 
 func (s *sight) seenItems() []EffectiveItem {
-	records := inOrder(s.menu.Items, s.items, func(i *Item) int64 { return s.presence.items[i.ID].SortOrder })
-	list := make([]EffectiveItem, len(records))
-	for i, item := range records {
-		list[i] = s.seenItem(item)
+	rows := inOrder(s.menu.Items, s.items, func(row int32) int64 { return s.itemsHere[row].SortOrder })
+	list := make([]EffectiveItem, len(rows))
+	for i, row := range rows {
+		list[i] = s.seenItem(int(row))
 	}
 	return list
 }
 
-func (s *sight) seenItem(item *Item) EffectiveItem {
-	here := s.presence.items[item.ID]
+func (s *sight) seenItem(row int) EffectiveItem {
+	item, here := &s.menu.Items[row], s.itemsHere[row]
 	e := EffectiveItem{
 		ID: item.ID, RefID: item.RefID, Title: item.Title, Description: item.Description,
 		Price: ResolvePrice(item, here, s.platform), Weight: item.Weight, Serves: item.Serves, FoodType: item.FoodType,
 		SortOrder: here.SortOrder, Recommended: here.Recommended, CurrentStock: here.CurrentStock,
 		FulfillmentModes: item.FulfillmentModes, ImgURL: s.image(item.Images, item.ImgURL), Tags: s.tags(item.Tags),
 		Translations: item.Translations, KeyValueGroups: item.KeyValueGroups,
-		CategoryRefIDs:    s.called(Categories, seen(s.to[ItemCategory][item.ID], s.categories)),
-		OptionGroupRefIDs: s.ordered(s.from[GroupItem][item.ID]),
+		CategoryRefIDs:    named(s, s.menu.Categories, s.to[ItemCategory].of(row), s.categories),
+		OptionGroupRefIDs: s.ordered(s.from[GroupItem].of(row)),
 	}
 	if here.MarkupPrice != nil && here.MarkupPrice.GreaterThan(e.Price.Decimal) {
 		e.MarkupPrice = here.MarkupPrice
@@ -64,39 +104,32 @@ func (s *sight) seenItem(item *Item) EffectiveItem {
 	return e
 }
 
-func groupOrder(g *OptionGroup) int64 { return g.SortOrder }
-
-// ordered is the groups in sight of the given ones, as customers see them.
-func (s *sight) ordered(groups []int64) []string {
-	ids := seen(groups, s.groups)
-	slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(s.ranks[a], s.ranks[b]) })
-	return s.called(OptionGroups, ids)
-}
-
 func (s *sight) seenGroups() []EffectiveOptionGroup {
-	records := inOrder(s.menu.OptionGroups, s.groups, groupOrder)
-	list := make([]EffectiveOptionGroup, len(records))
-	for i, g := range records {
-		list[i] = EffectiveOptionGroup{
-			ID: g.ID, RefID: g.RefID, Title: g.Title, Description: g.Description,
-			MinSelectable: g.MinSelectable, MaxSelectable: g.MaxSelectable, MultiOptionsEnabled: g.MultiOptionsEnabled,
-			SortOrder: g.SortOrder, DisplayInline: g.DisplayInline, Translations: g.Translations,
+	list := make([]EffectiveOptionGroup, 0, len(s.ranked))
+	for _, row := range s.ranked {
+		if g := &s.menu.OptionGroups[row]; s.groups[row] {
+			list = append(list, EffectiveOptionGroup{
+				ID: g.ID, RefID: g.RefID, Title: g.Title, Description: g.Description,
+				MinSelectable: g.MinSelectable, MaxSelectable: g.MaxSelectable, MultiOptionsEnabled: g.MultiOptionsEnabled,
+				SortOrder: g.SortOrder, DisplayInline: g.DisplayInline, Translations: g.Translations,
+			})
 		}
 	}
 	return list
 }
 
 func (s *sight) seenOptions() []EffectiveOption {
-	records := inOrder(s.menu.Options, s.options, func(o *Option) int64 { return o.SortOrder })
-	list := make([]EffectiveOption, len(records))
-	for i, o := range records {
+	rows := inOrder(s.menu.Options, s.options, func(row int32) int64 { return s.menu.Options[row].SortOrder })
+	list := make([]EffectiveOption, len(rows))
+	for i, row := range rows {
+		o := &s.menu.Options[row]
 		list[i] = EffectiveOption{
-			ID: o.ID, RefID: o.RefID, Title: o.Title, Description: o.Description, Price: s.presence.options[o.ID].Price,
+			ID: o.ID, RefID: o.RefID, Title: o.Title, Description: o.Description, Price: s.optionsHere[row].Price,
 			Weight: o.Weight, FoodType: o.FoodType, SortOrder: o.SortOrder, Recommended: o.Recommended,
 			ImgURL: s.image(o.Images, o.ImgURL), Translations: o.Translations, KeyValueGroups: o.KeyValueGroups,
-			OptGrpRefIDs: s.ordered(s.to[OptionInGroup][o.ID]),
+			OptGrpRefIDs: s.ordered(s.to[OptionInGroup].of(int(row))),
 		}
-		if nested := s.to[GroupUnderneath][o.ID]; len(nested) > 0 {
+		if nested := s.to[GroupUnderneath].of(int(row)); len(nested) > 0 {
 			list[i].NestedOptGrps = s.ordered(nested)
 		}
 	}
@@ -106,30 +139,26 @@ func (s *sight) seenOptions() []EffectiveOption {
 // seenTaxes are the active taxes with the items in sight on which they fall. An
 // item has one rate of each code: one that names it goes before one for all.
 func (s *sight) seenTaxes() []TaxReading {
-	named := map[string]map[int64]bool{} // by code: the items that a rate names
-	for i := range s.menu.Taxes {
-		t := &s.menu.Taxes[i]
-		if !t.Active {
-			continue
-		}
-		if named[t.Code] == nil {
-			named[t.Code] = map[int64]bool{}
-		}
-		for _, id := range s.to[TaxItem][t.ID] {
-			if s.items[id] {
-				named[t.Code][id] = true
+	others := map[string][]bool{} // by code: the items in sight that no rate names
+	for row := range s.menu.Taxes {
+		if t := &s.menu.Taxes[row]; t.Active {
+			if others[t.Code] == nil {
+				others[t.Code] = slices.Clone(s.items)
+			}
+			for _, item := range s.to[TaxItem].of(row) {
+				others[t.Code][item] = false
 			}
 		}
 	}
 	list := []TaxReading{}
-	for i := range s.menu.Taxes {
-		t := &s.menu.Taxes[i]
+	for row := range s.menu.Taxes {
+		t := &s.menu.Taxes[row]
 		if !t.Active {
 			continue
 		}
-		items := s.sorted(Items, seen(s.to[TaxItem][t.ID], s.items))
+		items := s.itemsNamed(s.to[TaxItem].of(row))
 		if t.AllItems {
-			items = s.allBut(named[t.Code])
+			items = s.allOr(others[t.Code])
 		}
 		if len(items) > 0 {
 			list = append(list, TaxReading{Tax: *t, ItemRefIDs: items})
@@ -139,29 +168,35 @@ func (s *sight) seenTaxes() []TaxReading {
 	return list
 }
 
-// allBut is every item in sight that is not an exception; "all" without any.
-func (s *sight) allBut(exceptions map[int64]bool) []string {
-	if len(exceptions) == 0 {
+// allOr is "all" where the set holds every item in sight, else those that it holds.
+func (s *sight) allOr(set []bool) []string {
+	if slices.Equal(set, s.items) {
 		return []string{AllItems}
 	}
-	return s.sorted(Items, slices.DeleteFunc(keysOf(s.items), func(id int64) bool { return exceptions[id] }))
+	list := []string{}
+	for row := range s.menu.Items {
+		if set[row] {
+			list = append(list, s.menu.Items[row].RefID)
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 // seenCharges are the active charges that fall on an item in sight or on every
 // order, unless the platform is excluded.
 func (s *sight) seenCharges() []ChargeReading {
 	list := []ChargeReading{}
-	for i := range s.menu.Charges {
-		c := &s.menu.Charges[i]
+	for row := range s.menu.Charges {
+		c, linked := &s.menu.Charges[row], s.to[ChargeItem].of(row)
 		if !c.Active || slices.Contains(read[[]string](c.ExcludedPlatforms), s.platform.Name) {
 			continue
 		}
-		onEvery := c.onOrder() && len(s.to[ChargeItem][c.ID]) == 0
-		items := s.sorted(Items, seen(s.to[ChargeItem][c.ID], s.items))
+		items := s.itemsNamed(linked)
 		if c.AllItems {
 			items = []string{AllItems}
 		}
-		if onEvery || len(items) > 0 {
+		if c.onOrder() && len(linked) == 0 || len(items) > 0 {
 			list = append(list, ChargeReading{Charge: *c, ItemRefIDs: items})
 		}
 	}

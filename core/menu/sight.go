@@ -8,28 +8,34 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// sight is what can be seen of a store's menu on a platform.
+// sight is what can be seen of a store's menu on a platform. Here entities go by
+// their rows: the places where they stand in the menu's lists. The row behind
+// the last is that of what the menu does not hold; it is never in sight.
 type sight struct {
-	*atlas
-	presence   *presence
-	platform   core.Platform
-	categories map[int64]bool
-	items      map[int64]bool
-	groups     map[int64]bool
-	options    map[int64]bool
-	ranks      map[int64]int // of option groups, as customers see them
+	menu        *Menu
+	platform    core.Platform
+	rows        PerKind[rows]
+	to          PerRelation[linked] // from an owner, by position
+	from        PerRelation[linked] // to an owner
+	itemsHere   []*ItemValues       // nil: not sold here
+	optionsHere []*OptionValues
+	categories  []bool // in sight
+	items       []bool
+	groups      []bool
+	options     []bool
+	ranked      []int32  // all option groups, as customers see them
+	ranks       []int32  // where each of them stands there
+	refIDs      []string // room for lists of them
+	several     []int32  // room to sort rows
 }
 
 func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
-	a := newAtlas(m)
-	s := &sight{atlas: a, presence: newPresence(a), platform: platform}
+	s := &sight{menu: m, platform: platform}
+	s.find()
 	open := s.openCategories()
-	s.items = make(map[int64]bool, len(m.Items))
-	for i := range m.Items {
-		item := &m.Items[i]
-		if !blocked[item.ID] && s.itemSeen(item, open) {
-			s.items[item.ID] = true
-		}
+	s.items = make([]bool, len(m.Items)+1)
+	for row := range m.Items {
+		s.items[row] = !blocked[m.Items[row].ID] && s.itemSeen(row, open)
 	}
 	s.categories = s.categoriesInUse(open)
 	s.seeOptions()
@@ -37,14 +43,14 @@ func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
 }
 
 // openCategories are those that are active, under a parent that is.
-func (s *sight) openCategories() map[int64]bool {
-	active, open := map[int64]bool{}, map[int64]bool{}
-	for i := range s.menu.Categories {
-		active[s.menu.Categories[i].ID] = s.menu.Categories[i].Active
+func (s *sight) openCategories() []bool {
+	active, open := make([]bool, len(s.menu.Categories)+1), make([]bool, len(s.menu.Categories)+1)
+	for row := range s.menu.Categories {
+		active[row] = s.menu.Categories[row].Active
 	}
-	for i := range s.menu.Categories {
-		c := &s.menu.Categories[i]
-		open[c.ID] = c.Active && (c.ParentID == 0 || active[c.ParentID])
+	for row := range s.menu.Categories {
+		c := &s.menu.Categories[row]
+		open[row] = c.Active && (c.ParentID == 0 || active[s.rows[Categories].of(c.ParentID)])
 	}
 	return open
 }
@@ -52,27 +58,30 @@ func (s *sight) openCategories() map[int64]bool {
 // itemSeen tells whether an item can be ordered: active at the master, sold and
 // available here, in stock, listed on the platform, and in no category that is
 // closed: that makes all its items inactive (spec, Category).
-func (s *sight) itemSeen(item *Item, open map[int64]bool) bool {
-	here := s.presence.items[item.ID]
+func (s *sight) itemSeen(row int, open []bool) bool {
+	item, here := &s.menu.Items[row], s.itemsHere[row]
 	if !item.Active || here == nil || !here.Available || here.CurrentStock == 0 {
 		return false
 	}
 	if item.IncludedPlatforms != nil && !slices.Contains(read[[]string](item.IncludedPlatforms), s.platform.Name) {
 		return false
 	}
-	return !slices.ContainsFunc(s.to[ItemCategory][item.ID], func(id int64) bool { return !open[id] })
+	return !slices.ContainsFunc(s.to[ItemCategory].of(row), func(category int32) bool { return !open[category] })
+}
+
+// anyOf tells whether a set holds one of the rows.
+func anyOf(rows []int32, set []bool) bool {
+	return slices.ContainsFunc(rows, func(row int32) bool { return set[row] })
 }
 
 // categoriesInUse are the open categories with an item to see, and their parents.
-func (s *sight) categoriesInUse(open map[int64]bool) map[int64]bool {
-	used := map[int64]bool{}
-	for i := range s.menu.Categories {
-		c := &s.menu.Categories[i]
-		seen := func(item int64) bool { return s.items[item] }
-		if open[c.ID] && slices.ContainsFunc(s.from[ItemCategory][c.ID], seen) {
-			used[c.ID] = true
-			if c.ParentID != 0 {
-				used[c.ParentID] = true
+func (s *sight) categoriesInUse(open []bool) []bool {
+	used := make([]bool, len(open))
+	for row := range s.menu.Categories {
+		if open[row] && anyOf(s.from[ItemCategory].of(row), s.items) {
+			used[row] = true
+			if parent := s.menu.Categories[row].ParentID; parent != 0 {
+				used[s.rows[Categories].of(parent)] = true
 			}
 		}
 	}
@@ -82,37 +91,44 @@ func (s *sight) categoriesInUse(open map[int64]bool) map[int64]bool {
 // seeOptions finds the option groups and options that can be come to from an
 // item in sight. A group with no option to order is not seen.
 func (s *sight) seeOptions() {
-	orderable := make(map[int64]bool, len(s.menu.Options))
-	for i := range s.menu.Options {
-		o := &s.menu.Options[i]
-		here := s.presence.options[o.ID]
-		orderable[o.ID] = o.Active && here != nil && here.Available
+	orderable := make([]bool, len(s.menu.Options)+1)
+	for row := range s.menu.Options {
+		here := s.optionsHere[row]
+		orderable[row] = s.menu.Options[row].Active && here != nil && here.Available
 	}
-	serving := make(map[int64]bool, len(s.menu.OptionGroups))
-	var start []int64
-	for i := range s.menu.OptionGroups {
-		g := &s.menu.OptionGroups[i]
-		serving[g.ID] = g.Active && slices.ContainsFunc(s.from[OptionInGroup][g.ID], func(id int64) bool { return orderable[id] })
-		if slices.ContainsFunc(s.to[GroupItem][g.ID], func(id int64) bool { return s.items[id] }) {
-			start = append(start, g.ID)
+	serving := make([]bool, len(s.menu.OptionGroups)+1)
+	var start []int32
+	for row := range s.menu.OptionGroups {
+		serving[row] = s.menu.OptionGroups[row].Active && anyOf(s.from[OptionInGroup].of(row), orderable)
+		if anyOf(s.to[GroupItem].of(row), s.items) {
+			start = append(start, int32(row))
 		}
 	}
-	s.rank()
-	s.groups = s.reach(serving, start, func(id int64) bool { return orderable[id] })
-	s.options = make(map[int64]bool, len(orderable))
-	for id, ok := range orderable {
-		if ok && slices.ContainsFunc(s.to[OptionInGroup][id], func(group int64) bool { return s.groups[group] }) {
-			s.options[id] = true
-		}
+	s.groups = s.reach(serving, start, orderable)
+	s.options = make([]bool, len(orderable))
+	for row, ok := range orderable {
+		s.options[row] = ok && anyOf(s.to[OptionInGroup].of(row), s.groups)
 	}
 }
 
-// rank notes the order of all option groups once, for the lists that name them.
-func (s *sight) rank() {
-	s.ranks = make(map[int64]int, len(s.menu.OptionGroups))
-	for at, g := range inOrder(s.menu.OptionGroups, nil, groupOrder) {
-		s.ranks[g.ID] = at
+// reach is those of the groups that hang on the start, and on the options in
+// those groups, and so on down.
+func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
+	reached := make([]bool, len(groups))
+	for len(start) > 0 {
+		group := start[len(start)-1]
+		start = start[:len(start)-1]
+		if reached[group] || !groups[group] {
+			continue
+		}
+		reached[group] = true
+		for _, option := range s.from[OptionInGroup].of(int(group)) {
+			if options[option] {
+				start = append(start, s.to[GroupUnderneath].of(int(option))...)
+			}
+		}
 	}
+	return reached
 }
 
 // image chooses the picture for the platform: its own, else the default one,

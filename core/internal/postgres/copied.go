@@ -30,26 +30,28 @@ func (r copiedRow) int(i int) int64 {
 	}
 }
 
-func (r copiedRow) bool(i int) bool    { return len(r[i]) == 1 && r[i][0] != 0 }
-func (r copiedRow) text(i int) string  { return string(r[i]) }
-func (r copiedRow) bytes(i int) []byte { return r[i] }
+func (r copiedRow) bool(i int) bool   { return len(r[i]) == 1 && r[i][0] != 0 }
+func (r copiedRow) text(i int) string { return string(r[i]) }
 
 // formatter writes arguments into statements for which the driver has no
 // placeholders.
 var formatter = schema.NewQueryGen(pgdialect.New())
 
-// copyOut reads the rows that a query yields. The columns are the visitor's to
-// keep.
-func copyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row copiedRow) error) error {
-	var out bytes.Buffer
-	if _, err := pgdriver.CopyTo(ctx, conn, &out, "COPY ("+formatter.FormatQuery(query, args...)+") TO STDOUT (FORMAT binary)"); err != nil {
+// copyOut has the rows that a query yields visited as they come. A row is there
+// only during the visit.
+func copyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row copiedRow)) error {
+	rows := copiedRows{visit: visit}
+	if _, err := pgdriver.CopyTo(ctx, conn, &rows, "COPY ("+formatter.FormatQuery(query, args...)+") TO STDOUT (FORMAT binary)"); err != nil {
 		var answer pgdriver.Error
 		if !errors.As(err, &answer) { // broken off in the middle: what the server still sends belongs to no later query
 			discard(conn)
 		}
 		return err
 	}
-	return eachRow(out.Bytes(), visit)
+	if !rows.ended {
+		return errCopyForm
+	}
+	return nil
 }
 
 // copyHeader is the fixed part of the header of a binary COPY, which is always
@@ -58,36 +60,70 @@ const copyHeader = "PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00"
 
 var errCopyForm = errors.New("what COPY sent is not in its binary format")
 
-// eachRow takes a binary COPY apart.
-func eachRow(data []byte, visit func(row copiedRow) error) error {
-	data, found := bytes.CutPrefix(data, []byte(copyHeader))
-	if !found || len(data) < 4 {
-		return errCopyForm
+// copiedRows takes a binary COPY apart, in whichever pieces it comes.
+type copiedRows struct {
+	visit func(row copiedRow)
+	part  []byte // what has come of the header or of a row that is not whole
+	begun bool   // the header is past
+	ended bool   // the trailer has come
+	row   copiedRow
+}
+
+// Write takes what comes next, which as a rule is one row.
+func (r *copiedRows) Write(piece []byte) (int, error) {
+	data := piece
+	if len(r.part) > 0 {
+		r.part = append(r.part, piece...)
+		data = r.part
 	}
-	data = data[4:]
-	for row := (copiedRow{}); len(data) >= 2; {
-		columns := int16(binary.BigEndian.Uint16(data))
-		if data = data[2:]; columns < 0 { // the trailer
-			return nil
+	if !r.begun {
+		if len(data) < len(copyHeader)+4 {
+			r.part = append(r.part[:0], data...)
+			return len(piece), nil
 		}
-		row = row[:0]
-		for range columns {
-			if len(data) < 4 {
-				return errCopyForm
-			}
-			length := int32(binary.BigEndian.Uint32(data))
-			if data = data[4:]; length < 0 { // null
-				row = append(row, nil)
-				continue
-			}
-			if int(length) > len(data) {
-				return errCopyForm
-			}
-			row, data = append(row, data[:length:length]), data[length:]
+		rest, found := bytes.CutPrefix(data, []byte(copyHeader))
+		if !found {
+			return 0, errCopyForm
 		}
-		if err := visit(row); err != nil {
-			return err
+		data, r.begun = rest[4:], true
+	}
+	for !r.ended {
+		rest, whole := r.next(data)
+		if !whole {
+			break
+		}
+		if data = rest; !r.ended {
+			r.visit(r.row)
 		}
 	}
-	return errCopyForm
+	r.part = append(r.part[:0], data...)
+	return len(piece), nil
+}
+
+// next takes a row, or the trailer, from the data, if it is there as a whole.
+func (r *copiedRows) next(data []byte) (rest []byte, whole bool) {
+	if len(data) < 2 {
+		return nil, false
+	}
+	columns := int16(binary.BigEndian.Uint16(data))
+	if data = data[2:]; columns < 0 {
+		r.ended = true
+		return nil, true
+	}
+	r.row = r.row[:0]
+	for range columns {
+		if len(data) < 4 {
+			return nil, false
+		}
+		length := int(int32(binary.BigEndian.Uint32(data)))
+		if data = data[4:]; length < 0 { // null
+			r.row = append(r.row, nil)
+			continue
+		}
+		if length > len(data) {
+			return nil, false
+		}
+		r.row, data = append(r.row, data[:length:length]), data[length:]
+	}
+	return data, true
 }

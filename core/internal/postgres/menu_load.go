@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 	"golang.org/x/sync/errgroup"
@@ -32,7 +31,14 @@ func (l *menuLoader) then(work func() error) error {
 	if l.meanwhile == nil {
 		return work()
 	}
-	l.meanwhile.Go(work)
+	l.meanwhile.Go(func() (err error) {
+		defer func() { // on a goroutine of its own nobody else would catch it
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return work()
+	})
 	return nil
 }
 
@@ -41,12 +47,12 @@ type masterRow struct {
 	ref      menu.Ref
 	parent   int64
 	allItems bool
-	record   []byte
+	record   string
 }
 
 // rows reads what a query yields, by COPY: a menu is tens of thousands of rows,
 // and the driver's own way costs several times as much for each of them.
-func (l *menuLoader) rows(what, query string, args []any, visit func(row copiedRow) error) error {
+func (l *menuLoader) rows(what, query string, args []any, visit func(row copiedRow)) error {
 	if err := copyOut(l.ctx, l.tx, query, args, visit); err != nil {
 		return fmt.Errorf("reading %s: %w", what, err)
 	}
@@ -57,12 +63,11 @@ func (l *menuLoader) rows(what, query string, args []any, visit func(row copiedR
 func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
 	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
 		WHERE business_id = ? AND kind = ? AND `+condition, append([]any{l.business, int(kind)}, args...),
-		func(row copiedRow) error {
+		func(row copiedRow) {
 			list = append(list, masterRow{
 				ref:    menu.Ref{ID: row.int(0), RefID: row.text(1), Active: row.bool(2)},
-				parent: row.int(3), allItems: row.bool(4), record: row.bytes(5),
+				parent: row.int(3), allItems: row.bool(4), record: row.text(5),
 			})
-			return nil
 		})
 	// Sorted here: there the records would be sorted along, on disk.
 	slices.SortFunc(list, func(a, b masterRow) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
@@ -71,14 +76,10 @@ func (l *menuLoader) masters(kind menu.Kind, condition string, args ...any) (lis
 
 // decoded turns rows into records; settle puts in what stands beside the record.
 func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
-	records, raws := make([]R, len(rows)), make([]jsontext.Value, len(rows))
+	records := make([]R, len(rows))
 	for i, row := range rows {
-		raws[i] = row.record
-	}
-	failures := core.DecodeObjects(raws, func(i int) any { return &records[i] })
-	for i, row := range rows {
-		if failures[i] != nil {
-			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, failures[i])
+		if err := menu.Unpack(row.record, &records[i]); err != nil {
+			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, err)
 		}
 		settle(&records[i], row)
 	}
@@ -108,7 +109,7 @@ func load[R any](l *menuLoader, into *[]R, kind menu.Kind, settle func(*R, maste
 	}
 	return l.then(func() error {
 		records, err := decoded(rows, settle)
-		*into = append(*into, records...)
+		*into = records
 		return err
 	})
 }
@@ -117,13 +118,12 @@ func load[R any](l *menuLoader, into *[]R, kind menu.Kind, settle func(*R, maste
 func (l *menuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Kind, condition string, args ...any) error {
 	return l.rows(kind.String(), `SELECT id, name, active FROM menu_masters
 		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`, append([]any{l.business, int(kind)}, args...),
-		func(row copiedRow) error {
+		func(row copiedRow) {
 			ref := menu.Ref{ID: row.int(0), RefID: row.text(1), Active: row.bool(2)}
 			if !known[ref.ID] {
 				known[ref.ID] = true
 				*others = append(*others, ref)
 			}
-			return nil
 		})
 }
 
@@ -131,29 +131,34 @@ func (l *menuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Ki
 func (l *menuLoader) links(into *[]menu.Link, relation menu.Relation, condition string, args ...any) error {
 	return l.rows("associations", `SELECT from_id, to_id, position FROM menu_links
 		WHERE business_id = ? AND relation = ? AND (`+condition+`) ORDER BY from_id, position, to_id`,
-		append([]any{l.business, int(relation)}, args...), func(row copiedRow) error {
+		append([]any{l.business, int(relation)}, args...), func(row copiedRow) {
 			*into = append(*into, menu.Link{From: row.int(0), To: row.int(1), Position: int32(row.int(2))})
-			return nil
 		})
 }
 
 // allLinks reads every association.
 func (l *menuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
-	return l.rows("associations", `SELECT relation, from_id, to_id, position FROM menu_links
-		WHERE business_id = ? ORDER BY relation, from_id, position, to_id`, []any{l.business}, func(row copiedRow) error {
-		relation := row.int(0)
-		into[relation] = append(into[relation], menu.Link{From: row.int(1), To: row.int(2), Position: int32(row.int(3))})
+	if err := l.rows("associations", `SELECT relation, from_id, to_id, position FROM menu_links WHERE business_id = ?`,
+		[]any{l.business}, func(row copiedRow) {
+			relation := row.int(0)
+			into[relation] = append(into[relation], menu.Link{From: row.int(1), To: row.int(2), Position: int32(row.int(3))})
+		}); err != nil {
+		return err
+	}
+	return l.then(func() error {
+		for _, links := range into {
+			slices.SortFunc(links, menu.Link.Compare)
+		}
 		return nil
 	})
 }
 
 // atStore reads the store's references of one kind. The condition goes on.
-func (l *menuLoader) atStore(kind menu.Kind, condition string, args ...any) (ids []int64, contents []jsontext.Value, err error) {
+func (l *menuLoader) atStore(kind menu.Kind, condition string, args ...any) (ids []int64, contents []string, err error) {
 	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM menu_at_store
 		WHERE business_id = ? AND store_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
-		append([]any{l.business, l.store, int(kind)}, args...), func(row copiedRow) error {
-			ids, contents = append(ids, row.int(0)), append(contents, row.bytes(1))
-			return nil
+		append([]any{l.business, l.store, int(kind)}, args...), func(row copiedRow) {
+			ids, contents = append(ids, row.int(0)), append(contents, row.text(1))
 		})
 	return ids, contents, err
 }
@@ -166,11 +171,11 @@ func values[V any](l *menuLoader, into *[]menu.AtStore[V], kind menu.Kind, condi
 	}
 	return l.then(func() error {
 		list := make([]menu.AtStore[V], len(ids))
-		for i, failure := range core.DecodeObjects(contents, func(i int) any { return &list[i].Values }) {
-			if failure != nil {
-				return fmt.Errorf("the stored values of %s %d cannot be read: %w", kind, ids[i], failure)
-			}
+		for i, content := range contents {
 			list[i].ID = ids[i]
+			if err := menu.Unpack(content, &list[i].Values); err != nil {
+				return fmt.Errorf("the stored values of %s %d cannot be read: %w", kind, ids[i], err)
+			}
 		}
 		*into = list
 		return nil
@@ -196,17 +201,17 @@ func (l *menuLoader) storeValues(into *menu.StoreValues, items, options func() (
 
 func everything() (string, []any) { return "true", nil }
 
-// menu reads all there is.
+// menu reads all there is, and first what takes longest to decode.
 func (l *menuLoader) menu() (m menu.Menu, err error) {
 	steps := []func() error{
-		func() error { return load(l, &m.Categories, menu.Categories, settleCategory, "true") },
-		func() error { return load(l, &m.Items, menu.Items, settleItem, "true") },
-		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, settleOptionGroup, "true") },
 		func() error { return load(l, &m.Options, menu.Options, settleOption, "true") },
+		func() error { return load(l, &m.Items, menu.Items, settleItem, "true") },
+		func() error { return l.storeValues(&m.Store, everything, everything) },
+		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, settleOptionGroup, "true") },
+		func() error { return l.allLinks(&m.Links) },
+		func() error { return load(l, &m.Categories, menu.Categories, settleCategory, "true") },
 		func() error { return load(l, &m.Taxes, menu.Taxes, settleTax, "true") },
 		func() error { return load(l, &m.Charges, menu.Charges, settleCharge, "true") },
-		func() error { return l.storeValues(&m.Store, everything, everything) },
-		func() error { return l.allLinks(&m.Links) },
 	}
 	l.meanwhile = new(errgroup.Group)
 	for _, step := range steps {

@@ -1,0 +1,208 @@
+package menu
+
+import (
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Unpack reads what is stored of an entity: its master record, or a store's
+// values of it. A menu is tens of thousands of these, so the kinds of which it
+// has many are read by hand, in the form in which they are written; the JSON
+// library reads all else. That it is JSON has been checked by the database.
+func Unpack(stored string, into any) error {
+	if unpacks(stored, into) {
+		return nil
+	}
+	return json.Unmarshal([]byte(stored), into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// unpacks reads by hand, if that can be done.
+func unpacks(stored string, into any) bool {
+	u := unpacker{rest: stored, odd: !utf8.ValidString(stored)}
+	switch into := into.(type) {
+	case *Item:
+		into.unpack(&u)
+	case *ItemValues:
+		into.unpack(&u)
+	case *OptionGroup:
+		into.unpack(&u)
+	case *Option:
+		into.unpack(&u)
+	case *OptionValues:
+		into.unpack(&u)
+	default:
+		return false
+	}
+	return !u.odd
+}
+
+func (r *Item) unpack(u *unpacker) {
+	for u.member() {
+		if r.Ref.unpackMember(u) || r.ItemValues.unpackMember(u) {
+			continue
+		}
+		switch u.name {
+		case "title":
+			r.Title = u.text()
+		case "sold_at_store":
+			r.SoldAtStore = new(u.bool())
+		case "ref_title":
+			r.RefTitle = new(u.text())
+		case "description":
+			r.Description = new(u.text())
+		case "weight":
+			r.Weight = new(u.amount())
+		case "serves":
+			r.Serves = new(u.int())
+		case "food_type":
+			r.FoodType = u.foodType()
+		case "img_url":
+			r.ImgURL = new(u.text())
+		case "fulfillment_modes":
+			r.FulfillmentModes = u.document()
+		case "images":
+			r.Images = u.document()
+		case "translations":
+			r.Translations = u.document()
+		case "tags":
+			r.Tags = u.document()
+		case "included_platforms":
+			r.IncludedPlatforms = u.document()
+		case "key_value_groups":
+			r.KeyValueGroups = u.document()
+		default:
+			u.odd = true
+		}
+	}
+}
+
+func (r *OptionGroup) unpack(u *unpacker) {
+	for u.member() {
+		if r.Ref.unpackMember(u) {
+			continue
+		}
+		switch u.name {
+		case "title":
+			r.Title = u.text()
+		case "description":
+			r.Description = new(u.text())
+		case "min_selectable":
+			r.MinSelectable = u.int()
+		case "max_selectable":
+			r.MaxSelectable = u.int()
+		case "multi_options_enabled":
+			r.MultiOptionsEnabled = u.bool()
+		case "sort_order":
+			r.SortOrder = u.int()
+		case "ref_title":
+			r.RefTitle = new(u.text())
+		case "display_inline":
+			r.DisplayInline = u.bool()
+		case "translations":
+			r.Translations = u.document()
+		default:
+			u.odd = true
+		}
+	}
+}
+
+func (r *Option) unpack(u *unpacker) {
+	for u.member() {
+		if r.Ref.unpackMember(u) || r.OptionValues.unpackMember(u) {
+			continue
+		}
+		switch u.name {
+		case "title":
+			r.Title = u.text()
+		case "sold_at_store":
+			r.SoldAtStore = new(u.bool())
+		case "description":
+			r.Description = new(u.text())
+		case "sort_order":
+			r.SortOrder = u.int()
+		case "weight":
+			r.Weight = new(u.int())
+		case "img_url":
+			r.ImgURL = new(u.text())
+		case "food_type":
+			r.FoodType = u.foodType()
+		case "recommended":
+			r.Recommended = u.bool()
+		case "ref_title":
+			r.RefTitle = new(u.text())
+		case "images":
+			r.Images = u.document()
+		case "translations":
+			r.Translations = u.document()
+		case "key_value_groups":
+			r.KeyValueGroups = u.document()
+		default:
+			u.odd = true
+		}
+	}
+}
+
+// unpackMember reads the member if it is one of these.
+func (r *Ref) unpackMember(u *unpacker) bool {
+	switch u.name {
+	case "id":
+		r.ID = u.int()
+	case "ref_id":
+		r.RefID = u.text()
+	case "active":
+		r.Active = u.bool()
+	default:
+		return false
+	}
+	return true
+}
+
+func (v *ItemValues) unpack(u *unpacker) {
+	for u.member() {
+		u.odd = !v.unpackMember(u) || u.odd
+	}
+}
+
+func (v *ItemValues) unpackMember(u *unpacker) bool {
+	switch u.name {
+	case "price":
+		v.Price = u.amount()
+	case "external_price":
+		v.ExternalPrice = new(u.amount())
+	case "markup_price":
+		v.MarkupPrice = new(u.amount())
+	case "sort_order":
+		v.SortOrder = u.int()
+	case "recommended":
+		v.Recommended = u.bool()
+	case "available":
+		v.Available = u.bool()
+	case "current_stock":
+		v.CurrentStock = u.int()
+	case "platform_pricing":
+		v.PlatformPricing = u.document()
+	default:
+		return false
+	}
+	return true
+}
+
+func (v *OptionValues) unpack(u *unpacker) {
+	for u.member() {
+		u.odd = !v.unpackMember(u) || u.odd
+	}
+}
+
+func (v *OptionValues) unpackMember(u *unpacker) bool {
+	switch u.name {
+	case "price":
+		v.Price = u.amount()
+	case "available":
+		v.Available = u.bool()
+	default:
+		return false
+	}
+	return true
+}
