@@ -15,12 +15,15 @@ import (
 var openAPIYAML []byte
 
 // OpenAPI is the description of the interface (OpenAPI 3.1) as JSON, its names
-// in the order in which they were written down.
+// in the order in which they were written down, and the event types in it.
 var OpenAPI = sync.OnceValue(func() []byte {
 	var document yaml.Node
 	var out bytes.Buffer
 	if err := yaml.Unmarshal(openAPIYAML, &document); err != nil {
 		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err)) // a test reads it too
+	}
+	if err := tellEvents(&document); err != nil {
+		panic(fmt.Sprintf("web: the catalogue of event types: %v", err))
 	}
 	if err := writeNode(jsontext.NewEncoder(&out), &document); err != nil {
 		panic(fmt.Sprintf("web: the embedded openapi.yaml: %v", err))

@@ -27,7 +27,7 @@ func (p pathItem) operations() []method {
 func (d *document) describe(o method, path member[pathItem], base string, callback bool) (described, error) {
 	shown := described{
 		id: o.ID, method: o.method, path: path.name, summary: o.Summary, description: o.Description, callback: callback,
-		facts: o.facts(callback),
+		facts: o.facts(path.name, callback),
 	}
 	var parameters []*parameter
 	for _, listed := range append(path.value.Parameters, o.Parameters...) {
@@ -67,10 +67,14 @@ func (d *document) describe(o method, path member[pathItem], base string, callba
 // anyScope is the x-scope of what every key may call.
 const anyScope = "any"
 
-func (o *operation) facts(callback bool) []fact {
+func (o *operation) facts(path string, callback bool) []fact {
 	switch {
 	case callback:
-		return []fact{{"Sent to", "subscribed webhooks, or the `callback_url` of the request"}, {"Signed", "by the secret of the webhook"}}
+		named := "`" + path + "`"
+		if o.EventNumber != 0 {
+			named += fmt.Sprintf(", also by its number `%d`", o.EventNumber)
+		}
+		return []fact{{"Sent to", "webhooks subscribed to " + named}, {"Signed", "by the secret of the webhook"}}
 	case o.Security != nil:
 		return []fact{{"Key", "none needed"}}
 	}

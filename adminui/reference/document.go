@@ -86,6 +86,7 @@ type operation struct {
 	Security    *[]map[string][]any `json:"security"`
 	Scope       string              `json:"x-scope"`
 	RateLimit   *rateLimit          `json:"x-rate-limit"`
+	EventNumber int                 `json:"x-event-number"` // of a callback
 	Parameters  []*parameter        `json:"parameters"`
 	RequestBody *struct {
 		Content members[media] `json:"content"`

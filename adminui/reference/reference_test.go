@@ -76,6 +76,9 @@ func TestPageTellsEveryOperation(t *testing.T) {
 		`<span class="fields-parent">stores[].timings[].slots[].</span><wbr>start_time`,
 		"20 in a minute for the business",
 		"webhook-signature: v1,",
+		"X-Event-Type: hub_menu_publish",
+		"webhooks subscribed to <code>order_placed</code>, also by its number <code>18</code>",
+		`<span class="fields-parent">order.details.ext_platforms[].</span><wbr>delivery_type`,
 		"http://127.0.0.1:8080/external/api/v1/stores/?limit=2&amp;after=S-17",
 	} {
 		assert.Contains(t, page, part)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 func one(fields string) string {
@@ -121,6 +122,7 @@ func TestEachStoreStandsAlone(t *testing.T) {
 	reference := core.ID{1}
 	body, err := Callback(reference, request, plan)
 	require.NoError(t, err)
+	eventtest.Check(t, core.StoreCreation, body)
 	var callback struct {
 		Reference string
 		Stats     Stats
@@ -188,9 +190,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !json.Valid(callback) {
-			t.Fatalf("the callback is not JSON: %s", callback)
-		}
+		eventtest.Check(t, core.StoreCreation, callback)
 	})
 }
 

@@ -1,0 +1,47 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook/catalogue"
+)
+
+// listEventTypes reads the catalogue of event types.
+func (s *Server) listEventTypes(c *fiber.Ctx, _ core.Caller) error {
+	return answerTagged(c, struct {
+		EventTypes []catalogue.Entry `json:"event_types"`
+	}{catalogue.All()})
+}
+
+// getEventType reads one entry of the catalogue, by its name or number.
+func (s *Server) getEventType(c *fiber.Ctx, _ core.Caller) error {
+	event, _ := core.ParseEventType(param(c, "event_type"))
+	entry, known := catalogue.Of(event)
+	if !known {
+		return core.Errorf(core.NotFound, "there is no event type of this name or number; there are %s", core.EventTypeNames())
+	}
+	return answerTagged(c, entry)
+}
+
+// answerTagged sends a value with an entity tag, and nothing but that to who has
+// the value already.
+func answerTagged(c *fiber.Ctx, value any) error {
+	body, err := json.Marshal(value, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(body)
+	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	c.Set(fiber.HeaderETag, tag)
+	c.Set(fiber.HeaderCacheControl, "private, no-cache")
+	if matches(c.Get(fiber.HeaderIfNoneMatch), tag) {
+		return c.SendStatus(http.StatusNotModified)
+	}
+	return send(c, http.StatusOK, body)
+}

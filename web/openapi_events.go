@@ -1,0 +1,104 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/servery-hub/servery/core/webhook/catalogue"
+)
+
+// tellEvents makes the one webhook of openapi.yaml, in which names in angle
+// brackets stand for what differs, into one for each event type of the catalogue.
+func tellEvents(document *yaml.Node) error {
+	root := document.Content[0]
+	webhooks, schemas := member(root, "webhooks"), member(member(root, "components"), "schemas")
+	pattern := *webhooks
+	webhooks.Content = nil
+	for _, entry := range catalogue.All() {
+		values, definitions, err := valuesOf(entry)
+		if err != nil {
+			return fmt.Errorf("%s: %w", entry.Type, err)
+		}
+		webhooks.Content = append(webhooks.Content, filled(&pattern, values).Content...)
+		schemas.Content = append(schemas.Content, definitions...)
+	}
+	return nil
+}
+
+// valuesOf is what an entry puts in the place of each name, and what its schema
+// defines for itself, as components under the name of the event type.
+func valuesOf(entry catalogue.Entry) (values map[string]*yaml.Node, definitions []*yaml.Node, err error) {
+	var schema struct {
+		Dialect     string         `json:"$schema"`
+		Title       string         `json:"title"`
+		Description string         `json:"description"`
+		Definitions jsontext.Value `json:"$defs"`
+		Body        jsontext.Value `json:",embed"`
+	}
+	prefix := string(entry.Type) + "."
+	local := strings.ReplaceAll(string(entry.Schema), `"#/$defs/`, `"#/components/schemas/`+prefix)
+	if err := json.Unmarshal([]byte(local), &schema); err != nil {
+		return nil, nil, err
+	}
+	var number any
+	if entry.Number != 0 {
+		number = entry.Number
+	}
+	values = map[string]*yaml.Node{}
+	for name, value := range map[string]any{
+		"<event_type>": entry.Type, "<operation>": camel(string(entry.Type)), "<number>": number, "<title>": schema.Title,
+		"<description>": schema.Description, "<schema>": schema.Body, "<sample>": entry.Sample, "<definitions>": schema.Definitions,
+	} {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, nil, err
+		}
+		var read yaml.Node // JSON is YAML
+		if err := yaml.Unmarshal(text, &read); err != nil {
+			return nil, nil, err
+		}
+		values[name] = read.Content[0]
+	}
+	definitions = values["<definitions>"].Content
+	for i := 0; i < len(definitions); i += 2 {
+		definitions[i].Value = prefix + definitions[i].Value
+	}
+	return values, definitions, nil
+}
+
+// filled is a copy of a node with values in the place of their names.
+func filled(n *yaml.Node, values map[string]*yaml.Node) *yaml.Node {
+	if value, named := values[n.Value]; named {
+		return value
+	}
+	copied := *n
+	copied.Content = make([]*yaml.Node, len(n.Content))
+	for i, child := range n.Content {
+		copied.Content[i] = filled(child, values)
+	}
+	return &copied
+}
+
+// member is the value of a name in a mapping, an empty node where it is not there.
+func member(mapping *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return new(yaml.Node)
+}
+
+// camel writes order_placed as orderPlaced.
+func camel(name string) string {
+	first, rest, more := strings.Cut(name, "_")
+	if !more {
+		return first
+	}
+	rest = camel(rest)
+	return first + strings.ToUpper(rest[:1]) + rest[1:]
+}
