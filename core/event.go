@@ -2,6 +2,7 @@ package core
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -52,6 +53,17 @@ func ParseEventType(s string) (EventType, bool) {
 	return t, slices.Contains(EventTypes(), t)
 }
 
+// Number is the numeric id of an event type, 0 where it has none.
+func (t EventType) Number() int {
+	for number, named := range eventNumbers {
+		if named == t {
+			id, _ := strconv.Atoi(number) // the table holds numbers alone
+			return id
+		}
+	}
+	return 0
+}
+
 // EventTypeNames is the list of names for messages.
 func EventTypeNames() string {
 	names := make([]string, 0, len(eventNumbers)+2)
@@ -71,4 +83,8 @@ type Event struct {
 	Body        []byte // the JSON that receivers get
 	Reference   string // the request's reference, when it answers one
 	CallbackURL string // when set, the event goes there and to no subscription
+	Order       int64  // the order that it belongs to; 0: none
+	Place       int    // its position among the events of its order, from 1
+	WebhookID   int64  // when set, the event goes to this subscription alone, switched on or not
+	Test        bool   // a sample, sent on request
 }

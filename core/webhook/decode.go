@@ -85,7 +85,7 @@ func readEventType(raw jsontext.Value, required bool, v *core.Violations) core.E
 // reservedHeaders are set by the hub itself or by the connection.
 var reservedHeaders = []string{
 	"Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect",
-	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType,
+	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType, HeaderTest,
 }
 
 var reservedPrefixes = []string{"content-", "proxy-", "webhook-"}

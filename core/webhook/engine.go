@@ -14,8 +14,9 @@ type Queue interface {
 	// Claim leases due deliveries to the owner, none of them to a busy endpoint,
 	// and tells when to ask again at the latest.
 	Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (Batch, error)
-	// Finish records attempts and what they led to, in one transaction.
-	Finish(ctx context.Context, owner core.ID, results []Result) error
+	// Finish records attempts and what they led to, in one transaction, and judges
+	// the health of their endpoints by the rules.
+	Finish(ctx context.Context, owner core.ID, results []Result, rules Probing) (Outlook, error)
 	// Release gives leased deliveries back, due as they were.
 	Release(ctx context.Context, owner core.ID, deliveries []Delivery) error
 }
@@ -25,6 +26,12 @@ type Batch struct {
 	Deliveries []Delivery
 	More       bool      // there is more due than was asked for
 	NextDue    time.Time // when the earliest of the rest is due; zero: nothing waits
+}
+
+// Outlook is what recorded attempts led to beyond their own deliveries.
+type Outlook struct {
+	Probed []int64 // endpoints that fail: what waits for them is not to be started
+	Due    bool    // other deliveries may start now
 }
 
 // Poster makes one attempt.
@@ -46,6 +53,7 @@ type Config struct {
 	Lease            time.Duration // 20 s; longer than an exchange and its recording
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
 	StopWithin       time.Duration // 10 s; then attempts under way are cut off
+	Probing          Probing       // of endpoints that fail
 }
 
 func (c Config) withDefaults() Config {
@@ -65,6 +73,7 @@ func (c Config) withDefaults() Config {
 			*d.value = d.or
 		}
 	}
+	c.Probing = c.Probing.withDefaults()
 	return c
 }
 
@@ -204,33 +213,32 @@ func (e *Engine) finish() {
 				break gather
 			}
 		}
-		e.record(batch)
-		e.recorded(batch)
+		e.recorded(batch, e.record(batch))
 	}
 }
 
 // record writes a batch, again and again while the database is away. It gives
 // up when the engine has been cut off, or when the leases are over and others
 // have taken the deliveries up.
-func (e *Engine) record(batch []Result) {
+func (e *Engine) record(batch []Result) Outlook {
 	deadline := e.clock.Now().Add(5 * e.config.Lease)
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
 		attempt, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		err := e.queue.Finish(attempt, e.owner, batch)
+		outlook, err := e.queue.Finish(attempt, e.owner, batch, e.config.Probing)
 		cancel()
 		if err == nil {
-			return
+			return outlook
 		}
 		e.log.Error("attempts could not be recorded", "attempts", len(batch), "error", err)
 		timer, giveUp := e.clock.At(e.clock.Now().Add(pause))
 		select {
 		case <-e.attempts.Done():
 			giveUp()
-			return
+			return Outlook{}
 		case <-timer:
 		}
 		if e.clock.Now().After(deadline) {
-			return
+			return Outlook{}
 		}
 	}
 }

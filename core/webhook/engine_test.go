@@ -49,7 +49,7 @@ func (l *line) Claim(_ context.Context, _ core.ID, limit int, busy []int64, unti
 	return batch, nil
 }
 
-func (l *line) Finish(_ context.Context, _ core.ID, results []Result) error {
+func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ Probing) (Outlook, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range results {
@@ -59,7 +59,7 @@ func (l *line) Finish(_ context.Context, _ core.ID, results []Result) error {
 			close(l.all)
 		}
 	}
-	return nil
+	return Outlook{}, nil
 }
 
 func (l *line) Release(_ context.Context, _ core.ID, deliveries []Delivery) error {

@@ -6,7 +6,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Held is the state of a delivery whose subscription is switched off: it waits.
+// Held is the state of a delivery that waits for something else than its time:
+// its subscription is switched off, its endpoint fails and is probed, or an
+// earlier event of its order is still on its way to the same server.
 const Held State = "held"
 
 // Filter chooses deliveries; a zero field chooses all.
@@ -28,6 +30,7 @@ type DeliveryRecord struct {
 	WebhookID   int64 // 0: to the callback_url of a request
 	URL         string
 	State       State
+	HeldBecause string // of a held one, in plain words
 	Attempts    int
 	CreatedAt   time.Time
 	NextAttempt time.Time // of a pending one

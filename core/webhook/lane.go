@@ -193,16 +193,38 @@ func (e *Engine) tell(r Result) {
 		slog.String("error", r.Attempt.Error), slog.Duration("took", r.Attempt.Timing.Total))
 }
 
-// recorded frees the room of recorded results, and looks at the queue again
-// where a retry now waits there or room was short.
-func (e *Engine) recorded(batch []Result) {
+// recorded frees the room of recorded results, gives back what waits for
+// endpoints that fail, and looks at the queue again where a retry now waits
+// there, something became due, or room was short.
+func (e *Engine) recorded(batch []Result, outlook Outlook) {
 	e.mu.Lock()
 	e.held -= len(batch)
-	look := e.short || slices.ContainsFunc(batch, func(r Result) bool { return r.State == Pending })
+	var back []Delivery
+	for _, endpoint := range outlook.Probed {
+		back = append(back, e.unstarted(e.lane(endpoint))...)
+	}
+	look := e.short || outlook.Due || len(outlook.Probed) > 0 || slices.ContainsFunc(batch, func(r Result) bool { return r.State == Pending })
 	e.mu.Unlock()
+	e.release(back)
 	if look {
 		e.Wake()
 	}
+}
+
+// unstarted takes from a lane what waits in it, except for probes and what a
+// person asked for. The caller holds mu.
+func (e *Engine) unstarted(l *lane) []Delivery {
+	var back, kept []Delivery
+	for _, d := range l.waiting {
+		if d.Probe || d.Asked {
+			kept = append(kept, d)
+		} else {
+			back = append(back, d)
+		}
+	}
+	l.waiting = kept
+	e.held -= len(back)
+	return back
 }
 
 // drain stops new starts and returns what has not been started.

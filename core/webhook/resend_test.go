@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 func TestDecodeRetryRequest(t *testing.T) {
@@ -124,6 +125,7 @@ func TestOrderRetryTellsTheBusinessOnceEveryReSendHasAnAnswer(t *testing.T) {
 	require.Len(t, records.ended, 1)
 	require.Equal(t, core.WebhookRetry, records.ended[0].Type)
 	require.JSONEq(t, `{"reference_id":"`+job.ID.String()+`","num_webhooks_retried":1200,"num_webhooks_retry_failed":3}`, string(records.ended[0].Body))
+	eventtest.Check(t, core.WebhookRetry, records.ended[0].Body)
 }
 
 func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {

@@ -126,6 +126,9 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
 	h.Set(HeaderSignature, signature)
 	h.Set(HeaderEventType, string(d.EventType))
+	if d.Test {
+		h.Set(HeaderTest, "true")
+	}
 	// Without it the transport will not repeat a POST on a kept-alive connection
 	// that the endpoint closed at the same moment; the webhook-id makes that safe.
 	h["Idempotency-Key"] = nil

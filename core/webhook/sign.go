@@ -16,6 +16,7 @@ const (
 	HeaderTimestamp = "Webhook-Timestamp"
 	HeaderSignature = "Webhook-Signature"
 	HeaderEventType = "X-Event-Type"
+	HeaderTest      = "X-Event-Test" // "true": the event is a sample, sent on request
 )
 
 // Sign computes the signature header of a delivery by the Standard Webhooks

@@ -65,6 +65,11 @@ type Delivery struct {
 	Base      int       // of them, before the schedule was begun anew by hand
 	DueAt     time.Time // when the next attempt was to start
 	LeasedTo  time.Time // until when nobody else takes it
+	Line      int64     // its order and server: of these, one delivery goes after the other; 0: none
+	Place     int       // of its event among those of the order, from 1
+	Asked     bool      // a person asked for this attempt
+	Probe     bool      // the attempt tries out an endpoint that fails
+	Test      bool      // its event is a sample
 }
 
 // Attempt is the record of one try.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -29,6 +31,10 @@ type queueRow struct {
 	Attempts   int             `bun:"attempts"`
 	Base       int             `bun:"base"`
 	DueAt      time.Time       `bun:"due_at"`
+	Line       int64           `bun:"line"`
+	Place      int             `bun:"place"`
+	Asked      bool            `bun:"asked"`
+	Probe      bool            `bun:"probe"`
 }
 
 // endpoints are those with deliveries in the queue, found by as many steps in
@@ -39,46 +45,95 @@ const endpoints = `endpoints AS (
 	SELECT (SELECT q.endpoint FROM delivery_queue q WHERE q.endpoint > e.endpoint ORDER BY q.endpoint LIMIT 1)
 	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
 
+// isProbed tells whether endpoint e fails and is probed.
+const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.endpoint AND p.probing_since IS NOT NULL)`
+
 // Claim leases due deliveries, the longest waiting endpoints first and of each
-// a share, so that the backlog of one costs the others nothing. Those of a subscription that is switched off are
-// parked instead: they wait until it is switched on again.
+// a share, so that the backlog of one costs the others nothing. Of an endpoint
+// that is probed it takes the longest waiting one when a probe is due, and what
+// a person asked for. Those of a subscription that is switched off are parked
+// instead: they wait until it is switched on again.
 func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (webhook.Batch, error) {
 	var rows []queueRow
 	err := q.bun.NewRaw(`WITH RECURSIVE `+endpoints+`,
+		probes AS (UPDATE unwell_endpoints h SET next_probe = ?4 FROM (
+				SELECT e.endpoint, e.business_id FROM unwell_endpoints e
+				WHERE e.probing_since IS NOT NULL AND e.next_probe <= ?0 AND e.endpoint <> ALL (?1) AND EXISTS (
+					SELECT 1 FROM delivery_queue WHERE endpoint = e.endpoint AND available_at <= ?0 AND NOT asked) FOR UPDATE SKIP LOCKED) due
+			WHERE h.endpoint = due.endpoint AND h.business_id = due.business_id RETURNING h.endpoint),
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
 				WHERE endpoint = e.endpoint AND available_at <= ?0 ORDER BY available_at LIMIT 1) head
-			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
-		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
-			SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0
-			ORDER BY available_at LIMIT greatest(16, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2),
-		fit AS (SELECT business_id, id, sum(size) OVER (ORDER BY available_at, id) - size AS before FROM due)
+			WHERE e.endpoint <> ALL (?1) AND NOT `+isProbed+` ORDER BY head.available_at LIMIT ?2),
+		due AS (SELECT d.*, true AS probe FROM probes p CROSS JOIN LATERAL (
+				SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = p.endpoint AND available_at <= ?0 AND NOT asked
+				ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) d
+			UNION ALL (SELECT d.*, false FROM (
+				SELECT business_id, id, available_at, size FROM delivery_queue e WHERE asked AND available_at <= ?0 AND endpoint <> ALL (?1) AND `+isProbed+`
+				ORDER BY available_at LIMIT 16 FOR UPDATE SKIP LOCKED) d)
+			UNION ALL (SELECT d.*, false FROM heads h CROSS JOIN LATERAL (
+				SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0
+				ORDER BY available_at LIMIT greatest(16, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
+		fit AS (SELECT business_id, id, probe, sum(size) OVER (ORDER BY NOT probe, available_at, id) - size AS before FROM due)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
 		WHERE q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
-		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at`,
+		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at,
+			q.line, q.place, q.asked, fit.probe`,
 		q.clock.Now(), pgdialect.Array(busy), limit, owner, until, claimBytes).Scan(ctx, &rows)
 	if err != nil {
 		return webhook.Batch{}, fmt.Errorf("claiming deliveries: %w", err)
 	}
-	batch := webhook.Batch{More: len(rows) == limit}
+	batch := webhook.Batch{More: len(rows) >= limit}
 	if len(rows) > 0 {
-		batch.Deliveries, err = q.load(ctx, owner, rows, until)
-		if err != nil {
+		if batch.Deliveries, err = q.startable(ctx, owner, rows, until); err != nil {
 			return webhook.Batch{}, err
 		}
 	}
 	if !batch.More {
-		var next sql.NullTime
-		if err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpoints+`
-			SELECT min(head.available_at) FROM endpoints e
-			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
-				WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-			WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next); err != nil {
-			return batch, fmt.Errorf("looking for the next delivery: %w", err)
-		}
-		batch.NextDue = next.Time
+		batch.NextDue, err = q.nextDue(ctx, busy)
 	}
-	return batch, nil
+	return batch, err
+}
+
+// startable are those of the claimed rows that may start, complete. A probe that
+// came to nothing is made good by another row.
+func (q Deliveries) startable(ctx context.Context, owner core.ID, claimed []queueRow, until time.Time) ([]webhook.Delivery, error) {
+	probes := map[int64]bool{}
+	for _, row := range claimed {
+		if row.Probe {
+			probes[row.Endpoint] = true
+		}
+	}
+	rows, err := q.await(ctx, owner, claimed)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := q.load(ctx, owner, rows, until)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range deliveries {
+		if d.Probe {
+			delete(probes, d.Endpoint)
+		}
+	}
+	return deliveries, q.probeAtOnce(ctx, slices.Collect(maps.Keys(probes)))
+}
+
+// nextDue is when the earliest of what waits is due, or the earliest probe; zero: nothing waits.
+func (q Deliveries) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+	var next sql.NullTime
+	if err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpoints+`
+		SELECT least(min(greatest(head.available_at, p.next_probe)),
+			(SELECT min(available_at) FROM delivery_queue WHERE asked AND endpoint <> ALL (?0)))
+		FROM endpoints e
+		CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
+			WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+		LEFT JOIN unwell_endpoints p ON p.endpoint = e.endpoint AND p.probing_since IS NOT NULL
+		WHERE e.endpoint <> ALL (?0)`, pgdialect.Array(busy)).Scan(&next); err != nil {
+		return time.Time{}, fmt.Errorf("looking for the next delivery: %w", err)
+	}
+	return next.Time, nil
 }
 
 // load completes claimed rows with what is to be sent and where to.
@@ -107,14 +162,13 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType, WebhookID: row.WebhookID,
 			Endpoint: row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
+			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test,
 		}
 		if d.Body, err = q.packer.unpack(event.Body); err != nil {
 			return nil, fmt.Errorf("event %s: %w", row.EventID, err)
 		}
 		receiver.URL = orElse(row.URL, receiver.URL)
-		if err := q.unsealTarget(&d, receiver.target); err != nil {
-			return nil, err
-		}
+		receiver.address(&d)
 		deliveries = append(deliveries, d)
 	}
 	if len(lost) > 0 {
@@ -134,6 +188,7 @@ type eventRow struct {
 	ID        core.ID        `bun:"id,type:uuid"`
 	EventType core.EventType `bun:"event_type"`
 	Body      []byte         `bun:"body"`
+	Test      bool           `bun:"test"`
 }
 
 func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]eventRow, error) {
@@ -143,8 +198,8 @@ func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]ev
 	}
 	var list []eventRow
 	// One by one, by the key: a day without statistics yet would else be read whole.
-	err := q.bun.NewRaw(`SELECT e.id, e.event_type, e.body FROM unnest(?::uuid[], ?::bigint[]) AS r (id, business_id)
-		CROSS JOIN LATERAL (SELECT id, event_type, body FROM events WHERE id = r.id AND business_id = r.business_id LIMIT 1) e`,
+	err := q.bun.NewRaw(`SELECT e.id, e.event_type, e.body, e.test FROM unnest(?::uuid[], ?::bigint[]) AS r (id, business_id)
+		CROSS JOIN LATERAL (SELECT id, event_type, body, test FROM events WHERE id = r.id AND business_id = r.business_id LIMIT 1) e`,
 		pgdialect.Array(ids), pgdialect.Array(businesses)).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)
@@ -177,32 +232,41 @@ func (q Deliveries) receivers(ctx context.Context, rows []queueRow) (map[receive
 		}
 	}
 	var list []receiver
-	err := q.bun.NewRaw(`SELECT business_id, active, id, url, retrial_interval_units, headers, secret FROM webhooks WHERE id = ANY (?)
-		UNION ALL SELECT id, true, 0, '', 'minutes', '', callback_secret FROM businesses WHERE id = ANY (?)`,
+	err := q.bun.NewRaw(`SELECT w.business_id, w.active, `+targetColumns+` FROM webhooks w WHERE w.id = ANY (?)
+		UNION ALL SELECT b.id, true, `+callbackColumns+` FROM businesses b WHERE b.id = ANY (?)`,
 		pgdialect.Array(webhooks), pgdialect.Array(businesses)).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("reading receivers: %w", err)
 	}
 	receivers := make(map[receiverKey]receiver, len(list))
 	for _, r := range list {
+		if err := q.open(r.BusinessID, &r.target); err != nil {
+			return nil, err
+		}
 		receivers[receiverKey{r.BusinessID, r.ID}] = r
 	}
 	return receivers, nil
-}
-
-func queueIDs(rows []queueRow) any {
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID.String()
-	}
-	return pgdialect.Array(ids)
 }
 
 // drop removes deliveries whose event is no longer kept: they waited longer
 // than the retention.
 func (q Deliveries) drop(ctx context.Context, rows []queueRow) error {
 	q.log.Warn("dropping deliveries whose event is past retention", "deliveries", len(rows))
-	_, err := q.bun.ExecContext(ctx, `DELETE FROM delivery_queue WHERE id = ANY (?::uuid[])`, queueIDs(rows))
+	return q.inTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM delivery_queue q USING `+placesOf(rows)+` WHERE q.business_id = r.business_id AND q.id = r.id`); err != nil {
+			return err
+		}
+		return q.advanceAfter(ctx, tx, rows)
+	})
+}
+
+// advanceAfter lets go what stood behind rows that have left their lines.
+func (q Deliveries) advanceAfter(ctx context.Context, tx bun.Conn, rows []queueRow) error {
+	lines := slices.DeleteFunc(slices.Clone(rows), func(row queueRow) bool { return row.Line == 0 })
+	freed, err := q.advance(ctx, tx, lines)
+	if freed > 0 {
+		q.look()
+	}
 	return err
 }
 
@@ -217,27 +281,38 @@ func (q Deliveries) park(ctx context.Context, owner core.ID, rows []queueRow) er
 	}
 	return q.inTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET available_at = 'infinity', owner = NULL
-			FROM (SELECT id FROM webhooks WHERE id = ANY (?) AND NOT active ORDER BY id FOR SHARE) off
-			WHERE q.webhook_id = off.id AND q.owner = ? AND q.id = ANY (?::uuid[])`,
-			pgdialect.Array(webhooks), owner, queueIDs(rows)); err != nil {
+			FROM (SELECT id FROM webhooks WHERE id = ANY (?) AND NOT active ORDER BY id FOR SHARE) off, `+placesOf(rows)+`
+			WHERE q.webhook_id = off.id AND q.owner = ? AND q.business_id = r.business_id AND q.id = r.id`,
+			pgdialect.Array(webhooks), owner); err != nil {
 			return fmt.Errorf("holding deliveries: %w", err)
 		}
-		_, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = due_at, owner = NULL
-			WHERE owner = ? AND id = ANY (?::uuid[])`, owner, queueIDs(rows))
-		return err
+		if err := giveBack(ctx, tx, owner, rows); err != nil {
+			return err
+		}
+		return q.advanceAfter(ctx, tx, rows)
 	})
 }
 
 // Release gives leased deliveries back, due as they were.
 func (q Deliveries) Release(ctx context.Context, owner core.ID, deliveries []webhook.Delivery) error {
-	ids := make([]string, len(deliveries))
+	rows, probes := make([]queueRow, len(deliveries)), []int64{}
 	for i, d := range deliveries {
-		ids[i] = d.ID.String()
+		rows[i] = queueRow{BusinessID: d.Business, ID: d.ID}
+		if d.Probe {
+			probes = append(probes, d.Endpoint)
+		}
 	}
-	_, err := q.bun.ExecContext(ctx, `UPDATE delivery_queue SET available_at = due_at, owner = NULL
-		WHERE owner = ? AND id = ANY (?::uuid[])`, owner, pgdialect.Array(ids))
+	if err := giveBack(ctx, q.bun, owner, rows); err != nil {
+		return err
+	}
+	return q.probeAtOnce(ctx, probes)
+}
+
+func giveBack(ctx context.Context, in bun.IDB, owner core.ID, rows []queueRow) error {
+	_, err := in.ExecContext(ctx, `UPDATE delivery_queue q SET available_at = due_at, owner = NULL FROM `+placesOf(rows)+`
+		WHERE q.business_id = r.business_id AND q.id = r.id AND q.owner = ?`, owner)
 	if err != nil {
-		return fmt.Errorf("releasing deliveries: %w", err)
+		return fmt.Errorf("giving deliveries back: %w", err)
 	}
 	return nil
 }

@@ -103,6 +103,7 @@ func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) er
 			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END
 			WHERE due_at > ?0 OR available_at > ?0`,
 		`UPDATE job_queue SET available_at = available_at + ?1 * interval '1 microsecond' WHERE available_at > ?0`,
+		`UPDATE unwell_endpoints SET next_probe = next_probe + ?1 * interval '1 microsecond' WHERE next_probe > ?0`,
 		`DELETE FROM throttles`, // counting starts anew
 		`UPDATE clock_epoch SET epoch = epoch + 1`,
 	} {

@@ -313,7 +313,8 @@ func TestOneResultTheDatabaseRefusesDoesNotKeepOthersFromBeingRecorded(t *testin
 		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 200}}
 	}
 	results[2].Attempt.Status = 1 << 20 // no smallint
-	require.NoError(t, queue.Finish(ctx, owner, results))
+	_, err = queue.Finish(ctx, owner, results, webhook.Probing{After: 20, For: time.Minute})
+	require.NoError(t, err)
 	for i, d := range batch.Deliveries {
 		want := 1
 		if i == 2 {

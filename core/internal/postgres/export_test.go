@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 // AttemptRecord is, for tests, one recorded attempt at one of an event's deliveries.
@@ -44,17 +45,20 @@ func (db *DB) JobState(ctx context.Context, id core.ID) (state, message string, 
 	return state, message, err
 }
 
-// EventBody reads, for tests, the body of the event with a reference.
+// EventBody reads, for tests, the body of the event with a reference, and holds
+// it against the schema of its event type.
 func (db *DB) EventBody(t testing.TB, reference core.ID) []byte {
 	t.Helper()
+	var event core.EventType
 	var stored []byte
-	if err := db.bun.QueryRowContext(context.Background(), `SELECT body FROM events WHERE reference = ?`, reference.String()).Scan(&stored); err != nil {
+	if err := db.bun.QueryRowContext(context.Background(), `SELECT event_type, body FROM events WHERE reference = ?`, reference.String()).Scan(&event, &stored); err != nil {
 		t.Fatal(err)
 	}
 	body, err := db.packer.unpack(stored)
 	if err != nil {
 		t.Fatal(err)
 	}
+	eventtest.Check(t, event, body)
 	return body
 }
 
@@ -149,4 +153,45 @@ func (db *DB) Statements() func() int {
 	c := &counter{}
 	db.bun.AddQueryHook(c)
 	return func() int { return int(c.n.Load()) }
+}
+
+// LineOf is, for tests, the line of an order's deliveries to an address.
+var LineOf = lineOf
+
+// Exec changes, for tests, what no code of the hub would.
+func (db *DB) Exec(t testing.TB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.bun.ExecContext(context.Background(), query, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Other begins, for tests, a transaction of somebody else.
+func (db *DB) Other(t testing.TB) (exec func(query string, args ...any), commit func()) {
+	t.Helper()
+	tx, err := db.bun.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback() })
+	exec = func(query string, args ...any) {
+		if _, err := tx.Exec(query, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return exec, func() {
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// SomebodyWaits tells, for tests, whether a statement waits for a lock.
+func (db *DB) SomebodyWaits(t testing.TB) (waits bool) {
+	t.Helper()
+	if err := db.bun.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
+		WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits); err != nil {
+		t.Fatal(err)
+	}
+	return waits
 }

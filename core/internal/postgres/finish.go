@@ -25,24 +25,26 @@ const attemptColumns = `business_id, delivery_id, n, started_at, url, request_he
 // One result that the database will not take must not keep the others from
 // being recorded: the batch is halved until it stands alone, and is then
 // recorded without what the endpoint answered.
-func (q Deliveries) Finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
-	err := q.finish(ctx, owner, results)
+func (q Deliveries) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.Probing) (webhook.Outlook, error) {
+	outlook, err := q.finish(ctx, owner, results, rules)
 	if !isDataError(err) {
-		return err
+		return outlook, err
 	}
 	if len(results) > 1 {
 		half := len(results) / 2
-		return errors.Join(q.Finish(ctx, owner, results[:half]), q.Finish(ctx, owner, results[half:]))
+		one, err := q.Finish(ctx, owner, results[:half], rules)
+		two, err2 := q.Finish(ctx, owner, results[half:], rules)
+		return webhook.Outlook{Probed: append(one.Probed, two.Probed...), Due: one.Due || two.Due}, errors.Join(err, err2)
 	}
 	q.log.Error("an attempt could not be recorded in full", "delivery", results[0].Delivery.ID, "error", err)
 	bare := results[0]
 	bare.Attempt.RequestHeaders, bare.Attempt.ResponseHeaders, bare.Attempt.ResponseBody = nil, nil, nil
-	if err = q.finish(ctx, owner, []webhook.Result{bare}); isDataError(err) {
+	if outlook, err = q.finish(ctx, owner, []webhook.Result{bare}, rules); isDataError(err) {
 		// Trying again would not help; the lease runs out and the attempt is repeated.
 		q.log.Error("an attempt could not be recorded", "delivery", bare.Delivery.ID, "error", err)
-		return nil
+		return outlook, nil
 	}
-	return err
+	return outlook, err
 }
 
 // isDataError tells an error that comes of the values themselves: SQLSTATE
@@ -52,7 +54,7 @@ func isDataError(err error) bool {
 	return errors.As(err, &answer) && (strings.HasPrefix(answer.Field('C'), "22") || strings.HasPrefix(answer.Field('C'), "23"))
 }
 
-func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
+func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.Probing) (webhook.Outlook, error) {
 	var attempts copyRows
 	var over, again []webhook.Result
 	for _, r := range results {
@@ -63,7 +65,9 @@ func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook
 			over = append(over, r)
 		}
 	}
-	return q.inTx(ctx, func(tx bun.Conn) error {
+	var judged judgement
+	freed := 0
+	err := q.inTx(ctx, func(tx bun.Conn) (err error) {
 		if err := attempts.copyInto(ctx, tx, "attempts", attemptColumns); err != nil {
 			return err
 		}
@@ -80,8 +84,20 @@ func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook
 				}
 			}
 		}
-		return nil
+		if judged, err = q.judge(ctx, tx, results, rules); err != nil {
+			return err
+		}
+		if freed, err = q.advance(ctx, tx, inLine(over)); err != nil || len(judged.recovered) == 0 {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
+		return err
 	})
+	if err != nil {
+		return webhook.Outlook{}, err
+	}
+	q.tell(judged)
+	return webhook.Outlook{Probed: judged.probed, Due: freed > 0 || len(judged.recovered) > 0}, nil
 }
 
 func writeAttempt(c *copyRows, r webhook.Result) {
@@ -142,7 +158,7 @@ func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID,
 		businesses[i], ids[i] = int64(r.Delivery.Business), r.Delivery.ID.String()
 		due[i] = r.RetryAt.UTC().Format(time.RFC3339Nano)
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET attempts = q.attempts + 1, due_at = r.due_at, available_at = r.due_at, owner = NULL
+	_, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET attempts = q.attempts + 1, due_at = r.due_at, available_at = r.due_at, owner = NULL, asked = false
 		FROM unnest(?::bigint[], ?::uuid[], ?::timestamptz[]) AS r (business_id, id, due_at)
 		WHERE q.business_id = r.business_id AND q.id = r.id AND q.owner = ?`,
 		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(due), owner)
@@ -162,6 +178,9 @@ func (q Deliveries) disable(ctx context.Context, tx bun.Conn, r webhook.Result) 
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
 		return nil // switched off already, or pointed elsewhere meanwhile
+	}
+	if err := forgetHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
+		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail)
 		VALUES (?, ?, ?, 'hub', 'webhook.disable', ?, jsonb_build_object('reason', ?::text, 'delivery', ?::text))`,

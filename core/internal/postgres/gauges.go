@@ -10,6 +10,7 @@ import (
 type Backlog struct {
 	Jobs, Due, Scheduled, Held int64
 	OldestJob, OldestDue       time.Duration // how long the first of them has waited
+	Probed                     int64         // endpoints that fail
 }
 
 // Backlog counts what waits in the queues. Counting stops at 100,000 of a kind.
@@ -20,11 +21,12 @@ func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 	err := db.bun.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM (SELECT 1 FROM job_queue LIMIT 100000) x),
 		(SELECT extract(epoch FROM ?0 - min(j.created_at))::float8 FROM job_queue q JOIN jobs j ON j.business_id = q.business_id AND j.id = q.job_id),
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at <= ?0 LIMIT 100000) x),
-		(SELECT extract(epoch FROM ?0 - min(available_at))::float8 FROM delivery_queue WHERE available_at <= ?0),
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at > ?0 AND available_at < 'infinity' LIMIT 100000) x),
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE available_at = 'infinity' LIMIT 100000) x)`, now).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held)
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE available_at <= ?0 AND NOT `+waitsForProbe+` LIMIT 100000) x),
+		(SELECT extract(epoch FROM ?0 - min(available_at))::float8 FROM delivery_queue d WHERE available_at <= ?0 AND NOT `+waitsForProbe+`),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE available_at > ?0 AND available_at < 'infinity' AND NOT `+waitsForProbe+` LIMIT 100000) x),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE `+isHeld+` LIMIT 100000) x),
+		(SELECT count(*) FROM unwell_endpoints WHERE probing_since IS NOT NULL)`, now).
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}

@@ -28,15 +28,42 @@ type recordRow struct {
 	FinishedAt sql.NullTime   `bun:"finished_at"`
 	LastStatus int            `bun:"last_status"`
 	LastError  string         `bun:"last_error"`
+	SwitchedOn bool           `bun:"switched_on"` // its subscription, if it has one
+	Waits      bool           `bun:"waits"`
+	Health     healthRow      `bun:"embed:health_"`
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
+	because := ""
+	if r.State == webhook.Held {
+		because = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
+	}
 	return webhook.DeliveryRecord{
-		ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, WebhookID: r.WebhookID, URL: r.URL,
+		HeldBecause: because, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, WebhookID: r.WebhookID, URL: r.URL,
 		State: r.State, Attempts: r.Attempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
 		LastStatus: r.LastStatus, LastError: r.LastError,
 	}
 }
+
+func heldBecause(switchedOn, waits bool, h webhook.Health) string {
+	switch {
+	case waits:
+		return "an earlier event of the same order is still on its way"
+	case !switchedOn:
+		return "the webhook is switched off"
+	case h.Status == 0:
+		return fmt.Sprintf("the endpoint has not answered since %s; it is tried every %v", h.Since.UTC().Format(time.RFC3339), h.Pause)
+	default:
+		return fmt.Sprintf("the endpoint has answered with errors since %s, the last was %d; it is tried every %v", h.Since.UTC().Format(time.RFC3339), h.Status, h.Pause)
+	}
+}
+
+// waitsForProbe tells whether a row d of the queue waits because its endpoint is probed.
+const waitsForProbe = `(d.owner IS NULL AND NOT d.asked AND EXISTS (
+	SELECT 1 FROM unwell_endpoints h WHERE h.endpoint = d.endpoint AND h.business_id = d.business_id AND h.probing_since IS NOT NULL))`
+
+// isHeld tells whether a row d of the queue is held.
+const isHeld = `(d.available_at = 'infinity' OR ` + waitsForProbe + `)`
 
 // List reads deliveries of a business, the newest first: what still waits in
 // the queue and what came to an end, each from its index.
@@ -61,9 +88,9 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 	waiting, ended := "", ""
 	switch f.State {
 	case webhook.Held:
-		waiting, ended = " AND d.available_at = 'infinity'", " AND false"
+		waiting, ended = " AND "+isHeld, " AND false"
 	case webhook.Pending:
-		waiting, ended = " AND d.available_at < 'infinity'", " AND false"
+		waiting, ended = " AND NOT "+isHeld, " AND false"
 	case webhook.Delivered:
 		waiting, ended = " AND false", " AND d.state = 'delivered'"
 	case webhook.Failed:
@@ -94,16 +121,18 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 	var rows []recordRow
 	err := q.bun.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(d.webhook_id, 0) AS webhook_id,
 			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.due_at, d.finished_at,
-			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error
+			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error, coalesce(w.active, true) AS switched_on, d.waits,
+			coalesce(h.since, 'epoch') AS health_since, coalesce(h.status, 0) AS health_status, coalesce(h.pause_ms, 0) AS health_pause_ms
 		FROM ((SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, NULL::timestamptz AS finished_at,
-				CASE WHEN d.available_at < 'infinity' THEN 'pending' ELSE 'held' END AS state,
-				CASE WHEN d.available_at < 'infinity' THEN d.due_at END AS due_at
+				CASE WHEN `+isHeld+` THEN 'held' ELSE 'pending' END AS state,
+				CASE WHEN NOT `+isHeld+` THEN d.due_at END AS due_at, d.waits, d.endpoint
 			FROM delivery_queue d WHERE d.business_id = ?`+waiting+` ORDER BY d.id DESC LIMIT ?)
 			UNION ALL
-			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL
+			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL, false, 0
 			FROM deliveries d WHERE d.business_id = ?`+ended+` ORDER BY d.id DESC LIMIT ?)) d
 		LEFT JOIN LATERAL (SELECT reference FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
 		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
+		LEFT JOIN unwell_endpoints h ON h.endpoint = d.endpoint AND h.business_id = d.business_id
 		LEFT JOIN LATERAL (SELECT status, error FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
 			ORDER BY n DESC, started_at DESC LIMIT 1) a ON true
 		ORDER BY d.id DESC LIMIT ?`, all...).Scan(ctx, &rows)
@@ -149,10 +178,11 @@ func (q Deliveries) attempts(ctx context.Context, business core.BusinessID, id c
 const attemptRead = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
 	dns_us, connect_us, tls_us, first_byte_us, total_us`
 
-// Retry makes a delivery due now: one that waits for its next attempt starts at
-// once, one that came to an end begins its schedule anew under the same
-// webhook-id. NotFound where the business has none of that id, Conflict while
-// its subscription is switched off.
+// Retry makes a delivery due now, also when its endpoint is probed: one that
+// waits for its next attempt starts at once, one that came to an end begins its
+// schedule anew under the same webhook-id, outside the order of its order.
+// NotFound where the business has none of that id, Conflict while its
+// subscription is switched off or an earlier event of its order is on its way.
 func (q Deliveries) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
 	err := q.inTx(ctx, func(tx bun.Conn) error {
 		err := q.hasten(ctx, tx, business, id)
@@ -164,24 +194,31 @@ func (q Deliveries) Retry(ctx context.Context, business core.BusinessID, id core
 		}
 		return err
 	})
-	if err == nil && q.starter != nil {
-		q.starter.Wake()
+	if err == nil {
+		q.look()
 	}
 	return err
 }
 
 // hasten makes a waiting delivery due, unless it is under way.
 func (q Deliveries) hasten(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	const mine = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
 	var webhookID int64
-	err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0) FROM delivery_queue WHERE business_id = ? AND id = ? FOR UPDATE`,
-		business, id).Scan(&webhookID)
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+mine, business, id).Scan(&webhookID); err != nil {
+		return err
+	}
+	if err := q.mustBeOn(ctx, tx, business, webhookID); err != nil { // locked before the row, as by who switches it
+		return err
+	}
+	var waits bool
+	err := tx.QueryRowContext(ctx, `SELECT waits`+mine+` FOR UPDATE`, business, id).Scan(&waits)
 	if err != nil {
 		return err
 	}
-	if err := q.mustBeOn(ctx, tx, business, webhookID); err != nil {
-		return err
+	if waits {
+		return core.Errorf(core.Conflict, "an earlier event of the same order is still on its way; this delivery follows it by itself")
 	}
-	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0
+	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, asked = true
 		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.clock.Now(), business, id)
 	return err
 }
@@ -201,8 +238,8 @@ func (q Deliveries) beginAnew(ctx context.Context, tx bun.Conn, business core.Bu
 	if endpoint == 0 {
 		endpoint, url = endpointOf(business, row.URL), row.URL
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at)
-		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), ?4, ?4, ?5, ?5 FROM events WHERE id = ?6 AND business_id = ?7`,
+	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at, asked)
+		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), ?4, ?4, ?5, ?5, true FROM events WHERE id = ?6 AND business_id = ?7`,
 		id, row.WebhookID, url, endpoint, row.Attempts, q.clock.Now(), row.EventID, business)
 	if err != nil {
 		return fmt.Errorf("queueing the delivery again: %w", err)

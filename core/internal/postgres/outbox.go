@@ -23,40 +23,61 @@ type outbox struct {
 	left  int // deliveries that somebody has to claim
 }
 
-// target is where an event goes.
-type target struct {
-	ID      int64         `bun:"id"`
-	URL     string        `bun:"url"`
-	Units   webhook.Units `bun:"retrial_interval_units"`
-	Headers []byte        `bun:"headers"`
-	Secret  []byte        `bun:"secret"`
+// byCopy is from how many rows on they are written by COPY.
+const byCopy = 4
+
+// queued is a row for the queue: the delivery, and what is stored beside it.
+type queued struct {
+	webhook.Delivery
+	callback  string // the address, where it is not that of a subscription
+	size      int
+	probed    bool // its endpoint fails: it is not to be started from memory
+	available time.Time
+	owner     *core.ID
 }
 
-// publish stores an event with a delivery to each of its receivers.
-func (o *outbox) publish(ctx context.Context, tx bun.Conn, event core.Event) error {
-	targets, err := o.db.targets(ctx, tx, event)
+// publish stores events with a delivery of each to every receiver of it. The
+// number of statements does not grow with that of the events.
+func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	receivers, err := o.db.targets(ctx, tx, events)
 	if err != nil {
 		return err
 	}
-	packed := o.db.packer.pack(event.Body)
-	if _, err := tx.ExecContext(ctx, `INSERT INTO events (business_id, id, event_type, body, reference) VALUES (?, ?, ?, ?, ?)`,
-		event.Business, event.ID, event.Type, packed, event.Reference); err != nil {
-		return fmt.Errorf("storing the event: %w", err)
+	packed := make([][]byte, len(events))
+	var rows []queued
+	for i, event := range events {
+		packed[i] = o.db.packer.pack(event.Body)
+		for _, t := range receivers[routeOf(event)] {
+			// A microsecond apart, so that the ids sort as the events do.
+			at := o.db.clock.Now().Add(time.Duration(len(rows)) * time.Microsecond)
+			row := queued{size: len(packed[i]), Delivery: webhook.Delivery{
+				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
+				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Place: event.Place, Test: event.Test,
+			}}
+			if t.ID == 0 {
+				row.callback, row.Endpoint = t.URL, endpointOf(event.Business, t.URL)
+			}
+			t.address(&row.Delivery)
+			row.Line = lineOf(event.Business, event.Order, t.URL)
+			row.probed = t.Probed
+			rows = append(rows, row)
+		}
 	}
-	for _, t := range targets {
-		d := webhook.Delivery{
-			ID: core.NewID(o.db.clock.Now()), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
-			WebhookID: t.ID, Endpoint: t.ID, URL: t.URL, DueAt: event.At,
-		}
-		if t.ID == 0 {
-			d.Endpoint = endpointOf(event.Business, t.URL)
-		}
-		if err := o.db.unsealTarget(&d, t); err != nil {
-			return err
-		}
-		if err := o.enqueue(ctx, tx, d, len(packed)); err != nil {
-			return err
-		}
+	waits, err := behind(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		o.place(&rows[i], waits[rows[i].ID])
+	}
+	if err := writeEvents(ctx, tx, events, packed); err != nil {
+		return err
+	}
+	if err := writeQueue(ctx, tx, rows); err != nil {
+		return err
 	}
 	if o.left > 0 && o.db.worthTelling() {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel); err != nil {
@@ -66,26 +87,73 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, event core.Event) err
 	return nil
 }
 
-// enqueue writes a delivery, leased to this replica where that has room for it.
-func (o *outbox) enqueue(ctx context.Context, tx bun.Conn, d webhook.Delivery, size int) error {
-	available, owner := d.DueAt, any(nil)
-	if o.db.starter != nil && o.db.starter.Reserve(d.Endpoint) {
-		d.LeasedTo = o.db.starter.LeaseUntil()
-		available, owner = d.LeasedTo, o.db.starter.Owner()
-		o.start = append(o.start, d)
-	} else {
+// place leases the delivery to this replica where it may start at once and
+// there is room for it.
+func (o *outbox) place(row *queued, waits bool) {
+	row.available = row.DueAt
+	if row.probed || waits || o.db.starter == nil || !o.db.starter.Reserve(row.Endpoint) {
 		o.left++
+		return
 	}
-	callback := ""
-	if d.WebhookID == 0 {
-		callback = d.URL
+	owner := o.db.starter.Owner()
+	row.LeasedTo = o.db.starter.LeaseUntil()
+	row.available, row.owner = row.LeasedTo, &owner
+	o.start = append(o.start, row.Delivery)
+}
+
+func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
+	const columns = `business_id, id, event_type, body, reference, test`
+	var rows copyRows
+	for i, e := range events {
+		if len(events) >= byCopy {
+			rows.int(int64(e.Business))
+			rows.id(e.ID)
+			rows.text(string(e.Type))
+			rows.bytes(packed[i])
+			rows.text(e.Reference)
+			rows.bool(e.Test)
+			rows.end()
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?)`,
+			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test); err != nil {
+			return fmt.Errorf("storing the event: %w", err)
+		}
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, due_at, available_at, owner)
-		VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?)`,
-		d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, callback, d.Endpoint, size, d.DueAt, available, owner); err != nil {
-		return fmt.Errorf("queueing the delivery: %w", err)
+	return rows.copyInto(ctx, tx, "events", columns)
+}
+
+func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
+	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at, available_at, owner`
+	var rows copyRows
+	for _, d := range list {
+		if len(list) < byCopy {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, d.size, d.Line, d.Place, d.DueAt, d.available, d.owner); err != nil {
+				return fmt.Errorf("queueing the delivery: %w", err)
+			}
+			continue
+		}
+		rows.int(int64(d.Business))
+		rows.id(d.ID)
+		rows.id(d.EventID)
+		rows.text(string(d.EventType))
+		if d.WebhookID == 0 {
+			rows.null()
+		} else {
+			rows.int(d.WebhookID)
+		}
+		rows.text(d.callback)
+		rows.int(d.Endpoint)
+		rows.int(int64(d.size))
+		rows.int(d.Line)
+		rows.int(int64(d.Place))
+		rows.time(d.DueAt)
+		rows.time(d.available)
+		optional(&rows, d.owner, rows.id)
+		rows.end()
 	}
-	return nil
+	return rows.copyInto(ctx, tx, "delivery_queue", columns)
 }
 
 // committed begins the first attempts.
@@ -106,24 +174,6 @@ func (o *outbox) rolledBack() {
 	}
 }
 
-// targets are the receivers of an event: the address that came with the
-// request, else every active subscription.
-func (db *DB) targets(ctx context.Context, tx bun.Conn, event core.Event) ([]target, error) {
-	var list []target
-	var err error
-	if event.CallbackURL != "" {
-		err = tx.NewRaw(`SELECT 0 AS id, ? AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, callback_secret AS secret
-			FROM businesses WHERE id = ?`, event.CallbackURL, event.Business).Scan(ctx, &list)
-	} else {
-		err = tx.NewRaw(`SELECT id, url, retrial_interval_units, headers, secret FROM webhooks
-			WHERE business_id = ? AND event_type = ? AND active ORDER BY id`, event.Business, event.Type).Scan(ctx, &list)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("looking for the event's receivers: %w", err)
-	}
-	return list, nil
-}
-
 // endpointOf is the endpoint of a callback_url: negative, so that it is no
 // webhook's id, and the same for all deliveries of the business to the address.
 func endpointOf(business core.BusinessID, url string) int64 {
@@ -139,11 +189,11 @@ func (db *DB) worthTelling() bool {
 	return now-last > int64(50*time.Millisecond) && db.told.CompareAndSwap(last, now)
 }
 
-// Publish stores an event with its deliveries.
-func (db *DB) Publish(ctx context.Context, event core.Event) error {
+// Publish stores events with their deliveries, in one transaction.
+func (db *DB) Publish(ctx context.Context, events ...core.Event) error {
 	box := outbox{db: db}
 	defer box.rolledBack()
-	err := db.inTx(ctx, func(tx bun.Conn) error { return box.publish(ctx, tx, event) })
+	err := db.inTx(ctx, func(tx bun.Conn) error { return box.publish(ctx, tx, events...) })
 	if err == nil {
 		box.committed()
 	}

@@ -54,25 +54,6 @@ func (db *DB) sealHeaders(business core.BusinessID, headers map[string]string) [
 	return db.seal.seal(webhookPlace(business, "headers"), plain)
 }
 
-// unsealTarget completes a delivery with the secrets of its receiver.
-func (db *DB) unsealTarget(d *webhook.Delivery, t target) error {
-	d.URL, d.Units = t.URL, t.Units
-	place := callbackSecretPlace(d.Business)
-	if d.WebhookID != 0 {
-		place = webhookPlace(d.Business, "secret")
-		var err error
-		if d.Headers, err = db.openHeaders(d.Business, t.Headers); err != nil {
-			return fmt.Errorf("headers of webhook %d: %w", d.WebhookID, err)
-		}
-	}
-	secret, err := db.seal.open(place, t.Secret)
-	if err != nil {
-		return fmt.Errorf("signing secret for %s: %w", place, err)
-	}
-	d.Secret = string(secret)
-	return nil
-}
-
 func (db *DB) subscription(row webhookRow) (webhook.Subscription, error) {
 	headers, err := db.openHeaders(row.BusinessID, row.Headers)
 	if err != nil {
@@ -158,11 +139,14 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub we
 	if err != nil {
 		return fmt.Errorf("storing the subscription: %w", err)
 	}
+	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
+		return err
+	}
 	if wasActive || !sub.Active {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
-		WHERE webhook_id = ? AND available_at = 'infinity'`, w.clock.Now(), sub.ID); err != nil {
+		WHERE webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.clock.Now(), sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)

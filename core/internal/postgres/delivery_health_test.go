@@ -1,0 +1,364 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+var strict = webhook.Probing{After: 4, For: time.Second, First: time.Second, Longest: 4 * time.Second}
+
+// clinic is a business with one webhook, and the hands of an engine.
+type clinic struct {
+	t        *testing.T
+	db       *postgres.DB
+	clock    *hubtest.Clock
+	queue    postgres.Deliveries
+	business core.BusinessID
+	sub      webhook.Subscription
+	since    string // when it was found unwell
+}
+
+func newClinic(t *testing.T) *clinic {
+	t.Helper()
+	c := &clinic{t: t, clock: hubtest.NewClock()}
+	c.db = hubtest.Database(t, c.clock)
+	c.queue = postgres.Deliveries{DB: c.db}
+	c.business = hubtest.Business(t, c.db).ID
+	c.sub = hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/", webhook.Minutes)
+	return c
+}
+
+func (c *clinic) publish(n int) {
+	c.t.Helper()
+	for range n {
+		c.clock.Advance(time.Millisecond)
+		publish(c.t, c.db, c.business, "", `{}`)
+	}
+}
+
+func (c *clinic) claim() (core.ID, []webhook.Delivery, time.Time) {
+	c.t.Helper()
+	owner := core.NewID(c.clock.Now())
+	batch, err := c.queue.Claim(context.Background(), owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+	require.NoError(c.t, err)
+	return owner, batch.Deliveries, batch.NextDue
+}
+
+// answer records that the endpoint answered each of the deliveries so.
+func (c *clinic) answer(status int, owner core.ID, deliveries ...webhook.Delivery) webhook.Outlook {
+	c.t.Helper()
+	var results []webhook.Result
+	now := c.clock.Now()
+	for _, d := range deliveries {
+		r := webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: now, Status: status, URL: d.URL}}
+		if status != 200 {
+			r.State, r.RetryAt, r.Attempt.ErrorClass, r.Attempt.Error = webhook.Pending, now.Add(time.Minute), webhook.Status, "no"
+		}
+		results = append(results, r)
+	}
+	outlook, err := c.queue.Finish(context.Background(), owner, results, strict)
+	require.NoError(c.t, err)
+	return outlook
+}
+
+// sicken makes the endpoint fail: four attempts in a row, over a second. Eight
+// more deliveries are due.
+func (c *clinic) sicken() {
+	c.t.Helper()
+	c.publish(4)
+	owner, first, _ := c.claim()
+	require.Len(c.t, first, 4)
+	c.since = c.clock.Now().Format(time.RFC3339)
+	require.Empty(c.t, c.answer(429, owner, first[:2]...).Probed)
+	c.publish(8)
+	another, rest, _ := c.claim()
+	require.Len(c.t, rest, 8)
+	c.clock.Advance(time.Second)
+	require.Empty(c.t, c.answer(500, owner, first[2]).Probed, "three are too few")
+	require.Equal(c.t, []int64{c.sub.ID}, c.answer(503, owner, first[3]).Probed)
+	require.NoError(c.t, c.queue.Release(context.Background(), another, rest))
+}
+
+func (c *clinic) held() []webhook.DeliveryRecord {
+	c.t.Helper()
+	list, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Held, Limit: 100})
+	require.NoError(c.t, err)
+	return list
+}
+
+func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
+	c := newClinic(t)
+	c.sicken()
+	_, none, next := c.claim()
+	require.Empty(t, none)
+	require.Equal(t, c.clock.Now().Add(time.Second), next.UTC(), "the first probe")
+	for _, pause := range []time.Duration{1, 2, 4, 4} {
+		c.clock.Advance(pause*time.Second - time.Millisecond)
+		_, none, _ = c.claim()
+		require.Empty(t, none)
+		c.clock.Advance(time.Millisecond)
+		var mu sync.Mutex
+		var probes []webhook.Delivery
+		var prober core.ID
+		var replicas sync.WaitGroup
+		for range 4 {
+			replicas.Go(func() {
+				owner := core.NewID(time.Now())
+				batch, err := c.queue.Claim(context.Background(), owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && len(batch.Deliveries) > 0 {
+					probes, prober = append(probes, batch.Deliveries...), owner
+				}
+			})
+		}
+		replicas.Wait()
+		require.Len(t, probes, 1, "after %d s", pause)
+		require.True(t, probes[0].Probe)
+		require.Zero(t, probes[0].Attempts, "the one that has waited longest")
+		require.Equal(t, []int64{c.sub.ID}, c.answer(0, prober, probes[0]).Probed)
+	}
+	c.clock.Advance(4 * time.Second)
+	owner, probe, _ := c.claim()
+	require.Len(t, probe, 1)
+	require.True(t, c.answer(404, owner, probe[0]).Due, "any answer but 5xx and 429 makes it well")
+	_, all, _ := c.claim()
+	require.Len(t, all, 3, "all that is due goes on at once")
+	require.Empty(t, c.held())
+}
+
+func TestDeliveriesOfAFailingEndpointAreHeldAndSayWhy(t *testing.T) {
+	c := newClinic(t)
+	c.sicken()
+	held := c.held()
+	require.NotEmpty(t, held)
+	for _, d := range held {
+		require.Equal(t, "the endpoint has answered with errors since "+c.since+", the last was 503; it is tried every 1s", d.HeldBecause)
+	}
+	pending, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Pending, Limit: 100})
+	require.NoError(t, err)
+	require.Empty(t, pending)
+	backlog, err := c.db.Backlog(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, int64(len(held)), backlog.Held)
+	require.Equal(t, int64(1), backlog.Probed)
+	require.Zero(t, backlog.Due+backlog.Scheduled)
+	require.Zero(t, backlog.OldestDue)
+
+	c.clock.Advance(time.Second)
+	owner, probe, _ := c.claim()
+	require.Len(t, c.held(), len(held)-1, "the probe is under way")
+	c.answer(0, owner, probe...)
+	require.Equal(t, "the endpoint has not answered since "+c.since+"; it is tried every 2s", c.held()[0].HeldBecause)
+}
+
+// counting is a replica with room for everything, which it only counts.
+type counting struct {
+	dead
+	reserved *atomic.Int64
+}
+
+func (c counting) Reserve(int64) bool {
+	c.reserved.Add(1)
+	return true
+}
+
+func TestNothingStartsFromMemoryTowardsAFailingEndpoint(t *testing.T) {
+	c := newClinic(t)
+	var reserved atomic.Int64
+	c.sicken()
+	c.db.UseStarter(counting{dead{c.clock}, &reserved})
+	c.publish(1)
+	require.Zero(t, reserved.Load())
+	require.Len(t, c.held(), 13)
+	publish(t, c.db, c.business, "https://elsewhere.example/", `{}`)
+	require.Equal(t, int64(1), reserved.Load())
+}
+
+func TestAFailingCallbackAddressIsProbedToo(t *testing.T) {
+	c := newClinic(t)
+	var reserved atomic.Int64
+	tell := func(url string) {
+		c.clock.Advance(time.Millisecond)
+		publish(t, c.db, c.business, url, `{}`)
+	}
+	for range 4 {
+		tell("https://callback.example/1")
+	}
+	owner, first, _ := c.claim()
+	c.answer(0, owner, first[:3]...)
+	c.clock.Advance(time.Second)
+	require.Len(t, c.answer(0, owner, first[3]).Probed, 1)
+	c.db.UseStarter(counting{dead{c.clock}, &reserved})
+	tell("https://callback.example/1")
+	require.Zero(t, reserved.Load())
+	tell("https://callback.example/2")
+	require.Equal(t, int64(1), reserved.Load())
+}
+
+func TestWhatAPersonAsksForIsSentInSpiteOfProbing(t *testing.T) {
+	c := newClinic(t)
+	c.sicken()
+	asked := c.held()[3].ID
+	require.NoError(t, c.queue.Retry(context.Background(), c.business, asked))
+	owner, claimed, _ := c.claim()
+	require.Len(t, claimed, 1)
+	require.Equal(t, asked, claimed[0].ID)
+	require.True(t, claimed[0].Asked)
+	require.False(t, claimed[0].Probe)
+	_, none, _ := c.claim()
+	require.Empty(t, none)
+	c.answer(503, owner, claimed[0])
+	c.clock.Advance(time.Minute)
+	_, claimed, _ = c.claim()
+	require.Len(t, claimed, 1, "asked for once: it waits again like the others, one of which is the probe")
+	require.True(t, claimed[0].Probe)
+}
+
+func TestAProbeThatIsNotMadeIsMadeByAnother(t *testing.T) {
+	c := newClinic(t)
+	c.sicken()
+	c.clock.Advance(time.Second)
+	_, crashed, _ := c.claim()
+	require.Len(t, crashed, 1)
+	_, none, next := c.claim()
+	require.Empty(t, none)
+	require.Equal(t, crashed[0].LeasedTo, next.UTC())
+	c.clock.Advance(20 * time.Second)
+	owner, second, _ := c.claim()
+	require.Len(t, second, 1, "when its lease is over")
+	require.NoError(t, c.queue.Release(context.Background(), owner, second))
+	_, third, _ := c.claim()
+	require.Len(t, third, 1, "when it is given back")
+}
+
+func TestAProbeThatHasToWaitInItsLineIsMadeByAnotherDelivery(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2)
+	c.tell(2, 1)
+	c.db.Exec(t, `INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since, next_probe, pause_ms)
+		SELECT business_id, id, 20, now(), now(), 0, '', ?, ?, 1000 FROM webhooks WHERE event_type = 'order_status_update'`, c.clock.Now(), c.clock.Now())
+	c.tell(3, 2)
+	_, _ = c.may("1/1", "2/1")
+	_, _ = c.may("3/2")
+}
+
+func TestChangingAWebhookForgetsThatItFailed(t *testing.T) {
+	c := newClinic(t)
+	c.sicken()
+	change := func(decide func(*webhook.Subscription)) {
+		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, c.sub.ID, func(s *webhook.Subscription) error {
+			decide(s)
+			return nil
+		}))
+	}
+	change(func(s *webhook.Subscription) { s.Active = false })
+	_, none, _ := c.claim()
+	require.Empty(t, none)
+	for _, d := range c.held() {
+		require.Equal(t, "the webhook is switched off", d.HeldBecause)
+	}
+	change(func(s *webhook.Subscription) { s.Active, s.URL = true, "https://new.example/" })
+	_, all, _ := c.claim()
+	require.Len(t, all, 8)
+}
+
+func TestTheHealthOfEndpointsWithNothingToTakeIsForgotten(t *testing.T) {
+	c, ctx := newClinic(t), context.Background()
+	c.sicken()
+	c.clock.Advance(2 * time.Hour)
+	require.NoError(t, c.queue.Sweep(ctx))
+	probed := func() int64 {
+		backlog, err := c.db.Backlog(ctx)
+		require.NoError(t, err)
+		return backlog.Probed
+	}
+	require.Equal(t, int64(1), probed(), "deliveries wait")
+	c.db.Exec(t, `DELETE FROM delivery_queue`)
+	require.NoError(t, c.queue.Sweep(ctx))
+	require.Zero(t, probed())
+}
+
+func TestTheStatementsOfARecordDoNotGrowWithItsEndpoints(t *testing.T) {
+	statements := func(n, status int) int {
+		c := newClinic(t)
+		for i := range n {
+			publish(t, c.db, c.business, fmt.Sprintf("https://callback.example/%d", i), `{}`)
+		}
+		owner, claimed, _ := c.claim()
+		require.Len(t, claimed, n)
+		count := c.db.Statements()
+		c.answer(status, owner, claimed...)
+		return count()
+	}
+	well := statements(40, 200)
+	require.Equal(t, statements(2, 200), well)
+	require.Equal(t, statements(2, 503), statements(40, 503))
+	require.LessOrEqual(t, well, 4, "BEGIN, the deliveries, a look at the endpoints, COMMIT")
+}
+
+func TestAnEngineProbesAndGoesOnAtFullRate(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	business := hubtest.Business(t, db).ID
+	var well atomic.Bool
+	var accepted atomic.Int64
+	const events = 60
+	known := make(chan struct{}) // that it fails
+	sink := hubtest.NewSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n > events+1 {
+			<-known
+		}
+		if !well.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		accepted.Add(1)
+	})
+	hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
+	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointInFlight: 2, Probing: strict}, true)
+	for range events {
+		publish(t, db, business, "", `{}`)
+	}
+	backlog := func() postgres.Backlog {
+		b, err := db.Backlog(context.Background())
+		require.NoError(t, err)
+		return b
+	}
+	eventually(t, "every first attempt is recorded", func() bool { return backlog().Scheduled == events && len(sink.Arrivals()) == events })
+	clock.Advance(time.Second)
+	eventually(t, "it is probed, and all but two that are under way are given back", func() bool {
+		b := backlog()
+		return b.Probed == 1 && b.Held == events-2
+	})
+	close(known)
+	eventually(t, "the two are recorded", func() bool { return backlog().Held == events })
+	attempts := len(sink.Arrivals())
+	require.LessOrEqual(t, attempts, events+3, "the others keep their attempts")
+	for _, pause := range []time.Duration{1, 2, 4} {
+		clock.Advance(pause * time.Second)
+		attempts++
+		eventually(t, "the probe is recorded", func() bool { return len(sink.Arrivals()) == attempts && backlog().Held == events })
+	}
+	well.Store(true)
+	clock.Advance(4 * time.Second)
+	eventually(t, "all goes on, but for those whose probes were the last attempts", func() bool {
+		b := backlog()
+		return accepted.Load() >= events-3 && b.Probed == 0 && b.Held+b.Due == 0 && b.Scheduled <= 3
+	})
+	clock.Advance(time.Minute)
+	eventually(t, "all is delivered", func() bool { b := backlog(); return b.Scheduled+b.Due+b.Held == 0 })
+	require.Equal(t, int64(events), accepted.Load())
+}

@@ -1,0 +1,305 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+var lenient = webhook.Probing{After: 1 << 20, For: time.Hour}
+
+// till is a business whose orders are told to a server: when they are placed
+// at one path, when their status changes at another.
+type till struct {
+	t              *testing.T
+	db             *postgres.DB
+	clock          *hubtest.Clock
+	business       core.BusinessID
+	placed, status webhook.Subscription
+}
+
+func newTill(t *testing.T) *till {
+	t.Helper()
+	c := &till{t: t, clock: hubtest.NewClock()}
+	c.db = hubtest.Database(t, c.clock)
+	c.business = hubtest.Business(t, c.db).ID
+	c.placed = hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed", webhook.Seconds)
+	c.status = hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://POS.example/status", webhook.Seconds)
+	return c
+}
+
+func orderEvent(db *postgres.DB, business core.BusinessID, order int64, place int) core.Event {
+	now := db.Clock().Now()
+	e := core.Event{
+		ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Order: order, Place: place,
+		Body: fmt.Appendf(nil, `{"order":%d,"place":%d}`, order, place),
+	}
+	if place == 1 {
+		e.Type = core.OrderPlaced
+	}
+	return e
+}
+
+func (c *till) tell(order int64, places ...int) {
+	c.t.Helper()
+	for _, place := range places {
+		c.clock.Advance(time.Millisecond)
+		require.NoError(c.t, c.db.Publish(context.Background(), orderEvent(c.db, c.business, order, place)))
+	}
+}
+
+// claim leases what may start, and names it by order and place.
+func (c *till) claim() (core.ID, map[string]webhook.Delivery) {
+	c.t.Helper()
+	owner, claimed := claimAll(c.t, c.db)
+	named := map[string]webhook.Delivery{}
+	for _, d := range claimed {
+		var order, place int
+		_, err := fmt.Sscanf(string(d.Body), `{"order":%d,"place":%d}`, &order, &place)
+		require.NoError(c.t, err)
+		named[fmt.Sprintf("%d/%d", order, place)] = d
+	}
+	return owner, named
+}
+
+// may claims and demands that exactly these may start; they stay leased.
+func (c *till) may(expected ...string) (core.ID, map[string]webhook.Delivery) {
+	c.t.Helper()
+	owner, named := c.claim()
+	var names []string
+	for name := range named {
+		names = append(names, name)
+	}
+	require.ElementsMatch(c.t, expected, names)
+	return owner, named
+}
+
+func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) webhook.Outlook {
+	c.t.Helper()
+	var results []webhook.Result
+	for _, d := range deliveries {
+		now := c.clock.Now()
+		r := webhook.Result{Delivery: d, State: state, RetryAt: now.Add(time.Second), Attempt: webhook.Attempt{StartedAt: now, Status: 200, URL: d.URL}}
+		if state != webhook.Delivered {
+			r.Attempt.Status, r.Attempt.ErrorClass, r.Attempt.Error = 400, webhook.Status, "no"
+		}
+		results = append(results, r)
+	}
+	outlook, err := postgres.Deliveries{DB: c.db}.Finish(context.Background(), owner, results, lenient)
+	require.NoError(c.t, err)
+	return outlook
+}
+
+func (c *till) switchTo(sub webhook.Subscription, on bool) {
+	c.t.Helper()
+	err := postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, sub.ID, func(s *webhook.Subscription) error {
+		s.Active = on
+		return nil
+	})
+	require.NoError(c.t, err)
+}
+
+func TestALineIsAnOrderAtAServer(t *testing.T) {
+	one := postgres.LineOf(1, 7, "https://pos.example/a")
+	require.NotZero(t, one)
+	for _, same := range []string{"https://pos.example/b?c=d", "HTTPS://POS.example:443/", "https://pos.example"} {
+		require.Equal(t, one, postgres.LineOf(1, 7, same), same)
+	}
+	for _, other := range []string{"http://pos.example/a", "https://pos.example:444/a", "https://pos2.example/a"} {
+		require.NotEqual(t, one, postgres.LineOf(1, 7, other), other)
+	}
+	require.NotEqual(t, one, postgres.LineOf(2, 7, "https://pos.example/a"), "another business")
+	require.NotEqual(t, one, postgres.LineOf(1, 8, "https://pos.example/a"), "another order")
+	require.Zero(t, postgres.LineOf(1, 0, "https://pos.example/a"), "no order")
+}
+
+func TestTheNextOfAnOrderWaitsUntilTheOneBeforeIsOver(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2, 3)
+	c.tell(2, 1)
+	owner, first := c.may("1/1", "2/1")
+	c.may()
+	require.True(t, c.finish(owner, webhook.Delivered, first["1/1"], first["2/1"]).Due)
+	owner, second := c.may("1/2")
+	require.False(t, c.finish(owner, webhook.Pending, second["1/2"]).Due)
+	c.may()
+	c.clock.Advance(time.Second)
+	owner, second = c.may("1/2")
+	require.True(t, c.finish(owner, webhook.Failed, second["1/2"]).Due, "given up")
+	owner, third := c.may("1/3")
+	c.tell(1, 4)
+	c.may()
+	c.finish(owner, webhook.Delivered, third["1/3"])
+	owner, fourth := c.may("1/4")
+	c.finish(owner, webhook.Delivered, fourth["1/4"])
+	requireQueueEmpty(t, c.db)
+}
+
+func TestEventsOfOneTransactionKeepTheirOrder(t *testing.T) {
+	c := newTill(t)
+	events := []core.Event{orderEvent(c.db, c.business, 1, 1), orderEvent(c.db, c.business, 1, 2), orderEvent(c.db, c.business, 2, 1)}
+	require.NoError(t, c.db.Publish(context.Background(), events...))
+	owner, first := c.may("1/1", "2/1")
+	c.finish(owner, webhook.Delivered, first["1/1"])
+	c.may("1/2")
+}
+
+func TestAnotherServerIsAnotherLine(t *testing.T) {
+	c := newTill(t)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://kitchen.example/status", webhook.Seconds)
+	c.tell(1, 1, 2)
+	owner, first := c.may("1/1", "1/2")
+	require.Equal(t, "http://kitchen.example/status", first["1/2"].URL)
+	c.finish(owner, webhook.Delivered, first["1/1"])
+	_, second := c.may("1/2")
+	require.Equal(t, c.status.URL, second["1/2"].URL)
+}
+
+func TestTwoDeliveriesOfOneEventBothComeFirst(t *testing.T) {
+	c := newTill(t)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
+	c.tell(1, 1, 2)
+	owner, claimed := claimAll(t, c.db)
+	require.Len(t, claimed, 2)
+	require.False(t, c.finish(owner, webhook.Delivered, claimed[0]).Due)
+	c.may()
+	require.True(t, c.finish(owner, webhook.Delivered, claimed[1]).Due)
+	c.may("1/2")
+}
+
+func TestWhatASwitchedOffWebhookHoldsDoesNotBlockTheOrder(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2)
+	c.tell(2, 1)
+	owner, first := c.may("1/1", "2/1")
+	c.finish(owner, webhook.Pending, first["1/1"], first["2/1"])
+	c.tell(2, 2) // behind a retry
+	c.may()
+	c.switchTo(c.placed, false)
+	c.clock.Advance(time.Second)
+	c.may() // finds the webhook switched off, and lets the others go
+	owner, next := c.may("1/2", "2/2")
+	c.tell(3, 2, 3)
+	owner3, other := c.may("3/2")
+	c.finish(owner3, webhook.Delivered, other["3/2"])
+	c.may("3/3")
+	c.switchTo(c.placed, true)
+	c.finish(owner, webhook.Delivered, next["1/2"], next["2/2"])
+	c.may("1/1", "2/1")
+}
+
+func TestSwitchingOnLetsNothingJumpItsLine(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2, 3)
+	owner, first := c.may("1/1")
+	c.may()
+	c.switchTo(c.status, false)
+	c.switchTo(c.status, true)
+	c.may()
+	c.finish(owner, webhook.Delivered, first["1/1"])
+	c.switchTo(c.status, false)
+	c.may()
+	c.switchTo(c.status, true)
+	owner, second := c.may("1/2")
+	c.finish(owner, webhook.Delivered, second["1/2"])
+	c.may("1/3")
+}
+
+func TestRetryByHandLetsNothingJumpItsLine(t *testing.T) {
+	c, ctx := newTill(t), context.Background()
+	queue := postgres.Deliveries{DB: c.db}
+	c.tell(1, 1, 2)
+	owner, first := c.may("1/1")
+	c.finish(owner, webhook.Pending, first["1/1"])
+	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	require.Equal(t, "an earlier event of the same order is still on its way", held[0].HeldBecause)
+	err = queue.Retry(ctx, c.business, held[0].ID)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "earlier event")
+	c.may()
+	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID))
+	owner, first = c.may("1/1")
+	c.finish(owner, webhook.Failed, first["1/1"])
+	owner, second := c.may("1/2")
+	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID), "what came to an end stands in no line")
+	c.may("1/1")
+	c.finish(owner, webhook.Delivered, second["1/2"])
+}
+
+func TestGivingBackAndALostLeaseLetNothingJumpItsLine(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2)
+	owner, first := c.may("1/1")
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Release(context.Background(), owner, []webhook.Delivery{first["1/1"]}))
+	_, first = c.may("1/1") // and its owner is heard of no more
+	c.tell(1, 3)
+	c.clock.Advance(20 * time.Second)
+	owner, again := c.may("1/1")
+	c.finish(core.ID{1}, webhook.Failed, first["1/1"]) // by who has lost the lease
+	c.may()
+	c.finish(owner, webhook.Delivered, again["1/1"])
+	_, second := c.may("1/2")
+	require.Equal(t, 2, second["1/2"].Place)
+}
+
+func TestABreakAtAnyPointLeavesNothingStuckInALine(t *testing.T) {
+	c, ctx := newTill(t), context.Background()
+	queue := postgres.Deliveries{DB: c.db}
+	for n := 1; ; n++ {
+		c.tell(int64(10*n), 1, 2, 3)
+		c.tell(int64(10*n+1), 1, 2)
+		broken := c.db.BreakAt(n)
+		owner := core.NewID(c.clock.Now())
+		for range 3 {
+			batch, err := queue.Claim(ctx, owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+			if err != nil {
+				break
+			}
+			var results []webhook.Result
+			for _, d := range batch.Deliveries {
+				results = append(results, webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 200}})
+			}
+			if _, err := queue.Finish(ctx, owner, results, lenient); err != nil {
+				break
+			}
+		}
+		if !broken() {
+			require.Greater(t, n, 15)
+			return
+		}
+		place := map[int64]int{}
+		for range 5 { // what the break left leased comes back with time
+			owner, rest := c.claim()
+			for name, d := range rest {
+				require.Greater(t, d.Place, place[d.Line], name)
+				place[d.Line] = d.Place
+				c.finish(owner, webhook.Delivered, d)
+			}
+			c.clock.Advance(20 * time.Second)
+		}
+		requireQueueEmpty(t, c.db)
+	}
+}
+
+func TestTheSweepLetsGoWhatWaitsBehindNothing(t *testing.T) {
+	c, ctx := newTill(t), context.Background()
+	c.tell(1, 1, 2, 3)
+	c.tell(2, 1, 2)
+	_, _ = c.may("1/1", "2/1")
+	c.db.Exec(t, `DELETE FROM delivery_queue WHERE place = 1 AND line = ?`, postgres.LineOf(c.business, 1, c.placed.URL))
+	c.may()
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(ctx))
+	c.may("1/2")
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(ctx))
+	c.may()
+}

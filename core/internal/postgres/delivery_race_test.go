@@ -1,0 +1,192 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// crashing promises to start deliveries and never does, as a replica that is
+// killed after the commit; its leases are short.
+type crashing struct{ dead }
+
+func (c crashing) LeaseUntil() time.Time { return c.clock.Now().Add(200 * time.Millisecond) }
+
+// receiver is a server that checks the order of the events of each order.
+type receiver struct {
+	t        *testing.T
+	sink     *hubtest.Sink
+	mu       sync.Mutex
+	accepted map[int64]int // by order: the last place that was accepted
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{t: t, accepted: map[int64]int{}}
+	r.sink = hubtest.NewSink(t, r.answer)
+	return r
+}
+
+func (r *receiver) at(path string) string { return strings.TrimSuffix(r.sink.URL, "/hook") + path }
+
+func (r *receiver) answer(n int, w http.ResponseWriter, request *http.Request) {
+	if request.URL.Path == "/fickle" { // what is let past it may overtake it
+		return
+	}
+	var event struct {
+		Order int64
+		Place int
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !assert.NoError(r.t, json.Unmarshal(r.sink.Arrivals()[n-1].Body, &event)) {
+		return
+	}
+	assert.LessOrEqual(r.t, event.Place, r.accepted[event.Order]+1, "order %d", event.Order)
+	if rand.IntN(20) == 0 {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	r.accepted[event.Order] = max(r.accepted[event.Order], event.Place)
+}
+
+// complete tells whether every one of the orders has come to the place.
+func (r *receiver) complete(orders int64, places int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for order := int64(1); order <= orders; order++ {
+		if r.accepted[order] < places {
+			return false
+		}
+	}
+	return true
+}
+
+// TestTheOrderOfEventsIsKeptByReplicasThatRaceAndFail publishes on three
+// replicas, one of which never starts what it promises, to two servers that
+// refuse now and then, while a webhook at one of the servers is switched off
+// and on, and people ask for deliveries to be sent again.
+func TestTheOrderOfEventsIsKeptByReplicasThatRaceAndFail(t *testing.T) {
+	const orders, places = 60, 6
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	dbs := []*postgres.DB{hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil), hubtest.Connect(t, url, nil)}
+	business := hubtest.Business(t, dbs[0]).ID
+	one, two := newReceiver(t), newReceiver(t)
+	for _, r := range []*receiver{one, two} {
+		hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, r.at("/placed"), webhook.Seconds)
+		hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"), webhook.Seconds)
+	}
+	fickle := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, one.at("/fickle"), webhook.Seconds)
+	turn := func(on bool) error {
+		return postgres.Webhooks{DB: dbs[1]}.Change(ctx, business, fickle.ID, func(s *webhook.Subscription) error {
+			s.Active = on
+			return nil
+		})
+	}
+	startEngine(t, dbs[0], webhook.Config{Poll: 50 * time.Millisecond, EndpointInFlight: 4}, true)
+	startEngine(t, dbs[1], webhook.Config{Poll: 50 * time.Millisecond}, true)
+	dbs[2].UseStarter(crashing{dead{dbs[2].Clock()}})
+
+	published, stop := make(chan struct{}), make(chan struct{})
+	var meddlers sync.WaitGroup
+	meddlers.Go(func() {
+		for on := false; ; on = !on {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(rand.IntN(30)) * time.Millisecond):
+			}
+			assert.NoError(t, turn(on))
+		}
+	})
+	meddlers.Go(func() {
+		queue := postgres.Deliveries{DB: dbs[0]}
+		for {
+			select {
+			case <-published:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			waiting, err := queue.List(ctx, business, webhook.Filter{State: webhook.Pending, Limit: 20})
+			assert.NoError(t, err)
+			if len(waiting) > 0 {
+				_ = queue.Retry(ctx, business, waiting[rand.IntN(len(waiting))].ID) // it may be over by now
+			}
+		}
+	})
+	var publishers sync.WaitGroup
+	for order := int64(1); order <= orders; order++ {
+		publishers.Go(func() {
+			for place := 1; place <= places; place++ {
+				db := dbs[rand.IntN(len(dbs))]
+				if !assert.NoError(t, db.Publish(ctx, orderEvent(db, business, order, place))) {
+					return
+				}
+			}
+		})
+	}
+	publishers.Wait()
+	close(published)
+	require.Eventually(t, func() bool { return one.complete(orders, places) && two.complete(orders, places) },
+		90*time.Second, 20*time.Millisecond, "every event of every order arrives")
+	close(stop)
+	meddlers.Wait()
+	require.NoError(t, turn(true))
+	require.Eventually(t, func() bool {
+		b, err := dbs[0].Backlog(ctx)
+		return err == nil && b.Due+b.Scheduled+b.Held == 0
+	}, 60*time.Second, 20*time.Millisecond, "nothing is stuck")
+}
+
+func TestOneThatLooksWhileTheOneBeforeIsLeavingLooksAgain(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1)
+	_, _ = c.may("1/1")
+	c.tell(1, 2) // not looked at yet
+	exec, commit := c.db.Other(t)
+	exec(`DELETE FROM delivery_queue WHERE place = 1`)
+	c.may() // the second sees the first, which is being deleted
+	commit()
+	c.clock.Advance(time.Second)
+	c.may("1/2")
+}
+
+func TestOfTwoThatLeaveAtOnceTheSecondLetsTheNextGo(t *testing.T) {
+	c := newTill(t)
+	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
+	c.tell(1, 1, 2)
+	owner, claimed := claimAll(t, c.db)
+	require.Len(t, claimed, 2)
+	c.may()
+	exec, commit := c.db.Other(t)
+	exec(`DELETE FROM delivery_queue WHERE id = ?`, claimed[0].ID)
+	exec(`SELECT FROM delivery_queue WHERE place = 2 FOR UPDATE`)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.finish(owner, webhook.Delivered, claimed[1])
+	}()
+	eventually(t, "the second waits for the first", func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+			return c.db.SomebodyWaits(t)
+		}
+	})
+	commit()
+	<-ended
+	c.may("1/2")
+}

@@ -1,0 +1,116 @@
+package webhook
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var probing = Probing{}.withDefaults()
+
+func result(status int, probe bool, at time.Time) Result {
+	a := Attempt{StartedAt: at, Status: status}
+	if status < 200 || status > 299 {
+		a.ErrorClass, a.Error = Status, "no"
+	}
+	return Result{Delivery: Delivery{Probe: probe}, Attempt: a}
+}
+
+func TestWhatFindsAnEndpointUnwell(t *testing.T) {
+	for status, unwell := range map[int]bool{
+		0: true, 500: true, 502: true, 503: true, 599: true, 429: true,
+		200: false, 204: false, 301: false, 400: false, 401: false, 404: false, 408: false, 410: false, 499: false,
+	} {
+		require.Equal(t, unwell, Attempt{Status: status}.FoundUnwell(), status)
+	}
+}
+
+func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, row := range map[string]struct {
+		failures int
+		last     time.Duration // of the last after the first
+		probed   bool
+	}{
+		"enough and long enough": {20, time.Minute, true},
+		"one too few":            {19, time.Hour, false},
+		"too soon":               {500, time.Minute - 1, false},
+	} {
+		h := Health{}
+		for i := range row.failures {
+			at := start
+			if i == row.failures-1 {
+				at = start.Add(row.last)
+			}
+			require.False(t, h.Probed(), name)
+			h = h.After(result(503, false, at), at, probing)
+		}
+		require.Equal(t, row.probed, h.Probed(), name)
+		require.Equal(t, start, h.Since, name)
+		if row.probed {
+			require.Equal(t, start.Add(row.last+time.Second), h.NextProbe)
+		}
+	}
+}
+
+func TestProbesComeAtGrowingIntervals(t *testing.T) {
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	h := Health{Failures: 20, Since: at.Add(-time.Minute), ProbingSince: at, Pause: time.Second, NextProbe: at.Add(time.Second)}
+	for _, seconds := range []int{2, 4, 8, 16, 30, 30} {
+		at = at.Add(time.Second)
+		before := h.NextProbe
+		h = h.After(result(0, false, at), at, probing)
+		require.Equal(t, before, h.NextProbe, "an attempt that was under way moves nothing")
+		h = h.After(result(0, true, at), at, probing)
+		require.Equal(t, at.Add(time.Duration(seconds)*time.Second), h.NextProbe)
+	}
+	require.Equal(t, Health{}, h.After(result(404, false, at), at, probing), "any answer makes it well")
+}
+
+// TestHealthAgreesWithTheWholeHistory compares the fold with rules stated over
+// all attempts since the endpoint was last well.
+func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rules := Probing{
+			After: rapid.IntRange(1, 6).Draw(t, "after"), For: time.Duration(rapid.IntRange(0, 20).Draw(t, "for")) * time.Second,
+			First: time.Second, Longest: 5 * time.Second,
+		}
+		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+		h := Health{}
+		var bad []time.Time // the attempts since the last good one
+		probed, probes := false, 0
+		for range rapid.IntRange(0, 40).Draw(t, "attempts") {
+			at = at.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "wait")) * time.Second)
+			status := rapid.SampledFrom([]int{0, 500, 503, 429, 0, 500, 200, 400, 302}).Draw(t, "status")
+			probe := probed && rapid.Bool().Draw(t, "probe")
+			before := h
+			h = h.After(result(status, probe, at), at, rules)
+			if status != 0 && status < 500 && status != 429 {
+				bad, probed, probes = nil, false, 0
+				require.Equal(t, Health{}, h)
+				continue
+			}
+			bad = append(bad, at)
+			if probe {
+				probes++
+			}
+			if !probed && len(bad) >= rules.After && at.Sub(bad[0]) >= rules.For {
+				probed = true
+				require.Equal(t, at, h.ProbingSince)
+				require.Equal(t, at.Add(rules.First), h.NextProbe)
+			}
+			require.Equal(t, len(bad), h.Failures)
+			require.Equal(t, bad[0], h.Since)
+			require.Equal(t, status, h.Status)
+			require.Equal(t, probed, h.Probed())
+			switch {
+			case probe:
+				require.Equal(t, at.Add(min(rules.First<<probes, rules.Longest)), h.NextProbe)
+			case before.Probed():
+				require.Equal(t, before.NextProbe, h.NextProbe)
+			}
+		}
+	})
+}
