@@ -64,7 +64,11 @@ type Caller struct {
 	Username string
 	KeyID    int64
 	Scope    Scope
+	Platform string // of a channel key: the platform whose orders it brings; "" any
 }
+
+// Actor names the caller where a deed is recorded.
+func (c Caller) Actor() string { return "key:" + c.Username }
 
 // Business is a tenant: a merchant with its stores, menu and channels.
 type Business struct {

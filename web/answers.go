@@ -28,13 +28,14 @@ var statuses = map[core.Code]int{
 
 // envelope is the form of every answer to a write and of every error.
 type envelope struct {
-	Status    string           `json:"status"`
-	Message   string           `json:"message"`
-	Reference string           `json:"reference,omitzero"`
-	WebhookID int64            `json:"webhook_id,omitzero"`
-	Secret    string           `json:"secret,omitzero"`
-	Errors    []core.Violation `json:"errors,omitzero"`
-	RequestID string           `json:"request_id,omitzero"`
+	Status      string           `json:"status"`
+	Message     string           `json:"message"`
+	Reference   string           `json:"reference,omitzero"`
+	ReferenceID string           `json:"reference_id,omitzero"` // the same, where the spec shows it under this name too
+	WebhookID   int64            `json:"webhook_id,omitzero"`
+	Secret      string           `json:"secret,omitzero"`
+	Errors      []core.Violation `json:"errors,omitzero"`
+	RequestID   string           `json:"request_id,omitzero"`
 }
 
 // answer sends a value as JSON.

@@ -34,12 +34,26 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
+		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, s.postOrderRetry},
 
 		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, s.listDeliveries},
 		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
 		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, s.retryDelivery},
 
+		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, s.listEventTypes},
+		{"GET", "/external/api/v1/events/catalogue/:event_type/", core.ScopePOS, LimitRead, s.getEventType},
+
+		{"GET", "/external/api/v1/orders/", core.ScopePOS, LimitRead, s.listOrders},
+		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, s.getOrder},
+		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrders, s.putOrderStatus},
+
+		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, s.postOrder},
+		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, s.getOrder},
+		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, s.putChannelOrderStatus},
+		{"GET", "/channel/api/v1/stores/", anyScope, LimitRead, s.listChannelStores},
 		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, s.getEffectiveMenu},
+		{"GET", "/channel/api/v1/stores/:ref_id/deliverable/", anyScope, LimitRead, s.getDeliverable},
+		{"GET", "/channel/api/v1/deliverable/", anyScope, LimitRead, s.listDeliverableStores},
 
 		{"GET", "/healthz", "", "", s.health},
 		{"GET", "/readyz", "", "", s.ready},

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -47,6 +48,29 @@ type Menus interface {
 	Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error)
 }
 
+// Businesses reads businesses.
+type Businesses interface {
+	Business(ctx context.Context, id core.BusinessID) (core.Business, error)
+}
+
+// Window shows stores to channels.
+type Window interface {
+	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool, err error)
+	Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platform string) (deliverable, byZipCodes bool, err error)
+}
+
+// Intake takes orders in; an order is durable when Place returns.
+type Intake interface {
+	Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error)
+}
+
+// Orders reads orders and moves them from state to state.
+type Orders interface {
+	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
+	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
+	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
+}
+
 // Subscriptions changes webhooks.
 type Subscriptions interface {
 	Create(ctx context.Context, business core.BusinessID, input webhook.Input) (webhook.Subscription, bool, error)
@@ -78,10 +102,14 @@ type Config struct {
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
 	Throttle            Throttle
+	Businesses          Businesses
 	Jobs                Jobs
 	Stores              Stores
 	Menus               Menus
 	Rulebook            menu.Rulebook
+	Window              Window
+	Intake              Intake
+	Orders              Orders
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Deliveries          Deliveries
@@ -99,6 +127,8 @@ const (
 	LimitStores     Limit = "STORES"
 	LimitMenu       Limit = "MENU"
 	LimitWebhooks   Limit = "WEBHOOKS"
+	LimitRetry      Limit = "RETRY"
+	LimitOrders     Limit = "ORDERS"
 	LimitRead       Limit = "READ"
 	LimitOperations Limit = "OPERATIONS"
 )
@@ -108,7 +138,8 @@ func DefaultLimits() map[Limit]limit.Rule {
 	minute := func(n int) limit.Rule { return limit.Rule{Count: n, Per: time.Minute, Block: time.Minute} }
 	return map[Limit]limit.Rule{
 		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
-		LimitWebhooks: minute(5), LimitRead: minute(60), LimitOperations: minute(60),
+		LimitWebhooks: minute(5), LimitRetry: {Count: 2, Per: time.Hour}, LimitRead: minute(60), LimitOperations: minute(60),
+		LimitOrders: {}, // off: nobody is to wait with an order
 	}
 }
 

@@ -70,7 +70,7 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	case !key.DisabledAt.IsZero():
 		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
 	}
-	return core.Caller{Business: key.Business, Username: key.Username, KeyID: key.ID, Scope: key.Scope}, nil
+	return core.Caller{Business: key.Business, Username: key.Username, KeyID: key.ID, Scope: key.Scope, Platform: key.Platform}, nil
 }
 
 func hash(secret string) []byte {

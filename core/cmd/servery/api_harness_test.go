@@ -131,7 +131,7 @@ func holdAgainstDescription(t *testing.T, c request, response *http.Response, te
 	router, err := description()
 	require.NoError(t, err)
 	path, query, _ := strings.Cut(c.path, "?")
-	if strings.HasPrefix(path, "/external/") && !strings.HasSuffix(path, "/") {
+	if (strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
 		path += "/"
 	}
 	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))

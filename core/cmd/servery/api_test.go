@@ -225,7 +225,7 @@ func TestStoresThroughTheAPI(t *testing.T) {
 	a := newAPI(t, unlimited)
 	a.start(t)
 	tenant, stranger := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
-	sink := hubtest.NewSink(t, nil)
+	sink := hubtest.NewEventSink(t, nil)
 	made := a.do(t, request{method: "POST", path: webhooksRoute, authorization: tenant.Authorization, body: fmt.Sprintf(`{"event_type":"store_creation","url":%q}`, sink.URL)})
 	require.Equal(t, 200, made.status, made.text)
 

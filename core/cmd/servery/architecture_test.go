@@ -30,6 +30,7 @@ var arrows = []struct {
 	{"core/internal/hubtest", []string{"core", "core/…", "migrations"}},
 	{"core/internal/postgres", []string{"core", "core/<capability>", "migrations"}},
 	{"core/internal/devpg", nil},
+	{"core/internal/eventtest", []string{"core", "core/webhook/catalogue"}},
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
 	{"core", nil},
 	{"core/…", []string{"core"}}, // a capability
@@ -40,7 +41,7 @@ var arrows = []struct {
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "action", "job", "limit", "access", "pluginhost"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "limit", "access", "console", "pluginhost"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{
@@ -58,6 +59,7 @@ var libraries = map[string][]string{
 	"github.com/stretchr/testify":    {"core/internal/hubtest", "plugins/plugintest", "adminui/internal/…"},
 	"github.com/chromedp/chromedp":   {"adminui/internal/…"},
 	"github.com/shopspring/decimal":  {"core", "core/…"},
+	"github.com/santhosh-tekuri":     {"core/internal/eventtest", "plugins/sdk"},
 }
 
 func within(pattern, room string) bool {

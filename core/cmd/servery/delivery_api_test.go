@@ -19,7 +19,7 @@ func TestDeliveriesAreReadAndSentAgain(t *testing.T) {
 	a.start(t)
 	var status atomic.Int64
 	status.Store(503)
-	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+	sink := hubtest.NewEventSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Trace", "t-1")
 		w.WriteHeader(int(status.Load()))
 		fmt.Fprint(w, "busy\xff")

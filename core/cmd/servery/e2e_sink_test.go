@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 // callback is a delivery that a callbackSink got.
@@ -65,7 +69,7 @@ func (s *callbackSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if got.Body, err = io.ReadAll(r.Body); err != nil {
 		return // the hub was killed in the middle of it
 	}
-	err = json.Unmarshal(got.Body, &got)
+	err = errors.Join(json.Unmarshal(got.Body, &got), eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), got.Body))
 	s.mu.Lock()
 	if err != nil || got.Reference == "" {
 		s.unreadable = append(s.unreadable, fmt.Sprintf("%v: %.200s", err, got.Body))

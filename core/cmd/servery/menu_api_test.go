@@ -25,7 +25,7 @@ func newDiner(t *testing.T, change func(*hubConfig)) *diner {
 	t.Helper()
 	a := newAPI(t, change)
 	a.start(t)
-	d := &diner{a, t, hubtest.Business(t, a.hub.db), hubtest.NewSink(t, nil)}
+	d := &diner{a, t, hubtest.Business(t, a.hub.db), hubtest.NewEventSink(t, nil)}
 	for _, event := range []string{"store_creation", "inventory_update"} {
 		d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, d.sink.URL))
 	}

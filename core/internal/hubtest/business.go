@@ -48,3 +48,14 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 	require.NoError(t, err)
 	return sub
 }
+
+// ChannelKey makes a key of scope channel, for one platform or with "" for any,
+// and returns the header's value.
+func ChannelKey(t testing.TB, db *postgres.DB, business core.BusinessID, platform string) string {
+	t.Helper()
+	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	_, secret, err := accounts.CreateKey(context.Background(),
+		access.Key{Business: business, Username: "shop", Scope: core.ScopeChannel, Platform: platform})
+	require.NoError(t, err)
+	return "apikey shop:" + secret
+}

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
 // Arrival is a request that a Sink got.
@@ -22,13 +25,24 @@ type Sink struct {
 	mu     sync.Mutex
 	got    []Arrival
 	answer func(n int, w http.ResponseWriter, r *http.Request)
+	check  func(event string, body []byte) // nil of an endpoint that takes anything
 }
 
 // NewSink starts an endpoint. answer is called with the number of the request,
 // from 1; nil answers 200.
 func NewSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	s := &Sink{answer: answer}
+	return (&Sink{answer: answer}).start(t)
+}
+
+// NewEventSink starts an endpoint as NewSink does, and holds every body against
+// the schema of its event type.
+func NewEventSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
+	t.Helper()
+	return (&Sink{answer: answer, check: func(event string, body []byte) { eventtest.Check(t, core.EventType(event), body) }}).start(t)
+}
+
+func (s *Sink) start(t testing.TB) *Sink {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	s.URL = server.URL + "/hook"
@@ -37,7 +51,10 @@ func NewSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Req
 
 // ServeHTTP remembers a request and answers it.
 func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
+	body, err := io.ReadAll(r.Body)
+	if s.check != nil && err == nil {
+		s.check(r.Header.Get("X-Event-Type"), body)
+	}
 	s.mu.Lock()
 	s.got = append(s.got, Arrival{time.Now(), r.Header.Clone(), body})
 	n := len(s.got)

@@ -15,14 +15,54 @@ import (
 // Access keeps businesses and API keys (access.Records).
 type Access struct{ *DB }
 
-// KeyByHash finds a key by the hash of its text.
+// KeyByHash finds a key by the hash of its text. Requests that come at once are
+// looked up together.
 func (a Access) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
-	var key access.Key
-	var disabled sql.NullTime
-	err := a.bun.QueryRowContext(ctx, `SELECT business_id, id, username, scope, disabled_at FROM api_keys WHERE key_hash = ?`, hash).
-		Scan(&key.Business, &key.ID, &key.Username, &key.Scope, &disabled)
-	key.DisabledAt = disabled.Time
-	return key, notFound(err, "no such key")
+	return a.keys.put(ctx, hash)
+}
+
+// Bounds of the rounds in which keys are looked up.
+const (
+	keysBeside  = 2
+	keysCrowd   = 64
+	keysSize    = 512
+	keysWaiting = 16384
+)
+
+// lookUpKeys is a round: keys by their hashes.
+func (db *DB) lookUpKeys(ctx context.Context, hashes [][]byte) []verdict[access.Key] {
+	found, err := db.readKeys(ctx, hashes)
+	if err != nil {
+		return failed[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
+	}
+	verdicts := make([]verdict[access.Key], len(hashes))
+	for i, hash := range hashes {
+		key, known := found[string(hash)]
+		if verdicts[i].answer = key; !known {
+			verdicts[i].err = core.Errorf(core.NotFound, "no such key")
+		}
+	}
+	return verdicts
+}
+
+func (db *DB) readKeys(ctx context.Context, hashes [][]byte) (map[string]access.Key, error) {
+	rows, err := db.bun.QueryContext(ctx, `SELECT key_hash, business_id, id, username, scope, coalesce(platform, ''), disabled_at
+		FROM api_keys WHERE key_hash IN (?)`, bun.List(hashes))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]access.Key, len(hashes))
+	for rows.Next() {
+		var key access.Key
+		var disabled sql.NullTime
+		if err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform, &disabled); err != nil {
+			return nil, err
+		}
+		key.DisabledAt = disabled.Time
+		found[string(key.Hash)] = key
+	}
+	return found, rows.Err()
 }
 
 // CreateBusiness stores a business and its platforms and returns its id.

@@ -16,11 +16,9 @@ type Menus struct{ *DB }
 // Address finds what a menu request is about: the business, and the scope that
 // the location_ref_id names; NotFound where the business has no such store.
 func (m Menus) Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error) {
-	b := core.Business{ID: business}
-	err := m.bun.QueryRowContext(ctx, `SELECT name, country, timezone, currency, created_at FROM businesses WHERE id = ?`, business).
-		Scan(&b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt)
+	b, err := m.Business(ctx, business)
 	if err != nil {
-		return b, menu.Scope{}, fmt.Errorf("reading the business: %w", err)
+		return b, menu.Scope{}, err
 	}
 	scope := menu.Scope{LocationRefID: location}
 	if scope.Master() {

@@ -18,6 +18,7 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -40,6 +41,7 @@ type DB struct {
 	time    databaseClock
 	starter Starter // of this replica's first attempts; nil where it makes none
 	told    atomic.Int64
+	keys    rounds[[]byte, access.Key] // looks up API keys
 }
 
 // Starter begins the first attempts of deliveries in the replica that commits
@@ -76,6 +78,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	db := &DB{bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
+	db.keys = rounds[[]byte, access.Key]{ask: db.lookUpKeys, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
 	if err := db.await(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
@@ -126,7 +129,10 @@ func (db *DB) UseSealer(s *Sealer) { db.seal = s }
 func (db *DB) UseStarter(s Starter) { db.starter = s }
 
 // Close ends all connections.
-func (db *DB) Close() error { return db.bun.Close() }
+func (db *DB) Close() error {
+	db.keys.close()
+	return db.bun.Close()
+}
 
 // PoolStats is the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }

@@ -284,3 +284,25 @@ func (s Stores) Page(ctx context.Context, business core.BusinessID, after string
 	}
 	return list, nil
 }
+
+// Premises reads what the effective stores of a business depend on beside the stores.
+func (s Stores) Premises(ctx context.Context, business core.BusinessID) (p store.Premises, err error) {
+	err = s.bun.QueryRowContext(ctx, `SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
+		FROM businesses b WHERE id = ?`, business).Scan(&p.Timezone, &p.ZipCodes)
+	if err != nil {
+		return p, fmt.Errorf("reading the business: %w", err)
+	}
+	rows, err := s.bun.QueryContext(ctx, `SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business)
+	if err != nil {
+		return p, fmt.Errorf("reading platforms: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var platform core.Platform
+		if err := rows.Scan(&platform.Name, &platform.ServedBy); err != nil {
+			return p, fmt.Errorf("reading platforms: %w", err)
+		}
+		p.Platforms = append(p.Platforms, platform)
+	}
+	return p, rows.Err()
+}

@@ -1,0 +1,92 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Intake stores orders in company: those that come while a transaction is under
+// way are stored by the next one, all together.
+type Intake struct {
+	db     *DB
+	pantry pantry
+	rounds rounds[order.Arrival, order.Receipt]
+}
+
+// Bounds of the intake: transactions at a time, orders in one, orders that wait.
+// A second transaction beside another is worth its while only for a crowd.
+const (
+	intakeBeside  = 2
+	intakeCrowd   = 16
+	intakeSize    = 128
+	intakeWaiting = 8192
+)
+
+// NewIntake makes an intake; Close ends it.
+func NewIntake(db *DB) *Intake {
+	i := &Intake{db: db}
+	i.rounds = rounds[order.Arrival, order.Receipt]{ask: i.store, beside: intakeBeside, crowd: intakeCrowd, size: intakeSize, waiting: intakeWaiting}
+	return i
+}
+
+// Close takes no more orders and returns when those that were taken are stored.
+func (i *Intake) Close() { i.rounds.close() }
+
+// Place stores an order with its event; both are durable when it returns. An
+// order that is known by its platform_order_id keeps its id and has no second
+// event. NotFound names a platform or store that the business does not have,
+// Invalid a price that nobody knows; Unavailable says that nothing was stored.
+func (i *Intake) Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error) {
+	return i.rounds.put(ctx, arrival)
+}
+
+// store stores a round of orders. What the database refuses as a whole is tried
+// one by one, so that no order fails for another.
+func (i *Intake) store(ctx context.Context, arrivals []order.Arrival) []verdict[order.Receipt] {
+	verdicts, err := i.commit(ctx, arrivals)
+	if err == nil {
+		return verdicts
+	}
+	var refusal pgdriver.Error
+	if len(arrivals) == 1 || !errors.As(err, &refusal) {
+		return failed[order.Receipt](len(arrivals), err)
+	}
+	verdicts = verdicts[:0]
+	for n := range arrivals {
+		verdicts = append(verdicts, i.store(ctx, arrivals[n:n+1])...)
+	}
+	return verdicts
+}
+
+func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdict[order.Receipt], error) {
+	box := outbox{db: i.db}
+	defer box.rolledBack()
+	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, arrivals: arrivals, verdicts: make([]verdict[order.Receipt], len(arrivals))}
+	err := i.db.inTx(ctx, func(tx bun.Conn) error {
+		b.tx = tx
+		if err := b.read(); err != nil {
+			return err
+		}
+		if err := b.place(); err != nil {
+			return err
+		}
+		if err := b.insert(); err != nil {
+			return err
+		}
+		if err := b.settle(); err != nil {
+			return err
+		}
+		return box.publish(ctx, tx, b.events()...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
+	}
+	box.committed()
+	return b.verdicts, nil
+}

@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shut","name":"Shut","active":false},{"ref_id":"over","name":"Over","active":false},{"ref_id":"under","name":"Under","parent_ref_id":"over"}],
+	"items":[{"ref_id":"dal","title":"Dal","food_type":1,"price":10,"external_price":12,"category_ref_ids":["mains"]},
+	         {"ref_id":"naan","title":"Naan","price":2,"platform_pricing":[{"platform":"app","price":3}]},
+	         {"ref_id":"late","title":"Late","price":1,"category_ref_ids":["mains","shut"]},{"ref_id":"later","title":"Later","price":1,"category_ref_ids":["under"]},
+	         {"ref_id":"few","title":"Few","price":1,"current_stock":2},{"ref_id":"app-only","title":"App only","price":1,"included_platforms":["app"]}],
+	"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],
+	"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]},{"ref_id":"mild","title":"Mild","price":0.25,"available":false,"opt_grp_ref_ids":["heat"]}],
+	"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":10},"item_ref_ids":["all"]},{"code":"ST_P","title":"Sales Tax","structure":{"value":5},"item_ref_ids":["naan"]},
+	         {"code":"ST_P","title":"Sales Tax","structure":{"value":50},"active":false}],
+	"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":0.3,"applicable_on":"item.quantity"},"item_ref_ids":["dal"]},
+	           {"code":"DC_F","title":"Delivery Charge","structure":{"value":3},"fulfillment_modes":["delivery"],"excluded_platforms":["app"]},
+	           {"code":"DC_F","title":"Delivery Charge","structure":{"value":99},"item_ref_ids":["few"]},
+	           {"code":"DC_P","title":"Delivery Charge","structure":{"value":1,"applicable_on":"order.order_subtotal"}}]}`
+
+// serve places one order and reads it back.
+func (k *kitchen) serve(intake *postgres.Intake, a order.Arrival) order.Reading {
+	k.t.Helper()
+	receipt, err := intake.Place(context.Background(), a)
+	require.NoError(k.t, err)
+	record, err := postgres.Orders{DB: k.db}.Get(context.Background(), k.business, "", receipt.OrderID)
+	require.NoError(k.t, err)
+	reading, err := record.Read()
+	require.NoError(k.t, err)
+	return reading
+}
+
+func TestAnOrderMeetsTheMenuAsItIsStored(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	for _, kitchen := range []*kitchen{k, neighbour} {
+		kitchen.store("s1")
+		kitchen.send("s1", counter)
+	}
+	neighbour.send("s1", `{"items":[{"ref_id":"dal","price":77},{"ref_id":"naan","price":77}],"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":33},"item_ref_ids":["all"]}]}`)
+	k.send("-1", `{"items":[{"ref_id":"elsewhere","title":"Elsewhere","price":1}]}`)
+	intake := newIntake(t, db)
+	const both = `{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":2},{"ref_id":"mild"}]},{"ref_id":"naan","quantity":1}`
+
+	web := k.serve(intake, k.arrival("1", "web", both, ""))
+	details := web.Order.Details
+	// 2 × (10 + 2 × 0.5 + 0.25) + 2; 10% of 22.50 and 5% of 2; 2 × 0.30, 3, and 1% of 24.50.
+	require.Equal(t, []string{"24.5", "2.35", "3.85", "30.7"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), details.Total.String()})
+	require.Equal(t, []string{"Dal", "1", "10"}, []string{web.Order.Items[0].Title, web.Order.Items[0].FoodType, web.Order.Items[0].Price.String()})
+	require.NotZero(t, web.Order.Items[0].ID)
+	require.Equal(t, "Hot", web.Order.Items[0].Options[0].Title)
+	require.Equal(t, []string{"items[0].options[1] unavailable"}, flagsOf(web))
+
+	app := k.serve(intake, k.arrival("1", "app", both, `,"order_type":"pickup"`))
+	details = app.Order.Details
+	require.Equal(t, []string{"25.5", "2.4", "0.86", "3"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), app.Order.Items[1].Price.String()})
+
+	doubts := k.serve(intake, k.arrival("2", "web", `{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
+		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing","quantity":1,"price":1}`, ""))
+	require.Equal(t, []string{"items[0] unavailable", "items[1] unavailable", "items[2] out_of_stock", "items[3] not_listed", "items[4] not_sold", "items[5] not_on_menu"}, flagsOf(doubts))
+	require.Equal(t, "102.08", doubts.Order.Details.TotalCharges.String(), "a charge on orders with an item: 99, 3 and 1% of 8")
+
+	// Together with those of others they come out the same.
+	other := neighbour.arrival("1", "web", both, "")
+	receipts, failures := intake.PlaceTogether(context.Background(), k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
+	require.Equal(t, []error{nil, nil, nil}, failures)
+	for n, want := range map[int]core.Amount{0: app.Order.Details.Total, 2: web.Order.Details.Total} {
+		record, err := postgres.Orders{DB: db}.Get(context.Background(), k.business, "", receipts[n].OrderID)
+		require.NoError(t, err)
+		reading, err := record.Read()
+		require.NoError(t, err)
+		require.True(t, want.Equal(reading.Order.Details.Total.Decimal))
+	}
+}
+
+func flagsOf(reading order.Reading) (list []string) {
+	for _, flag := range reading.Flags {
+		list = append(list, flag.Path+" "+flag.Code)
+	}
+	return list
+}
+
+func TestAnAggregatorPaysTheExternalPrice(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	b, err := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}.CreateBusiness(context.Background(), core.Business{Name: "K", Country: "US", Timezone: "UTC", Currency: "USD"}, "", []string{"aggregator-a"})
+	require.NoError(t, err)
+	k := newKitchen(t, db, "US")
+	k.business = b.ID
+	k.store("s1")
+	k.send("s1", counter)
+	reading := k.serve(newIntake(t, db), k.arrival("1", "aggregator-a", `{"ref_id":"dal","quantity":1}`, ""))
+	require.Equal(t, "12", reading.Order.Items[0].Price.String())
+	require.Equal(t, []order.Carrier{order.ByPartner}, []order.Carrier{reading.Order.Details.Platforms[0].Carrier})
+}
+
+func TestTheNextOrderMeetsAChangedMenu(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	k.send("s1", counter)
+	intake, n := newIntake(t, db), 0
+	place := func() order.Reading {
+		n++
+		return k.serve(intake, k.arrival(string(rune('a'+n)), "web", `{"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"}]},{"ref_id":"soup","quantity":1,"price":4}`, ""))
+	}
+	require.Equal(t, []string{"items[1] not_on_menu"}, flagsOf(place()))
+	for _, step := range []struct {
+		location, body string
+		seen           func(order.Reading) any
+		want           any
+	}{
+		{"s1", `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`, func(r order.Reading) any { return flagsOf(r) }, []string{"items[1].price differs"}},
+		{"s1", `{"items":[{"ref_id":"dal","price":11}]}`, func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "11"},
+		{"-1", `{"items":[{"ref_id":"dal","price":1,"platform_pricing":[{"platform":"web","price":13}]}]}`, func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "13"},
+		{"s1", `{"options":[{"ref_id":"hot","price":2}]}`, func(r order.Reading) any { return r.Order.Items[0].Options[0].Price.String() }, "2"},
+		{"-1", `{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":20},"item_ref_ids":["soup"]}]}`, func(r order.Reading) any { return r.Order.Items[1].Taxes[0].Value.String() }, "0.8"},
+		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`, func(r order.Reading) any { return flagsOf(r) }, []string{"items[0] unavailable", "items[1].price differs"}},
+		{"s1", `{"items":[{"ref_id":"soup","price":5,"sold_at_store":false}]}`, func(r order.Reading) any { return flagsOf(r)[1] }, "items[1] not_sold"},
+	} {
+		k.send(step.location, step.body)
+		require.Equal(t, step.want, step.seen(place()), step.body)
+	}
+}
+
+func TestAKnownOrderIsKnownWhateverIsSentWithItsName(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	intake := newIntake(t, db)
+	first, err := intake.Place(context.Background(), k.arrival("1", "web", oneCurry, ""))
+	require.NoError(t, err)
+	again, err := intake.Place(context.Background(), k.arrival("1", "web", `{"ref_id":"unpriced","quantity":1}`, ""))
+	require.NoError(t, err)
+	require.Equal(t, order.Receipt{OrderID: first.OrderID, Known: true}, again)
+}

@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"sync"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// maxDishes bounds what a pantry keeps: some tens of megabytes.
+const maxDishes = 100_000
+
+// pantry keeps what has been read of menus for as long as their versions stand.
+// Whoever asks has read the versions before, in the transaction that uses what
+// is found, so nothing is older than the menu that the transaction sees.
+type pantry struct {
+	mu      sync.Mutex
+	shelves map[shelfKey]*shelf
+	dishes  int
+}
+
+// shelfKey is a store's menu on a platform.
+type shelfKey struct {
+	business core.BusinessID
+	store    int64
+	platform core.Platform
+}
+
+// menuVersions are those of the master catalogue and of the store's values.
+type menuVersions struct{ catalogue, store int64 }
+
+// shelf is what has been read of one menu.
+type shelf struct {
+	versions menuVersions
+	pantry   *pantry
+	dishes   map[dishName]dish
+	levies   *levies // nil: not read yet
+}
+
+// dishName is an item or an option.
+type dishName struct {
+	option bool
+	ref    string
+}
+
+// dish is an item or an option; neither where the business has none of the name.
+type dish struct {
+	item   *order.MenuItem
+	option *order.MenuOption
+	naming []int64 // the taxes and charges that name the item
+}
+
+// levies are the active taxes and charges of a business with their ids, their
+// items left open.
+type levies struct {
+	taxes     []order.MenuTax
+	taxIDs    []int64
+	charges   []order.MenuCharge
+	chargeIDs []int64
+}
+
+// shelf finds what has been read of a menu at its versions.
+func (p *pantry) shelf(key shelfKey, versions menuVersions) *shelf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := p.shelves[key]
+	if found == nil || found.versions != versions {
+		if found != nil {
+			p.dishes -= len(found.dishes)
+		}
+		found = &shelf{versions: versions, pantry: p, dishes: map[dishName]dish{}}
+		if p.shelves == nil {
+			p.shelves = map[shelfKey]*shelf{}
+		}
+		p.shelves[key] = found
+	}
+	return found
+}
+
+func (s *shelf) get(name dishName) (dish, bool) {
+	s.pantry.mu.Lock()
+	defer s.pantry.mu.Unlock()
+	d, known := s.dishes[name]
+	return d, known
+}
+
+func (s *shelf) put(name dishName, d dish) {
+	s.pantry.mu.Lock()
+	defer s.pantry.mu.Unlock()
+	if _, known := s.dishes[name]; known {
+		return
+	}
+	s.dishes[name] = d
+	if s.pantry.dishes++; s.pantry.dishes > maxDishes {
+		s.pantry.shelves, s.pantry.dishes = nil, 0
+	}
+}
+
+// found is the taxes and charges, nil where they were not read yet.
+func (s *shelf) found() *levies {
+	s.pantry.mu.Lock()
+	defer s.pantry.mu.Unlock()
+	return s.levies
+}
+
+func (s *shelf) keep(l *levies) {
+	s.pantry.mu.Lock()
+	defer s.pantry.mu.Unlock()
+	s.levies = l
+}

@@ -1,0 +1,171 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Orders keeps orders.
+type Orders struct{ *DB }
+
+var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
+
+// Get reads an order with its history. platform, when set, is the only one
+// whose orders count. NotFound where the business has no such order.
+func (o Orders) Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error) {
+	var r order.Record
+	var placed time.Time
+	var actor string
+	var stored []byte
+	err := o.bun.QueryRowContext(ctx, `SELECT state, created_at, placed_by, record FROM orders
+		WHERE business_id = ?0 AND id = ?1 AND (?2 = '' OR platform = ?2)`, business, id, platform).Scan(&r.State, &placed, &actor, &stored)
+	if err != nil {
+		return r, orNoOrder(err)
+	}
+	if r.Relay, err = o.packer.unpack(stored); err != nil {
+		return r, err
+	}
+	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
+	rows, err := o.bun.QueryContext(ctx, `SELECT state, at, message, reason_code, prep_time_mins, actor FROM order_states
+		WHERE business_id = ? AND order_id = ? ORDER BY n`, business, id)
+	if err != nil {
+		return r, fmt.Errorf("reading the order's history: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var step order.Step
+		var at time.Time
+		if err := rows.Scan(&step.State, &at, &step.Message, &step.ReasonCode, &step.PrepMinutes, &step.Actor); err != nil {
+			return r, fmt.Errorf("reading the order's history: %w", err)
+		}
+		step.At = at.UnixMilli()
+		r.History = append(r.History, step)
+	}
+	// A move that was made between the two readings is in the history already.
+	r.State = r.History[len(r.History)-1].State
+	return r, rows.Err()
+}
+
+func orNoOrder(err error) error {
+	if notFound(err, "") != err {
+		return errNoOrder
+	}
+	return err
+}
+
+// Change moves an order to another state and tells so by an event, in one
+// transaction; from is the state it was in. The same state again changes nothing
+// and tells nothing. NotFound and Conflict as order.State.Move.
+func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error) {
+	box := outbox{db: o.DB}
+	defer box.rolledBack()
+	err = o.inTx(ctx, func(tx bun.Conn) error {
+		subject, events := order.Subject{OrderID: id}, 0
+		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, o.platform_order_id, s.ref_id, o.events
+			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
+			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id, change.Platform).
+			Scan(&from, &subject.Platform, &subject.PlatformOrderID, &subject.StoreRefID, &events)
+		if err != nil {
+			return orNoOrder(err)
+		}
+		if changed, err := from.Move(change.To); err != nil || !changed {
+			return err
+		}
+		now := o.clock.Now()
+		body, err := order.StatusUpdate(subject, from, change, now)
+		if err != nil {
+			return fmt.Errorf("writing the event: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE orders SET state = ?, events = ?, updated_at = ? WHERE business_id = ? AND id = ?`,
+			change.To, events+1, now, business, id); err != nil {
+			return fmt.Errorf("moving the order: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx, `INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor)
+			SELECT ?0, ?1, coalesce(max(n), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM order_states WHERE business_id = ?0 AND order_id = ?1`,
+			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes, change.Actor); err != nil {
+			return fmt.Errorf("keeping the order's history: %w", err)
+		}
+		return box.publish(ctx, tx, core.Event{
+			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, Order: id, Place: events + 1,
+		})
+	})
+	if err == nil {
+		box.committed()
+	}
+	return from, err
+}
+
+// List reads a page of orders, the newest first, and where the next page begins
+// when there is one.
+func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filter) (list []order.Summary, next order.Cursor, err error) {
+	conditions, args := "", []any{business}
+	where := func(set bool, condition string, values ...any) {
+		if set {
+			conditions += " AND " + condition
+			args = append(args, values...)
+		}
+	}
+	where(f.State != "", "o.state = ?", f.State)
+	where(f.Platform != "", "o.platform = ?", f.Platform)
+	where(f.StoreRefID != "", "s.ref_id = ?", f.StoreRefID)
+	where(!f.From.IsZero(), "o.created_at >= ?", f.From)
+	where(!f.To.IsZero(), "o.created_at < ?", f.To)
+	where(f.After.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.After.Placed).UTC(), f.After.ID)
+	rows, err := o.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, s.ref_id, o.state, o.delivery_type, o.is_bulk_order, o.flags,
+			o.created_at, o.updated_at
+		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
+		WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?`, append(args, f.Limit+1)...)
+	if err != nil {
+		return nil, next, fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	last := next
+	for list = []order.Summary{}; rows.Next(); {
+		var s order.Summary
+		var created, updated time.Time
+		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.Carrier, &s.Bulk, &s.Flags, &created, &updated); err != nil {
+			return nil, next, fmt.Errorf("reading orders: %w", err)
+		}
+		if len(list) == f.Limit {
+			next = last
+			break
+		}
+		s.Created, s.Updated = created.UnixMilli(), updated.UnixMilli()
+		last = order.Cursor{Placed: created.UnixMicro(), ID: s.OrderID}
+		list = append(list, s)
+	}
+	return list, next, rows.Err()
+}
+
+// ordersAtOnce is how many orders of a business one step of the maintenance deletes.
+const ordersAtOnce = 1000
+
+// DropOld deletes orders past the retention, step by step: no transaction is
+// long, and several replicas may do it at once.
+func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
+	before := o.clock.Now().Add(-retention)
+	var businesses []int64
+	if err := o.bun.NewRaw(`SELECT id FROM businesses ORDER BY id`).Scan(ctx, &businesses); err != nil {
+		return fmt.Errorf("deleting old orders: %w", err)
+	}
+	for _, business := range businesses {
+		for deleted := int64(ordersAtOnce); deleted == ordersAtOnce; {
+			err := o.bun.QueryRowContext(ctx, `WITH old AS (
+					DELETE FROM orders WHERE business_id = ?0 AND id IN (
+						SELECT id FROM orders WHERE business_id = ?0 AND created_at < ?1 ORDER BY created_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED)
+					RETURNING id
+				), states AS (DELETE FROM order_states WHERE business_id = ?0 AND order_id IN (SELECT id FROM old))
+				SELECT count(*) FROM old`, business, before, ordersAtOnce).Scan(&deleted)
+			if err != nil {
+				return fmt.Errorf("deleting old orders: %w", err)
+			}
+		}
+	}
+	return nil
+}

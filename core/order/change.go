@@ -1,0 +1,91 @@
+package order
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// maxPrepMinutes bounds the time that an order takes to prepare: a day.
+const maxPrepMinutes = 1440
+
+// Change is a wish to move an order to another state.
+type Change struct {
+	To          State
+	Message     string
+	ReasonCode  string
+	PrepMinutes *int64 // until the food is ready
+	Actor       string // who wishes it, such as key:pos
+	Platform    string // when set, only an order of this platform is meant
+}
+
+// DecodeChange reads the body of a status request. Any violation refuses it
+// with an Invalid error naming the field.
+func DecodeChange(body []byte) (Change, error) {
+	var sent struct {
+		NewState   *string `json:"new_status"`
+		Message    string  `json:"message"`
+		ReasonCode string  `json:"reason_code"`
+		Extra      struct {
+			PrepMinutes *int64 `json:"prep_time_mins"`
+		} `json:"extra"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return Change{}, err
+	}
+	var v core.Violations
+	p := spot{v: &v}
+	change := Change{Message: sent.Message, ReasonCode: sent.ReasonCode, PrepMinutes: sent.Extra.PrepMinutes}
+	if sent.NewState == nil {
+		p.fail("new_status", "required", "is required")
+	} else if state, known := ParseState(*sent.NewState); known {
+		change.To = state
+	} else {
+		p.fail("new_status", "value", "must be one of: "+StateNames())
+	}
+	p.text("message", sent.Message, maxText)
+	p.text("reason_code", sent.ReasonCode, maxName)
+	if m := sent.Extra.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
+		p.fail("extra.prep_time_mins", "range", "must be a number of minutes from 0 to 1440")
+	}
+	return change, v.Err()
+}
+
+// Subject is what an event tells of the order it is about.
+type Subject struct {
+	OrderID         int64
+	Platform        string
+	PlatformOrderID string
+	StoreRefID      string
+}
+
+// externalChannel is how the platform calls the order.
+type externalChannel struct {
+	Name    string `json:"name"`
+	OrderID string `json:"order_id"`
+}
+
+// StatusUpdate is the body of an order_status_update event (contract, Orders and channels).
+func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]byte, error) {
+	type additionalInfo struct {
+		ExternalChannel externalChannel `json:"external_channel"`
+		ReasonCode      string          `json:"reason_code,omitzero"`
+		PrepMinutes     *int64          `json:"prep_time_mins,omitzero"`
+	}
+	return json.Marshal(struct {
+		OrderID   int64          `json:"order_id"`
+		PrevState State          `json:"prev_state"`
+		NewState  State          `json:"new_state"`
+		StoreID   string         `json:"store_id"`
+		Timestamp string         `json:"timestamp"`
+		Unix      int64          `json:"timestamp_unix"`
+		Message   string         `json:"message"`
+		More      additionalInfo `json:"additional_info"`
+	}{
+		OrderID: subject.OrderID, PrevState: from, NewState: change.To, StoreID: subject.StoreRefID,
+		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"), Unix: at.Unix(), Message: change.Message,
+		More: additionalInfo{externalChannel{subject.Platform, subject.PlatformOrderID}, change.ReasonCode, change.PrepMinutes},
+	})
+}

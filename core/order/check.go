@@ -1,0 +1,182 @@
+package order
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Bounds of texts, in characters, and of numbers.
+const (
+	maxName     = 255
+	maxTitle    = 1000
+	maxText     = 2000 // addresses, instructions, messages
+	maxQuantity = 100_000
+	minMoment   = 1_000_000_000_000 // in epoch milliseconds: what is smaller was sent in seconds
+	maxMoment   = 9_999_999_999_999
+)
+
+// spot is an object in which violations are recorded: an element of an array,
+// or the body itself where it is in none.
+type spot struct {
+	at     core.Object
+	v      *core.Violations
+	prefix string
+}
+
+func (p spot) fail(field, code, rule string) {
+	if p.at.Array == "" {
+		p.v.AddBody(p.prefix+field, code, rule)
+		return
+	}
+	p.v.Add(p.at, p.prefix+field, code, rule)
+}
+
+func (p spot) required(field, s string, longest int) {
+	if strings.TrimSpace(s) == "" {
+		p.fail(field, "required", "is required")
+		return
+	}
+	p.text(field, s, longest)
+}
+
+func (p spot) text(field, s string, longest int) {
+	if len(s) > longest && utf8.RuneCountInString(s) > longest {
+		p.fail(field, "length", fmt.Sprintf("must be at most %d characters long", longest))
+	}
+}
+
+func (p spot) notNegative(field string, a *core.Amount) {
+	if a != nil && a.IsNegative() {
+		p.fail(field, "range", "must not be negative")
+	}
+}
+
+func (p spot) amount(field string, a *core.Amount) {
+	if a == nil {
+		p.fail(field, "required", "is required")
+	}
+	p.notNegative(field, a)
+}
+
+func (p spot) quantity(n *int64) {
+	if n != nil && (*n < 1 || *n > maxQuantity) {
+		p.fail("quantity", "range", fmt.Sprintf("must be a whole number from 1 to %d", maxQuantity))
+	}
+}
+
+// within checks degrees of a circle.
+func (p spot) within(field string, degrees *core.Amount, limit int64) {
+	if degrees != nil && degrees.Abs().GreaterThan(decimal.NewFromInt(limit)) {
+		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
+	}
+}
+
+// check applies the rules of the fields of an order that stand outside its items.
+func check(d *Draft, v *core.Violations) {
+	body := spot{v: v}
+	body.required("platform", d.Platform, maxName)
+	body.required("platform_order_id", string(d.PlatformOrderID), maxName)
+	body.required("store_ref_id", d.StoreRefID, maxName)
+	if d.Kind != ForDelivery && d.Kind != ForPickup && d.Kind != ForDineIn {
+		body.fail("order_type", "value", "must be delivery, pickup or dine_in")
+	}
+	if d.Carrier != "" && d.Carrier != BySelf && d.Carrier != ByPartner {
+		body.fail("delivery_type", "value", "must be self or partner")
+	}
+	body.text("coupon", d.Coupon, maxName)
+	body.text("instructions", d.Instructions, maxText)
+	if d.DeliverAt != nil && (*d.DeliverAt < minMoment || *d.DeliverAt > maxMoment) {
+		body.fail("delivery_datetime", "range", "must be a moment in epoch milliseconds")
+	}
+	checkCustomer(&d.Customer, spot{v: v, prefix: "customer."})
+	for _, total := range d.Totals.named() {
+		body.notNegative(total.name, total.amount)
+	}
+	each(v, "charges", d.Charges, checkLevy)
+	each(v, "taxes", d.Taxes, checkLevy)
+	each(v, "discounts", d.Discounts, func(o *Discount, p spot) {
+		p.text("title", o.Title, maxTitle)
+		p.text("code", o.Code, maxName)
+		p.amount("value", o.Value)
+	})
+	each(v, "payment", d.Payment, func(o *Payment, p spot) {
+		p.required("option", o.Option, maxName)
+		p.text("srvr_trx_id", o.Serial, maxName)
+		p.amount("amount", o.Amount)
+	})
+}
+
+// namedTotal is a stated sum under its name in the body.
+type namedTotal struct {
+	name   string
+	amount *core.Amount
+}
+
+func (t *Totals) named() []namedTotal {
+	return []namedTotal{
+		{"order_subtotal", t.Subtotal}, {"total_charges", t.Charges}, {"total_taxes", t.Taxes},
+		{"discount", t.Discount}, {"order_total", t.Total}, {"payable_amount", t.Payable},
+	}
+}
+
+func each[T any](v *core.Violations, array string, list []T, check func(*T, spot)) {
+	if len(list) > maxParts {
+		v.AddBody(array, "limit", fmt.Sprintf("must hold at most %d elements", maxParts))
+		return
+	}
+	for i := range list {
+		check(&list[i], spot{core.Object{Array: array, Index: i}, v, ""})
+	}
+}
+
+func checkLevy(o *Levy, p spot) {
+	p.required("title", o.Title, maxTitle)
+	p.notNegative("rate", o.Rate)
+	p.amount("value", o.Value)
+}
+
+func checkCustomer(c *Customer, p spot) {
+	p.text("name", c.Name, maxName)
+	p.text("email", c.Email, maxName)
+	p.text("phone", c.Phone, maxName)
+	if c.Address == nil {
+		return
+	}
+	p.prefix += "address."
+	for _, line := range []struct{ field, text string }{
+		{"line_1", c.Address.Line1}, {"line_2", c.Address.Line2}, {"landmark", c.Address.Landmark},
+		{"city", c.Address.City}, {"sub_locality", c.Address.SubLocality}, {"pin", c.Address.Pin},
+	} {
+		p.text(line.field, line.text, maxText)
+	}
+	p.within("latitude", c.Address.Latitude, 90)
+	p.within("longitude", c.Address.Longitude, 180)
+}
+
+func checkLine(l *Line, p spot) {
+	p.required("ref_id", l.RefID, maxName)
+	if l.Quantity == nil {
+		p.fail("quantity", "required", "is required")
+	}
+	p.quantity(l.Quantity)
+	p.notNegative("price", l.Price)
+	p.text("title", l.Title, maxTitle)
+	p.text("instructions", l.Instructions, maxText)
+	if len(l.Options) > MaxItems {
+		p.fail("options", "limit", fmt.Sprintf("must hold at most %d options", MaxItems))
+		return
+	}
+	for i := range l.Options {
+		o, within := &l.Options[i], p
+		within.prefix = fmt.Sprintf("options[%d].", i)
+		within.required("ref_id", o.RefID, maxName)
+		within.quantity(o.Quantity)
+		within.notNegative("price", o.Price)
+		within.text("title", o.Title, maxTitle)
+	}
+}

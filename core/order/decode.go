@@ -1,0 +1,49 @@
+package order
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Decode reads the body of an order and checks all that can be checked without
+// stored state. Any violation refuses it with an Invalid error naming the place.
+func Decode(body []byte) (Draft, error) {
+	root := struct {
+		Draft
+		Items []jsontext.Value `json:"items"`
+	}{}
+	if err := core.DecodeJSON(body, &root); err != nil {
+		return Draft{}, err
+	}
+	var v core.Violations
+	draft := root.Draft
+	if draft.Kind == "" {
+		draft.Kind = ForDelivery
+	}
+	check(&draft, &v)
+	switch {
+	case len(root.Items) == 0:
+		v.AddBody("items", "required", "must hold at least one item")
+	case len(root.Items) > MaxItems:
+		v.AddBody("items", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(root.Items)))
+		return Draft{}, v.Err()
+	}
+	draft.Items = make([]Line, len(root.Items))
+	failures := core.DecodeObjects(root.Items, func(i int) any { return &draft.Items[i] })
+	for i, raw := range root.Items {
+		at := core.Object{Array: "items", Index: i}
+		if failures[i] != nil {
+			v.AddFailure(at, raw, failures[i])
+			continue
+		}
+		at.RefID = draft.Items[i].RefID
+		checkLine(&draft.Items[i], spot{at, &v, ""})
+	}
+	if err := v.Err(); err != nil {
+		return Draft{}, err
+	}
+	return draft, nil
+}

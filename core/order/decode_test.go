@@ -1,0 +1,131 @@
+package order
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// shortest is an order with nothing but what is required; more goes before its end.
+func shortest(more string) string {
+	return `{"platform":"web","platform_order_id":"W-1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]` + more + `}`
+}
+
+func withItem(fields string) string {
+	return `{"platform":"web","platform_order_id":"W-1","store_ref_id":"s1","items":[{` + fields + `}]}`
+}
+
+func TestDecodeTakesWhatIsLeftOutAsNotSent(t *testing.T) {
+	const nulls = `,"customer":null,"charges":null,"taxes":null,"discounts":null,"payment":null,"coupon":null,"instructions":null,
+		"delivery_datetime":null,"order_type":null,"delivery_type":null,"is_bulk_order":null,"order_total":null,"ext_id":{"a":[1]}`
+	for _, body := range []string{shortest(""), shortest(nulls)} {
+		draft, err := Decode([]byte(body))
+		require.NoError(t, err)
+		one := int64(1)
+		require.Equal(t, Draft{Platform: "web", PlatformOrderID: "W-1", StoreRefID: "s1", Kind: ForDelivery, Items: []Line{{RefID: "dal", Quantity: &one}}}, draft)
+	}
+	draft, err := Decode([]byte(shortest(`,"charges":[],"taxes":[]`)))
+	require.NoError(t, err)
+	require.NotNil(t, draft.Charges, "an empty list was sent")
+	require.NotNil(t, draft.Taxes)
+}
+
+func TestDecodeReadsAPlatformOrderIDFromAWholeNumber(t *testing.T) {
+	for sent, want := range map[string]string{`"A-1"`: "A-1", `88014217300000000001`: "88014217300000000001", `"007"`: "007", `-5`: "-5"} {
+		draft, err := Decode([]byte(strings.Replace(shortest(""), `"W-1"`, sent, 1)))
+		require.NoError(t, err, sent)
+		require.Equal(t, want, string(draft.PlatformOrderID))
+	}
+}
+
+func TestDecodeRefusals(t *testing.T) {
+	long := strings.Repeat("x", 256)
+	for _, c := range []struct{ body, message string }{
+		{`{}`, "platform is required"},
+		{`[]`, "must be an object"},
+		{`{"platform":"web"`, "not valid JSON"},
+		{strings.Replace(shortest(""), `"W-1"`, `1.5`, 1), "platform_order_id must be a string or a whole number"},
+		{strings.Replace(shortest(""), `"W-1"`, `1e3`, 1), "platform_order_id must be a string or a whole number"},
+		{strings.Replace(shortest(""), `"W-1"`, `{"a":1}`, 1), "platform_order_id must be a string or a whole number"},
+		{strings.Replace(shortest(""), `"W-1"`, `["a"]`, 1), "platform_order_id must be a string or a whole number"},
+		{strings.Replace(shortest(""), `"W-1"`, `" "`, 1), "platform_order_id is required"},
+		{strings.Replace(shortest(""), `W-1`, long, 1), "platform_order_id must be at most 255 characters long"},
+		{strings.Replace(shortest(""), `W-1`, `\u0000`, 1), "NUL"},
+		{shortest(`,"platform":"app"`), "given twice"},
+		{shortest(`,"order_type":"drive_in"`), "order_type must be delivery, pickup or dine_in"},
+		{shortest(`,"delivery_type":"drone"`), "delivery_type must be self or partner"},
+		{shortest(`,"is_bulk_order":"yes"`), "is_bulk_order must be true or false"},
+		{shortest(`,"delivery_datetime":1733156700`), "delivery_datetime must be a moment in epoch milliseconds"},
+		{shortest(`,"order_total":-1`), "order_total must not be negative"},
+		{shortest(`,"order_total":"10"`), "order_total must be a number"},
+		{shortest(`,"order_total":1e400`), "at most 15 digits"},
+		{shortest(`,"coupon":"` + long + `"`), "coupon must be at most 255"},
+		{shortest(`,"customer":{"name":"` + long + `"}`), "customer.name must be at most 255"},
+		{shortest(`,"customer":{"address":{"latitude":91}}`), "customer.address.latitude must be between -90 and 90 degrees"},
+		{shortest(`,"charges":[{"title":"Delivery"}]`), "charges[0]: value is required"},
+		{shortest(`,"taxes":[{"title":"","value":1}]`), "taxes[0]: title is required"},
+		{shortest(`,"taxes":[{"title":"VAT","rate":-1,"value":1}]`), "taxes[0]: rate must not be negative"},
+		{shortest(`,"discounts":[{"value":-1}]`), "discounts[0]: value must not be negative"},
+		{shortest(`,"payment":[{"amount":1}]`), "payment[0]: option is required"},
+		{shortest(`,"payment":[` + strings.Repeat(`{"option":"cash","amount":1},`, 100) + `{"option":"cash","amount":1}]`), "payment must hold at most 100 elements"},
+		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1"}`, "items must hold at least one item"},
+		{`{"platform":"web","platform_order_id":1,"store_ref_id":"s1","items":[` + strings.Repeat(`{},`, 500) + `{}]}`, "at most 500 items; 501 were sent"},
+		{withItem(`"quantity":1`), "items[0]: ref_id is required"},
+		{withItem(`"ref_id":"dal"`), `items[0] (ref_id "dal"): quantity is required`},
+		{withItem(`"ref_id":"dal","quantity":0`), "quantity must be a whole number from 1 to 100000"},
+		{withItem(`"ref_id":"dal","quantity":1.5`), `items[0] (ref_id "dal"): quantity must be a whole number`},
+		{withItem(`"ref_id":"dal","quantity":1,"price":-0.01`), "price must not be negative"},
+		{withItem(`"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"},{"quantity":1}]`), `items[0] (ref_id "dal"): options[1].ref_id is required`},
+		{withItem(`"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot","quantity":0}]`), "options[0].quantity must be"},
+		{strings.Replace(shortest(""), `{"ref_id":"dal","quantity":1}`, `7`, 1), "items[0]: must be an object"},
+	} {
+		_, err := Decode([]byte(c.body))
+		require.Equal(t, core.Invalid, core.CodeOf(err), "%.200s", c.body)
+		require.Contains(t, err.Error(), c.message)
+	}
+}
+
+func TestDecodeChange(t *testing.T) {
+	change, err := DecodeChange([]byte(`{"new_status":"food ready","message":"hot","reason_code":"r","extra":{"prep_time_mins":20},"x":1}`))
+	require.NoError(t, err)
+	twenty := int64(20)
+	require.Equal(t, Change{To: FoodReady, Message: "hot", ReasonCode: "r", PrepMinutes: &twenty}, change)
+	for body, message := range map[string]string{
+		`{}`:                    "new_status is required",
+		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched, Completed, Cancelled",
+		`{"new_status":7}`:      "new_status must be a string",
+		`{"new_status":"Placed","extra":{"prep_time_mins":1441}}`:               "extra.prep_time_mins must be",
+		`{"new_status":"Placed","message":"` + strings.Repeat("x", 2001) + `"}`: "message must be at most 2000",
+	} {
+		_, err := DecodeChange([]byte(body))
+		require.Equal(t, core.Invalid, core.CodeOf(err), body)
+		require.Contains(t, err.Error(), message)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, shortest(""), withItem(`"ref_id":"dal","quantity":2,"price":1.005,"options":[{"ref_id":"hot","price":0.1}]`),
+		shortest(`,"charges":[{"title":"c","value":1}],"taxes":[{"title":"t","rate":5,"value":0.1}],"payment":[{"option":"cash","amount":3}]`),
+		shortest(`,"customer":{"address":{"latitude":1e17,"longitude":-180}},"delivery_datetime":1733156700000`),
+		strings.Repeat(`{"items":`, 500), `{"items":[` + strings.Repeat("[", 3000), "{\"platform\":\"\xff\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		draft, err := Decode(body)
+		if err != nil {
+			if core.CodeOf(err) != core.Invalid {
+				t.Fatalf("not a refusal but a fault: %v", err)
+			}
+			return
+		}
+		if _, err := Place(draft, Setting{Currency: "USD"}, 1, time.Unix(0, 0)); err != nil && core.CodeOf(err) != core.Invalid {
+			t.Fatalf("not a refusal but a fault: %v", err)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package order
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func amount(s string) core.Amount {
+	a, err := core.ParseAmount(s)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// cafe is the setting of the golden files.
+func cafe() Setting {
+	item := func(id int64, title, price string) *MenuItem {
+		return &MenuItem{ID: id, Title: title, FoodType: "1", Sold: true, Price: amount(price), Available: true, Stock: -1, Listed: true}
+	}
+	s := Setting{
+		Business: 1, Currency: "USD", Platform: core.Platform{Name: "aggregator-a", ServedBy: "aggregator-a"},
+		Store: Store{ID: 1040, RefID: "S-17", Name: "Market Street", Address: "900 Market Street, San Francisco", PlatformStoreID: "77310", Active: true, OrderingEnabled: true, Listed: true},
+		Items: map[string]*MenuItem{
+			"latte": item(7001, "Latte", "4.50"), "croissant": item(7002, "Butter croissant", "3.95"), "sold-out": item(7003, "Sold out", "1"),
+			"elsewhere": item(7004, "Elsewhere", "0"), "closed": item(7005, "Closed", "1"), "web-only": item(7006, "Web only", "1"),
+		},
+		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"), Available: true}},
+		Taxes: []MenuTax{
+			{Code: "ST_P", Title: "Sales Tax", Percent: amount("2"), Items: map[int64]bool{7002: true}},
+			{Code: "ST_P", Title: "Sales Tax", Percent: amount("8.625"), All: true},
+		},
+		Charges: []MenuCharge{
+			{Title: "Delivery Charge", Basis: OnOrder, Value: amount("2.99"), Kinds: []string{"delivery"}},
+			{Title: "Delivery Charge", Basis: OnOrder, Value: amount("100"), Excluded: []string{"aggregator-a"}},
+			{Title: "Delivery Charge", Basis: OnSubtotal, Value: amount("1.5")},
+			{Title: "Packaging Charge", Basis: OnOrder, Value: amount("50"), Naming: true},
+			{Title: "Packaging Charge", Basis: OnPrice, Value: amount("3.3"), Items: map[int64]bool{7002: true}, Naming: true},
+			{Title: "Packaging Charge", Basis: OnQuantity, Value: amount("0.255"), All: true},
+		},
+	}
+	s.Items["sold-out"].Stock = 0
+	s.Items["elsewhere"].Sold = false
+	s.Items["closed"].Available = false
+	s.Items["web-only"].Listed = false
+	return s
+}
+
+var (
+	noon = time.Date(2026, 11, 21, 12, 0, 0, 123_456_789, time.UTC)
+	id   = int64(10001)
+)
+
+// requireGolden compares JSON with a golden file, digit for digit.
+func requireGolden(t *testing.T, file string, body []byte) {
+	t.Helper()
+	text := jsontext.Value(body)
+	require.NoError(t, text.Indent(jsontext.WithIndent("  ")))
+	if *update {
+		require.NoError(t, os.WriteFile(file, append(text, '\n'), 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(text)+"\n")
+}
+
+func TestGoldenOrders(t *testing.T) {
+	files, err := filepath.Glob("testdata/golden/*.order.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			body, err := os.ReadFile(file)
+			require.NoError(t, err)
+			draft, err := Decode(body)
+			require.NoError(t, err)
+			relay, err := Place(draft, cafe(), id, noon)
+			require.NoError(t, err)
+			written, err := json.Marshal(relay)
+			require.NoError(t, err)
+			eventtest.Check(t, core.OrderPlaced, written)
+			requireGolden(t, strings.Replace(file, ".order.", ".placed.", 1), written)
+			reading, err := Record{State: Placed, Relay: written}.Read()
+			require.NoError(t, err)
+			again, err := json.Marshal(reading.Relay)
+			require.NoError(t, err)
+			require.Equal(t, string(written), string(again), "what is stored reads back as it was")
+		})
+	}
+}
+
+func TestGoldenStatusUpdate(t *testing.T) {
+	minutes := int64(20)
+	for name, change := range map[string]Change{
+		"acknowledged": {To: Acknowledged, Message: "20 minutes", PrepMinutes: &minutes},
+		"cancelled":    {To: Cancelled, ReasonCode: "items_out_of_stock"},
+	} {
+		body, err := StatusUpdate(Subject{id, "aggregator-a", "880142173", "S-17"}, Placed, change, noon)
+		require.NoError(t, err)
+		eventtest.Check(t, core.OrderStatusUpdate, body)
+		requireGolden(t, "testdata/golden/status_"+name+".json", body)
+	}
+}
+
+func TestAReadingShowsThePresentStateAndWhatMayFollow(t *testing.T) {
+	draft, err := Decode([]byte(shortest("")))
+	require.NoError(t, err)
+	draft.Items[0].Price = &core.Amount{}
+	relay, err := Place(draft, cafe(), id, noon)
+	require.NoError(t, err)
+	written, err := json.Marshal(relay)
+	require.NoError(t, err)
+	reading, err := Record{State: Completed, Relay: written}.Read()
+	require.NoError(t, err)
+	require.Equal(t, Completed, reading.Order.Details.State)
+	require.Empty(t, reading.Order.NextState)
+	require.Equal(t, []State{}, reading.Order.NextStates)
+	require.Equal(t, NotOnMenu, reading.Flags[0].Code)
+}
+
+func TestAPriceThatNobodyKnowsIsAskedFor(t *testing.T) {
+	for body, message := range map[string]string{
+		withItem(`"ref_id":"x","quantity":1`):                                                 `items[0] (ref_id "x"): price is required: the store's menu has no such item`,
+		withItem(`"ref_id":"elsewhere","quantity":1`):                                         `items[0] (ref_id "elsewhere"): price is required: the store's menu has no such item`,
+		withItem(`"ref_id":"latte","quantity":1,"options":[{"ref_id":"oat"},{"ref_id":"y"}]`): `items[0] (ref_id "latte"): options[1].price is required: the store's menu has no such option`,
+	} {
+		draft, err := Decode([]byte(body))
+		require.NoError(t, err)
+		_, err = Place(draft, cafe(), id, noon)
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+		require.EqualError(t, err, message)
+	}
+}
+
+func TestTheStoreIsDoubted(t *testing.T) {
+	draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
+	require.NoError(t, err)
+	setting := cafe()
+	setting.Store.Active, setting.Store.OrderingEnabled, setting.Store.Listed = false, false, false
+	relay, err := Place(draft, setting, id, noon)
+	require.NoError(t, err)
+	codes := []string{}
+	for _, flag := range relay.Order.Details.Flags {
+		require.Equal(t, "store_ref_id", flag.Path)
+		codes = append(codes, flag.Code)
+	}
+	require.Equal(t, []string{StoreInactive, OrderingDisabled, NotListed}, codes)
+}
+
+func TestTheUsualCarrierIsTheMerchantOnOwnPlatformsAndThePartnerElsewhere(t *testing.T) {
+	for servedBy, want := range map[string]Carrier{core.ServedByOwn: BySelf, "aggregator-b": ByPartner} {
+		draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
+		require.NoError(t, err)
+		setting := cafe()
+		setting.Platform.ServedBy = servedBy
+		relay, err := Place(draft, setting, id, noon)
+		require.NoError(t, err)
+		require.Equal(t, want, relay.Order.Details.Platforms[0].Carrier)
+	}
+}
+
+func TestAmountsAreRoundedToTheCurrency(t *testing.T) {
+	for code, want := range map[string]string{"USD": "1.01", "JPY": "1", "KWD": "1.005"} {
+		draft, err := Decode([]byte(withItem(`"ref_id":"x","quantity":1,"price":1.005`)))
+		require.NoError(t, err)
+		setting := Setting{Currency: code}
+		relay, err := Place(draft, setting, id, noon)
+		require.NoError(t, err)
+		require.Equal(t, want, relay.Order.Details.Total.String(), code)
+		require.Equal(t, "1.005", relay.Order.Items[0].Price.String(), "what was sent stays as it is")
+	}
+}

@@ -1,0 +1,115 @@
+package order
+
+import (
+	"fmt"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// ring prices the items.
+func (t *till) ring() error {
+	t.items = make([]Item, len(t.draft.Items))
+	var v core.Violations
+	for i := range t.draft.Items {
+		p := spot{core.Object{Array: "items", Index: i, RefID: t.draft.Items[i].RefID}, &v, ""}
+		t.items[i] = t.item(&t.draft.Items[i], p, fmt.Sprintf("items[%d]", i))
+	}
+	return v.Err()
+}
+
+const unpriced = "is required: the store's menu has no such "
+
+func (t *till) item(line *Line, p spot, path string) Item {
+	known := t.setting.Items[line.RefID]
+	item := Item{
+		RefID: line.RefID, Title: line.Title, Quantity: *line.Quantity, Instructions: line.Instructions,
+		Charges: []Levy{}, Taxes: []Levy{}, Options: make([]Option, len(line.Options)),
+	}
+	if known != nil {
+		item.ID, item.FoodType = known.ID, known.FoodType
+		item.Title = orElse(item.Title, known.Title)
+	}
+	item.Title = orElse(item.Title, line.RefID)
+	var menuPrice *core.Amount
+	if known != nil && known.Sold {
+		menuPrice = &known.Price
+	}
+	item.Price = t.price(line.Price, menuPrice, p, path, "item")
+	t.doubtItem(known, *line.Quantity, path)
+	each := item.Price.Decimal
+	for i := range line.Options {
+		within := p
+		within.prefix = fmt.Sprintf("options[%d].", i)
+		item.Options[i] = t.option(&line.Options[i], within, fmt.Sprintf("%s.options[%d]", path, i))
+		each = each.Add(item.Options[i].Price.Mul(decimal.NewFromInt(item.Options[i].Quantity)))
+	}
+	item.Total.Decimal = t.round(each.Mul(decimal.NewFromInt(item.Quantity)))
+	item.TotalWithTax = item.Total
+	return item
+}
+
+func (t *till) option(choice *Choice, p spot, path string) Option {
+	known := t.setting.Options[choice.RefID]
+	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1}
+	if choice.Quantity != nil {
+		option.Quantity = *choice.Quantity
+	}
+	var menuPrice *core.Amount
+	switch {
+	case known == nil:
+		t.doubt(path, NotOnMenu, "the menu has no such option")
+	case !known.Sold:
+		t.doubt(path, NotSold, "the option is not sold at this store")
+	case !known.Available:
+		t.doubt(path, NotAvailable, "the option is not available at this store")
+	}
+	if known != nil {
+		option.ID = known.ID
+		option.Title = orElse(option.Title, known.Title)
+		if known.Sold {
+			menuPrice = &known.Price
+		}
+	}
+	option.Title = orElse(option.Title, choice.RefID)
+	option.Price = t.price(choice.Price, menuPrice, p, path, "option")
+	return option
+}
+
+// price is what was sent, else what the menu says; one of them must be there.
+func (t *till) price(sent, menu *core.Amount, p spot, path, noun string) core.Amount {
+	switch {
+	case sent == nil && menu == nil:
+		p.fail("price", "required", unpriced+noun)
+		return core.Amount{}
+	case sent == nil:
+		return *menu
+	case menu != nil:
+		t.compare(path+".price", "the menu has another price", sent.Decimal, menu.Decimal)
+	}
+	return *sent
+}
+
+// doubtItem flags the first reason for which a customer could not have ordered the item.
+func (t *till) doubtItem(known *MenuItem, quantity int64, path string) {
+	switch {
+	case known == nil:
+		t.doubt(path, NotOnMenu, "the menu has no such item")
+	case !known.Sold:
+		t.doubt(path, NotSold, "the item is not sold at this store")
+	case !known.Listed:
+		t.doubt(path, NotListed, "the item is not listed on this platform")
+	case !known.Available:
+		t.doubt(path, NotAvailable, "the item is not available at this store")
+	case known.Stock >= 0 && known.Stock < quantity:
+		t.doubt(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

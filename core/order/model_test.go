@@ -1,0 +1,217 @@
+package order
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// The model of the totals: fractions, no decimals, and every rule told the
+// other way round, item by item.
+
+func fraction(a core.Amount) *big.Rat { return a.Rat() }
+
+// cents rounds half up to hundredths, as a whole number of them.
+func cents(r *big.Rat) int64 {
+	doubled := new(big.Rat).Add(new(big.Rat).Mul(r, big.NewRat(200, 1)), big.NewRat(1, 1))
+	quotient := new(big.Int).Div(doubled.Num(), new(big.Int).Mul(doubled.Denom(), big.NewInt(2)))
+	return quotient.Int64()
+}
+
+func product(factors ...*big.Rat) *big.Rat {
+	p := big.NewRat(1, 1)
+	for _, f := range factors {
+		p.Mul(p, f)
+	}
+	return p
+}
+
+// modelled are totals in cents.
+type modelled struct{ subtotal, charges, taxes, discount, total int64 }
+
+func model(d Draft, s Setting) (m modelled) {
+	totals := make([]int64, len(d.Items))
+	for i, line := range d.Items {
+		price := s.Items[line.RefID].Price
+		if line.Price != nil {
+			price = *line.Price
+		}
+		each := new(big.Rat).Set(fraction(price))
+		for _, o := range line.Options {
+			each.Add(each, product(fraction(*o.Price), big.NewRat(*o.Quantity, 1)))
+		}
+		totals[i] = cents(product(each, big.NewRat(*line.Quantity, 1)))
+		m.subtotal += totals[i]
+	}
+	for i, line := range d.Items {
+		id, total := s.Items[line.RefID].ID, big.NewRat(totals[i], 100)
+		for _, code := range []string{"A", "B"} {
+			var pays *MenuTax
+			for t := range s.Taxes {
+				if tax := &s.Taxes[t]; tax.Code == code && (tax.Items[id] || tax.All && pays == nil) {
+					pays = tax
+				}
+			}
+			if pays != nil {
+				m.taxes += cents(product(total, fraction(pays.Percent), big.NewRat(1, 100)))
+			}
+		}
+		for _, c := range s.Charges {
+			if !c.All && !c.Items[id] {
+				continue
+			}
+			switch c.Basis {
+			case OnQuantity:
+				m.charges += cents(product(fraction(c.Value), big.NewRat(*line.Quantity, 1)))
+			case OnPrice:
+				m.charges += cents(product(total, fraction(c.Value), big.NewRat(1, 100)))
+			}
+		}
+	}
+	for _, c := range s.Charges {
+		switch {
+		case c.Naming && !c.All:
+		case c.Basis == OnSubtotal:
+			m.charges += cents(product(big.NewRat(m.subtotal, 100), fraction(c.Value), big.NewRat(1, 100)))
+		case c.Basis == OnOrder:
+			m.charges += cents(fraction(c.Value))
+		}
+	}
+	discounts := new(big.Rat)
+	for _, discount := range d.Discounts {
+		discounts.Add(discounts, fraction(*discount.Value))
+	}
+	m.discount = cents(discounts)
+	m.total = m.subtotal - m.discount + m.charges + m.taxes
+	return m
+}
+
+func drawAmount(t *rapid.T, label string) core.Amount {
+	return amount(fmt.Sprintf("%d.%0*d", rapid.IntRange(0, 500).Draw(t, label), rapid.IntRange(1, 4).Draw(t, label+" scale"), rapid.IntRange(0, 9).Draw(t, label+" digit")))
+}
+
+func drawNaming(t *rapid.T, label string) (all bool, items map[int64]bool) {
+	items = map[int64]bool{}
+	if all = rapid.Bool().Draw(t, label+" all"); !all {
+		for id := int64(1); id <= 3; id++ {
+			if rapid.Bool().Draw(t, label+" item") {
+				items[id] = true
+			}
+		}
+	}
+	return all, items
+}
+
+func drawSetting(t *rapid.T) Setting {
+	s := cafe()
+	s.Items, s.Taxes, s.Charges = map[string]*MenuItem{}, nil, nil
+	for id := int64(1); id <= 3; id++ {
+		s.Items[fmt.Sprint("i", id)] = &MenuItem{ID: id, Title: "I", Sold: true, Price: drawAmount(t, "menu price"), Available: true, Stock: -1, Listed: true}
+	}
+	taken := map[string]map[int64]bool{"A": {}, "B": {}}
+	for _, code := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B"}), 0, 4).Draw(t, "taxes") {
+		all, items := drawNaming(t, "tax")
+		if all && taken[code][0] {
+			continue // one rate of a code is for all
+		}
+		taken[code][0] = taken[code][0] || all
+		for id := range items { // and one names an item
+			if taken[code][id] {
+				delete(items, id)
+			}
+			taken[code][id] = true
+		}
+		s.Taxes = append(s.Taxes, MenuTax{Code: code, Title: "T", Percent: drawAmount(t, "rate"), All: all, Items: items})
+	}
+	for _, basis := range rapid.SliceOfN(rapid.SampledFrom([]Basis{OnOrder, OnSubtotal, OnQuantity, OnPrice}), 0, 4).Draw(t, "charges") {
+		charge := MenuCharge{Title: "C", Basis: basis, Value: drawAmount(t, "charge")}
+		if basis == OnQuantity || basis == OnPrice {
+			charge.All, charge.Items = drawNaming(t, "charge")
+			charge.Naming = len(charge.Items) > 0
+		}
+		s.Charges = append(s.Charges, charge)
+	}
+	return s
+}
+
+func drawDraft(t *rapid.T) Draft {
+	d := Draft{Platform: "p", PlatformOrderID: "1", StoreRefID: "s", Kind: ForDelivery}
+	for range rapid.IntRange(1, 4).Draw(t, "lines") {
+		quantity := rapid.Int64Range(1, 7).Draw(t, "quantity")
+		line := Line{RefID: rapid.SampledFrom([]string{"i1", "i2", "i3"}).Draw(t, "item"), Quantity: &quantity}
+		if rapid.Bool().Draw(t, "priced") {
+			price := drawAmount(t, "price")
+			line.Price = &price
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "options") {
+			price, count := drawAmount(t, "option price"), rapid.Int64Range(1, 3).Draw(t, "option quantity")
+			line.Options = append(line.Options, Choice{RefID: "o", Price: &price, Quantity: &count})
+		}
+		d.Items = append(d.Items, line)
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "discounts") {
+		value := drawAmount(t, "discount")
+		d.Discounts = append(d.Discounts, Discount{Value: &value})
+	}
+	return d
+}
+
+func TestTotalsAreThoseOfTheModel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		setting, draft := drawSetting(t), drawDraft(t)
+		relay, err := Place(draft, setting, 1, noon)
+		require.NoError(t, err)
+		d := relay.Order.Details
+		got := modelled{cents(fraction(d.Subtotal)), cents(fraction(d.TotalCharges)), cents(fraction(d.TotalTaxes)), cents(fraction(d.Discount)), cents(fraction(d.Total))}
+		require.Equal(t, model(draft, setting), got)
+		require.True(t, d.Payable.Equal(d.Total.Decimal))
+		require.True(t, sum(d.Charges).Equal(d.TotalCharges.Decimal), "the charges that are told come to their total")
+		require.True(t, sum(d.Taxes).Equal(d.TotalTaxes.Decimal), "the taxes that are told come to their total")
+		items := zero
+		for _, item := range relay.Order.Items {
+			require.True(t, item.TotalWithTax.Equal(item.Total.Add(sum(item.Taxes))))
+			items = items.Add(sum(item.Taxes))
+		}
+		require.True(t, items.Equal(d.TotalTaxes.Decimal), "those of the items too")
+	})
+}
+
+func TestWhatWasSentStaysAndOnlyDifferencesAreFlagged(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		setting, draft := drawSetting(t), drawDraft(t)
+		for i := range draft.Items {
+			draft.Items[i].Price, draft.Items[i].Options = nil, nil
+		}
+		computed, err := Place(draft, setting, 1, noon)
+		require.NoError(t, err)
+		require.Empty(t, computed.Order.Details.Flags)
+
+		// The channel sends what the hub works out: still nothing to flag.
+		d := computed.Order.Details
+		draft.Charges, draft.Taxes = d.Charges, d.Taxes
+		draft.Totals = Totals{&d.Subtotal, &d.TotalCharges, &d.TotalTaxes, &d.Discount, &d.Total, &d.Payable}
+		draft.Payment = []Payment{{Option: "cash", Amount: &d.Payable}}
+		for i := range draft.Items {
+			draft.Items[i].Price = &computed.Order.Items[i].Price
+		}
+		again, err := Place(draft, setting, 1, noon)
+		require.NoError(t, err)
+		require.Empty(t, again.Order.Details.Flags)
+
+		// One total is another: it stays, and it and what follows from it is flagged.
+		total := core.Amount{Decimal: d.Total.Add(amount("0.01").Decimal)}
+		draft.Total = &total
+		odd, err := Place(draft, setting, 1, noon)
+		require.NoError(t, err)
+		require.True(t, odd.Order.Details.Total.Equal(total.Decimal))
+		require.Equal(t, "order_total", odd.Order.Details.Flags[0].Path)
+		require.True(t, odd.Order.Details.Flags[0].Computed.Equal(d.Total.Decimal))
+		require.Equal(t, "payable_amount", odd.Order.Details.Flags[1].Path)
+		require.Len(t, odd.Order.Details.Flags, 2)
+	})
+}

@@ -1,0 +1,152 @@
+package order
+
+import (
+	"time"
+
+	"github.com/shopspring/decimal"
+	"golang.org/x/text/currency"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// till works out what an order comes to.
+type till struct {
+	draft   *Draft
+	setting *Setting
+	scale   int32 // decimal places of the currency
+	flags   []Flag
+	items   []Item
+}
+
+// Place works an order out. What the channel sent is taken as it is; what it
+// left open comes from the store's menu; where the two differ, or something is
+// doubtful, the order is flagged. An Invalid error says that a price is missing
+// that nobody knows.
+func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) {
+	t := till{draft: &draft, setting: &setting, scale: scaleOf(setting.Currency)}
+	t.doubtStore()
+	if err := t.ring(); err != nil {
+		return Relay{}, err
+	}
+	subtotal := zero
+	for i := range t.items {
+		subtotal = subtotal.Add(t.items[i].Total.Decimal)
+	}
+	subtotal = t.stated("order_subtotal", draft.Subtotal, subtotal)
+	charges := t.charges(subtotal)
+	taxes := t.taxes()
+	details := Details{
+		ID: id, Business: setting.Business, Channel: setting.Platform.Name, Kind: draft.Kind, Created: at.UnixMilli(),
+		DeliverAt: draft.DeliverAt, Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
+		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{t.platform()},
+		Subtotal:     core.Amount{Decimal: subtotal},
+		TotalCharges: core.Amount{Decimal: t.stated("total_charges", draft.Totals.Charges, sum(charges))},
+		TotalTaxes:   core.Amount{Decimal: t.stated("total_taxes", draft.Totals.Taxes, sum(taxes))},
+	}
+	discount := zero
+	for _, d := range draft.Discounts {
+		discount = discount.Add(d.Value.Decimal)
+	}
+	details.Discount.Decimal = t.stated("discount", draft.Discount, discount)
+	details.Total.Decimal = t.stated("order_total", draft.Total,
+		subtotal.Sub(details.Discount.Decimal).Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
+	details.Payable.Decimal = t.stated("payable_amount", draft.Payable, details.Total.Decimal)
+	t.payments(details.Payable.Decimal)
+	details.Flags = t.flags
+	store := RelayStore{setting.Store.ID, setting.Store.RefID, setting.Store.Name, setting.Store.Address}
+	relay := Relay{draft.Customer, Body{Details: details, Items: t.items, Payment: orEmpty(draft.Payment), Store: store}}
+	relay.enter(Placed)
+	return relay, nil
+}
+
+var zero = decimal.Zero
+
+// scaleOf is how many decimal places the amounts of a currency have.
+func scaleOf(code string) int32 {
+	unit, err := currency.ParseISO(code)
+	if err != nil {
+		return 2 // as most; a business is made with a currency that is known
+	}
+	scale, _ := currency.Standard.Rounding(unit)
+	return int32(scale)
+}
+
+// round rounds half up to the currency's minor unit.
+func (t *till) round(d decimal.Decimal) decimal.Decimal { return d.Round(t.scale) }
+
+// stated is a sum as it was sent, else as computed, and flags the difference.
+func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) decimal.Decimal {
+	computed = t.round(computed)
+	if sent == nil {
+		return computed
+	}
+	t.compare(path, "the hub works out another "+path, sent.Decimal, computed)
+	return sent.Decimal
+}
+
+// compare flags amounts that are not the same in minor units.
+func (t *till) compare(path, message string, sent, computed decimal.Decimal) {
+	if !t.round(sent).Equal(t.round(computed)) {
+		t.flags = append(t.flags, Flag{Path: path, Code: Differs, Message: message,
+			Sent: &core.Amount{Decimal: sent}, Computed: &core.Amount{Decimal: computed}})
+	}
+}
+
+func (t *till) doubt(path, code, message string) {
+	t.flags = append(t.flags, Flag{Path: path, Code: code, Message: message})
+}
+
+func (t *till) doubtStore() {
+	store := &t.setting.Store
+	if !store.Active {
+		t.doubt("store_ref_id", StoreInactive, "the store is not active")
+	}
+	if !store.OrderingEnabled {
+		t.doubt("store_ref_id", OrderingDisabled, "the store takes no orders at present")
+	}
+	if !store.Listed {
+		t.doubt("store_ref_id", NotListed, "the store is not listed on this platform")
+	}
+}
+
+// payments flags payments that do not come to what is payable.
+func (t *till) payments(payable decimal.Decimal) {
+	if len(t.draft.Payment) == 0 {
+		return
+	}
+	paid := zero
+	for _, p := range t.draft.Payment {
+		paid = paid.Add(p.Amount.Decimal)
+	}
+	t.compare("payment", "the payments do not come to the payable amount", paid, payable)
+}
+
+func (t *till) platform() RelayPlatform {
+	platform := RelayPlatform{
+		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Name, Kind: "aggregator", Carrier: t.draft.Carrier,
+		PlatformStoreID: t.setting.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk}, Discounts: orEmpty(t.draft.Discounts),
+	}
+	usual := ByPartner
+	if t.setting.Platform.ServedBy == core.ServedByOwn {
+		platform.Kind, usual = "own", BySelf
+	}
+	if platform.Carrier == "" {
+		platform.Carrier = usual
+	}
+	return platform
+}
+
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+func sum(levies []Levy) decimal.Decimal {
+	total := zero
+	for _, levy := range levies {
+		total = total.Add(levy.Value.Decimal)
+	}
+	return total
+}

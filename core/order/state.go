@@ -1,0 +1,72 @@
+package order
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// State is where an order stands.
+type State string
+
+// The states of an order.
+const (
+	Placed       State = "Placed"
+	Acknowledged State = "Acknowledged"
+	FoodReady    State = "Food Ready"
+	Dispatched   State = "Dispatched"
+	Completed    State = "Completed"
+	Cancelled    State = "Cancelled"
+)
+
+// States lists every state, in the order in which an order goes through them.
+func States() []State {
+	return []State{Placed, Acknowledged, FoodReady, Dispatched, Completed, Cancelled}
+}
+
+// ParseState reads the name of a state, in any letter case.
+func ParseState(s string) (State, bool) {
+	for _, state := range States() {
+		if strings.EqualFold(s, string(state)) {
+			return state, true
+		}
+	}
+	return "", false
+}
+
+// StateNames is the list of names for messages.
+func StateNames() string { return namesOf(States()) }
+
+func namesOf(states []State) string {
+	names := make([]string, len(states))
+	for i, state := range states {
+		names[i] = string(state)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Next lists the states that may follow, the usual one first: every later one,
+// for moves may skip states, and Cancelled. Nothing leaves Completed and Cancelled.
+func (s State) Next() []State {
+	if s == Completed || s == Cancelled {
+		return []State{}
+	}
+	all := States()
+	return all[slices.Index(all, s)+1:]
+}
+
+// Move tells whether going to a state changes anything: the same state again
+// does not. A move that is not allowed is a Conflict that names those that are.
+func (s State) Move(to State) (changed bool, err error) {
+	switch next := s.Next(); {
+	case s == to:
+		return false, nil
+	case slices.Contains(next, to):
+		return true, nil
+	case len(next) == 0:
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: nothing follows %s", s, to, s)
+	default:
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s; it can become: %s", s, to, namesOf(next))
+	}
+}

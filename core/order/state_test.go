@@ -1,0 +1,84 @@
+package order
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestMovesGoForwardMaySkipAndEnd(t *testing.T) {
+	allowed := map[State][]State{
+		Placed:       {Acknowledged, FoodReady, Dispatched, Completed, Cancelled},
+		Acknowledged: {FoodReady, Dispatched, Completed, Cancelled},
+		FoodReady:    {Dispatched, Completed, Cancelled},
+		Dispatched:   {Completed, Cancelled},
+		Completed:    {},
+		Cancelled:    {},
+	}
+	for _, from := range States() {
+		require.Equal(t, allowed[from], from.Next())
+		for _, to := range States() {
+			changed, err := from.Move(to)
+			switch {
+			case from == to:
+				require.NoError(t, err)
+				require.False(t, changed)
+			case contained(allowed[from], to):
+				require.NoError(t, err)
+				require.True(t, changed)
+			default:
+				require.Equal(t, core.Conflict, core.CodeOf(err), "%s to %s", from, to)
+				require.Contains(t, err.Error(), string(from))
+				require.Contains(t, err.Error(), string(to))
+			}
+		}
+	}
+}
+
+func contained(list []State, s State) bool {
+	for _, other := range list {
+		if other == s {
+			return true
+		}
+	}
+	return false
+}
+
+func TestARefusedMoveNamesThoseThatAreAllowed(t *testing.T) {
+	_, err := Dispatched.Move(Acknowledged)
+	require.EqualError(t, err, "the order is Dispatched and cannot become Acknowledged; it can become: Completed, Cancelled")
+	_, err = Completed.Move(Cancelled)
+	require.EqualError(t, err, "the order is Completed and cannot become Cancelled: nothing follows Completed")
+}
+
+func TestEveryRowOfMovesEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		state, moves := Placed, 0
+		for _, to := range rapid.SliceOf(rapid.SampledFrom(States())).Draw(t, "wishes") {
+			if changed, err := state.Move(to); err == nil && changed {
+				state = to
+				moves++
+			}
+		}
+		if moves > len(States())-1 {
+			t.Fatalf("%d moves", moves)
+		}
+	})
+}
+
+func TestStatesAreReadInAnyLetterCase(t *testing.T) {
+	for _, state := range States() {
+		for _, text := range []string{string(state), "fOOD rEADY"} {
+			read, known := ParseState(text)
+			require.True(t, known)
+			if text == string(state) {
+				require.Equal(t, state, read)
+			}
+		}
+	}
+	_, known := ParseState("food_ready")
+	require.False(t, known)
+}

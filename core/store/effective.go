@@ -1,0 +1,118 @@
+package store
+
+import (
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Effective is a store as a channel shows it.
+type Effective struct {
+	ID              int64          `json:"id"`
+	RefID           string         `json:"ref_id"`
+	Name            string         `json:"name"`
+	City            string         `json:"city"`
+	Address         *string        `json:"address,omitzero"`
+	ContactPhone    *string        `json:"contact_phone,omitzero"`
+	Latitude        *float64       `json:"geo_latitude,omitzero"`
+	Longitude       *float64       `json:"geo_longitude,omitzero"`
+	MinPickupTime   *int64         `json:"min_pickup_time,omitzero"`   // seconds
+	MinDeliveryTime *int64         `json:"min_delivery_time,omitzero"` // seconds
+	MinOrderValue   *core.Amount   `json:"min_order_value,omitempty"`
+	HideFromUI      bool           `json:"hide_from_ui"`
+	Active          bool           `json:"active"`
+	OrderingEnabled bool           `json:"ordering_enabled"`
+	OpenNow         bool           `json:"open_now"`
+	Timings         []Timing       `json:"timings"`
+	ZipCodes        []string       `json:"zip_codes"`
+	Platforms       []string       `json:"platforms"` // on which it is listed
+	PlatformData    []PlatformData `json:"platform_data,omitzero"`
+	Translations    []Translation  `json:"translations,omitzero"`
+}
+
+// Premises is what the effective stores of a business depend on beside the stores.
+type Premises struct {
+	Timezone  string // IANA name
+	Platforms []core.Platform
+	ZipCodes  bool // at least one of the business's stores has zip codes
+}
+
+// platform finds a platform by its name; NotFound where the business has none so called.
+func (p Premises) platform(name string) (core.Platform, error) {
+	for _, platform := range p.Platforms {
+		if platform.Name == name {
+			return platform, nil
+		}
+	}
+	return core.Platform{}, core.Errorf(core.NotFound, "there is no platform %q", name)
+}
+
+// ByZipCodes tells whether deliverability on the platform is decided by zip
+// codes: once any store has some, on all stores, but only on the merchant's own
+// platforms (spec, Store: zip_codes). Else the channel's own logic decides.
+func (p Premises) ByZipCodes(platform core.Platform) bool {
+	return p.ZipCodes && platform.ServedBy == core.ServedByOwn
+}
+
+// DeliversTo tells whether a store has a zip code, whatever the letter case and
+// the spaces in it.
+func DeliversTo(zipCodes []string, zip string) bool {
+	wanted := plainZip(zip)
+	for _, code := range zipCodes {
+		if plainZip(code) == wanted {
+			return true
+		}
+	}
+	return false
+}
+
+func plainZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
+
+// OpenAt tells whether a store is open by its opening hours at an instant of its
+// local time. Without opening hours it is; a weekday that they leave out is a day
+// off. A slot ends at its end, and 23:59:59 stands for midnight.
+func OpenAt(timings []Timing, local time.Time) bool {
+	if len(timings) == 0 {
+		return true
+	}
+	now := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
+	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
+	for _, timing := range timings {
+		for _, slot := range timing.Slots {
+			start, _ := clockTime(&slot.StartTime)
+			end, _ := clockTime(&slot.EndTime)
+			if end == day-time.Second {
+				end = day
+			}
+			overnight := end < start
+			if timing.Day == today && now >= start && (now < end || overnight) ||
+				timing.Day == yesterday && overnight && now < end {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// effective is what a channel shows of a store at an instant.
+func effective(s Stored, p Premises, local time.Time) Effective {
+	listing, platforms := Listing{s.ExcludedPlatforms, s.IncludedPlatforms}, make([]string, 0, len(p.Platforms))
+	for _, platform := range p.Platforms {
+		platforms = append(platforms, platform.Name)
+	}
+	e := Effective{
+		ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Address: s.Address, ContactPhone: s.ContactPhone,
+		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime, MinDeliveryTime: s.MinDeliveryTime,
+		MinOrderValue: s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active, OrderingEnabled: *s.OrderingEnabled,
+		OpenNow: OpenAt(s.Timings, local), Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
+		PlatformData: s.PlatformData, Translations: s.Translations,
+	}
+	if e.Timings == nil {
+		e.Timings = []Timing{}
+	}
+	if e.ZipCodes == nil {
+		e.ZipCodes = []string{}
+	}
+	return e
+}

@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// 2026-11-23 is a Monday.
+func localTime(t *testing.T, text string) time.Time {
+	t.Helper()
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	require.NoError(t, err)
+	return at
+}
+
+func TestOpeningHours(t *testing.T) {
+	week := []Timing{
+		{Day: "monday", Slots: []Slot{{"10:00:00", "14:00:00"}, {"22:00:00", "02:00:00"}}},
+		{Day: "wednesday", Slots: []Slot{{"00:00:00", "23:59:59"}}},
+		{Day: "friday"},
+	}
+	sunday := []Timing{{Day: "sunday", Slots: []Slot{{"23:00:00", "01:00:00"}}}}
+	for _, c := range []struct {
+		name    string
+		timings []Timing
+		at      string
+		open    bool
+	}{
+		{"without opening hours", nil, "2026-11-23 04:00:00", true},
+		{"an empty list", []Timing{}, "2026-11-23 04:00:00", true},
+		{"before", week, "2026-11-23 09:59:59", false},
+		{"at the start", week, "2026-11-23 10:00:00", true},
+		{"at the last second", week, "2026-11-23 13:59:59", true},
+		{"at the end", week, "2026-11-23 14:00:00", false},
+		{"in the evening", week, "2026-11-23 23:30:00", true},
+		{"past midnight", week, "2026-11-24 01:59:59", true},
+		{"past the end after midnight", week, "2026-11-24 02:00:00", false},
+		{"not in the night before its day", week, "2026-11-23 01:00:00", false},
+		{"a weekday that is not named", week, "2026-11-26 12:00:00", false},
+		{"a weekday without slots", week, "2026-11-27 12:00:00", false},
+		{"a whole day, at midnight", week, "2026-11-25 00:00:00", true},
+		{"a whole day, at its last second", week, "2026-11-25 23:59:59", true},
+		{"after a whole day", week, "2026-11-26 00:00:00", false},
+		{"from Sunday into Monday", sunday, "2026-11-23 00:30:00", true},
+	} {
+		require.Equal(t, c.open, OpenAt(c.timings, localTime(t, c.at)), c.name)
+	}
+}
+
+func TestAStoreIsOpenAsLongAsItsSlotLasts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start, length := rapid.IntRange(0, 86399).Draw(t, "start"), rapid.IntRange(1, 86399).Draw(t, "length")
+		if (start+length)%86400 == 86399 {
+			length-- // 23:59:59 stands for midnight
+		}
+		if length == 0 {
+			return
+		}
+		clock := func(s int) string { return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60) }
+		timings := []Timing{{Day: "monday", Slots: []Slot{{clock(start), clock((start + length) % 86400)}}}}
+		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "moment")
+		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+		open := offset >= start && offset < start+length
+		require.Equal(t, open, OpenAt(timings, monday.Add(time.Duration(offset)*time.Second)))
+	})
+}
+
+func TestZipCodesDecideOnOwnPlatformsOnceAStoreHasSome(t *testing.T) {
+	own, plugin := core.Platform{ServedBy: core.ServedByOwn}, core.Platform{ServedBy: "aggregator-a"}
+	require.False(t, Premises{}.ByZipCodes(own))
+	require.True(t, Premises{ZipCodes: true}.ByZipCodes(own))
+	require.False(t, Premises{ZipCodes: true}.ByZipCodes(plugin))
+	require.True(t, DeliversTo([]string{"10001", "SW1A 1AA"}, "sw1a1aa"))
+	require.False(t, DeliversTo([]string{"10001"}, "1000"))
+	require.False(t, DeliversTo(nil, "10001"))
+}
+
+// fewStores is a Reader without a database.
+type fewStores struct {
+	premises Premises
+	stores   []Stored
+}
+
+func (f fewStores) Premises(context.Context, core.BusinessID) (Premises, error) {
+	return f.premises, nil
+}
+
+func (f fewStores) Get(context.Context, core.BusinessID, string) (Stored, error) {
+	return Stored{}, core.Errorf(core.NotFound, "no store")
+}
+
+func (f fewStores) Page(_ context.Context, _ core.BusinessID, after string, limit int) ([]Stored, error) {
+	rest := slices.DeleteFunc(slices.Clone(f.stores), func(s Stored) bool { return *s.RefID <= after })
+	return rest[:min(limit, len(rest))], nil
+}
+
+func TestListsGoThroughEveryPageOfTheStores(t *testing.T) {
+	reader := fewStores{premises: Premises{Timezone: "UTC", ZipCodes: true, Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}}}
+	yes, no, name := true, false, "N"
+	for n := range 2*pageSize + 7 {
+		ref := fmt.Sprintf("s%05d", n)
+		object := Object{RefID: &ref, Name: &name, City: &name, HideFromUI: &no, Active: &yes, OrderingEnabled: &yes, IncludedPlatforms: []string{}}
+		if n%100 == 3 {
+			object.IncludedPlatforms, object.ZipCodes = []string{"web"}, []string{"1"}
+		}
+		reader.stores = append(reader.stores, Stored{ID: int64(n + 1), Object: object})
+	}
+	window := Window{Reader: reader, Clock: core.NewSystemClock(nil)}
+	list, byZipCodes, err := window.List(context.Background(), 1, Query{Platform: "web", ZipCode: "1", Limit: 1000})
+	require.NoError(t, err)
+	require.True(t, byZipCodes)
+	require.Len(t, list, 11)
+	require.Equal(t, []string{"web"}, list[0].Platforms)
+	list, _, err = window.List(context.Background(), 1, Query{After: list[9].RefID, Platform: "web", Limit: 1000})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	list, _, err = window.List(context.Background(), 1, Query{Limit: 5})
+	require.NoError(t, err)
+	require.Len(t, list, 5)
+	_, _, err = window.List(context.Background(), 1, Query{Platform: "mars", Limit: 5})
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}

@@ -1,0 +1,2 @@
+DROP TABLE order_states, orders;
+DROP SEQUENCE order_ids;

@@ -1,0 +1,92 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// maxZip bounds a zip code of the query string, in bytes.
+const maxZip = 255
+
+// listChannelStores tells what a channel is to show of the stores.
+func (s *Server) listChannelStores(c *fiber.Ctx, caller core.Caller) error {
+	list, meta, _, err := s.storesFor(c, caller, "")
+	if err != nil {
+		return err
+	}
+	return answerTagged(c, struct {
+		Stores []store.Effective `json:"stores"`
+		Meta   pageMeta          `json:"meta"`
+	}{list, meta})
+}
+
+// listDeliverableStores tells which stores deliver to a zip code.
+func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
+	zip, err := zipCode(c)
+	if err != nil {
+		return err
+	}
+	list, meta, byZipCodes, err := s.storesFor(c, caller, zip)
+	if err != nil {
+		return err
+	}
+	return answerTagged(c, struct {
+		ZipCode    string            `json:"zip_code"`
+		ByZipCodes bool              `json:"by_zip_codes"`
+		Stores     []store.Effective `json:"stores"`
+		Meta       pageMeta          `json:"meta"`
+	}{zip, byZipCodes, list, meta})
+}
+
+// storesFor reads a page of effective stores.
+func (s *Server) storesFor(c *fiber.Ctx, caller core.Caller, zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
+	var v core.Violations
+	meta.Limit = number(c, "limit", 50, 1, 1000, &v)
+	if err := v.Err(); err != nil {
+		return nil, meta, false, err
+	}
+	list, byZipCodes, err = s.Window.List(c.UserContext(), caller.Business, store.Query{
+		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")), Limit: meta.Limit + 1,
+	})
+	if len(list) > meta.Limit {
+		list = list[:meta.Limit]
+		meta.Next = list[meta.Limit-1].RefID
+	}
+	return list, meta, byZipCodes, err
+}
+
+// getDeliverable tells whether a store delivers to a zip code.
+func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
+	zip, err := zipCode(c)
+	if err != nil {
+		return err
+	}
+	refID := param(c, "ref_id")
+	deliverable, byZipCodes, err := s.Window.Deliverable(c.UserContext(), caller.Business, refID, zip, strings.Clone(c.Query("platform")))
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, struct {
+		StoreRefID  string `json:"store_ref_id"`
+		ZipCode     string `json:"zip_code"`
+		Deliverable bool   `json:"deliverable"`
+		ByZipCodes  bool   `json:"by_zip_codes"`
+	}{refID, zip, deliverable, byZipCodes})
+}
+
+// zipCode reads the zip code of the query string.
+func zipCode(c *fiber.Ctx) (string, error) {
+	var v core.Violations
+	zip := strings.TrimSpace(strings.Clone(c.Query("zip_code")))
+	if zip == "" {
+		v.AddBody("zip_code", "required", "is required")
+	} else if len(zip) > maxZip {
+		v.AddBody("zip_code", "length", "must be at most 255 bytes long")
+	}
+	return zip, v.Err()
+}

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// postOrderRetry has orders sent again that their endpoint has not accepted
+// (spec, Endpoint 4).
+func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	business, err := s.Businesses.Business(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	zone, err := time.LoadLocation(business.Timezone)
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	request, err := webhook.DecodeRetryRequest(body, now, zone)
+	if err != nil {
+		return err
+	}
+	job, err := request.Job(caller.Business, now)
+	if err != nil {
+		return err
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	message := "retry queued; the result follows as a webhook_retry callback"
+	if request.Clipped {
+		message += "; the window was clipped: only orders of the present day, since " + request.From.In(zone).Format(time.RFC3339) + ", are sent again"
+	}
+	reference := job.ID.String()
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: message, Reference: reference, ReferenceID: reference})
+}
