@@ -1,0 +1,335 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// told is a delivery about an order.
+type told struct {
+	webhookID string
+	what      string // Placed, or the state it moved to
+}
+
+// orderSink is a POS: it remembers, order by order, what it was told.
+type orderSink struct {
+	url   string
+	delay time.Duration
+
+	mu      sync.Mutex
+	byOrder map[int64][]told
+	wrong   []string
+}
+
+func newOrderSink(t *testing.T, delay time.Duration) *orderSink {
+	t.Helper()
+	s := &orderSink{byOrder: map[int64][]told{}, delay: delay}
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// ServeHTTP remembers a delivery.
+func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the hub was killed in the middle of it
+	}
+	var event struct {
+		Order struct {
+			Details struct {
+				ID int64 `json:"id"`
+			} `json:"details"`
+		} `json:"order"`
+		OrderID  int64  `json:"order_id"`
+		NewState string `json:"new_state"`
+	}
+	err = errors.Join(json.Unmarshal(body, &event), eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), body))
+	order, what := event.OrderID, event.NewState
+	if r.URL.Path == "/order_placed" {
+		order, what = event.Order.Details.ID, "Placed"
+	}
+	s.mu.Lock()
+	if err != nil || order == 0 {
+		s.wrong = append(s.wrong, fmt.Sprintf("%v: %.200s", err, body))
+	}
+	s.byOrder[order] = append(s.byOrder[order], told{r.Header.Get("webhook-id"), what})
+	s.mu.Unlock()
+	if s.delay > 0 {
+		select {
+		case <-time.After(s.delay):
+		case <-r.Context().Done():
+		}
+	}
+}
+
+// kitchen is a business whose channel brings orders and whose POS moves them,
+// each request again and again until it is answered, as both would.
+type kitchen struct {
+	client  *http.Client
+	pos     integrator
+	channel string // the header's value
+	stop    func()
+
+	hubs     atomic.Pointer[[]string]
+	answered atomic.Int64
+	failures atomic.Int64
+
+	mu     sync.Mutex
+	orders map[int64]string // platform_order_id by id
+	moved  map[int64]int    // how many moves were accepted
+	wrong  []string
+}
+
+// moves are what the POS does with every order.
+var moves = []string{"Acknowledged", "Food Ready"}
+
+const channels = 4
+
+func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string) *kitchen {
+	t.Helper()
+	k := &kitchen{
+		client: &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}},
+		pos:    newIntegrator(t, env), orders: map[int64]string{}, moved: map[int64]int{},
+	}
+	k.channel = newKey(t, env, k.pos.business, "channel").authorization
+	k.aim(hubs...)
+	for _, event := range []string{"order_placed", "order_status_update"} {
+		answer := call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
+			map[string]any{"event_type": event, "url": sink.url + "/" + event, "retrial_interval_units": "seconds"})
+		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+	}
+	answer := call(t, "POST", hubs[0]+storesPath, k.pos.authorization, `{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
+	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+	eventually(t, patience, func() error {
+		if got := call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization, nil); got.status != http.StatusOK {
+			return fmt.Errorf("the store is not there yet: %d", got.status)
+		}
+		return nil
+	})
+	done := make(chan struct{})
+	var working sync.WaitGroup
+	for n := range channels {
+		working.Go(func() { k.work(done, n) })
+	}
+	k.stop = sync.OnceFunc(func() {
+		close(done)
+		working.Wait()
+		k.client.CloseIdleConnections()
+	})
+	t.Cleanup(k.stop)
+	return k
+}
+
+// aim sends what follows to these hubs.
+func (k *kitchen) aim(hubs ...string) { k.hubs.Store(&hubs) }
+
+// work brings order after order and moves each.
+func (k *kitchen) work(done chan struct{}, n int) {
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		platformID := fmt.Sprintf("W-%d-%d", n, i)
+		var placed struct {
+			OrderID int64 `json:"order_id"`
+		}
+		if !k.insist(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
+			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,"price":9.5}]}`, platformID), &placed) {
+			continue
+		}
+		k.mu.Lock()
+		if other, known := k.orders[placed.OrderID]; known || placed.OrderID == 0 {
+			k.wrong = append(k.wrong, fmt.Sprintf("order %d for %s and for %s", placed.OrderID, other, platformID))
+		}
+		k.orders[placed.OrderID] = platformID
+		k.mu.Unlock()
+		for _, state := range moves {
+			var moved struct{ Status string }
+			if !k.insist(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/", k.pos.authorization,
+				`{"new_status":"`+state+`"}`, &moved) {
+				break
+			}
+			k.mu.Lock()
+			k.moved[placed.OrderID]++
+			k.mu.Unlock()
+		}
+	}
+}
+
+// insist sends a request until it is answered with 200, or the work is over.
+func (k *kitchen) insist(done chan struct{}, method, path, authorization, body string, into any) bool {
+	for {
+		hubs := *k.hubs.Load()
+		status, err := k.send(method, hubs[rand.IntN(len(hubs))]+path, authorization, body, into)
+		switch {
+		case err == nil && status == http.StatusOK:
+			k.answered.Add(1)
+			return true
+		case err == nil && status < 500:
+			k.mu.Lock()
+			k.wrong = append(k.wrong, fmt.Sprintf("%s %s: %d", method, path, status))
+			k.mu.Unlock()
+			return false
+		}
+		k.failures.Add(1)
+		select {
+		case <-done:
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (k *kitchen) send(method, url, authorization, body string, into any) (int, error) {
+	request, err := http.NewRequest(method, url, bytes.NewBufferString(body))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", authorization)
+	response, err := k.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	return response.StatusCode, json.NewDecoder(response.Body).Decode(into)
+}
+
+// awaitAnswers waits until that many more requests have been answered.
+func (k *kitchen) awaitAnswers(t *testing.T, more int64) {
+	t.Helper()
+	first := k.answered.Load()
+	eventually(t, patience, func() error {
+		if now := k.answered.Load(); now < first+more {
+			return fmt.Errorf("%d requests answered, %d failures", now-first, k.failures.Load())
+		}
+		return nil
+	})
+}
+
+// requireNothingLost waits until a stopped kitchen has been worked off, and
+// proves that the POS was told of every order and every move, under one id
+// each, and in order.
+func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database string) (repeated int) {
+	t.Helper()
+	require.Empty(t, k.wrong)
+	ledger := openLedger(t, database)
+	eventually(t, 2*patience, func() error {
+		if waiting := ledger.number(t, `SELECT count(*) FROM delivery_queue`); waiting > 0 {
+			return fmt.Errorf("%d deliveries wait", waiting)
+		}
+		return nil
+	})
+	sink.mu.Lock()
+	defer sink.mu.Unlock()
+	require.Empty(t, sink.wrong)
+	require.Zero(t, ledger.number(t, `SELECT count(*) FROM deliveries WHERE state <> 'delivered'`))
+	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`), "every order is told of, and no other")
+	ids := map[string]bool{}
+	for order, moved := range k.moved {
+		require.GreaterOrEqual(t, len(sink.byOrder[order]), 1+moved)
+	}
+	for order := range k.orders {
+		require.NotEmpty(t, sink.byOrder[order], "order %d (%s)", order, k.orders[order])
+	}
+	for order, list := range sink.byOrder {
+		idOf, firsts := map[string]string{}, []string{}
+		for _, one := range list {
+			if id, known := idOf[one.what]; known {
+				require.Equal(t, id, one.webhookID, "order %d was told of %s under two ids", order, one.what)
+				repeated++
+				continue
+			}
+			require.False(t, ids[one.webhookID], "one id for two events")
+			ids[one.webhookID], idOf[one.what] = true, one.webhookID
+			firsts = append(firsts, one.what)
+		}
+		want := slices.Concat([]string{"Placed"}, moves)[:len(firsts)]
+		require.Equal(t, want, firsts, "order %d", order)
+		require.LessOrEqual(t, 1+k.moved[order], len(firsts), "order %d", order)
+	}
+	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.answered.Load(), k.failures.Load(), repeated)
+	return repeated
+}
+
+func TestKillEitherOfTwoHubsUnderOrders(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newOrderSink(t, 0)
+	rounds := 50
+	if testing.Short() {
+		rounds = 6
+	}
+	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
+	k := startKitchen(t, env, sink, hubs[0].url, hubs[1].url)
+	for range rounds {
+		<-time.After(rand.N(200 * time.Millisecond)) // the instant of the crash is the test's input
+		n := rand.IntN(2)
+		hubs[n].kill()
+		hubs[n] = startHub(t, env)
+		k.aim(hubs[0].url, hubs[1].url)
+	}
+	k.awaitAnswers(t, 20)
+	k.stop()
+	require.Greater(t, len(k.orders), 2*rounds)
+	k.requireNothingLost(t, sink, database)
+}
+
+func TestRollingStopUnderOrdersLosesAndRepeatsNothing(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
+	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
+	k := startKitchen(t, env, sink, hubs[0].url, hubs[1].url)
+	for n := range 6 {
+		k.awaitAnswers(t, 100)
+		k.aim(hubs[(n+1)%2].url)
+		require.Zero(t, hubs[n%2].terminate(t), "exit status")
+		hubs[n%2] = startHub(t, env)
+		k.aim(hubs[0].url, hubs[1].url)
+	}
+	k.awaitAnswers(t, 20)
+	k.stop()
+	require.Zero(t, k.requireNothingLost(t, sink, database), "repeated")
+}
+
+func TestDatabaseGoneForAWhileUnderOrders(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	t.Parallel()
+	dir := openDir(t)
+	pg := joinPostgres(t, dir)
+	env, sink := onDatabase(pg.DSN()), newOrderSink(t, 0)
+	hub := startHub(t, env)
+	k := startKitchen(t, env, sink, hub.url)
+	k.awaitAnswers(t, 100)
+	killWithChildren(t, postmaster(t, dir))
+	<-time.After(30 * time.Second) // for how long it is away is the test's input
+	require.True(t, hub.running())
+	joinPostgres(t, dir)
+	k.awaitAnswers(t, 100)
+	k.stop()
+	require.Positive(t, k.failures.Load())
+	k.requireNothingLost(t, sink, pg.DSN())
+}

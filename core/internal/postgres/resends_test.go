@@ -1,0 +1,93 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas breaks the connection
+// before every single statement of an order retry in turn: each order is sent
+// again once, and the counts are right.
+func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
+	ctx := context.Background()
+	url := hubtest.DatabaseURL(t)
+	db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	intake := newIntake(t, db)
+	startEngine(t, db, webhook.Config{Poll: 20 * time.Millisecond}, true) // nobody tells it of what another process makes due
+	for n := 1; ; n++ {
+		var accepting atomic.Bool
+		sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			if !accepting.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		k := newKitchen(t, db, "US")
+		k.store("s1")
+		hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+		start := db.Clock().Now()
+		for i := range 3 {
+			_, err := intake.Place(ctx, k.arrival(fmt.Sprint(i), "web", oneCurry, ""))
+			require.NoError(t, err)
+		}
+		eventually(t, "first attempts", func() bool {
+			tried := 0
+			list, err := postgres.Deliveries{DB: db}.List(ctx, k.business, webhook.Filter{Limit: 10})
+			require.NoError(t, err)
+			for _, d := range list {
+				tried += d.Attempts
+			}
+			return tried == 3
+		})
+		accepting.Store(true)
+
+		now := db.Clock().Now()
+		work, err := webhook.RetryRequest{Window: webhook.Window{From: start, To: now}}.Job(k.business, now)
+		require.NoError(t, err)
+		require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
+		broken := other.BreakAt(n)
+		_ = runOrderRetry(other)
+		last := !broken()
+		eventually(t, "the retry", func() bool {
+			_ = runOrderRetry(other)
+			state, _ := jobState(t, db, work.ID)
+			return state == "done"
+		})
+		require.JSONEq(t, fmt.Sprintf(`{"reference_id":%q,"num_webhooks_retried":3,"num_webhooks_retry_failed":0}`, work.ID), string(db.EventBody(t, work.ID)), "statement %d", n)
+		eventually(t, "the callback", func() bool { return len(sink.Arrivals()) == 7 }) // to the webhook for orders
+		ids := map[string]int{}
+		for _, arrival := range sink.Arrivals() {
+			if arrival.Header.Get("X-Event-Type") == string(core.OrderPlaced) {
+				ids[arrival.Header.Get("webhook-id")]++
+			}
+		}
+		require.Len(t, ids, 3)
+		for id, times := range ids {
+			require.Equal(t, 2, times, "order %s, statement %d", id, n)
+		}
+		if last {
+			require.Greater(t, n, 12, "the retry has that many statements")
+			return
+		}
+	}
+}
+
+// runOrderRetry claims the job, under a lease that is over at once, and runs it.
+func runOrderRetry(db *postgres.DB) error {
+	ctx := context.Background()
+	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{7}, 1, db.Clock().Now())
+	if err != nil || len(claimed) == 0 {
+		return err
+	}
+	return webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: db.Clock()}.Run(ctx, claimed[0], func(int, int) {})
+}
