@@ -17,26 +17,34 @@ const endpointInFlight = 16
 // beside it the same bodies posted to the same sink by the same sender with
 // nothing stored.
 func measureDrain(ctx context.Context, b *bench) ([]figure, error) {
-	n := pick(b, 20000, 5000)
-	r, err := openReplica(ctx, b, "drain", webhook.Minutes)
+	return measureDrains(ctx, b, "drain", pick(b, 20000, 5000), pick(b, 3, 2))
+}
+
+// measureBacklog is measureDrain of a long queue, once.
+func measureBacklog(ctx context.Context, b *bench) ([]figure, error) {
+	return measureDrains(ctx, b, "backlog", pick(b, 60000, 15000), 1)
+}
+
+func measureDrains(ctx context.Context, b *bench, name string, n, rounds int) ([]figure, error) {
+	r, err := openReplica(ctx, b, name, webhook.Minutes)
 	if err != nil {
 		return nil, err
 	}
-	defer b.pg.drop("drain", b.log)
+	defer b.pg.drop(name, b.log)
 	defer r.close()
 	var rates, floors []float64
-	done, repeats := 0, 0
-	for round := range pick(b, 3, 2) {
+	attempts := 0
+	for round := range rounds {
 		floor, err := r.postOnly(ctx, n)
 		if err != nil {
 			return nil, err
 		}
 		floors = append(floors, floor)
-		if err := r.publish(ctx, n); err != nil { // nothing delivers yet: all of it waits
-			return nil, fmt.Errorf("filling the queue: %w", err)
+		if err := r.fillQueue(ctx, n); err != nil {
+			return nil, err
 		}
 		var rate float64
-		if err := b.profiled(fmt.Sprintf("drain-%d", round), func() (err error) {
+		if err := b.profiled(fmt.Sprintf("%s-%d", name, round), func() (err error) {
 			rate, err = r.drain(ctx, b, n)
 			return err
 		}); err != nil {
@@ -50,15 +58,22 @@ func measureDrain(ctx context.Context, b *bench) ([]figure, error) {
 		if len(came) != n {
 			return nil, fmt.Errorf("%d deliveries reached the sink, not %d", len(came), n)
 		}
-		done += n
-		repeats += int(r.queue.recorded.Load()) - n
-		if err := r.check(ctx, done, done+repeats); err != nil {
+		attempts += int(r.queue.recorded.Load())
+		if err := r.check(ctx, n*(round+1), attempts); err != nil {
 			return nil, err
 		}
 	}
-	drain := medianFigure("deliveries/drain", perSecond, rates).against(floors)
+	drain := medianFigure("deliveries/"+name, perSecond, rates).against(floors)
 	return []figure{drain.judged(">= 25%", *drain.Ratio >= 0.25).
-		noted(fmt.Sprintf("%d of 1 KB to one endpoint, all %d attempts recorded (%s in the last round); floor: the sender alone", n, done+repeats, r.queue.cost()))}, nil
+		noted(fmt.Sprintf("%d of 1 KB to one endpoint, all %d attempts recorded (%s in the last round); floor: the sender alone", n, attempts, r.queue.cost()))}, nil
+}
+
+// fillQueue stores n events while nothing delivers: all of them wait.
+func (r *replica) fillQueue(ctx context.Context, n int) error {
+	if err := r.publishTogether(ctx, n, r.event); err != nil {
+		return fmt.Errorf("filling the queue: %w", err)
+	}
+	return nil
 }
 
 // drain works the queue off and tells how many a second were delivered and recorded.

@@ -12,10 +12,10 @@ import (
 // eventsPerSecond is the rate at which latency is measured.
 const eventsPerSecond = 50
 
-// steadily begins n pieces of work at an even rate, whether or not earlier
-// ones have ended, and waits for all of them.
-func steadily(ctx context.Context, n int, work func(i int) error) error {
-	tick := time.NewTicker(time.Second / eventsPerSecond)
+// steadily begins n pieces of work, so many a second at an even rate, whether or
+// not earlier ones have ended, and waits for all of them.
+func steadily(ctx context.Context, rate, n int, work func(i int) error) error {
+	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
 	var (
 		running sync.WaitGroup
@@ -56,7 +56,7 @@ func measureLatency(ctx context.Context, b *bench) ([]figure, error) {
 	}
 	r.start(b, warm+n)
 	began, returned, ids := make([]time.Time, warm+n), make([]time.Time, warm+n), make([]string, warm+n)
-	if err := steadily(ctx, warm+n, func(i int) error {
+	if err := steadily(ctx, eventsPerSecond, warm+n, func(i int) error {
 		event := r.event(i)
 		ids[i], began[i] = event.ID.String(), time.Now()
 		err := r.db.Publish(ctx, event)
@@ -107,7 +107,7 @@ func measureCallbackLatency(ctx context.Context, b *bench) ([]figure, error) {
 		return nil, err
 	}
 	taken := make([]accepted, warm+n)
-	if err := steadily(ctx, warm+n, func(i int) (err error) {
+	if err := steadily(ctx, eventsPerSecond, warm+n, func(i int) (err error) {
 		body := fmt.Appendf(nil, `{"stores":[{"ref_id":"S-%d","name":"Harbour Street %d","city":"Oakland"}]}`, i, i)
 		taken[i], err = s.hub.postStores(ctx, who, body)
 		return err

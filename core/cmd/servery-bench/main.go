@@ -23,6 +23,8 @@ import (
 type commands struct {
 	Measure measureCommand `cmd:"" default:"withargs" help:"Measure and print the figures (the default)."`
 	Sink    sinkCommand    `cmd:"" hidden:"" help:"Be the endpoint that deliveries are posted to."`
+
+	IntakeFloor intakeFloorCommand `cmd:"" hidden:"" help:"Be the server that stores each order by one INSERT."`
 }
 
 func main() {

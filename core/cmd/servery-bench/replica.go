@@ -54,9 +54,9 @@ func (q *watchedQueue) Claim(ctx context.Context, owner core.ID, limit int, busy
 }
 
 // Finish records attempts (webhook.Queue).
-func (q *watchedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result) error {
+func (q *watchedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.Probing) (webhook.Outlook, error) {
 	began := time.Now()
-	err := q.Deliveries.Finish(ctx, owner, results)
+	outlook, err := q.Deliveries.Finish(ctx, owner, results, rules)
 	if err == nil {
 		q.mu.Lock()
 		q.finishes = append(q.finishes, inMilliseconds(time.Since(began)))
@@ -66,7 +66,7 @@ func (q *watchedQueue) Finish(ctx context.Context, owner core.ID, results []webh
 			close(q.complete)
 		}
 	}
-	return err
+	return outlook, err
 }
 
 // cost tells how many transactions there were and how long they took.
@@ -163,6 +163,21 @@ const publishers = 16
 // publish stores n events one by one from many goroutines.
 func (r *replica) publish(ctx context.Context, n int) error {
 	return inParallel(n, publishers, func(i int) error { return r.db.Publish(ctx, r.event(i)) })
+}
+
+// together is how many events are stored in one transaction where only their
+// number counts.
+const together = 500
+
+// publishTogether stores n events, many in one transaction.
+func (r *replica) publishTogether(ctx context.Context, n int, event func(i int) core.Event) error {
+	return inParallel((n+together-1)/together, 2, func(part int) error {
+		events := make([]core.Event, 0, together)
+		for i := part * together; i < min((part+1)*together, n); i++ {
+			events = append(events, event(i))
+		}
+		return r.db.Publish(ctx, events...)
+	})
 }
 
 // check makes sure that nothing is left to do and that the history holds as

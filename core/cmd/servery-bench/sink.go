@@ -24,12 +24,17 @@ type sinkCommand struct{}
 
 // arrival is one request that the sink got.
 type arrival struct {
-	ID       string `json:"id"` // the webhook-id
-	At       int64  `json:"at"` // when its head had been read; nanoseconds of Unix time
+	ID       string `json:"id"`   // the webhook-id
+	Path     string `json:"path"` // of the address, such as /hook
+	At       int64  `json:"at"`   // when its head had been read; nanoseconds of Unix time
 	Answered int64  `json:"answered"`
 	Size     int    `json:"size"` // of the body
 	Head     string `json:"head"` // the body's first bytes
 }
+
+// hangPath is the path of the endpoint that takes a request and never answers.
+// What it takes is counted and does not belong to the arrivals.
+const hangPath = "/hang"
 
 // headBytes is how much of a body is kept: the reference of a callback is in it.
 const headBytes = 64
@@ -41,6 +46,7 @@ type endpoint struct {
 	arrivals []arrival
 	tries    map[string]int
 	failures int // how many attempts of every delivery are refused
+	hung     int // requests that got no answer
 }
 
 // Run serves until standard input ends.
@@ -52,24 +58,42 @@ func (sinkCommand) Run(ctx context.Context) error {
 	defer listener.Close()
 	e := &endpoint{tries: map[string]int{}}
 	e.came = sync.NewCond(&e.mu)
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go e.serve(conn)
-		}
-	}()
+	go e.accept(listener)
 	if _, err := fmt.Println("http://" + listener.Addr().String() + "/hook"); err != nil {
 		return err
 	}
-	return e.obey(os.Stdin, os.Stdout)
+	return e.obey(ctx, listener.Addr().(*net.TCPAddr).Port, os.Stdin, os.Stdout)
 }
 
+func (e *endpoint) accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go e.serve(conn)
+	}
+}
+
+// spread serves on as many addresses of this machine besides, at the same port.
+func (e *endpoint) spread(ctx context.Context, port, addresses int) error {
+	for i := range addresses {
+		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(spreadAddress(i), strconv.Itoa(port)))
+		if err != nil {
+			return err
+		}
+		go e.accept(listener) // until the process ends
+	}
+	return nil
+}
+
+// spreadAddress is one of many addresses of this machine, each of which is
+// another host to a sender.
+func spreadAddress(n int) string { return fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250) }
+
 // obey answers the parent's commands, one a line: reset FAILURES, await COUNT
-// MILLISECONDS, dump.
-func (e *endpoint) obey(in io.Reader, out io.Writer) error {
+// MILLISECONDS, dump, hung, spread ADDRESSES.
+func (e *endpoint) obey(ctx context.Context, port int, in io.Reader, out io.Writer) error {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		name, rest, _ := strings.Cut(lines.Text(), " ")
 		first, second, _ := strings.Cut(rest, " ")
@@ -85,6 +109,14 @@ func (e *endpoint) obey(in io.Reader, out io.Writer) error {
 			e.mu.Lock()
 			answer = e.arrivals
 			e.mu.Unlock()
+		case "hung":
+			e.mu.Lock()
+			answer = e.hung
+			e.mu.Unlock()
+		case "spread":
+			if err := e.spread(ctx, port, n); err != nil {
+				return err
+			}
 		default:
 			return fmt.Errorf("unknown command %q", name)
 		}
@@ -98,7 +130,7 @@ func (e *endpoint) obey(in io.Reader, out io.Writer) error {
 func (e *endpoint) reset(failures int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.arrivals, e.tries, e.failures = make([]arrival, 0, 1<<15), map[string]int{}, failures
+	e.arrivals, e.tries, e.failures, e.hung = make([]arrival, 0, 1<<15), map[string]int{}, failures, 0
 }
 
 // await waits for so many requests and returns how many came.
@@ -135,6 +167,13 @@ func (e *endpoint) serve(conn net.Conn) {
 			}
 			return
 		}
+		if came.Path == hangPath {
+			e.mu.Lock()
+			e.hung++
+			e.mu.Unlock()
+			_, _ = io.Copy(io.Discard, in) // until the sender has had enough
+			return
+		}
 		if _, err := conn.Write(e.take(came)); err != nil {
 			return
 		}
@@ -161,9 +200,13 @@ func (e *endpoint) take(came arrival) []byte {
 // readRequest reads one request with a body of stated length.
 func readRequest(in *bufio.Reader) (arrival, error) {
 	var came arrival
-	if _, err := in.ReadSlice('\n'); err != nil { // the request line
+	line, err := in.ReadSlice('\n') // the request line
+	if err != nil {
 		return came, err
 	}
+	_, target, _ := bytes.Cut(line, []byte(" "))
+	target, _, _ = bytes.Cut(target, []byte(" "))
+	came.Path = string(target)
 	for {
 		line, err := in.ReadSlice('\n')
 		if err != nil {

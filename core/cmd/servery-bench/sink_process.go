@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -100,6 +102,32 @@ func (s *sink) byID() (map[string][]arrival, error) {
 		ids[a.ID] = append(ids[a.ID], a)
 	}
 	return ids, nil
+}
+
+// hung is how many requests were left without an answer since the last reset.
+func (s *sink) hung() (n int, err error) {
+	err = s.ask(&n, "hung")
+	return n, err
+}
+
+// spread has the sink serve on as many addresses of this machine besides.
+func (s *sink) spread(addresses int) error {
+	var nothing any
+	return s.ask(&nothing, "spread %d", addresses)
+}
+
+// at is the address of a path of the sink, under another name of this machine
+// where one is given.
+func (s *sink) at(host, path string) string {
+	u, err := url.Parse(s.url)
+	if err != nil {
+		panic(fmt.Sprintf("the sink's own address %q: %v", s.url, err))
+	}
+	if host != "" {
+		u.Host = net.JoinHostPort(host, u.Port())
+	}
+	u.Path = path
+	return u.String()
 }
 
 // close ends the sink.

@@ -21,14 +21,22 @@ type storeBench struct {
 }
 
 // openStoreBench brings up a fresh database with the hub on it; close ends all of it.
-func openStoreBench(ctx context.Context, b *bench, name string) (s *storeBench, err error) {
+func openStoreBench(ctx context.Context, b *bench, name string) (*storeBench, error) {
+	if _, err := b.pg.fresh(ctx, name); err != nil {
+		return nil, err
+	}
+	return storeBenchOn(ctx, b, name)
+}
+
+// storeBenchOn is openStoreBench on a database that is there.
+func storeBenchOn(ctx context.Context, b *bench, name string) (s *storeBench, err error) {
 	s = &storeBench{}
 	defer func() {
 		if err != nil {
 			s.close()
 		}
 	}()
-	address, err := b.pg.fresh(ctx, name)
+	address, err := b.pg.address(name)
 	if err != nil {
 		return s, err
 	}
