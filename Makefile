@@ -7,6 +7,7 @@ export GOTOOLCHAIN ?= local
 # Without a C compiler the programs build all the same; only the race detector needs one.
 BUILD_ENV = CGO_ENABLED=0
 BIN = bin/servery
+BUF = $(GO) tool -modfile=$(CURDIR)/tools.mod buf
 
 .DEFAULT_GOAL := help
 
@@ -15,8 +16,18 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build bin/servery
+build: ## Build bin/servery and bin/plugins
 	$(BUILD_ENV) $(GO) build -trimpath -o $(BIN) ./core/cmd/servery
+	@$(MAKE) --no-print-directory $(PLUGINS:%=bin/plugins/%)
+
+# Each plugin lies in a directory of its id, with the manifest that it asks for
+# and the digest of the very file that was built.
+PLUGINS = aggregator-a aggregator-b aggregator-c
+.PHONY: $(PLUGINS:%=bin/plugins/%)
+$(PLUGINS:%=bin/plugins/%): bin/plugins/%:
+	@rm -rf $@ && mkdir -p $@
+	$(BUILD_ENV) $(GO) build -trimpath -o $@/$* ./plugins/$(subst -,,$*)
+	@$(BIN) plugin describe $@/$* --manifest > $@.yaml && mv $@.yaml $@/plugin.yaml
 
 .PHONY: run
 run: build ## Build and start everything with a demo business; prints address, key and a curl
@@ -30,16 +41,18 @@ dev: ## As run, from source and with the log on the terminal
 generate: ## Write the generated files anew
 	$(TOOL) templ generate -path adminui
 	gofmt -w adminui
+	cd plugins/proto && $(BUF) generate && $(BUF) build --as-file-descriptor-set --exclude-source-info -o descriptor.binpb
 
 .PHONY: lint
 lint: ## Format check, vet, staticcheck
-	@unformatted=$$(gofmt -l core web adminui migrations); \
+	@unformatted=$$(gofmt -l core web adminui migrations plugins); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
 .PHONY: verify
 verify: lint ## Lint, generated files up to date, modules tidy, architecture, OpenAPI
+	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff
 	$(GO) test -count=1 -run 'Architecture|HabitsOfTheCode|SQLIsKept' ./core/cmd/servery

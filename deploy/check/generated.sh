@@ -5,11 +5,12 @@ set -eu
 make=$1
 before=$(mktemp -d)
 trap 'rm -rf "$before"' EXIT
-find adminui -name '*_templ.go' | while read -r file; do
+generated() { find adminui plugins/proto -name '*_templ.go' -o -name '*.pb.go' -o -name '*.binpb'; }
+generated | while read -r file; do
 	mkdir -p "$before/$(dirname "$file")"
 	cp "$file" "$before/$file"
 done
 "$make" --no-print-directory generate >/dev/null
-find adminui -name '*_templ.go' | while read -r file; do
+generated | while read -r file; do
 	cmp -s "$file" "$before/$file" || { echo "generated file is not up to date: $file (run make generate)"; exit 1; }
 done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the tests need and the machine lacks: a C compiler for the race
-# detector, PostgreSQL, Chromium. By apt where there is one and we may; else the
+# detector, PostgreSQL, Chromium, Python's gRPC. By apt where there is one and we may; else the
 # tests that need the missing thing skip with a message, which CI refuses.
 set -eu
 
@@ -13,6 +13,8 @@ fi
 if ! command -v chromium >/dev/null && ! command -v chromium-browser >/dev/null && ! command -v google-chrome >/dev/null; then
 	packages="$packages chromium"
 fi
+# A plugin gets no environment: what counts is the system's Python, not one on PATH.
+env -i python3 -c 'import grpc, google.protobuf' 2>/dev/null || packages="$packages python3-grpcio"
 [ -n "$packages" ] || exit 0
 
 as_root=""

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/servery-hub/servery/plugins/plugintest"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// pluginCommand is the kit for authors of plugins. It needs no hub and no database.
+type pluginCommand struct {
+	New      pluginNew      `cmd:"" help:"Write the beginning of a plugin: a Go module of its own, with tests that pass."`
+	Check    pluginCheck    `cmd:"" help:"Check a manifest, and the digest of the programs that it lists."`
+	Test     pluginTest     `cmd:"" help:"Run the conformance suite against a program."`
+	Run      pluginRun      `cmd:"" help:"Ask a program one question, from a JSON file."`
+	Describe pluginDescribe `cmd:"" help:"Tell what a program says of itself, or write its manifest."`
+}
+
+// pluginProgram is the program of a plugin on the command line.
+type pluginProgram struct {
+	Path      string `arg:"" help:"The program, its plugin.yaml, or the directory of both."`
+	Transport string `default:"" enum:",mtls,socket" help:"How it is talked to, mtls or socket; of the manifest, else mtls."`
+}
+
+// find looks for the program and its manifest, which is nil where there is none.
+func (p pluginProgram) find() (program string, manifest *sdk.Manifest, err error) {
+	file := filepath.Join(filepath.Dir(p.Path), sdk.ManifestName)
+	info, err := os.Stat(p.Path)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case info.IsDir():
+		file = filepath.Join(p.Path, sdk.ManifestName)
+	case filepath.Ext(p.Path) == ".yaml" || filepath.Ext(p.Path) == ".yml":
+		file = p.Path
+	default:
+		program = p.Path
+	}
+	manifest, err = sdk.ReadManifest(file)
+	if program != "" && (err != nil || !lists(manifest, program)) {
+		return program, nil, nil // a program by itself
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return "", nil, err
+	}
+	return filepath.Join(filepath.Dir(file), binary.Path), manifest, verifyBinary(filepath.Dir(file), binary)
+}
+
+func lists(manifest *sdk.Manifest, program string) bool {
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
+}
+
+func verifyBinary(dir string, binary sdk.Binary) error {
+	file, err := os.Open(filepath.Join(dir, binary.Path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(binary.Verify(file), file.Close())
+}
+
+func (p pluginProgram) transport(manifest *sdk.Manifest) string {
+	if p.Transport == "" && manifest != nil {
+		return manifest.Transport
+	}
+	return p.Transport
+}
+
+// with starts the program for one thing to do.
+func (p pluginProgram) with(do func(program string, running *plugintest.Running) error) error {
+	program, manifest, err := p.find()
+	if err != nil {
+		return err
+	}
+	running, err := plugintest.Subprocess(program, p.transport(manifest)).Start()
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(program, running), running.Stop())
+}
+
+type pluginCheck struct {
+	File string `arg:"" help:"The manifest, or the directory it is in."`
+	JSON bool   `help:"Print JSON."`
+}
+
+// Run checks a manifest.
+func (c pluginCheck) Run(out output) error {
+	file := c.File
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, sdk.ManifestName)
+	}
+	manifest, err := sdk.ReadManifest(file)
+	if err != nil {
+		return err
+	}
+	for _, binary := range manifest.Binaries {
+		err = errors.Join(err, verifyBinary(filepath.Dir(file), binary))
+	}
+	if err != nil || c.JSON {
+		return printJSON(out, manifest, err)
+	}
+	_, err = fmt.Fprintf(out.stdout, "%s %s: the manifest is complete, and the digest of %d program(s) is right\n", manifest.ID, manifest.Version, len(manifest.Binaries))
+	return err
+}
+
+type pluginTest struct {
+	pluginProgram
+	Golden string `placeholder:"DIR" help:"Directory of NAME.input.json and NAME.golden.json; testdata beside the program, if there is one."`
+	JSON   bool   `help:"Print one line of JSON for each check."`
+}
+
+// Run runs the suite.
+func (c pluginTest) Run(ctx context.Context, out output) error {
+	program, manifest, err := c.find()
+	if err != nil {
+		return err
+	}
+	if beside := filepath.Join(filepath.Dir(program), "testdata"); c.Golden == "" && isDir(beside) {
+		c.Golden = beside
+	}
+	var failed, ran int
+	options := plugintest.Options{Golden: c.Golden, Manifest: manifest}
+	err = plugintest.Check(ctx, plugintest.Subprocess(program, c.transport(manifest)), options, func(r plugintest.Result) {
+		ran++
+		if r.Error != "" {
+			failed++
+		}
+		c.print(out, r)
+	})
+	switch {
+	case err != nil:
+		return err
+	case failed > 0:
+		return fmt.Errorf("%d of %d checks failed", failed, ran)
+	case !c.JSON:
+		fmt.Fprintf(out.stdout, "all %d checks passed\n", ran)
+	}
+	return nil
+}
+
+func (c pluginTest) print(out output, r plugintest.Result) {
+	switch {
+	case c.JSON:
+		_ = printJSON(out, r, nil)
+	case r.Error != "":
+		fmt.Fprintf(out.stdout, "FAIL  %s\n      %s\n", r.Check, r.Error)
+	default:
+		fmt.Fprintf(out.stdout, "ok    %s\n", r.Check)
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// pluginKit runs `servery plugin …` and returns what it printed and its status.
+func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, complaints bytes.Buffer
+	status = run(t.Context(), append([]string{"plugin"}, args...), output{&out, &complaints})
+	return out.String(), complaints.String(), status
+}
+
+// buildPlugin builds a plugin of this repository with its manifest, as make build does.
+func buildPlugin(t *testing.T, source, id string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	program := filepath.Join(dir, id)
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = filepath.Join(root, source)
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	manifest, complaints, status := pluginKit(t, "describe", program, "--manifest")
+	require.Zero(t, status, complaints)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), []byte(manifest), 0o600))
+	return dir
+}
+
+func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
+	dir := buildPlugin(t, "plugins/aggregatorb", "aggregator-b")
+	golden := filepath.Join(root, "plugins/aggregatorb/testdata")
+
+	said, complaints, status := pluginKit(t, "check", dir)
+	require.Zero(t, status, complaints)
+	require.Contains(t, said, "aggregator-b 1.0.0: the manifest is complete")
+	said, _, _ = pluginKit(t, "check", filepath.Join(dir, sdk.ManifestName), "--json")
+	require.JSONEq(t, `"aggregator-b"`, field(t, said, "id"))
+
+	said, complaints, status = pluginKit(t, "test", dir, "--golden", golden)
+	require.Zero(t, status, said+complaints)
+	require.Contains(t, said, "ok    golden answers\n")
+	require.Contains(t, said, "checks passed")
+	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "aggregator-b"), "--json")
+	require.Zero(t, status, complaints)
+	for line := range strings.Lines(said) {
+		require.NotEmpty(t, field(t, line, "check"))
+	}
+
+	said, complaints, status = pluginKit(t, "run", dir, filepath.Join(golden, "rider-assigned.input.json"))
+	require.Zero(t, status, complaints)
+	expected, err := os.ReadFile(filepath.Join(golden, "rider-assigned.golden.json"))
+	require.NoError(t, err)
+	require.Equal(t, string(expected), said)
+
+	said, _, _ = pluginKit(t, "describe", dir)
+	require.Contains(t, said, "capabilities  menu_render, menu_result")
+	said, _, _ = pluginKit(t, "describe", dir, "--json")
+	about := &sdk.Description{}
+	require.NoError(t, sdk.FromJSON([]byte(said), about))
+	require.Equal(t, "aggregator-b", about.GetId())
+}
+
+func field(t *testing.T, text, name string) string {
+	t.Helper()
+	var object map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal([]byte(text), &object), text)
+	return string(object[name])
+}
+
+func TestAProgramThatIsNotTheManifestsIsNotRun(t *testing.T) {
+	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
+	program, err := os.OpenFile(filepath.Join(dir, "aggregator-c"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = program.WriteString("changed")
+	require.NoError(t, err)
+	require.NoError(t, program.Close())
+	for _, command := range []string{"check", "test", "describe"} {
+		_, complaints, status := pluginKit(t, command, dir)
+		require.NotZero(t, status, command)
+		require.Contains(t, complaints, "aggregator-c has the SHA-256 digest", command)
+	}
+}
+
+func TestAPluginThatSaysElseThanItsManifestFailsTheSuite(t *testing.T) {
+	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
+	file := filepath.Join(dir, sdk.ManifestName)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte("app_key"), []byte("other_key"), 1), 0o600))
+	said, complaints, status := pluginKit(t, "test", dir)
+	require.NotZero(t, status)
+	require.Contains(t, said, "FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says [other_key shop_token]")
+	require.Contains(t, complaints, "1 of 17 checks failed")
+}
+
+// A machine with Go and a checkout is enough: nothing is downloaded.
+func TestANewPluginIsGreenOutsideTheRepository(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tasty-eats")
+	said, complaints, status := pluginKit(t, "new", "tasty-eats", "--dir", dir)
+	require.Zero(t, status, complaints)
+	require.Contains(t, said, "go test ./...")
+	inModule := func(args ...string) {
+		command := exec.Command("go", args...)
+		command.Dir, command.Env = dir, append(os.Environ(), "GOPROXY=off", "GOWORK=off")
+		output, err := command.CombinedOutput()
+		require.NoError(t, err, "go %v: %s", args, output)
+	}
+	inModule("test", "./...")
+	inModule("vet", "./...")
+	program := filepath.Join(dir, "build", "tasty-eats")
+	inModule("build", "-o", program, ".")
+	manifest, complaints, status := pluginKit(t, "describe", program, "--manifest")
+	require.Zero(t, status, complaints)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "build", sdk.ManifestName), []byte(manifest), 0o600))
+	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "build"), "--golden", filepath.Join(dir, "testdata"))
+	require.Zero(t, status, said+complaints)
+
+	_, complaints, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
+	require.NotZero(t, status)
+	require.Contains(t, complaints, "is there already, and not empty")
+}
+
+func TestTheNameOfANewPluginIsChecked(t *testing.T) {
+	_, complaints, status := pluginKit(t, "new", "Tasty Eats", "--dir", t.TempDir())
+	require.NotZero(t, status)
+	require.Contains(t, complaints, `the name "Tasty Eats" must be lower-case letters, digits and hyphens`)
+	_, complaints, status = pluginKit(t, "new", "tasty", "--dir", t.TempDir(), "--source", t.TempDir())
+	require.NotZero(t, status)
+	require.Contains(t, complaints, "go.mod: no such file")
+}
+
+func TestANewPluginOfAReleasedHubNeedsNoCheckout(t *testing.T) {
+	dir := t.TempDir()
+	said, complaints, status := pluginKit(t, "new", "tasty", "--dir", dir, "--hub-version", "v1.2.3", "--module", "example.org/p/tasty", "--json")
+	require.Zero(t, status, complaints)
+	require.Contains(t, field(t, said, "files"), "plugin_test.go")
+	module, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	require.Equal(t, "module example.org/p/tasty\n\ngo 1.26\n\nrequire github.com/servery-hub/servery v1.2.3\n", string(module))
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+const additionalInfo = "Additional Info"
+
+// catalogueBody is a store and its menu in B's format (README.md): sections
+// that hold their dishes, dishes that hold their add-ons.
+type catalogueBody struct {
+	MerchantID string    `json:"merchantId,omitempty"`
+	Restaurant venue     `json:"restaurant"`
+	Sections   []section `json:"sections"`
+	Fees       []fee     `json:"fees"`
+}
+
+type venue struct {
+	ID       string `json:"id"`
+	Ref      string `json:"ref"`
+	Name     string `json:"name"`
+	Accepts  bool   `json:"acceptsOrders"`
+	PrepSecs int64  `json:"prepSeconds,omitempty"`
+}
+
+type section struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Order    int64     `json:"order"`
+	Dishes   []dish    `json:"dishes"`
+	Sections []section `json:"sections,omitempty"`
+}
+
+type money struct {
+	Amount   string `json:"amount"`
+	Currency string `json:"currency"`
+}
+
+type dish struct {
+	ID             string      `json:"id"`
+	Title          string      `json:"title"`
+	Description    string      `json:"description,omitempty"`
+	Price          money       `json:"price"`
+	Order          int64       `json:"order"`
+	Photo          string      `json:"photo,omitempty"`
+	Tags           []string    `json:"tags,omitempty"`
+	AdditionalInfo *additional `json:"additionalInfo,omitempty"`
+	AddOns         []addOnSet  `json:"addOns,omitempty"`
+}
+
+type additional struct {
+	Accompaniments string `json:"accompaniments,omitempty"`
+	Quantity       string `json:"quantity,omitempty"`
+	Unit           string `json:"unit,omitempty"`
+}
+
+type addOnSet struct {
+	ID     string  `json:"id"`
+	Title  string  `json:"title"`
+	Min    int64   `json:"min"`
+	Max    int64   `json:"max"` // 0: any number
+	AddOns []addOn `json:"addOns"`
+}
+
+type addOn struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Price money  `json:"price"`
+}
+
+type fee struct {
+	Code  string `json:"code"`
+	Title string `json:"title"`
+	Value string `json:"value"`
+}
+
+// Render writes the store and its menu. A dish stands in each of its sections.
+func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	var s settings
+	if err := sdk.ReadSettings(call, &s); err != nil {
+		return nil, err
+	}
+	store := menu.GetStore()
+	body := catalogueBody{
+		MerchantID: s.MerchantID, Sections: newKitchen(menu, s).sections(), Fees: []fee{},
+		Restaurant: venue{
+			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(),
+			Accepts: store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
+		},
+	}
+	for _, c := range menu.GetCharges() {
+		body.Fees = append(body.Fees, fee{c.GetCode(), c.GetTitle(), c.GetValue()})
+	}
+	return send(call, catalogue, http.MethodPost, "/api/restaurants/"+url.PathEscape(body.Restaurant.ID)+"/catalogue", body)
+}
+
+// kitchen puts the pieces of a menu together.
+type kitchen struct {
+	menu     *sdk.Menu
+	settings settings
+	sets     map[string]addOnSet
+}
+
+func newKitchen(menu *sdk.Menu, s settings) kitchen {
+	k := kitchen{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
+	for _, g := range menu.GetOptionGroups() {
+		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0), []addOn{}}
+	}
+	for _, o := range menu.GetOptions() {
+		for _, ref := range o.GetOptGrpRefIds() {
+			if set, known := k.sets[ref]; known {
+				set.AddOns = append(set.AddOns, addOn{o.GetRefId(), o.GetTitle(), k.price(o.GetPrice())})
+				k.sets[ref] = set
+			}
+		}
+	}
+	return k
+}
+
+func (k kitchen) price(amount string) money {
+	return money{cmp.Or(amount, "0"), k.menu.GetStore().GetCurrency()}
+}
+
+// other is the section of dishes whose categories are not shown.
+const other = "other"
+
+// sections are the top categories, each with its own below it.
+func (k kitchen) sections() []section {
+	shown := map[string]bool{}
+	for _, c := range k.menu.GetCategories() {
+		shown[c.GetRefId()] = true
+	}
+	dishes := map[string][]dish{}
+	for _, item := range k.menu.GetItems() {
+		refs := slices.DeleteFunc(slices.Clone(item.GetCategoryRefIds()), func(ref string) bool { return !shown[ref] })
+		if len(refs) == 0 {
+			refs = []string{other}
+		}
+		for _, ref := range refs {
+			dishes[ref] = append(dishes[ref], k.dish(item))
+		}
+	}
+	below := map[string][]section{}
+	for _, c := range k.menu.GetCategories() {
+		if shown[c.GetParentRefId()] {
+			below[c.GetParentRefId()] = append(below[c.GetParentRefId()], newSection(c, dishes))
+		}
+	}
+	list := []section{}
+	for _, c := range k.menu.GetCategories() {
+		if !shown[c.GetParentRefId()] {
+			top := newSection(c, dishes)
+			top.Sections = below[c.GetRefId()]
+			list = append(list, top)
+		}
+	}
+	if rest := dishes[other]; len(rest) > 0 && !shown[other] {
+		list = append(list, section{ID: other, Title: "Other", Order: int64(len(list)), Dishes: rest})
+	}
+	return list
+}
+
+func newSection(c *pb.Category, dishes map[string][]dish) section {
+	s := section{ID: c.GetRefId(), Title: c.GetName(), Order: c.GetSortOrder(), Dishes: dishes[c.GetRefId()]}
+	if s.Dishes == nil {
+		s.Dishes = []dish{}
+	}
+	return s
+}
+
+func (k kitchen) dish(item *sdk.Item) dish {
+	d := dish{
+		ID: item.GetRefId(), Title: item.GetTitle(), Description: k.description(item), Price: k.price(item.GetPrice()),
+		Order: item.GetSortOrder(), Photo: item.GetImgUrl(), Tags: item.GetTags(),
+	}
+	if values, present := sdk.Values(item.GetKeyValueGroups(), additionalInfo); present {
+		d.AdditionalInfo = &additional{values["accompaniments"], values["quantity"], values["quantity_unit"]}
+	}
+	for _, ref := range item.GetOptionGroupRefIds() {
+		if set, known := k.sets[ref]; known {
+			d.AddOns = append(d.AddOns, set)
+		}
+	}
+	return d
+}
+
+// description carries the nutritional values in words (spec, Key-value groups:
+// for aggregator B, this information goes into the item description).
+func (k kitchen) description(item *sdk.Item) string {
+	text, nutrition := item.GetDescription(), sdk.NutritionText(item)
+	if nutrition == "" || k.settings.Nutrition != nil && !*k.settings.Nutrition {
+		return text
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return text + "Nutrition: " + nutrition
+}
+
+// InterpretPublish reads B's answer to a menu.
+func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	success, again := sdk.Judge(response.GetStatus())
+	if again {
+		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
+	}
+	var answer struct {
+		Message  string `json:"message"`
+		Rejected []struct {
+			DishID string `json:"dishId"`
+			Reason string `json:"reason"`
+		} `json:"rejected"`
+	}
+	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // B's 204 has no body
+	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
+	if success {
+		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
+	}
+	for _, r := range answer.Rejected {
+		outcome.Errors = append(outcome.Errors, &pb.PublishError{Entity: "item", RefId: r.DishID, Code: "rejected", Message: r.Reason})
+	}
+	return outcome, nil
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// shopMenu is a store and its menu in C's format (README.md): flat lists that
+// refer to each other, amounts in minor units, names by language.
+type shopMenu struct {
+	Shop    shop     `json:"shop"`
+	Groups  []group  `json:"groups"`
+	Dishes  []dish   `json:"dishes"`
+	Choices []choice `json:"choices"`
+	Extras  []extra  `json:"extras"`
+}
+
+type shop struct {
+	Code   string `json:"code"`
+	Ref    string `json:"ref"`
+	Names  names  `json:"names"`
+	Status int    `json:"status"` // 1 open, 0 closed
+}
+
+// names are a name by language; the merchant's own is under "default".
+type names map[string]string
+
+type group struct {
+	Code   string `json:"code"`
+	Names  names  `json:"names"`
+	Parent string `json:"parent,omitempty"`
+	Seq    int64  `json:"seq"`
+}
+
+type dish struct {
+	Code      string            `json:"code"`
+	Names     names             `json:"names"`
+	Texts     names             `json:"texts,omitempty"`
+	Cents     json.Number       `json:"price_minor"`
+	Groups    []string          `json:"groups"`
+	Choices   []string          `json:"choices,omitempty"`
+	Seq       int64             `json:"seq"`
+	Left      int64             `json:"left"` // -1: not counted
+	Picture   string            `json:"picture,omitempty"`
+	Nutrients map[string]string `json:"nutrients,omitempty"`
+}
+
+type choice struct {
+	Code  string `json:"code"`
+	Names names  `json:"names"`
+	Min   int64  `json:"min"`
+	Max   int64  `json:"max"` // -1: any number
+}
+
+type extra struct {
+	Code    string      `json:"code"`
+	Names   names       `json:"names"`
+	Cents   json.Number `json:"price_minor"`
+	Choices []string    `json:"choices"`
+}
+
+// Render writes the store and its menu.
+func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	s, err := settingsOf(call)
+	if err != nil {
+		return nil, err
+	}
+	store := menu.GetStore()
+	body := shopMenu{
+		Shop:   shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Names: named(store.GetName(), store.GetTranslations())},
+		Groups: []group{}, Dishes: []dish{}, Choices: []choice{}, Extras: []extra{},
+	}
+	if store.GetActive() && store.GetOrderingEnabled() {
+		body.Shop.Status = 1
+	}
+	for _, c := range menu.GetCategories() {
+		body.Groups = append(body.Groups, group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder()})
+	}
+	for _, item := range menu.GetItems() {
+		d, err := renderDish(item, s)
+		if err != nil {
+			return nil, err
+		}
+		body.Dishes = append(body.Dishes, d)
+	}
+	for _, g := range menu.GetOptionGroups() {
+		body.Choices = append(body.Choices, choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(), g.GetMaxSelectable()})
+	}
+	for _, o := range menu.GetOptions() {
+		cents, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), s.MinorDigits)
+		if err != nil {
+			return nil, err
+		}
+		body.Extras = append(body.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, slices.Concat([]string{}, o.GetOptGrpRefIds())})
+	}
+	return send(call, "/gw/menu.replace", body)
+}
+
+func renderDish(item *sdk.Item, s settings) (dish, error) {
+	cents, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), s.MinorDigits)
+	if err != nil {
+		return dish{}, err
+	}
+	d := dish{
+		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents, Groups: slices.Concat([]string{}, item.GetCategoryRefIds()),
+		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Left: item.GetCurrentStock(), Picture: item.GetImgUrl(),
+	}
+	d.Nutrients, _ = sdk.Values(item.GetKeyValueGroups(), sdk.Nutrition)
+	if item.GetDescription() != "" {
+		d.Texts = names{"default": item.GetDescription()}
+	}
+	for _, t := range item.GetTranslations() {
+		if t.GetDescription() != "" {
+			if d.Texts == nil {
+				d.Texts = names{}
+			}
+			d.Texts[t.GetLanguage()] = t.GetDescription()
+		}
+	}
+	return d, nil
+}
+
+func named(name string, translations []*pb.LocalName) names {
+	all := names{"default": name}
+	for _, t := range translations {
+		if t.GetName() != "" {
+			all[t.GetLanguage()] = t.GetName()
+		}
+	}
+	return all
+}
+
+// InterpretPublish reads the gateway's answer to a menu: code 0 is success, 1 to
+// 99 mean later, anything else is final.
+func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	success, again := sdk.Judge(response.GetStatus())
+	if again {
+		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
+	}
+	var answer struct {
+		Code   int    `json:"code"`
+		Msg    string `json:"msg"`
+		Failed []struct {
+			Dish string `json:"dish"`
+			Code int    `json:"code"`
+			Msg  string `json:"msg"`
+		} `json:"failed"`
+	}
+	if err := sdk.ReadJSON("the answer", response.GetBody(), &answer); err != nil && success {
+		return nil, err
+	}
+	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Msg}
+	switch {
+	case success && answer.Code == 0:
+		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
+	case success && answer.Code < 100:
+		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
+	}
+	for _, f := range answer.Failed {
+		outcome.Errors = append(outcome.Errors, &pb.PublishError{Entity: "item", RefId: f.Dish, Code: strconv.Itoa(f.Code), Message: f.Msg})
+	}
+	return outcome, nil
+}

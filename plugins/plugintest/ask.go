@@ -1,0 +1,125 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Question is a call of the protocol and what it asks. The streams of menus are
+// asked as one message: a whole menu, or all items.
+type Question struct {
+	Method  string // such as Riders.PlanStatus
+	Message proto.Message
+}
+
+// deadline bounds a question.
+const deadline = 30 * time.Second
+
+// ParseQuestion reads {"method": …, "request": {…}}; the request is in the form
+// of sdk.FromJSON.
+func ParseQuestion(text []byte) (Question, error) {
+	var file struct {
+		Method  string          `json:"method"`
+		Request json.RawMessage `json:"request"`
+	}
+	if err := json.Unmarshal(text, &file); err != nil {
+		return Question{}, err
+	}
+	method, err := describeMethod(file.Method)
+	if err != nil {
+		return Question{}, err
+	}
+	message, err := newMessage(method.Input())
+	if err != nil {
+		return Question{}, err
+	}
+	if len(file.Request) > 0 {
+		if err := sdk.FromJSON(file.Request, message); err != nil {
+			return Question{}, fmt.Errorf("request of %s: %w", file.Method, err)
+		}
+	}
+	return Question{file.Method, message}, nil
+}
+
+func describeMethod(name string) (protoreflect.MethodDescriptor, error) {
+	service, method, _ := strings.Cut(name, ".")
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName("servery.plugin.v1." + service))
+	if err == nil {
+		if services, ok := found.(protoreflect.ServiceDescriptor); ok {
+			if m := services.Methods().ByName(protoreflect.Name(method)); m != nil {
+				return m, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("method %q: the protocol has none of this name; one is Riders.PlanStatus", name)
+}
+
+func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(d.FullName())
+	if err != nil {
+		return nil, err
+	}
+	return kind.New().Interface(), nil
+}
+
+// Ask asks the question. The answer to Menu.CheckItems is a pb.FindingsChunk
+// with all findings, to Menu.Render a pb.Decision.
+func (q Question) Ask(ctx context.Context, client *sdk.Client) (proto.Message, error) {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
+	switch message := q.Message.(type) {
+	case *pb.ItemsChunk:
+		findings, err := client.CheckItems(ctx, message.GetCall(), message.GetItems())
+		return &pb.FindingsChunk{Findings: findings}, err
+	case *pb.MenuChunk:
+		return client.Render(ctx, message.GetCall(), message)
+	}
+	method, err := describeMethod(q.Method)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := newMessage(method.Output())
+	if err != nil {
+		return nil, err
+	}
+	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
+	return answer, client.Conn().Invoke(ctx, path, q.Message, answer)
+}
+
+// Answer asks the question and writes the answer as JSON: {"answer": …}, or
+// {"error": {"code", "message"}} where the plugin refuses it.
+func (q Question) Answer(ctx context.Context, client *sdk.Client) ([]byte, error) {
+	message, err := q.Ask(ctx, client)
+	var out any
+	if err != nil {
+		said, isStatus := status.FromError(err)
+		if !isStatus {
+			return nil, err
+		}
+		out = map[string]any{"error": map[string]string{"code": said.Code().String(), "message": said.Message()}}
+	} else {
+		text, err := sdk.ToJSON(message)
+		if err != nil {
+			return nil, err
+		}
+		out = map[string]json.RawMessage{"answer": text}
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err = encoder.Encode(out)
+	return text.Bytes(), err
+}

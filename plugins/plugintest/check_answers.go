@@ -1,0 +1,226 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+func description(ctx context.Context, s *session) error {
+	if err := sdk.CheckDescription(s.about); err != nil {
+		return err
+	}
+	again, err := s.Client.Describe(ctx)
+	if err != nil {
+		return err
+	}
+	if !proto.Equal(again, s.about) {
+		return errors.New("Describe answers another description the second time")
+	}
+	if s.options.Manifest != nil {
+		return s.options.Manifest.Matches(s.about)
+	}
+	return nil
+}
+
+func settings(ctx context.Context, s *session) error {
+	var schema struct {
+		Examples   []json.RawMessage `json:"examples"`
+		Properties map[string]struct {
+			Type string `json:"type"`
+			Enum []any  `json:"enum"`
+		} `json:"properties"`
+	}
+	if len(s.about.GetSettingsSchema()) > 0 {
+		if err := json.Unmarshal(s.about.GetSettingsSchema(), &schema); err != nil {
+			return fmt.Errorf("settings_schema: %w", err)
+		}
+		if len(schema.Examples) == 0 {
+			return errors.New("settings_schema: examples: at least one is needed")
+		}
+	}
+	for _, example := range schema.Examples {
+		problems, err := configure(ctx, s, example)
+		if err != nil {
+			return err
+		}
+		if len(problems) > 0 {
+			return fmt.Errorf("settings %s: an example of the schema is refused: %v", example, problems)
+		}
+	}
+	wrong := []string{`[]`, `"text"`, `{`}
+	for name, property := range schema.Properties {
+		if property.Type != "" && property.Type != "object" || len(property.Enum) > 0 {
+			wrong = append(wrong, fmt.Sprintf(`{%q:{"unexpected":true}}`, name))
+		}
+	}
+	for _, text := range wrong {
+		if problems, err := configure(ctx, s, []byte(text)); err != nil || len(problems) == 0 {
+			return fmt.Errorf("settings %s are not answered with problems: %w", text, orNone(err))
+		}
+	}
+	return nil
+}
+
+func orNone(err error) error {
+	if err == nil {
+		return errors.New("no error")
+	}
+	return err
+}
+
+func configure(ctx context.Context, s *session, settings []byte) ([]*sdk.Problem, error) {
+	call := sampleCall()
+	call.Settings = settings
+	return s.Client.Configure(ctx, call)
+}
+
+func capabilities(ctx context.Context, s *session) error {
+	for _, q := range samples(s.about) {
+		_, err := q.Ask(ctx, s.Client)
+		switch absent := sdk.IsAbsent(err); {
+		case absent && s.has(q.Method):
+			return fmt.Errorf("%s answers Unimplemented, but the capability %s is declared", q.Method, sdk.CapabilityOf(q.Method))
+		case !absent && !s.has(q.Method):
+			return fmt.Errorf("%s is answered, but the capability %s is not declared: %w", q.Method, sdk.CapabilityOf(q.Method), orNone(err))
+		case err != nil && !absent && !sdk.IsRefusal(err):
+			return fmt.Errorf("%s: %w; what is wrong with a question is answered with InvalidArgument", q.Method, err)
+		}
+	}
+	return nil
+}
+
+func golden(ctx context.Context, s *session) error {
+	var wrong []error
+	for _, c := range s.cases {
+		wrong = append(wrong, c.check(ctx, s.Running, s.options.Update))
+	}
+	return errors.Join(wrong...)
+}
+
+// exact is an answer, byte for byte, or the error in its place.
+func exact(ctx context.Context, s *session, q Question) ([]byte, error) {
+	message, err := q.Ask(ctx, s.Client)
+	if sdk.IsRefusal(err) {
+		return []byte(status.Convert(err).Message()), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", q.Method, err)
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(message)
+}
+
+func sameAnswers(ctx context.Context, s *session) error {
+	first := make([][]byte, len(s.ask))
+	for i, q := range s.ask {
+		var err error
+		if first[i], err = exact(ctx, s, q); err != nil {
+			return err
+		}
+	}
+	again := func(ctx context.Context, i int) error {
+		answer, err := exact(ctx, s, s.ask[i])
+		if err == nil && !bytes.Equal(answer, first[i]) {
+			err = fmt.Errorf("%s answers differently when it is asked again", s.ask[i].Method)
+		}
+		return err
+	}
+	for i := range slices.Backward(s.ask) {
+		if err := again(ctx, i); err != nil {
+			return err
+		}
+	}
+	at, ctx := errgroup.WithContext(ctx)
+	at.SetLimit(8)
+	for i := range s.ask {
+		at.Go(func() error { return again(ctx, i) })
+	}
+	return at.Wait()
+}
+
+// settingsApart asks with each example of the settings alone, then with all of
+// them mixed: a plugin that keeps settings gives one business what another set.
+func settingsApart(ctx context.Context, s *session) error {
+	var schema struct {
+		Examples []json.RawMessage `json:"examples"`
+	}
+	_ = json.Unmarshal(s.about.GetSettingsSchema(), &schema) // checked by settings
+	var mixed []Question
+	for business, example := range schema.Examples {
+		for _, q := range s.ask {
+			q.Message = proto.CloneOf(q.Message)
+			if call := callOf(q.Message); call != nil {
+				call.Business, call.Settings = int64(business+1), example
+				mixed = append(mixed, q)
+			}
+		}
+	}
+	alone := &session{Running: s.Running, ask: mixed}
+	return sameAnswers(ctx, alone)
+}
+
+// callOf is the call of a question.
+func callOf(m proto.Message) *pb.Call {
+	asked, ok := m.(interface{ GetCall() *pb.Call })
+	if !ok {
+		return nil
+	}
+	return asked.GetCall()
+}
+
+func plans(ctx context.Context, s *session) error {
+	for _, q := range s.ask {
+		answer, err := q.Ask(ctx, s.Client)
+		if sdk.IsRefusal(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", q.Method, err)
+		}
+		decision, ok := answer.(*pb.Decision)
+		if !ok {
+			continue
+		}
+		if err := sdk.CheckDecision(s.about, decision); err != nil {
+			return fmt.Errorf("%s: %w", q.Method, err)
+		}
+	}
+	return nil
+}
+
+func drain(ctx context.Context, s *session) error {
+	other, err := s.driver.Start()
+	if err != nil {
+		return err
+	}
+	err = drained(ctx, s, other)
+	return errors.Join(err, other.Stop())
+}
+
+func drained(ctx context.Context, s *session, other *Running) error {
+	if err := other.Client.Drain(ctx); err != nil {
+		return fmt.Errorf("Drain: %w", err)
+	}
+	health, err := other.Client.CheckHealth(ctx)
+	if err != nil || health.GetState() != pb.HealthState_HEALTH_STATE_DRAINING {
+		return fmt.Errorf("after Drain the health is %v %w", health.GetState(), orNone(err))
+	}
+	for _, q := range s.ask {
+		if _, err := q.Ask(ctx, other.Client); status.Code(err) != codes.Unavailable {
+			return fmt.Errorf("%s after Drain: expected Unavailable, got %w", q.Method, orNone(err))
+		}
+	}
+	_, err = other.Client.Describe(ctx)
+	return err
+}

@@ -1,0 +1,188 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// menuQuestions are questions about a menu that the plugin answers.
+func menuQuestions(s *session, items int) (list []Question) {
+	menu := largeSample(items)
+	menu.Call = sampleCall()
+	if s.has("Menu.CheckItems") {
+		list = append(list, Question{"Menu.CheckItems", &pb.ItemsChunk{Call: menu.Call, Items: menu.Items}})
+	}
+	if s.has("Menu.Render") {
+		list = append(list, Question{"Menu.Render", menu})
+	}
+	return list
+}
+
+func chunkBorders(ctx context.Context, s *session) error {
+	size := s.Client.Chunk
+	defer func() { s.Client.Chunk = size }()
+	for _, q := range menuQuestions(s, 900) {
+		var first []byte
+		for _, s.Client.Chunk = range []int{sdk.ChunkSize, 1, 64 << 10, 256 << 10, 3001, 8 << 20} {
+			answer, err := exact(ctx, s, q)
+			if err != nil {
+				return err
+			}
+			if first == nil {
+				first = answer
+			}
+			if string(first) != string(answer) {
+				return fmt.Errorf("%s answers differently in chunks of %d bytes", q.Method, s.Client.Chunk)
+			}
+		}
+	}
+	return nil
+}
+
+func largeMenu(ctx context.Context, s *session) error {
+	for _, q := range menuQuestions(s, 10_000) {
+		if _, err := q.Ask(ctx, s.Client); err != nil { // the client sees to it that findings name items of the menu
+			return fmt.Errorf("%s: %w", q.Method, err)
+		}
+	}
+	return nil
+}
+
+// riders asks about a delivery in its order, then with every update sent three
+// times in an order that nothing would have: each answer depends on its own
+// question alone.
+func riders(ctx context.Context, s *session) error {
+	var updates []Question
+	for _, q := range samples(s.about) {
+		if (q.Method == "Riders.PlanStatus" || q.Method == "Riders.PlanLocation") && s.has(q.Method) {
+			updates = append(updates, q)
+		}
+	}
+	expected := map[proto.Message]string{}
+	for _, q := range updates {
+		answer, err := exact(ctx, s, q)
+		if err != nil {
+			return err
+		}
+		expected[q.Message] = string(answer)
+	}
+	disordered := slices.Concat(updates, updates, updates)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(disordered), func(i, j int) { disordered[i], disordered[j] = disordered[j], disordered[i] })
+	for _, q := range disordered {
+		answer, err := exact(ctx, s, q)
+		if err != nil {
+			return err
+		}
+		if string(answer) != expected[q.Message] {
+			return fmt.Errorf("%s answers by what it was asked before", q.Method)
+		}
+	}
+	return nil
+}
+
+func actions(ctx context.Context, s *session) error {
+	planned := 0
+	for _, q := range samples(s.about) {
+		action, ok := q.Message.(*pb.ActionRequest)
+		if !ok || !s.has(q.Method) {
+			continue
+		}
+		first, err := q.Ask(ctx, s.Client)
+		if action.GetAction() == "no_such_action" {
+			if !sdk.IsRefusal(err) {
+				return fmt.Errorf("an action that is not offered is not refused: %w", orNone(err))
+			}
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("%s is offered, but refused for a bulk self-delivery order with all fields: %w", action.GetAction(), err)
+		}
+		for range 3 {
+			again, err := q.Ask(ctx, s.Client)
+			if err != nil || !proto.Equal(first, again) {
+				return fmt.Errorf("%s gives another plan when it is repeated: %w", action.GetAction(), orNone(err))
+			}
+		}
+		planned++
+	}
+	if s.has("Actions.PlanAction") && planned == 0 {
+		return errors.New("the capability action_plan is declared, but no action is offered")
+	}
+	return nil
+}
+
+// cancelled gives up calls that wait for the rest of a menu, and waits until the
+// plugin has none under way.
+func cancelled(ctx context.Context, s *session) error {
+	for _, q := range menuQuestions(s, 1) {
+		ctx, cancel := context.WithCancel(ctx)
+		err := half(ctx, cancel, s, q)
+		cancel()
+		if status.Code(err) != codes.Canceled {
+			return fmt.Errorf("%s: a cancelled call ended with %w", q.Method, orNone(err))
+		}
+	}
+	for deadline := time.Now().Add(deadline); ; {
+		health, err := s.Client.CheckHealth(ctx)
+		if err != nil {
+			return err
+		}
+		if health.GetInFlight() == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d calls are still under way after they were cancelled", health.GetInFlight())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// half sends the beginning of a menu, cancels once the plugin has the call under
+// way, and returns the call's error.
+func half(ctx context.Context, cancel context.CancelFunc, s *session, q Question) error {
+	menus := pb.NewMenuClient(s.Client.Conn())
+	var received func() error
+	switch message := q.Message.(type) {
+	case *pb.ItemsChunk:
+		stream, err := menus.CheckItems(ctx)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(message); err != nil {
+			return err
+		}
+		received = func() error { _, err := stream.Recv(); return err }
+	case *pb.MenuChunk:
+		stream, err := menus.Render(ctx)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(message); err != nil {
+			return err
+		}
+		received = func() error { _, err := stream.Recv(); return err }
+	}
+	for {
+		health, err := s.Client.CheckHealth(ctx)
+		if err != nil {
+			return err
+		}
+		if health.GetInFlight() > 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	cancel()
+	return received()
+}

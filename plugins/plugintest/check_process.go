@@ -1,0 +1,73 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// logs asks everything with a word that must not be repeated, in all places
+// where people's data and tokens travel.
+func logs(ctx context.Context, s *session) error {
+	for _, q := range s.ask {
+		q.Message = proto.CloneOf(q.Message)
+		if call := callOf(q.Message); call != nil {
+			call.IdempotencyKey = canary
+		}
+		switch m := q.Message.(type) {
+		case *pb.TranslateRequest:
+			spoil(m.GetRequest())
+		case *pb.InterpretCallbackRequest:
+			spoil(m.GetRequest())
+		case *pb.InterpretRequest:
+			m.Response = &pb.Response{Status: 200, Body: []byte(`{"masked_phone":"` + canary + `"}`)}
+		case *pb.RiderStatusRequest:
+			m.RiderName, m.RiderPhoneNumber = canary, canary
+		case *pb.ActionRequest:
+			m.Phone = canary
+		}
+		_, _ = q.Ask(ctx, s.Client) // the answer does not matter
+	}
+	if at := bytes.Index(s.Log(), []byte(canary)); at >= 0 {
+		return fmt.Errorf("the log repeats what was asked: %s", s.Log()[max(0, at-200):at])
+	}
+	return readable(s.Log())
+}
+
+func spoil(request *pb.InboundRequest) {
+	if request.Headers == nil {
+		request.Headers = map[string]string{}
+	}
+	request.Headers["x-extra"] = canary
+	request.Body = append([]byte(`{"token":"`+canary+`"} `), request.GetBody()...)
+}
+
+// readable checks the lines of a log: what is JSON must have a message that is a
+// string, or a host that trusts it falls over.
+func readable(log []byte) error {
+	for _, line := range bytes.Split(log, []byte("\n")) {
+		if len(line) > 64<<10 {
+			return fmt.Errorf("a line of the log has %d bytes; 65536 are the limit", len(line))
+		}
+		if len(line) == 0 || line[0] != '{' {
+			continue
+		}
+		var entry map[string]any
+		if json.Unmarshal(line, &entry) != nil {
+			continue
+		}
+		for _, key := range []string{"@message", "@level", "@timestamp"} {
+			if value, there := entry[key]; there {
+				if _, text := value.(string); !text {
+					return fmt.Errorf("%s of a log line is no string: %.200s", key, line)
+				}
+			}
+		}
+	}
+	return nil
+}

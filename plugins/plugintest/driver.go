@@ -1,0 +1,236 @@
+// Package plugintest is the conformance suite of plugins. It runs against a
+// plugin in the test's own process, over go-plugin by reattaching, and as a
+// program of its own, and asks the same of it in each: no hub, no database.
+//
+//	func TestPlugin(t *testing.T) {
+//		plugintest.Run(t, plugintest.InProcess(plugin{}), plugintest.Options{Golden: "testdata"})
+//	}
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Driver starts a plugin in one of the ways in which it can be run.
+type Driver interface {
+	Name() string
+	// Start starts a plugin of its own, which ends with Stop.
+	Start() (*Running, error)
+}
+
+// Running is a plugin that was started.
+type Running struct {
+	Client *sdk.Client
+	PID    int // of a program of its own; else 0
+	log    *logBuffer
+	stop   func() error
+}
+
+// Stop ends the plugin and returns once it has ended.
+func (r *Running) Stop() error { return r.stop() }
+
+// Log is what the plugin has logged so far.
+func (r *Running) Log() []byte { return r.log.bytes() }
+
+// logBuffer keeps the last part of a log, of a bounded size.
+type logBuffer struct {
+	mu   sync.Mutex
+	kept []byte
+}
+
+const maxLog = 4 << 20
+
+// Write adds to the log.
+func (l *logBuffer) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.kept = append(l.kept, text...)
+	if len(l.kept) > maxLog {
+		l.kept = bytes.Clone(l.kept[len(l.kept)-maxLog:])
+	}
+	return len(text), nil
+}
+
+func (l *logBuffer) bytes() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return bytes.Clone(l.kept)
+}
+
+func newServer(p sdk.Plugin, log *logBuffer) (*sdk.Server, error) {
+	return sdk.NewServer(p, slog.New(sdk.NewLogHandler(log, slog.LevelDebug)))
+}
+
+// InProcess runs the plugin in this process, over gRPC without a network.
+func InProcess(p sdk.Plugin) Driver { return inProcess{p} }
+
+type inProcess struct{ plugin sdk.Plugin }
+
+// Name names the driver.
+func (inProcess) Name() string { return "in process" }
+
+// Start serves the plugin.
+func (d inProcess) Start() (*Running, error) {
+	log := &logBuffer{}
+	services, err := newServer(d.plugin, log)
+	if err != nil {
+		return nil, err
+	}
+	listener := bufconn.Listen(1 << 20)
+	server := grpc.NewServer(services.Options()...)
+	services.Register(server)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+	conn, err := grpc.NewClient("passthrough:plugin", options...)
+	if err != nil {
+		server.Stop()
+		return nil, errors.Join(err, <-served)
+	}
+	return &Running{Client: sdk.NewClient(conn), log: log, stop: func() error {
+		err := conn.Close()
+		server.Stop()
+		return errors.Join(err, <-served)
+	}}, nil
+}
+
+// Reattach serves the plugin in this process over go-plugin, and reattaches to it.
+func Reattach(p sdk.Plugin) Driver { return reattach{p} }
+
+type reattach struct{ plugin sdk.Plugin }
+
+// Name names the driver.
+func (reattach) Name() string { return "by reattach" }
+
+// Start serves the plugin and reattaches.
+func (d reattach) Start() (*Running, error) {
+	log := &logBuffer{}
+	services, err := newServer(d.plugin, log)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	attach, ended := make(chan *plugin.ReattachConfig, 1), make(chan struct{})
+	serving := services.ServeConfig(nil)
+	serving.Test = &plugin.ServeTestConfig{Context: ctx, ReattachConfigCh: attach, CloseCh: ended}
+	go plugin.Serve(serving)
+	config := sdk.HostConfig()
+	select {
+	case config.Reattach = <-attach:
+	case <-ended:
+		cancel()
+		return nil, errors.New("go-plugin did not serve the plugin")
+	}
+	config.AutoMTLS = false
+	config.Plugins = config.VersionedPlugins[sdk.Protocol]
+	config.Reattach.ReattachFunc = func() (runner.AttachedRunner, error) { return attached{ended: ended}, nil }
+	host := plugin.NewClient(config)
+	running, err := dispense(host, log)
+	if err != nil {
+		cancel()
+		<-ended
+		return nil, err
+	}
+	running.stop = func() error {
+		protocol, err := host.Client()
+		if err == nil {
+			err = protocol.Close()
+		}
+		cancel()
+		<-ended
+		return err
+	}
+	return running, nil
+}
+
+// attached is a plugin in this process, as go-plugin sees it.
+type attached struct{ ended <-chan struct{} }
+
+// Wait waits for the end of the plugin.
+func (a attached) Wait(context.Context) error {
+	<-a.ended
+	return nil
+}
+
+// Kill does nothing: the driver ends the plugin.
+func (a attached) Kill(context.Context) error { return nil }
+
+// ID is that of the process.
+func (a attached) ID() string { return "this process" }
+
+// PluginToHost translates nothing.
+func (a attached) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// HostToPlugin translates nothing.
+func (a attached) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+func dispense(host *plugin.Client, log *logBuffer) (*Running, error) {
+	protocol, err := host.Client()
+	if err != nil {
+		return nil, err
+	}
+	client, err := protocol.Dispense(sdk.Name)
+	if err != nil {
+		return nil, errors.Join(err, protocol.Close())
+	}
+	return &Running{Client: client.(*sdk.Client), log: log}, nil
+}
+
+// Subprocess runs a program as the hub does. The transport is that of its
+// manifest, sdk.TransportMTLS or sdk.TransportSocket.
+func Subprocess(path, transport string) Driver { return subprocess{path, transport} }
+
+type subprocess struct{ path, transport string }
+
+// Name names the driver.
+func (subprocess) Name() string { return "as a program" }
+
+// startTimeout is how long a program may take until it serves.
+const startTimeout = 20 * time.Second
+
+// Start runs the program.
+func (d subprocess) Start() (*Running, error) {
+	path, err := filepath.Abs(d.path)
+	if err != nil {
+		return nil, err
+	}
+	log := &logBuffer{}
+	config := sdk.HostConfig()
+	config.Cmd = exec.Command(path)
+	config.AutoMTLS = d.transport != sdk.TransportSocket
+	config.Stderr, config.StartTimeout = log, startTimeout
+	host := plugin.NewClient(config)
+	running, err := dispense(host, log)
+	if err != nil {
+		host.Kill()
+		return nil, fmt.Errorf("%s: %w\n%s", d.path, err, log.bytes())
+	}
+	running.PID = config.Cmd.Process.Pid
+	running.stop = func() error {
+		host.Kill()
+		return nil
+	}
+	return running, nil
+}

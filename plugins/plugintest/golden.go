@@ -1,0 +1,84 @@
+package plugintest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	inputSuffix  = ".input.json"
+	goldenSuffix = ".golden.json"
+)
+
+// Case is a question of a directory of golden files, and the answer that is expected.
+type Case struct {
+	Name     string
+	Question Question
+	golden   string
+}
+
+// Cases reads the NAME.input.json of a directory; none for an empty name.
+func Cases(dir string) ([]Case, error) {
+	if dir == "" {
+		return nil, nil
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*"+inputSuffix))
+	if err != nil {
+		return nil, err
+	}
+	cases := make([]Case, 0, len(files))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		question, err := ParseQuestion(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		base := strings.TrimSuffix(file, inputSuffix)
+		cases = append(cases, Case{filepath.Base(base), question, base + goldenSuffix})
+	}
+	return cases, nil
+}
+
+// check compares the answer with the expected one, or writes it when update is set.
+func (c Case) check(ctx context.Context, r *Running, update bool) error {
+	answer, err := c.Question.Answer(ctx, r.Client)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	if update {
+		return os.WriteFile(c.golden, answer, 0o644)
+	}
+	expected, err := os.ReadFile(c.golden)
+	if err != nil {
+		return err
+	}
+	if string(expected) != string(answer) {
+		return fmt.Errorf("%s: %s", c.Name, difference(string(expected), string(answer)))
+	}
+	return nil
+}
+
+// difference shows the first line in which two texts differ.
+func difference(expected, actual string) string {
+	want, got := strings.Split(expected, "\n"), strings.Split(actual, "\n")
+	for i := range max(len(want), len(got)) {
+		w, g := line(want, i), line(got, i)
+		if w != g {
+			return fmt.Sprintf("line %d: expected %s, got %s", i+1, w, g)
+		}
+	}
+	return "equal"
+}
+
+func line(lines []string, i int) string {
+	if i >= len(lines) {
+		return "no such line"
+	}
+	return strings.TrimSpace(lines[i])
+}

@@ -1,0 +1,77 @@
+package plugintest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// canLook tells whether this system shows what a program has.
+const canLook = true
+
+// allowedEnvironment is what go-plugin tells a program, and what interpreters set for themselves.
+var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE="}
+
+// environment looks at what the program was started with.
+func environment(_ context.Context, s *session) error {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(s.PID), "environ"))
+	if err != nil {
+		return err
+	}
+	for _, variable := range bytes.Split(text, []byte{0}) {
+		// the lines of the certificate in PLUGIN_CLIENT_CERT are part of one variable
+		if len(variable) > 0 && !allowed(string(variable)) {
+			return fmt.Errorf("the program has the environment variable %s", strings.SplitN(string(variable), "=", 2)[0])
+		}
+	}
+	return nil
+}
+
+func allowed(variable string) bool {
+	for _, prefix := range allowedEnvironment {
+		if strings.HasPrefix(variable, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// network looks for sockets that are of no local kind, after everything was asked.
+func network(_ context.Context, s *session) error {
+	proc := filepath.Join("/proc", strconv.Itoa(s.PID))
+	files, err := os.ReadDir(filepath.Join(proc, "fd"))
+	if err != nil {
+		return err
+	}
+	open := map[string]bool{}
+	for _, file := range files {
+		target, _ := os.Readlink(filepath.Join(proc, "fd", file.Name())) // closed meanwhile
+		if inode, socket := strings.CutPrefix(target, "socket:["); socket {
+			open[strings.TrimSuffix(inode, "]")] = true
+		}
+	}
+	for _, kind := range []string{"tcp", "tcp6", "udp", "udp6", "raw", "raw6"} {
+		text, err := os.ReadFile(filepath.Join(proc, "net", kind))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, row := range strings.Split(string(text), "\n")[1:] {
+			if fields := strings.Fields(row); len(fields) > 9 && open[fields[9]] {
+				return fmt.Errorf("the program has a %s socket", kind)
+			}
+		}
+	}
+	return nil
+}
+
+// alive tells whether a process is there.
+func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }

@@ -1,0 +1,162 @@
+package plugintest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Options are what the suite is told besides the driver.
+type Options struct {
+	Golden   string        // directory of NAME.input.json and NAME.golden.json; may be empty
+	Update   bool          // write the golden files instead of comparing
+	Manifest *sdk.Manifest // that the description must equal; may be nil
+}
+
+// Result is the outcome of one check of the suite.
+type Result struct {
+	Check string `json:"check"`
+	Error string `json:"error,omitempty"` // empty: passed
+}
+
+// session is a plugin under test.
+type session struct {
+	*Running
+	driver  Driver
+	options Options
+	about   *sdk.Description
+	cases   []Case
+	ask     []Question // of the cases, and samples for every capability
+}
+
+// check is one rule that every plugin keeps.
+type check struct {
+	name    string
+	run     func(context.Context, *session) error
+	program bool // looks at a program of its own
+}
+
+// checks in the order in which they run; those that end the plugin come last.
+var checks = []check{
+	{name: "the description is complete, constant and equals the manifest", run: description},
+	{name: "settings are accepted and refused as their schema says", run: settings},
+	{name: "absent capabilities answer Unimplemented, and no other", run: capabilities},
+	{name: "golden answers", run: golden},
+	{name: "same question, same answer, in any order and at the same time", run: sameAnswers},
+	{name: "settings of one business do not reach another", run: settingsApart},
+	{name: "chunk borders do not matter", run: chunkBorders},
+	{name: "a menu of 10,000 items", run: largeMenu},
+	{name: "duplicated and disordered rider updates", run: riders},
+	{name: "repeated actions give the same plan", run: actions},
+	{name: "a cancelled call ends", run: cancelled},
+	{name: "plans name what is declared, and carry no secret", run: plans},
+	{name: "the log is readable and holds nothing of what was asked", run: logs},
+	{name: "no environment", run: environment, program: true},
+	{name: "no network", run: network, program: true},
+	{name: "draining refuses new calls and ends", run: drain},
+}
+
+// Run runs the suite as subtests.
+func Run(t *testing.T, d Driver, o Options) {
+	t.Helper()
+	t.Run(d.Name(), func(t *testing.T) {
+		err := each(context.Background(), d, o, func(c check, do func() error) {
+			t.Run(c.name, func(t *testing.T) {
+				if err := do(); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Check runs the suite outside of a Go test, and reports each result. Its error
+// is one of starting or stopping the plugin.
+func Check(ctx context.Context, d Driver, o Options, report func(Result)) error {
+	return each(ctx, d, o, func(c check, do func() error) {
+		result := Result{Check: c.name}
+		if err := do(); err != nil {
+			result.Error = err.Error()
+		}
+		report(result)
+	})
+}
+
+// canary is what the suite asks with where a plugin must not repeat it in its log.
+const canary = "servery-canary-8f1d2c"
+
+// each starts the plugin, has every check run, stops the plugin, and looks for
+// what it left behind.
+func each(ctx context.Context, d Driver, o Options, run func(check, func() error)) error {
+	before := goleak.IgnoreCurrent()
+	s, err := open(ctx, d, o)
+	if err != nil {
+		return err
+	}
+	for _, c := range checks {
+		if c.program && (s.PID == 0 || !canLook) {
+			continue
+		}
+		run(c, func() error {
+			err := c.run(ctx, s)
+			if err != nil && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return err
+		})
+	}
+	if err := s.Stop(); err != nil {
+		return fmt.Errorf("stopping the plugin: %w", err)
+	}
+	run(check{name: "nothing is left behind"}, func() error { return leftovers(s, before) })
+	return nil
+}
+
+func open(ctx context.Context, d Driver, o Options) (*session, error) {
+	cases, err := Cases(o.Golden)
+	if err != nil {
+		return nil, err
+	}
+	running, err := d.Start()
+	if err != nil {
+		return nil, fmt.Errorf("starting the plugin: %w", err)
+	}
+	about, err := running.Client.Describe(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("Describe: %w", err), running.Stop())
+	}
+	s := &session{Running: running, driver: d, options: o, about: about, cases: cases}
+	for _, c := range cases {
+		s.ask = append(s.ask, c.Question)
+	}
+	for _, q := range samples(about) {
+		if s.has(q.Method) {
+			s.ask = append(s.ask, q)
+		}
+	}
+	return s, nil
+}
+
+// has tells whether the plugin answers a method.
+func (s *session) has(method string) bool {
+	return slices.Contains(s.about.GetCapabilities(), sdk.CapabilityOf(method))
+}
+
+// leftovers looks for goroutines, and for the program itself.
+func leftovers(s *session, before goleak.Option) error {
+	if s.PID != 0 && alive(s.PID) {
+		return fmt.Errorf("process %d is still there", s.PID)
+	}
+	return goleak.Find(before,
+		// go-plugin reads the process's own standard output for ever when it serves within a test.
+		goleak.IgnoreAnyFunction("github.com/hashicorp/go-plugin.copyChan"))
+}

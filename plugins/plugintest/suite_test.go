@@ -1,0 +1,191 @@
+package plugintest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/plugins/plugintest"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// sound is a plugin that keeps every rule; the others break one each.
+type sound struct{}
+
+func (sound) Describe(context.Context) (*sdk.Description, error) {
+	return &sdk.Description{
+		Id: "sound", Version: "1.0.0", DisplayName: "Sound",
+		SettingsSchema: []byte(`{"type":"object","properties":{"word":{"type":"string"}},"examples":[{"word":"a"},{"word":"b"}]}`),
+		Endpoints:      []*pb.Endpoint{{Name: "api", Hosts: []string{"api.example.com"}}},
+		Secrets:        []*pb.Secret{{Name: "key"}},
+	}, nil
+}
+
+func (sound) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+	return []*sdk.Finding{{RefId: items[0].GetRefId(), Rule: "first"}}, nil
+}
+
+func (sound) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", map[string]any{"call": call.GetIdempotencyKey(), "items": len(menu.GetItems())}))
+}
+
+func (sound) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", r.GetStatus()))
+}
+
+type forgetsExamples struct{ sound }
+
+func (forgetsExamples) Describe(ctx context.Context) (*sdk.Description, error) {
+	d, err := sound{}.Describe(ctx)
+	d.SettingsSchema = []byte(`{"type":"object"}`)
+	return d, err
+}
+
+type refusesItsExample struct{ sound }
+
+func (refusesItsExample) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
+	return []*sdk.Problem{{Path: "word", Message: "is wrong"}}, nil
+}
+
+type counts struct {
+	sound
+	calls *atomic.Int64
+}
+
+func (c counts) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "api", fmt.Sprintf("/rider/%d", c.calls.Add(1)), nil))
+}
+
+// remembersSettings answers with the settings that came before.
+type remembersSettings struct {
+	sound
+	last *atomic.Value
+}
+
+func (r remembersSettings) Render(_ context.Context, call *sdk.Call, _ *sdk.Menu) (*sdk.Decision, error) {
+	last, _ := r.last.Swap(string(call.GetSettings())).(string)
+	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", last))
+}
+
+type panics struct{ sound }
+
+func (panics) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	panic("unexpected")
+}
+
+type undeclaredEndpoint struct{ sound }
+
+func (undeclaredEndpoint) PlanRiderStatus(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	return sdk.Send(sdk.JSONPlan("POST", "elsewhere", "/rider", nil))
+}
+
+type talksOfRiders struct{ sound }
+
+func (talksOfRiders) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	sdk.Logger(ctx).Info("relaying", "rider", r.GetRiderName())
+	return sound{}.PlanRiderStatus(ctx, r)
+}
+
+type unknownItem struct{ sound }
+
+func (unknownItem) CheckItems(context.Context, *sdk.Call, []*sdk.Item) ([]*sdk.Finding, error) {
+	return []*sdk.Finding{{RefId: "nobody-asked", Rule: "any"}}, nil
+}
+
+type leavesGoroutines struct {
+	sound
+	forever chan struct{}
+}
+
+func (l leavesGoroutines) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	go func() { <-l.forever }()
+	return sound{}.PlanRiderStatus(ctx, r)
+}
+
+type plansNothing struct{ sound }
+
+func (plansNothing) PlanAction(context.Context, *pb.ActionRequest) (*sdk.Decision, error) {
+	return nil, errors.New("not yet")
+}
+
+func outcome(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string {
+	t.Helper()
+	failed := map[string]string{}
+	require.NoError(t, plugintest.Check(t.Context(), plugintest.InProcess(p), o, func(r plugintest.Result) {
+		if r.Error != "" {
+			failed[r.Check] = r.Error
+		}
+	}))
+	return failed
+}
+
+func TestAPluginThatKeepsEveryRulePasses(t *testing.T) {
+	require.Empty(t, outcome(t, sound{}, plugintest.Options{}))
+}
+
+func TestEachRuleThatIsBrokenIsFound(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
+	for name, c := range map[string]struct {
+		plugin sdk.Plugin
+		check  string
+		says   string
+	}{
+		"a schema without examples":   {forgetsExamples{}, "settings are accepted and refused as their schema says", "at least one is needed"},
+		"an example that is refused":  {refusesItsExample{}, "settings are accepted and refused as their schema says", "an example of the schema is refused"},
+		"an answer that changes":      {counts{calls: &atomic.Int64{}}, "same question, same answer, in any order and at the same time", "answers differently when it is asked again"},
+		"updates that are counted":    {counts{calls: &atomic.Int64{}}, "duplicated and disordered rider updates", "answers by what it was asked before"},
+		"settings that are kept":      {remembersSettings{last: &atomic.Value{}}, "settings of one business do not reach another", "answers differently"},
+		"a panic":                     {panics{}, "absent capabilities answer Unimplemented, and no other", "the plugin panicked: unexpected"},
+		"an endpoint of nobody":       {undeclaredEndpoint{}, "plans name what is declared, and carry no secret", `endpoint "elsewhere" is not declared`},
+		"a log that repeats people":   {talksOfRiders{}, "the log is readable and holds nothing of what was asked", "repeats what was asked"},
+		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items", `"nobody-asked", which it was not asked about`},
+		"a goroutine that stays":      {leavesGoroutines{forever: forever}, "nothing is left behind", "found unexpected goroutines"},
+		"an action that is not there": {plansNothing{}, "repeated actions give the same plan", "not refused"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Contains(t, outcome(t, c.plugin, plugintest.Options{})[c.check], c.says)
+		})
+	}
+}
+
+func TestADescriptionThatDiffersFromItsManifestIsFound(t *testing.T) {
+	about, err := sound{}.Describe(t.Context())
+	require.NoError(t, err)
+	about.Protocol, about.Capabilities = sdk.Protocol, sdk.Capabilities(sound{})
+	manifest := sdk.ManifestOf(about, sdk.TransportMTLS)
+	require.Empty(t, outcome(t, sound{}, plugintest.Options{Manifest: manifest}))
+	manifest.Version = "1.0.1"
+	failed := outcome(t, sound{}, plugintest.Options{Manifest: manifest})
+	require.Equal(t, `version: the manifest says "1.0.1", the plugin "1.0.0"`, failed["the description is complete, constant and equals the manifest"])
+}
+
+func TestAGoldenAnswerThatDiffersIsShownWithItsLine(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) { require.NoError(t, os.WriteFile(dir+"/"+name, []byte(text), 0o600)) }
+	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"DELIVERED"}}`)
+	options := plugintest.Options{Golden: dir, Update: true}
+	require.Empty(t, outcome(t, sound{}, options))
+	options.Update = false
+	require.Empty(t, outcome(t, sound{}, options))
+	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"ASSIGNED"}}`)
+	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`, outcome(t, sound{}, options)["golden answers"])
+}
+
+func TestAQuestionThatIsWrongIsToldWhatIsWrong(t *testing.T) {
+	for text, says := range map[string]string{
+		`{`:                            "unexpected end",
+		`{"method":"Riders.Sing"}`:     `method "Riders.Sing"`,
+		`{"method":"Call.PlanStatus"}`: "the protocol has none of this name",
+		`{"method":"Riders.PlanStatus","request":{"stat":1}}`: `unknown field "stat"`,
+	} {
+		_, err := plugintest.ParseQuestion([]byte(text))
+		require.ErrorContains(t, err, says, text)
+	}
+}

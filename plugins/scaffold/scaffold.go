@@ -1,0 +1,125 @@
+// Package scaffold writes the beginning of a plugin: a Go module of its own,
+// with rules, tests and golden files that pass.
+package scaffold
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// Hub is the module that plugins are written with.
+const Hub = "github.com/servery-hub/servery"
+
+//go:embed all:template
+var template embed.FS
+
+// Plan is what is to be written.
+type Plan struct {
+	Dir     string // must be empty or not be there
+	ID      string // of the plugin
+	Module  string // path of its Go module
+	Source  string // a checkout of the hub, which stands in for its released module; "" to use Version
+	Version string // of the hub's module, such as v1.2.3
+}
+
+var idPattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
+
+// Write writes the module and returns its files, below the directory.
+func Write(p Plan) ([]string, error) {
+	if !idPattern.MatchString(p.ID) {
+		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens", p.ID)
+	}
+	if entries, err := os.ReadDir(p.Dir); err == nil && len(entries) > 0 {
+		return nil, fmt.Errorf("%s is there already, and not empty", p.Dir)
+	}
+	module, sums, err := p.goMod()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{"go.mod": module}
+	if sums != "" {
+		files["go.sum"] = sums
+	}
+	words := strings.NewReplacer("PLUGIN_ID", p.ID, "PLUGIN_MODULE", p.Module)
+	err = fs.WalkDir(template, "template", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := template.ReadFile(path)
+		name := strings.TrimSuffix(strings.TrimPrefix(path, "template/"), ".txt")
+		files[name] = words.Replace(string(text))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return write(p.Dir, files)
+}
+
+func write(dir string, files map[string]string) (names []string, err error) {
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// goMod is the module's go.mod and go.sum. Beside a checkout they list what the
+// hub itself needs, so that nothing has to be downloaded; `go mod tidy` removes
+// what is too much.
+func (p Plan) goMod() (module, sums string, err error) {
+	if p.Source == "" {
+		if p.Version == "" {
+			return "", "", errors.New("no checkout of the hub is known: name one with --source, or a released version with --hub-version")
+		}
+		return fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n", p.Module, Hub, p.Version), "", nil
+	}
+	source, err := filepath.Abs(p.Source)
+	if err != nil {
+		return "", "", err
+	}
+	text, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return "", "", err
+	}
+	needs, ours := strings.CutPrefix(string(text), "module "+Hub+"\n")
+	if !ours {
+		return "", "", fmt.Errorf("%s is no checkout of %s", source, Hub)
+	}
+	checksums, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return "", "", err
+	}
+	const head = "module %s\n%s\nrequire %s v0.0.0\n\n// Until a version is released: the checkout that this module was made with.\nreplace %s => %s\n"
+	return fmt.Sprintf(head, p.Module, needs, Hub, Hub, source), string(checksums), nil
+}
+
+// Source looks for a checkout of the hub in the directories and those above them.
+func Source(dirs ...string) string {
+	for _, dir := range dirs {
+		dir, err := filepath.Abs(dir)
+		for err == nil {
+			text, _ := os.ReadFile(filepath.Join(dir, "go.mod"))
+			if strings.HasPrefix(string(text), "module "+Hub+"\n") {
+				return dir
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+			dir = filepath.Dir(dir)
+		}
+	}
+	return ""
+}

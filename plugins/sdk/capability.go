@@ -1,0 +1,76 @@
+package sdk
+
+import "slices"
+
+// The capabilities that a plugin can have: one for each interface of this
+// package, in the order of their names.
+const (
+	CapabilityActionCallback   = "action_callback"
+	CapabilityActionPlan       = "action_plan"
+	CapabilityActionResponse   = "action_response"
+	CapabilityMenuCheck        = "menu_check"
+	CapabilityMenuRender       = "menu_render"
+	CapabilityMenuResult       = "menu_result"
+	CapabilityOrderAcknowledge = "order_acknowledge"
+	CapabilityOrderStatus      = "order_status"
+	CapabilityOrderTranslate   = "order_translate"
+	CapabilityRiderLocation    = "rider_location"
+	CapabilityRiderStatus      = "rider_status"
+)
+
+// methods says which capability answers which call of the protocol.
+var methods = map[string]string{
+	"Menu.CheckItems":           CapabilityMenuCheck,
+	"Menu.Render":               CapabilityMenuRender,
+	"Menu.InterpretPublish":     CapabilityMenuResult,
+	"Orders.Translate":          CapabilityOrderTranslate,
+	"Orders.PlanAcknowledge":    CapabilityOrderAcknowledge,
+	"Orders.PlanStatus":         CapabilityOrderStatus,
+	"Riders.PlanStatus":         CapabilityRiderStatus,
+	"Riders.PlanLocation":       CapabilityRiderLocation,
+	"Actions.PlanAction":        CapabilityActionPlan,
+	"Actions.InterpretResponse": CapabilityActionResponse,
+	"Actions.InterpretCallback": CapabilityActionCallback,
+}
+
+// CapabilityOf is the capability that answers a call, such as Menu.Render; ""
+// for the calls that every plugin answers and for unknown ones.
+func CapabilityOf(method string) string { return methods[method] }
+
+// Capabilities are those of a plugin, sorted.
+func Capabilities(p Plugin) []string {
+	var has []string
+	add := func(capability string, ok bool) {
+		if ok {
+			has = append(has, capability)
+		}
+	}
+	add(CapabilityActionCallback, is[CallbackInterpreter](p))
+	add(CapabilityActionPlan, is[ActionPlanner](p))
+	add(CapabilityActionResponse, is[ResponseInterpreter](p))
+	add(CapabilityMenuCheck, is[MenuChecker](p))
+	add(CapabilityMenuRender, is[MenuRenderer](p))
+	add(CapabilityMenuResult, is[PublishInterpreter](p))
+	add(CapabilityOrderAcknowledge, is[OrderAcknowledger](p))
+	add(CapabilityOrderStatus, is[OrderStatusPlanner](p))
+	add(CapabilityOrderTranslate, is[OrderTranslator](p))
+	add(CapabilityRiderLocation, is[RiderLocationPlanner](p))
+	add(CapabilityRiderStatus, is[RiderStatusPlanner](p))
+	slices.Sort(has)
+	return has
+}
+
+func is[T any](p Plugin) bool {
+	_, ok := p.(T)
+	return ok
+}
+
+// knownCapability tells whether this version of the protocol has a capability.
+func knownCapability(name string) bool {
+	for _, capability := range methods {
+		if capability == name {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,116 @@
+package sdk
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// The deadlines of calls whose context has none that is earlier.
+const (
+	healthDeadline = time.Second
+	callDeadline   = 5 * time.Second
+	menuDeadline   = 30 * time.Second
+)
+
+// Client speaks to one plugin. Every call has a deadline. Errors are gRPC's;
+// IsRefusal and IsAbsent read them, and a Fault is a plugin that answered wrongly.
+type Client struct {
+	// Chunk is how large a chunk of a menu is; ChunkSize unless it is set.
+	Chunk   int
+	conn    grpc.ClientConnInterface
+	plugin  pb.PluginClient
+	menu    pb.MenuClient
+	orders  pb.OrdersClient
+	riders  pb.RidersClient
+	actions pb.ActionsClient
+}
+
+// NewClient speaks over a connection that was made with DialOptions.
+func NewClient(conn grpc.ClientConnInterface) *Client {
+	return &Client{
+		Chunk: ChunkSize, conn: conn,
+		plugin: pb.NewPluginClient(conn), menu: pb.NewMenuClient(conn), orders: pb.NewOrdersClient(conn),
+		riders: pb.NewRidersClient(conn), actions: pb.NewActionsClient(conn),
+	}
+}
+
+// Conn is the connection.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
+
+// call makes a unary call within a deadline.
+func call[Q, A any](ctx context.Context, within time.Duration, do func(context.Context, Q, ...grpc.CallOption) (A, error), question Q) (A, error) {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return do(ctx, question)
+}
+
+// Describe asks what the plugin is.
+func (c *Client) Describe(ctx context.Context) (*Description, error) {
+	return call(ctx, callDeadline, c.plugin.Describe, &pb.DescribeRequest{})
+}
+
+// Configure checks the settings of a call; they are accepted when no problem is listed.
+func (c *Client) Configure(ctx context.Context, about *Call) ([]*Problem, error) {
+	answer, err := call(ctx, callDeadline, c.plugin.Configure, &pb.ConfigureRequest{Call: about})
+	return answer.GetProblems(), err
+}
+
+// CheckHealth asks how the plugin is, within a second.
+func (c *Client) CheckHealth(ctx context.Context) (*pb.Health, error) {
+	return call(ctx, healthDeadline, c.plugin.CheckHealth, &pb.CheckHealthRequest{})
+}
+
+// Drain ends the acceptance of calls and waits for those under way.
+func (c *Client) Drain(ctx context.Context) error {
+	_, err := call(ctx, menuDeadline, c.plugin.Drain, &pb.DrainRequest{})
+	return err
+}
+
+// InterpretPublish reads the aggregator's answer to a menu.
+func (c *Client) InterpretPublish(ctx context.Context, about *Call, response *Response) (*PublishOutcome, error) {
+	return call(ctx, callDeadline, c.menu.InterpretPublish, &pb.InterpretRequest{Call: about, Response: response})
+}
+
+// Translate reads an inbound request that brings an order.
+func (c *Client) Translate(ctx context.Context, about *Call, request *InboundRequest) (*Translation, error) {
+	return call(ctx, callDeadline, c.orders.Translate, &pb.TranslateRequest{Call: about, Request: request})
+}
+
+// PlanAcknowledge plans the acknowledgement of an order.
+func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.orders.PlanAcknowledge, request)
+}
+
+// PlanOrderStatus plans the news of an order's state.
+func (c *Client) PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.orders.PlanStatus, request)
+}
+
+// PlanRiderStatus plans the relay of a rider's status.
+func (c *Client) PlanRiderStatus(ctx context.Context, request *pb.RiderStatusRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.riders.PlanStatus, request)
+}
+
+// PlanRiderLocation plans the relay of a rider's place.
+func (c *Client) PlanRiderLocation(ctx context.Context, request *pb.RiderLocationRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.riders.PlanLocation, request)
+}
+
+// PlanAction plans a feature action.
+func (c *Client) PlanAction(ctx context.Context, request *pb.ActionRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.actions.PlanAction, request)
+}
+
+// InterpretResponse reads the aggregator's answer to an action.
+func (c *Client) InterpretResponse(ctx context.Context, about *Call, action string, response *Response) (*ActionOutcome, error) {
+	return call(ctx, callDeadline, c.actions.InterpretResponse, &pb.InterpretRequest{Call: about, Action: action, Response: response})
+}
+
+// InterpretCallback reads an inbound request that answers an action.
+func (c *Client) InterpretCallback(ctx context.Context, about *Call, request *InboundRequest) (*ActionOutcome, error) {
+	return call(ctx, callDeadline, c.actions.InterpretCallback, &pb.InterpretCallbackRequest{Call: about, Request: request})
+}

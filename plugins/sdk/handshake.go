@@ -1,0 +1,80 @@
+package sdk
+
+import (
+	"context"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+)
+
+// Name is the name under which a plugin of any protocol version is dispensed.
+const Name = "servery"
+
+// StdinHeld is the environment variable by which a host promises to hold the
+// plugin's standard input open: with the value 1, its end is the host's end.
+const StdinHeld = "SERVERY_PLUGIN_STDIN_HELD"
+
+// Handshake keeps other programs from being taken for plugins. It is no secret.
+var Handshake = plugin.HandshakeConfig{MagicCookieKey: "SERVERY_PLUGIN", MagicCookieValue: "e9d4c3f0-hub-and-plugin"}
+
+// VersionedPlugins is what a host accepts: one set for each protocol version.
+// The dispensed value is a *Client.
+func VersionedPlugins() map[int]plugin.PluginSet {
+	return map[int]plugin.PluginSet{Protocol: {Name: wire{}}}
+}
+
+// DialOptions bound what a host accepts of a plugin, and send the trace along.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessage), grpc.MaxCallSendMsgSize(MaxMessage)),
+		grpc.WithChainUnaryInterceptor(traceUnary), grpc.WithChainStreamInterceptor(traceStream),
+	}
+}
+
+// HostConfig is the part of go-plugin's configuration that hosts have in
+// common. The caller adds Cmd, RunnerFunc or Reattach, and Stderr: go-plugin's
+// own reading of the log is off, because a line whose @message is no string
+// makes it panic.
+func HostConfig() *plugin.ClientConfig {
+	return &plugin.ClientConfig{
+		HandshakeConfig: Handshake, VersionedPlugins: VersionedPlugins(),
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC}, GRPCDialOptions: DialOptions(),
+		SkipHostEnv: true, AutoMTLS: true,
+		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
+	}
+}
+
+// wire joins a Server or a Client to go-plugin.
+type wire struct {
+	plugin.NetRPCUnsupportedPlugin
+	server *Server
+}
+
+// GRPCServer registers the services in the plugin.
+func (w wire) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
+	w.server.Register(s)
+	return nil
+}
+
+// GRPCClient makes the client in the host.
+func (w wire) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return NewClient(conn), nil
+}
+
+// ServeConfig is go-plugin's configuration for serving; stop, when it is not
+// nil, is told how to end the server once there is one.
+func (s *Server) ServeConfig(stop func(func())) *plugin.ServeConfig {
+	return &plugin.ServeConfig{
+		HandshakeConfig:  Handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{Protocol: {Name: wire{server: s}}},
+		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			server := grpc.NewServer(append(options, s.Options()...)...)
+			if stop != nil {
+				stop(server.Stop)
+			}
+			return server
+		},
+	}
+}

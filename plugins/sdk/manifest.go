@@ -1,0 +1,200 @@
+package sdk
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// ManifestName is the file beside a plugin's binary without which the hub does
+// not run it.
+const ManifestName = "plugin.yaml"
+
+// The ways in which the hub talks to a plugin. Both use a socket in a directory
+// that only the hub may enter.
+const (
+	TransportMTLS   = "mtls"   // go-plugin's AutoMTLS; the default
+	TransportSocket = "socket" // without encryption, for languages whose TLS does not know go-plugin's certificates
+)
+
+// Manifest is what an operator agrees to when a plugin is installed. A running
+// plugin's description must say the same.
+type Manifest struct {
+	ID           string             `yaml:"id" json:"id"`
+	Version      string             `yaml:"version" json:"version"`
+	Protocol     uint32             `yaml:"protocol" json:"protocol"`
+	Transport    string             `yaml:"transport,omitempty" json:"transport,omitempty"`
+	Capabilities []string           `yaml:"capabilities" json:"capabilities"`
+	Binaries     []Binary           `yaml:"binaries" json:"binaries"`
+	Endpoints    []ManifestEndpoint `yaml:"endpoints,omitempty" json:"endpoints,omitempty"`
+	Secrets      []string           `yaml:"secrets,omitempty" json:"secrets,omitempty"`
+	Limits       ManifestLimits     `yaml:"limits" json:"limits"`
+}
+
+// Binary is the program of a manifest for one system.
+type Binary struct {
+	OS     string `yaml:"os" json:"os"`     // as in GOOS; any for scripts
+	Arch   string `yaml:"arch" json:"arch"` // as in GOARCH; any for scripts
+	Path   string `yaml:"path" json:"path"` // below the manifest's directory
+	SHA256 string `yaml:"sha256" json:"sha256"`
+}
+
+// AnySystem stands for every system in a Binary.
+const AnySystem = "any"
+
+// ManifestEndpoint is an address of the aggregator: its name, and the hosts at
+// which it may be.
+type ManifestEndpoint struct {
+	Name  string   `yaml:"name" json:"name"`
+	Hosts []string `yaml:"hosts" json:"hosts"`
+}
+
+// ManifestLimits are the plugin's limits; zero leaves one to the hub.
+type ManifestLimits struct {
+	MemoryMB uint32 `yaml:"memory_mb" json:"memory_mb"`
+	InFlight uint32 `yaml:"in_flight" json:"in_flight"`
+}
+
+// ReadManifest reads and checks a manifest.
+func ReadManifest(path string) (*Manifest, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := ParseManifest(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// ParseManifest reads and checks a manifest. A field that it does not know is an error.
+func ParseManifest(text []byte) (*Manifest, error) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	m := &Manifest{}
+	if err := decoder.Decode(m); err != nil {
+		return nil, err
+	}
+	if err := decoder.Decode(&Manifest{}); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there must be one document")
+	}
+	return m, m.Check()
+}
+
+// YAML is the text of the manifest.
+func (m *Manifest) YAML() ([]byte, error) {
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	err := errors.Join(encoder.Encode(m), encoder.Close())
+	return out.Bytes(), err
+}
+
+// Check names everything that is wrong with the manifest, without looking at files.
+func (m *Manifest) Check() error {
+	c := &faults{}
+	c.check(idPattern.MatchString(m.ID) && len(m.ID) <= 64, "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
+	c.check(versionPattern.MatchString(m.Version), "version %q: must be a semantic version, such as 1.0.0", m.Version)
+	c.check(m.Protocol == Protocol, "protocol %d: must be %d", m.Protocol, Protocol)
+	c.check(slices.Contains([]string{"", TransportMTLS, TransportSocket}, m.Transport), "transport %q: must be %s or %s", m.Transport, TransportMTLS, TransportSocket)
+	c.capabilities(m.Capabilities)
+	c.check(len(m.Binaries) > 0, "binaries: at least one is required")
+	for i, b := range m.Binaries {
+		digest, err := hex.DecodeString(b.SHA256)
+		c.check(b.OS != "" && b.Arch != "", "binaries[%d]: os and arch: are required", i)
+		c.check(filepath.IsLocal(b.Path), "binaries[%d]: path %q: must lie below the manifest's directory", i, b.Path)
+		c.check(err == nil && len(digest) == sha256.Size, "binaries[%d]: sha256: must be 64 hexadecimal digits", i)
+		same := func(other Binary) bool { return other.OS == b.OS && other.Arch == b.Arch }
+		c.check(!slices.ContainsFunc(m.Binaries[:i], same), "binaries[%d]: %s/%s is listed twice", i, b.OS, b.Arch)
+	}
+	c.endpoints(m.endpoints())
+	c.secrets(m.secrets())
+	return c.err()
+}
+
+func (m *Manifest) endpoints() (list []*pb.Endpoint) {
+	for _, e := range m.Endpoints {
+		list = append(list, &pb.Endpoint{Name: e.Name, Hosts: e.Hosts})
+	}
+	return list
+}
+
+func (m *Manifest) secrets() (list []*pb.Secret) {
+	for _, name := range m.Secrets {
+		list = append(list, &pb.Secret{Name: name})
+	}
+	return list
+}
+
+// Binary is the program for a system.
+func (m *Manifest) Binary(system, arch string) (Binary, error) {
+	for _, b := range m.Binaries {
+		if (b.OS == system || b.OS == AnySystem) && (b.Arch == arch || b.Arch == AnySystem) {
+			return b, nil
+		}
+	}
+	return Binary{}, fmt.Errorf("plugin %s has no binary for %s/%s", m.ID, system, arch)
+}
+
+// Verify reads a program to its end and compares its digest.
+func (b Binary) Verify(program io.Reader) error {
+	digest, err := Digest(program)
+	if err == nil && digest != b.SHA256 {
+		err = fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s", b.Path, digest, b.SHA256)
+	}
+	return err
+}
+
+// Digest is the SHA-256 digest of what is read, in hexadecimal.
+func Digest(r io.Reader) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// ManifestOf is the manifest that a description asks for.
+func ManifestOf(d *Description, transport string, binaries ...Binary) *Manifest {
+	if transport == TransportMTLS {
+		transport = ""
+	}
+	m := &Manifest{
+		ID: d.GetId(), Version: d.GetVersion(), Protocol: d.GetProtocol(), Transport: transport,
+		Capabilities: d.GetCapabilities(), Binaries: binaries,
+		Limits: ManifestLimits{d.GetLimits().GetMemoryMb(), d.GetLimits().GetInFlight()},
+	}
+	for _, e := range d.GetEndpoints() {
+		m.Endpoints = append(m.Endpoints, ManifestEndpoint{e.GetName(), e.GetHosts()})
+	}
+	for _, s := range d.GetSecrets() {
+		m.Secrets = append(m.Secrets, s.GetName())
+	}
+	return m
+}
+
+// Matches names everything in which a description differs from the manifest.
+func (m *Manifest) Matches(d *Description) error {
+	c := &faults{}
+	says := ManifestOf(d, m.Transport)
+	c.check(m.ID == says.ID, "id: the manifest says %q, the plugin %q", m.ID, says.ID)
+	c.check(m.Version == says.Version, "version: the manifest says %q, the plugin %q", m.Version, says.Version)
+	c.check(m.Protocol == says.Protocol, "protocol: the manifest says %d, the plugin %d", m.Protocol, says.Protocol)
+	c.check(slices.Equal(m.Capabilities, says.Capabilities), "capabilities: the manifest says %v, the plugin %v", m.Capabilities, says.Capabilities)
+	c.check(slices.Equal(m.Secrets, says.Secrets), "secrets: the manifest says %v, the plugin %v", m.Secrets, says.Secrets)
+	same := func(a, b ManifestEndpoint) bool { return a.Name == b.Name && slices.Equal(a.Hosts, b.Hosts) }
+	c.check(slices.EqualFunc(m.Endpoints, says.Endpoints, same), "endpoints: the manifest says %v, the plugin %v", m.Endpoints, says.Endpoints)
+	c.check(m.Limits == says.Limits, "limits: the manifest says %+v, the plugin %+v", m.Limits, says.Limits)
+	return c.err()
+}

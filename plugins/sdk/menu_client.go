@@ -1,0 +1,129 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// maxFindings bounds the findings of one check, in bytes.
+const maxFindings = 16 << 20
+
+// Fault is the error of a plugin that answered wrongly: something that the
+// question does not hold, or more than it may.
+type Fault struct{ Message string }
+
+// Error is the message.
+func (f *Fault) Error() string { return f.Message }
+
+// CheckItems asks which items break the aggregator's rules. Findings name only
+// items that were asked about.
+func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]*Finding, error) {
+	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
+	defer cancel()
+	stream, err := c.menu.CheckItems(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]bool, len(items))
+	for _, item := range items {
+		known[item.GetRefId()] = true
+	}
+	var findings []*Finding
+	size := 0
+	err = converse(stream, cancel, func(send func(*pb.ItemsChunk) error) error { return cutItems(about, items, c.Chunk, send) },
+		func(chunk *pb.FindingsChunk) error {
+			if size += proto.Size(chunk); size > maxFindings {
+				return &Fault{fmt.Sprintf("the plugin's findings are more than %d MB", maxFindings>>20)}
+			}
+			for _, finding := range chunk.GetFindings() {
+				if !known[finding.GetRefId()] {
+					return &Fault{fmt.Sprintf("the plugin found fault with item %q, which it was not asked about", finding.GetRefId())}
+				}
+			}
+			findings = append(findings, chunk.GetFindings()...)
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return findings, nil
+}
+
+// Render asks for a store and its menu in the aggregator's own format.
+func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision, error) {
+	ctx, cancel := context.WithTimeout(ctx, menuDeadline)
+	defer cancel()
+	stream, err := c.menu.Render(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var decision *Decision
+	var body []byte
+	err = converse(stream, cancel, func(send func(*pb.MenuChunk) error) error { return cutMenu(about, menu, c.Chunk, send) },
+		func(chunk *pb.RenderedChunk) error {
+			if decision == nil {
+				decision = chunk.GetDecision()
+			}
+			if decision == nil {
+				return &Fault{"the plugin rendered a menu without a decision"}
+			}
+			if len(body)+len(chunk.GetBody()) > MaxMenu {
+				return &Fault{fmt.Sprintf("the plugin rendered more than %d MB", MaxMenu>>20)}
+			}
+			body = append(body, chunk.GetBody()...)
+			return nil
+		})
+	switch {
+	case err != nil:
+		return nil, err
+	case decision == nil:
+		return nil, &Fault{"the plugin rendered nothing"}
+	}
+	if plan := decision.GetPlan(); plan != nil {
+		plan.Body = body
+	}
+	return decision, nil
+}
+
+// converse sends and receives at the same time, so that neither side waits for
+// the other, and returns when both have ended.
+func converse[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc, send func(func(*Q) error) error, take func(*A) error) error {
+	sent := make(chan error, 1)
+	go func() {
+		err := send(stream.Send)
+		if err == nil {
+			err = stream.CloseSend()
+		}
+		sent <- err
+	}()
+	received := receive(stream, take)
+	if received != nil {
+		cancel() // ends the sending too
+	}
+	if err := <-sent; received == nil && err != nil && !errors.Is(err, io.EOF) { // EOF: the plugin answered without reading on
+		return err
+	}
+	return received
+}
+
+func receive[Q, A any](stream grpc.BidiStreamingClient[Q, A], take func(*A) error) error {
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := take(chunk); err != nil {
+			return err
+		}
+	}
+}

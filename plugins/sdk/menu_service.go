@@ -1,0 +1,91 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// MaxMenu bounds a menu, and what is made of it, in bytes.
+const MaxMenu = 64 << 20
+
+type menuService struct {
+	pb.UnimplementedMenuServer
+	s *Server
+}
+
+// CheckItems gathers the items and sends what the plugin finds.
+func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, pb.FindingsChunk]) error {
+	checker, ok := m.s.plugin.(MenuChecker)
+	if !ok {
+		return m.s.absent(CapabilityMenuCheck)
+	}
+	var call *Call
+	var items []*Item
+	err := gather(stream, func(chunk *pb.ItemsChunk) {
+		if chunk.GetCall() != nil {
+			call = chunk.GetCall()
+		}
+		items = append(items, chunk.GetItems()...)
+	})
+	if err != nil {
+		return err
+	}
+	findings, err := checker.CheckItems(stream.Context(), call, items)
+	if err != nil {
+		return err
+	}
+	return cut(findings, ChunkSize, func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
+}
+
+// Render gathers the menu and sends what the plugin makes of it.
+func (m menuService) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.RenderedChunk]) error {
+	renderer, ok := m.s.plugin.(MenuRenderer)
+	if !ok {
+		return m.s.absent(CapabilityMenuRender)
+	}
+	menu := &Menu{}
+	if err := gather(stream, func(chunk *pb.MenuChunk) { join(menu, chunk) }); err != nil {
+		return err
+	}
+	decision, err := renderer.Render(stream.Context(), menu.GetCall(), menu)
+	if err != nil {
+		return err
+	}
+	return sendRendered(decision, stream.Send)
+}
+
+// InterpretPublish reads the aggregator's answer to a menu.
+func (m menuService) InterpretPublish(ctx context.Context, req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
+	return with(m.s, CapabilityMenuResult, func(p PublishInterpreter) (*pb.PublishOutcome, error) {
+		return p.InterpretPublish(ctx, req.GetCall(), req.GetResponse())
+	})
+}
+
+// gather takes every chunk of a stream, up to MaxMenu bytes.
+func gather[C any, A any, P interface {
+	*C
+	proto.Message
+}](stream grpc.BidiStreamingServer[C, A], take func(P)) error {
+	size := 0
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if size += proto.Size(P(chunk)); size > MaxMenu {
+			return status.Errorf(codes.ResourceExhausted, "the menu has more than %d bytes", MaxMenu)
+		}
+		take(P(chunk))
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sdk
+
+// askForSignal does nothing: this system sends no signal when a parent dies.
+func askForSignal() {}

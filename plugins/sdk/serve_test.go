@@ -1,0 +1,138 @@
+//go:build unix
+
+package sdk_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// The test's own program is also the plugin, and a host of it.
+func TestMain(m *testing.M) {
+	switch os.Args[len(os.Args)-1] {
+	case "as-plugin":
+		os.Args = os.Args[:1]
+		sdk.Serve(small{})
+	case "as-plugin-by-hand", "describe":
+		sdk.Serve(small{})
+	case "as-host":
+		host()
+	default:
+		os.Exit(m.Run())
+	}
+}
+
+// small is a plugin with the least that one can have.
+type small struct{}
+
+func (small) Describe(context.Context) (*sdk.Description, error) {
+	return &sdk.Description{Id: "small", Version: "1.0.0", DisplayName: "Small"}, nil
+}
+
+// host starts the plugin, says where it is, and stays.
+func host() {
+	config := sdk.HostConfig()
+	config.Cmd = exec.Command(os.Args[0], "as-plugin")
+	config.Stderr = os.Stderr
+	client := plugin.NewClient(config)
+	address, err := client.Start()
+	if err != nil {
+		fmt.Println("error", err)
+		os.Exit(1)
+	}
+	fmt.Println(config.Cmd.Process.Pid, address.String())
+	select {}
+}
+
+func within(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, what)
+}
+
+func TestAPluginWhoseHostIsKilledEndsAndRemovesItsSocket(t *testing.T) {
+	host := exec.Command(os.Args[0], "as-host")
+	stdout, err := host.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, host.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	number, socket, found := strings.Cut(strings.TrimSpace(line), " ")
+	require.True(t, found, line)
+	pid, err := strconv.Atoi(number)
+	require.NoError(t, err, line)
+	require.FileExists(t, socket)
+	require.NoError(t, host.Process.Kill())
+	_ = host.Wait()
+	within(t, "the plugin ends", func() bool { return gone(pid) })
+	within(t, "its socket is removed", func() bool { _, err := os.Stat(socket); return os.IsNotExist(err) })
+}
+
+// gone tells whether a process has ended; one that nobody waits for stays behind
+// as a zombie where the machine has no init.
+func gone(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return true
+	}
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	return err == nil && strings.Contains(string(status), ") Z ")
+}
+
+func TestAPluginEndsWithTheInputThatItsHostHolds(t *testing.T) {
+	command := exec.Command(os.Args[0], "as-plugin")
+	command.Env = []string{sdk.Handshake.MagicCookieKey + "=" + sdk.Handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1", sdk.StdinHeld + "=1"}
+	stdin, err := command.StdinPipe()
+	require.NoError(t, err)
+	stdout, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	require.NoError(t, err)
+	require.Regexp(t, `^1\|1\|unix\|.*\|grpc\|`, line)
+	require.NoError(t, stdin.Close())
+	require.NoError(t, command.Wait())
+	require.NoFileExists(t, strings.Split(line, "|")[3])
+}
+
+func TestASignalToEndIsIgnoredWhileTheHostLives(t *testing.T) {
+	config := sdk.HostConfig()
+	config.Cmd = exec.Command(os.Args[0], "as-plugin")
+	client := plugin.NewClient(config)
+	t.Cleanup(client.Kill)
+	protocol, err := client.Client()
+	require.NoError(t, err)
+	require.NoError(t, config.Cmd.Process.Signal(syscall.SIGTERM))
+	dispensed, err := protocol.Dispense(sdk.Name)
+	require.NoError(t, err)
+	about, err := dispensed.(*sdk.Client).Describe(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "small", about.GetId())
+}
+
+func TestAPluginThatIsStartedByHandSaysWhatItIs(t *testing.T) {
+	output, err := exec.Command(os.Args[0], "as-plugin-by-hand").CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(output), "This is small 1.0.0, a plugin of the Servery hub: Small.")
+}
+
+func TestDescribePrintsTheDescriptionAsJSON(t *testing.T) {
+	output, err := exec.Command(os.Args[0], "describe").Output()
+	require.NoError(t, err)
+	about := &sdk.Description{}
+	require.NoError(t, sdk.FromJSON(output, about))
+	require.Equal(t, "small", about.GetId())
+	require.EqualValues(t, sdk.Protocol, about.GetProtocol())
+}

@@ -1,0 +1,145 @@
+package sdk
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+)
+
+// MaxMessage bounds a message of the protocol, in bytes.
+const MaxMessage = 16 << 20
+
+// longestCall bounds a call that came without a deadline.
+const longestCall = time.Minute
+
+// Server answers the protocol for one plugin.
+type Server struct {
+	plugin   Plugin
+	about    *Description
+	settings settingsChecker
+	log      *slog.Logger
+	calls    *flight
+}
+
+// NewServer asks the plugin for its description and checks it. The logger gets
+// what the plugin logs.
+func NewServer(p Plugin, log *slog.Logger) (*Server, error) {
+	about, err := describe(p)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := newSettingsChecker(about.SettingsSchema)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{plugin: p, about: about, settings: settings, log: log, calls: newFlight()}, nil
+}
+
+// describe is the complete description of a plugin.
+func describe(p Plugin) (about *Description, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("Describe panicked: %v", r)
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	about, err = p.Describe(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("Describe: %w", err)
+	}
+	about = proto.CloneOf(about)
+	about.Protocol, about.Capabilities = Protocol, Capabilities(p)
+	return about, CheckDescription(about)
+}
+
+// Options are the options of the gRPC server that the services are registered on.
+func (s *Server) Options() []grpc.ServerOption {
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(MaxMessage), grpc.MaxSendMsgSize(MaxMessage),
+		grpc.ChainUnaryInterceptor(s.unary), grpc.ChainStreamInterceptor(s.stream),
+	}
+}
+
+// Register adds the protocol's services to a gRPC server.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	pb.RegisterPluginServer(r, pluginService{s: s})
+	pb.RegisterMenuServer(r, menuService{s: s})
+	pb.RegisterOrdersServer(r, ordersService{s: s})
+	pb.RegisterRidersServer(r, ridersService{s: s})
+	pb.RegisterActionsServer(r, actionsService{s: s})
+}
+
+const (
+	ourServices   = "/servery.plugin.v1."
+	pluginMethods = ourServices + "Plugin/"
+)
+
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
+	err = s.guard(ctx, info.FullMethod, func(ctx context.Context) (err error) {
+		reply, err = handle(ctx, req)
+		return err
+	})
+	return reply, err
+}
+
+func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+	return s.guard(stream.Context(), info.FullMethod, func(ctx context.Context) error {
+		return handle(srv, contextStream{stream, ctx})
+	})
+}
+
+// guard runs one call: counted, within a deadline, with its trace and logger, a
+// panic turned into an error. Calls of go-plugin's own services pass as they are.
+func (s *Server) guard(ctx context.Context, method string, call func(context.Context) error) (err error) {
+	if !strings.HasPrefix(method, ourServices) {
+		return call(ctx)
+	}
+	if !strings.HasPrefix(method, pluginMethods) {
+		if !s.calls.begin() {
+			return status.Error(codes.Unavailable, "the plugin is being drained")
+		}
+		defer s.calls.end()
+	}
+	if _, bounded := ctx.Deadline(); !bounded {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, longestCall)
+		defer cancel()
+	}
+	ctx = incoming(ctx)
+	log := s.log.With("call", strings.ReplaceAll(strings.TrimPrefix(method, ourServices), "/", "."))
+	if id := traceID(Traceparent(ctx)); id != "" {
+		log = log.With("trace_id", id)
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			log.Error("the plugin panicked", "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = status.Errorf(codes.Internal, "the plugin panicked: %v", r)
+		}
+	}()
+	return answer(call(context.WithValue(ctx, loggerKey{}, log)))
+}
+
+// contextStream is a stream with another context.
+type contextStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context is the context of the call.
+func (c contextStream) Context() context.Context { return c.ctx }
+
+// absent is the answer to a call whose capability the plugin does not have.
+func (s *Server) absent(capability string) error {
+	return status.Errorf(codes.Unimplemented, "%s does not have the capability %s", s.about.Id, capability)
+}

@@ -1,0 +1,68 @@
+package sdk
+
+import (
+	"context"
+	"log/slog"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// traceKey is the gRPC metadata key of the trace context (W3C Trace Context).
+const traceKey = "traceparent"
+
+type traceparent struct{}
+
+// WithTraceparent hands a trace context on: the client sends it with its calls.
+func WithTraceparent(ctx context.Context, value string) context.Context {
+	return context.WithValue(ctx, traceparent{}, value)
+}
+
+// Traceparent is the trace context of a call; "" where it has none.
+func Traceparent(ctx context.Context) string {
+	value, _ := ctx.Value(traceparent{}).(string)
+	return value
+}
+
+// traceID is the second of the four parts of a traceparent.
+func traceID(value string) string {
+	if len(value) < 36 || value[2] != '-' || value[35] != '-' {
+		return ""
+	}
+	return value[3:35]
+}
+
+// outgoing puts the trace context of ctx into the metadata of its calls.
+func outgoing(ctx context.Context) context.Context {
+	if value := Traceparent(ctx); value != "" {
+		return metadata.AppendToOutgoingContext(ctx, traceKey, value)
+	}
+	return ctx
+}
+
+// incoming takes the trace context of a call from its metadata.
+func incoming(ctx context.Context) context.Context {
+	if values := metadata.ValueFromIncomingContext(ctx, traceKey); len(values) > 0 {
+		return WithTraceparent(ctx, values[0])
+	}
+	return ctx
+}
+
+func traceUnary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(outgoing(ctx), method, req, reply, conn, opts...)
+}
+
+func traceStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return open(outgoing(ctx), desc, conn, method, opts...)
+}
+
+type loggerKey struct{}
+
+// Logger is the logger of a call: its lines reach the hub's log with the
+// plugin's id, the call and the trace.
+func Logger(ctx context.Context) *slog.Logger {
+	if log, ok := ctx.Value(loggerKey{}).(*slog.Logger); ok {
+		return log
+	}
+	return slog.Default()
+}
