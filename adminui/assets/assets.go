@@ -1,5 +1,5 @@
 // Package assets holds what pages load besides their HTML: one stylesheet, one
-// script, the icon. They are embedded and served under a hash of their content,
+// script, htmx with its extension for server-sent events, the icon. They are embedded and served under a hash of their content,
 // so that browsers keep them for good.
 package assets
 
@@ -17,7 +17,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-//go:embed css js icon.svg
+//go:embed css js htmx/*.js icon.svg
 var files embed.FS
 
 // asset is one file as served.
@@ -32,6 +32,7 @@ var bundle = sync.OnceValue(func() map[string]asset {
 	return map[string]asset{
 		"app.css":  made("app.css", "text/css; charset=utf-8", joined("css")),
 		"app.js":   made("app.js", "text/javascript; charset=utf-8", joined("js")),
+		"htmx.js":  made("htmx.js", "text/javascript; charset=utf-8", append(joined("htmx/htmx.min.js"), joined("htmx/hx-sse.min.js")...)),
 		"icon.svg": made("icon.svg", "image/svg+xml", joined("icon.svg")),
 	}
 })

@@ -28,6 +28,7 @@ func get(t *testing.T, path, encoding string) *http.Response {
 func TestAssetsAreKeptForGood(t *testing.T) {
 	for name, media := range map[string]string{
 		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+		"htmx.js": "text/javascript; charset=utf-8",
 	} {
 		response := get(t, assets.URL(name), "identity")
 		require.Equal(t, http.StatusOK, response.StatusCode, name)

@@ -1,25 +1,31 @@
 // Comforts on top of pages that work without this script.
 "use strict";
 
-// A copy button for every block of code.
-for (const figure of document.querySelectorAll("figure.code")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = "Copy";
-  button.setAttribute("aria-label", "Copy: " + figure.querySelector("figcaption").textContent.trim());
-  button.addEventListener("click", async () => {
-    const code = figure.querySelector("code");
-    try {
-      await navigator.clipboard.writeText(code.textContent);
-      button.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(code);
-      button.textContent = "Selected";
-    }
-    setTimeout(() => { button.textContent = "Copy"; }, 2000);
-  });
-  figure.querySelector("figcaption").append(button);
-}
+// A copy button for every block of code, also of one that came later.
+const addCopyButtons = () => {
+  for (const figure of document.querySelectorAll("figure.code")) {
+    const caption = figure.querySelector("figcaption");
+    if (caption.querySelector("button")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", "Copy: " + caption.textContent.trim());
+    button.addEventListener("click", async () => {
+      const code = figure.querySelector("code");
+      try {
+        await navigator.clipboard.writeText(code.textContent);
+        button.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(code);
+        button.textContent = "Selected";
+      }
+      setTimeout(() => { button.textContent = "Copy"; }, 2000);
+    });
+    caption.append(button);
+  }
+};
+addCopyButtons();
+document.addEventListener("htmx:after:swap", addCopyButtons);
 
 // The contents popover closes once a line of it is followed.
 for (const contents of document.querySelectorAll(".contents[popover]")) {

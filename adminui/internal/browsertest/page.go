@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,7 @@ type Step = chromedp.Action[chromedp.Void]
 // Page is an open page.
 type Page struct {
 	context  context.Context
+	close    func()
 	mu       sync.Mutex
 	problems []string
 }
@@ -49,7 +51,7 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(b.context)
 	t.Cleanup(closeTab)
-	p := &Page{context: tab}
+	p := &Page{context: tab, close: closeTab}
 	if err := chromedp.Listen(tab, p.listen); err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
@@ -157,4 +159,31 @@ func (p *Page) Screenshot(t *testing.T, name string) {
 	if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Allow takes back what the browser complained of so far with these words in
+// it: what the test expects.
+func (p *Page) Allow(words string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problems = slices.DeleteFunc(p.problems, func(problem string) bool { return strings.Contains(problem, words) })
+}
+
+// Close closes the tab before the test's end: many that are open at once slow the browser.
+func (p *Page) Close() { p.close() }
+
+// Wait waits until a JavaScript condition holds in the page.
+func (p *Page) Wait(t *testing.T, condition string) {
+	t.Helper()
+	Eval[bool](t, p, `new Promise((done, late) => {
+		const until = Date.now() + 30000;
+		const look = () => {
+			let holds = false;
+			try { holds = Boolean(`+condition+`); } catch {}
+			if (holds) return done(true);
+			if (Date.now() > until) return late(new Error("still not so"));
+			setTimeout(look, 20);
+		};
+		look();
+	})`)
 }

@@ -36,7 +36,13 @@ func (c serveCommand) demo(ctx context.Context, h *hub, base string, out output)
 	if err := h.demoWebhooks(ctx, credentials.Business, base+receiver.Path); err != nil {
 		return credentials, err
 	}
-	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, credentials.Username, credentials.APIKey,
+	link := ""
+	if h.console != nil {
+		if link, err = demoLink(ctx, h.db, base); err != nil {
+			return credentials, err
+		}
+	}
+	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, link, credentials.Username, credentials.APIKey,
 		base, credentials.Username, credentials.APIKey, filepath.Join(c.DataDir, "servery.log"))
 	return credentials, err
 }
@@ -47,6 +53,7 @@ Servery is ready.
   API        %s
   Reference  %s/docs
   Receiver   %s%s   (shows what the demo's webhooks got)
+  Console    %s   (signs you in, once)
   API key    Authorization: apikey %s:%s
 
 Send a store, then look at the receiver for the callback:

@@ -14,8 +14,10 @@ import (
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
@@ -27,8 +29,9 @@ import (
 
 // The roles that a process can take.
 const (
-	roleAPI    = "api"
-	roleWorker = "worker"
+	roleAPI     = "api"
+	roleWorker  = "worker"
+	roleConsole = "console"
 )
 
 // hubConfig is what a hub is made of.
@@ -45,15 +48,18 @@ type hubConfig struct {
 
 // hub is one replica: its parts and the goroutines that run them.
 type hub struct {
-	config hubConfig
-	db     *postgres.DB
-	log    *slog.Logger
-	server *web.Server
-	guard  *webhook.Guard
-	sender *webhook.Sender
-	engine *webhook.Engine
-	runner *job.Runner
-	wakeUp func() // of the runner, where there is one
+	config  hubConfig
+	db      *postgres.DB
+	log     *slog.Logger
+	server  *web.Server
+	guard   *webhook.Guard
+	sender  *webhook.Sender
+	engine  *webhook.Engine
+	runner  *job.Runner
+	intake  *postgres.Intake
+	tally   console.Tally    // of delivery attempts, for the console
+	console *adminui.Console // nil without the role
+	wakeUp  func()           // of the runner, where there is one
 }
 
 // newHub joins the parts. The database is migrated and has its sealer.
@@ -62,15 +68,17 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	clock, m := db.Clock(), newMetrics(db, log)
 	if slices.Contains(config.roles, roleWorker) {
 		h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
-		h.engine = webhook.NewEngine(webhook.Config{Lease: config.deliveryLease}, postgres.Deliveries{DB: db}, h.sender, clock, m, log)
+		h.engine = webhook.NewEngine(webhook.Config{Lease: config.deliveryLease}, postgres.Deliveries{DB: db}, h.sender, clock, counting{m, &h.tally}, log)
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
-			core.StoreJob: store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
-			core.MenuJob:  menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Clock: clock},
+			core.StoreJob:      store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
+			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Clock: clock},
+			core.OrderRetryJob: webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: clock},
 		}
 		h.runner = job.NewRunner(job.Config{Lease: config.jobLease}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
 	}
+	h.intake = postgres.NewIntake(db)
 	records := postgres.Webhooks{DB: db}
 	h.server = web.New(web.Config{
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
@@ -78,10 +86,14 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Limits:              config.limits,
 		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock},
 		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},
+		Businesses:          db,
 		Jobs:                wakingJobs{postgres.Jobs{DB: db}, h},
 		Stores:              postgres.Stores{DB: db},
 		Menus:               postgres.Menus{DB: db},
 		Rulebook:            config.rulebook,
+		Window:              store.Window{Reader: postgres.Stores{DB: db}, Clock: clock},
+		Intake:              h.intake,
+		Orders:              postgres.Orders{DB: db},
 		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
 		SubscriptionRecords: records,
 		Deliveries:          postgres.Deliveries{DB: db},
@@ -90,6 +102,9 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Clock:               clock,
 		Log:                 log,
 	})
+	if slices.Contains(config.roles, roleConsole) {
+		h.console = h.newConsole()
+	}
 	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
 	return h
 }
@@ -138,8 +153,12 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	start(h.housekeep)
 	if h.engine != nil {
 		start(h.engine.Run)
+		start(h.keepCounts)
 		start(h.runner.Run)
 		start(func(ctx context.Context) { h.db.Listen(ctx, h.runner.Wake, h.engine.Wake) })
+	}
+	if h.console != nil {
+		start(h.console.Run)
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(listener) }()
@@ -148,6 +167,9 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 		h.log.Info("stopping")
 		h.server.Drain()
+		if h.console != nil {
+			h.console.Stop()
+		}
 		<-time.After(refuseTime)
 		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
 			h.log.Warn("cutting off requests that did not end in time")
@@ -156,6 +178,7 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 		<-served
 	case err = <-served:
 	}
+	h.intake.Close() // before the engine: what it stores begins its first attempts there
 	stopWork()
 	parts.Wait()
 	if h.sender != nil {
@@ -177,7 +200,7 @@ func (h *hub) housekeep(ctx context.Context) {
 		case <-clock.C:
 			err = h.db.SetClock(ctx)
 		case <-partitions.C:
-			err = h.db.Maintain(ctx, h.config.retention)
+			err = errors.Join(h.db.Maintain(ctx, h.config.retention), postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("housekeeping failed; it is tried again", "error", err)

@@ -22,7 +22,9 @@ type cli struct {
 	Migrate  migrateCommand  `cmd:"" help:"Change or show the database's schema."`
 	Business businessCommand `cmd:"" help:"Businesses: the tenants of the hub."`
 	Key      keyCommand      `cmd:"" help:"API keys of a business."`
+	User     userCommand     `cmd:"" help:"Users of the console."`
 	Listen   listenCommand   `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
+	Plugin   pluginCommand   `cmd:"" help:"Make, check and try plugins of aggregators."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/adminui/assets"
 	"github.com/servery-hub/servery/adminui/receiver"
 	"github.com/servery-hub/servery/adminui/reference"
+	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -20,6 +21,9 @@ import (
 // receiver of its webhooks. base is the hub's address, for the commands on the pages.
 func (h *hub) mountPages(base string, demo core.BusinessID) error {
 	links := []ui.Link{{Href: reference.Path, Label: "Reference"}}
+	if h.console != nil {
+		links = append(links, ui.Link{Href: shell.Root, Label: "Console"})
+	}
 	if demo != 0 {
 		links = append(links, ui.Link{Href: receiver.Path, Label: "Receiver"})
 	}
@@ -29,6 +33,9 @@ func (h *hub) mountPages(base string, demo core.BusinessID) error {
 	}
 	app := h.server.App
 	assets.Mount(app)
+	if h.console != nil {
+		h.console.Mount(app)
+	}
 	pages.Mount(app)
 	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
 	if demo != 0 {

@@ -31,8 +31,10 @@ type serveCommand struct {
 	LimitMenu     string        `name:"limit-menu" env:"SERVERY_LIMIT_MENU" default:"1/5s" help:"Throttle of menu requests, per business."`
 	FlushGuard    int           `name:"flush-guard" env:"SERVERY_FLUSH_GUARD" default:"0" help:"Share in percent; a flush that would take out more is held until it is sent with confirm_flush. 0 holds none."`
 	LimitWebhooks string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
+	LimitRetry    string        `name:"limit-retry" env:"SERVERY_LIMIT_RETRY" default:"2/1h" help:"Throttle of order retries."`
 	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
 	LimitOps      string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
+	LimitOrders   string        `name:"limit-orders" env:"SERVERY_LIMIT_ORDERS" default:"off" help:"Throttle of the calls that bring, follow and move orders."`
 	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
 	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
@@ -104,12 +106,15 @@ func (c serveCommand) config() (hubConfig, error) {
 		deliveryLease: c.DeliveryLease, jobLease: c.JobLease,
 	}
 	for name, text := range map[web.Limit]string{
-		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead,
-		web.LimitOperations: c.LimitOps,
+		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
+		web.LimitOperations: c.LimitOps, web.LimitOrders: c.LimitOrders,
 	} {
 		rule, err := limit.ParseRule(text)
 		if err != nil {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_LIMIT_%s: %w", name, err))
+		}
+		if name == web.LimitRetry {
+			rule.Block = 0 // who asked too often waits until the sliding hour has a place
 		}
 		config.limits[name] = rule
 	}

@@ -1,0 +1,160 @@
+// Package adminui is the console: it joins the pages, each in a folder of its
+// own, under one table of addresses and guards.
+package adminui
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/audit"
+	"github.com/servery-hub/servery/adminui/deliveries"
+	"github.com/servery-hub/servery/adminui/items"
+	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/keys"
+	"github.com/servery-hub/servery/adminui/overview"
+	"github.com/servery-hub/servery/adminui/search"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/signin"
+	"github.com/servery-hub/servery/adminui/stores"
+	"github.com/servery-hub/servery/adminui/users"
+	"github.com/servery-hub/servery/adminui/webhooks"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Records is all that the pages read and do; postgres.Console has it.
+type Records interface {
+	shell.Businesses
+	overview.Records
+	jobs.Records
+	webhooks.Records
+	deliveries.Records
+	stores.Records
+	items.Records
+	keys.Records
+	users.Records
+	audit.Records
+	search.Records
+	Pulse(ctx context.Context, business core.BusinessID) (string, error)
+}
+
+// Config is what a console is made of. Every field is required but BaseURL.
+type Config struct {
+	Accounts   access.Accounts
+	Records    Records
+	Deliveries deliveries.Reader
+	Stores     stores.Reader
+	BaseURL    string // of the hub as people reach it; "" as their requests come
+	Clock      core.Clock
+	Log        *slog.Logger
+}
+
+// Console serves the pages.
+type Console struct {
+	shell *shell.Shell
+	table []route
+	doors []door
+}
+
+// route is one line of the table: who may see or do what.
+type route struct {
+	method, path string
+	least        access.Role
+	handle       shell.Handler
+}
+
+// door is a page that is open to everybody.
+type door struct {
+	method, path string
+	handle       fiber.Handler
+}
+
+// New joins the pages.
+func New(config Config) *Console {
+	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Log), Clock: config.Clock, Log: config.Log}
+	r := config.Records
+	in := signin.Pages{Shell: s}
+	first := overview.Pages{Records: r}
+	work := jobs.Pages{Records: r}
+	hooks := webhooks.Pages{Records: r, Counts: r, Deliveries: config.Deliveries}
+	sent := deliveries.Pages{Deliveries: config.Deliveries, Records: r}
+	shops := stores.Pages{Records: r, Stores: config.Stores}
+	menu := items.Pages{Records: r}
+	credentials := keys.Pages{Records: r, Clock: config.Clock}
+	people := users.Pages{Records: r, Accounts: config.Accounts, BaseURL: config.BaseURL}
+	trail := audit.Pages{Records: r}
+	find := search.Pages{Records: r}
+	const b = shell.Root + "b/:business/"
+	return &Console{shell: s,
+		doors: []door{
+			{"GET", shell.SignInPath, in.SignIn},
+			{"POST", shell.SignInPath, in.Enter},
+			{"GET", shell.WelcomePath, in.Welcome},
+			{"POST", shell.WelcomePath, in.UseLink},
+		},
+		table: []route{
+			{"GET", shell.Root, access.Viewer, first.Overview},
+			{"GET", shell.SearchPath, access.Viewer, find.Search},
+			{"GET", shell.AccountPath, access.Viewer, in.Account},
+			{"POST", shell.AccountPath, access.Viewer, in.ChangePassword},
+			{"POST", shell.SignOutPath, access.Viewer, in.SignOut},
+			{"POST", shell.ThemePath, access.Viewer, shell.SetTheme},
+			{"GET", shell.LivePath + ":business/", access.Viewer, s.Live.Stream},
+
+			{"GET", shell.UsersPath, access.Admin, people.List},
+			{"POST", shell.UsersPath, access.Admin, people.Create},
+			{"GET", shell.UsersPath + ":id/", access.Admin, people.One},
+			{"POST", shell.UsersPath + ":id/", access.Admin, people.Change},
+			{"POST", shell.UsersPath + ":id/link/", access.Admin, people.Link},
+			{"GET", shell.AuditPath, access.Admin, trail.List},
+
+			{"GET", b, access.Viewer, first.Business},
+			{"GET", b + "webhooks/", access.Viewer, hooks.List},
+			{"GET", b + "webhooks/:id/", access.Viewer, hooks.One},
+			{"POST", b + "webhooks/:id/pause/", access.Support, hooks.Pause},
+			{"POST", b + "webhooks/:id/resume/", access.Support, hooks.Resume},
+			{"GET", b + "deliveries/", access.Viewer, sent.List},
+			{"POST", b + "deliveries/retry/", access.Support, sent.RetryChosen},
+			{"GET", b + "deliveries/:id/", access.Viewer, sent.One},
+			{"GET", b + "deliveries/:id/payload.json", access.Viewer, sent.Payload},
+			{"POST", b + "deliveries/:id/retry/", access.Support, sent.Retry},
+			{"GET", b + "jobs/", access.Viewer, work.List},
+			{"GET", b + "jobs/:reference/", access.Viewer, work.One},
+			{"GET", b + "jobs/:reference/request.json", access.Viewer, work.Request},
+			{"GET", b + "jobs/:reference/callback.json", access.Viewer, work.Callback},
+			{"GET", b + "stores/", access.Viewer, shops.List},
+			{"GET", b + "stores/:id/", access.Viewer, shops.One},
+			{"GET", b + "items/", access.Viewer, menu.List},
+			{"GET", b + "items/:id/", access.Viewer, menu.One},
+			{"GET", b + "keys/", access.Viewer, credentials.List},
+			{"POST", b + "keys/", access.Support, credentials.Create},
+			{"POST", b + "keys/revoke/", access.Support, credentials.Revoke},
+			{"GET", b + "audit/", access.Viewer, trail.List},
+		},
+	}
+}
+
+// Mount serves the console below /console/.
+func (c *Console) Mount(router fiber.Router) {
+	for _, d := range c.doors {
+		router.Add(d.method, d.path, d.handle)
+	}
+	for _, r := range c.table {
+		if r.method == fiber.MethodGet {
+			router.Get(r.path, c.shell.Page(r.least, r.handle))
+		} else {
+			router.Add(r.method, r.path, c.shell.Write(r.least, r.handle))
+		}
+	}
+	router.Get(shell.Root+"*", c.shell.Page(access.Viewer, func(*fiber.Ctx, *shell.Visit) error {
+		return core.Errorf(core.NotFound, "there is no such page")
+	}))
+}
+
+// Run looks for changes, for live updates, until the context ends.
+func (c *Console) Run(ctx context.Context) { c.shell.Live.Run(ctx) }
+
+// Stop ends the streams of live updates, which would else keep a server from stopping.
+func (c *Console) Stop() { c.shell.Live.Stop() }

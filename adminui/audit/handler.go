@@ -1,0 +1,110 @@
+// Package audit shows the audit trail: who changed what, and why.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Records is what the page reads.
+type Records interface {
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+}
+
+// Pages are the pages of the audit trail.
+type Pages struct{ Records Records }
+
+// List shows the audit trail of a business, or without one that of the hub.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"), Limit: v.Limit()}
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	found, err := p.Records.Audit(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Audit, EmptyTitle: text.NoAuditTitle, EmptyText: text.NoAuditText,
+		Filters: []ui.Filter{{Name: "actor", Label: text.Actor, Value: f.Actor, Hint: "user:sam@example.com"}, {Name: "action", Label: text.Action, Value: f.Action, Hint: "webhook.pause"},
+			{Name: "object", Label: text.Object, Value: f.Object, Hint: "webhook/7"}},
+		Columns: []ui.Column{{Label: text.At}, {Label: text.Actor}, {Label: text.Action}, {Label: text.Object}, {Label: text.Reason, Kind: ui.Wide}, {Label: text.Changes, Kind: ui.Wide}}}
+	keys := make([]string, len(found))
+	for i, e := range found {
+		keys[i] = e.ID.String()
+		why, changes := told(e.Detail)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)), ui.T(e.Actor), ui.T(e.Action), object(v, e), ui.T(why), ui.T(changes)}})
+	}
+	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
+	if v.Business.ID == 0 {
+		head.Title = text.HubAudit
+	}
+	return v.Listed(c, head, list, "before", keys)
+}
+
+// object leads to the thing, where it has a page.
+func object(v *shell.Visit, e console.Entry) ui.Cell {
+	kind, id, _ := strings.Cut(e.Object, "/")
+	switch {
+	case kind == "webhook" && v.Business.ID != 0:
+		return ui.Linked(e.Object, v.Link("webhooks/"+id+"/"))
+	case kind == "delivery" && v.Business.ID != 0:
+		return ui.Cell{Text: e.Object, Href: v.Link("deliveries/" + id + "/"), Code: true}
+	case kind == "user" && v.Business.ID == 0:
+		return ui.Linked(e.Object, shell.UsersPath+id+"/")
+	}
+	return ui.T(e.Object)
+}
+
+// told is the reason of an entry, and what it says besides in one line.
+func told(detail []byte) (why, changes string) {
+	var all map[string]jsontext.Value
+	if json.Unmarshal(detail, &all) != nil {
+		return "", ""
+	}
+	for _, name := range []string{"why", "reason"} {
+		if raw, given := all[name]; given {
+			_ = json.Unmarshal(raw, &why)
+			delete(all, name)
+		}
+	}
+	var before, after map[string]jsontext.Value
+	_ = json.Unmarshal(all["before"], &before)
+	_ = json.Unmarshal(all["after"], &after)
+	var parts []string
+	for name, now := range after {
+		was, existed := before[name]
+		switch {
+		case !existed:
+			parts = append(parts, name+" "+plain(now))
+		case string(was) != string(now):
+			parts = append(parts, fmt.Sprintf("%s %s → %s", name, plain(was), plain(now)))
+		}
+	}
+	for name, raw := range all {
+		if name != "before" && name != "after" {
+			parts = append(parts, name+" "+plain(raw))
+		}
+	}
+	slices.Sort(parts)
+	return why, strings.Join(parts, ", ")
+}
+
+// plain is a value without the quotes of JSON.
+func plain(raw jsontext.Value) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}

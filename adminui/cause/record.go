@@ -1,0 +1,137 @@
+package cause
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Job tells where a job stands, by its state and the errors of its objects.
+func Job(j console.Job, groups []console.Group) ui.Cause {
+	wrong := 0
+	for _, group := range groups {
+		wrong += group.Count
+	}
+	switch {
+	case j.State == string(job.Failed):
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, j.Attempts, j.Error)}
+	case j.State == string(job.Queued) && j.Error != "":
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
+	case j.State == string(job.Queued):
+		return ui.Cause{State: ui.Run, Text: text.CauseJobQueued}
+	case j.State == string(job.Running) && j.Error != "":
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobTried, j.Attempts, j.Error)}
+	case j.State == string(job.Running):
+		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), ui.Number(j.Total))}
+	case j.DryRun:
+		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
+	case wrong > 0:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), groups[0].Cause)}
+	default:
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, ui.Number(j.Total))}
+	}
+}
+
+// Item tells why an item is or is not shown to customers, by what holds at all
+// stores; what differs between stores is told of each by Place.
+func Item(i console.ItemDetail) ui.Cause {
+	if !i.Active {
+		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive}
+	}
+	if i.Platforms != nil && len(i.Platforms) == 0 {
+		return ui.Cause{State: ui.Err, Text: text.CauseItemNoList}
+	}
+	for _, category := range i.Categories {
+		if !category.Active {
+			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemCategory, category.RefID)}
+		}
+	}
+	if i.PlaceCount == 0 {
+		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore}
+	}
+	shown := 0
+	for _, place := range i.Places {
+		if place.Available && place.Stock != 0 {
+			shown++
+		}
+	}
+	state := ui.OK
+	if shown < len(i.Places) {
+		state = ui.Warn
+	}
+	return ui.Cause{State: state, Text: fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))}
+}
+
+// Place tells whether an item can be ordered at a store, and else why not.
+func Place(i console.ItemDetail, p console.ItemPlace) (ui.State, string) {
+	general := Item(i)
+	switch {
+	case general.State == ui.Err:
+		return ui.Err, text.NotShown
+	case !p.Available:
+		return ui.Warn, text.HereUnavailable
+	case p.Stock == 0:
+		return ui.Warn, text.HereNoStock
+	default:
+		return ui.OK, text.Shown
+	}
+}
+
+// Store tells why a store takes orders or not, on any platform.
+func Store(s store.Stored, platforms []string, now time.Time) ui.Cause {
+	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Effective(platforms)
+	switch {
+	case s.Active != nil && !*s.Active:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreOff}
+	case len(listed) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoList}
+	case s.OrderingEnabled != nil && !*s.OrderingEnabled:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoOrder}
+	case s.HideFromUI != nil && *s.HideFromUI:
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden}
+	case !open(s.Timings, now):
+		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
+	default:
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(listed, ", "))}
+	}
+}
+
+// StoreOn tells why a store takes orders on one platform or not.
+func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) {
+	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).On(platform) {
+		return ui.Neutral, text.CauseNotListed
+	}
+	if cause := Store(s, []string{platform}, now); cause.State != ui.OK {
+		return cause.State, cause.Text
+	}
+	return ui.OK, ""
+}
+
+// open tells whether opening hours cover the instant, which is in the store's
+// zone. Without hours a store is open.
+func open(timings []store.Timing, now time.Time) bool {
+	if len(timings) == 0 {
+		return true
+	}
+	clock := now.Format(time.TimeOnly)
+	today, yesterday := strings.ToLower(now.Weekday().String()), strings.ToLower(now.AddDate(0, 0, -1).Weekday().String())
+	return slices.ContainsFunc(timings, func(t store.Timing) bool {
+		return slices.ContainsFunc(t.Slots, func(s store.Slot) bool {
+			late := s.EndTime < s.StartTime // it passes midnight
+			switch t.Day {
+			case today:
+				return clock >= s.StartTime && (late || clock <= s.EndTime)
+			case yesterday:
+				return late && clock <= s.EndTime
+			}
+			return false
+		})
+	})
+}

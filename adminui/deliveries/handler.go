@@ -1,0 +1,201 @@
+// Package deliveries shows what was sent, what came back, and when the next
+// try is, and sends again.
+package deliveries
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Reader reads deliveries.
+type Reader interface {
+	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
+	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
+}
+
+// Records is what the pages read and do besides.
+type Records interface {
+	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
+	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
+}
+
+// Pages are the pages of deliveries.
+type Pages struct {
+	Deliveries Reader
+	Records    Records
+}
+
+var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending}, {Value: string(webhook.Held), Label: text.State_held},
+	{Value: string(webhook.Delivered), Label: text.State_delivered}, {Value: string(webhook.Failed), Label: text.State_failed}}
+
+func stateOf(s webhook.State) (ui.State, string) {
+	colours := map[webhook.State]ui.State{webhook.Pending: ui.Run, webhook.Held: ui.Held, webhook.Delivered: ui.OK, webhook.Failed: ui.Err}
+	for _, o := range states {
+		if o.Value == string(s) {
+			return colours[s], o.Label
+		}
+	}
+	return ui.Neutral, string(s)
+}
+
+func events() []ui.Option {
+	options := []ui.Option{{Value: "", Label: text.Any}}
+	for _, event := range core.EventTypes() {
+		options = append(options, ui.Option{Value: string(event), Label: string(event)})
+	}
+	return options
+}
+
+// List shows the deliveries of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := webhook.Filter{State: webhook.State(v.Query.Get("state")), EventType: core.EventType(v.Query.Get("event")), Reference: v.Query.Get("reference"), Limit: v.Limit()}
+	f.WebhookID, _ = strconv.ParseInt(v.Query.Get("webhook"), 10, 64)
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	list := Table(v, found, v.MayAct())
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(f.State), Options: states}, {Name: "event", Label: text.Event, Value: string(f.EventType), Options: events()},
+		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"}, {Name: "reference", Label: text.Reference_, Value: f.Reference, Hint: "uuid"}}
+	for _, filter := range list.Filters {
+		if filter.Value != "" {
+			list.EmptyText = text.NoDeliveryFilter
+		}
+	}
+	keys := make([]string, len(found))
+	for i, d := range found {
+		keys[i] = d.ID.String()
+	}
+	return v.Listed(c, shell.Head{Title: text.Deliveries, Live: true}, list, "before", keys)
+}
+
+// Table is deliveries as a list; with choose those can be chosen and sent again.
+func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List {
+	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText, Columns: []ui.Column{
+		{Label: text.Event}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure},
+		{Label: text.Created}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
+	if choose {
+		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
+	}
+	for _, d := range found {
+		state, words := stateOf(d.State)
+		target := ui.Cell{Text: text.CallbackURLOf, Note: d.URL}
+		if d.WebhookID != 0 {
+			target = ui.Linked(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
+		}
+		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")), ui.Stated(state, words), ui.T(answer(d)),
+			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
+		if choose {
+			row.Key = d.ID.String()
+		}
+		list.Rows = append(list.Rows, row)
+	}
+	return list
+}
+
+// answer is what came back last.
+func answer(d webhook.DeliveryRecord) string {
+	if d.LastError == "" && d.LastStatus != 0 {
+		return fmt.Sprint(d.LastStatus)
+	}
+	return d.LastError
+}
+
+func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return webhook.DeliveryRecord{}, nil, core.Errorf(core.NotFound, text.NotFound)
+	}
+	return p.Deliveries.Get(c.UserContext(), v.Business.ID, id)
+}
+
+// One shows a delivery with every attempt.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	d, attempts, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	payload, err := p.Records.EventBody(c.UserContext(), v.Business.ID, d.EventID)
+	if err != nil && core.CodeOf(err) != core.NotFound {
+		return err
+	}
+	state, words := stateOf(d.State)
+	here := v.Link("deliveries/" + d.ID.String() + "/")
+	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json", curl: curl(d, attempts, payload)}
+	told := cause.Delivery(d, v.Zone)
+	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
+		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())}, {Label: text.Since, Cell: ui.Timed(v.At(d.CreatedAt))},
+		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))}, {Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}
+	if d.WebhookID != 0 {
+		link := ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)), Label: text.ActSeeWebhook}
+		view.facts = append(view.facts, ui.Fact{Label: text.Webhook, Cell: ui.Linked(fmt.Sprint(d.WebhookID), link.Href)})
+		if d.State != webhook.Delivered {
+			told.Link = link
+		}
+	}
+	if d.Reference != "" {
+		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: v.Link("jobs/" + d.Reference + "/"), Code: true}})
+	}
+	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+	if v.MayAct() && d.State != webhook.Held {
+		head.Buttons = []ui.Button{{Label: text.Retry, Action: here + "retry/", Ask: text.Why}}
+	}
+	return v.Show(c, head, deliveryPage(view))
+}
+
+// Payload answers with the body that the receiver gets.
+func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
+	d, _, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	body, err := p.Records.EventBody(c.UserContext(), v.Business.ID, d.EventID)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, d.EventID.String()+".json", body)
+}
+
+// Retry sends one delivery again.
+func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{id}, v.Change(c, "delivery.retry")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("deliveries/"+id.String()+"/"), "retried")
+}
+
+// RetryChosen sends the chosen deliveries again, all or none.
+func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.Visit) error {
+	var ids []core.ID
+	for _, raw := range c.Request().PostArgs().PeekMulti("id") {
+		id, err := uuid.ParseBytes(raw)
+		if err != nil {
+			return core.Errorf(core.NotFound, text.NotFound)
+		}
+		ids = append(ids, id)
+	}
+	if len(ids) == 0 || len(ids) > shell.PageSize {
+		return core.Errorf(core.Invalid, text.ChooseSome)
+	}
+	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, ids, v.Change(c, "delivery.retry")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("deliveries/"), "retried")
+}

@@ -1,0 +1,103 @@
+package deliveries
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// deliveryView is a delivery as the page shows it.
+type deliveryView struct {
+	facts    []ui.Fact
+	attempts []attemptView
+	payload  ui.Option // its label and its text
+	whole    string
+	curl     string
+}
+
+// attemptView is an attempt as the page shows it.
+type attemptView struct {
+	key, title string
+	state      ui.State
+	verdict    string
+	at         ui.Instant
+	took       string
+	phases     []ui.Option
+	sent, got  []ui.Option
+	body       string
+}
+
+// shown are the attempts, the latest first.
+func shown(v *shell.Visit, attempts []webhook.AttemptRecord) []attemptView {
+	list := make([]attemptView, 0, len(attempts))
+	for i, a := range slices.Backward(attempts) {
+		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK, verdict: fmt.Sprint(a.Status),
+			at: v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: headers(a.RequestHeaders), got: headers(a.ResponseHeaders),
+			body: ui.Pretty(a.ResponseBody, 8<<10)}
+		if !a.OK() {
+			one.state, one.verdict = ui.Err, a.Error
+		}
+		for _, phase := range []struct {
+			name string
+			at   time.Duration
+		}{{text.PhaseDNS, a.Timing.DNS}, {text.PhaseConnect, a.Timing.Connect}, {text.PhaseTLS, a.Timing.TLS},
+			{text.PhaseFirst, a.Timing.FirstByte}, {text.PhaseTotal, a.Timing.Total}} {
+			if phase.at > 0 {
+				one.phases = append(one.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+func headers(h map[string]string) []ui.Option {
+	list := make([]ui.Option, 0, len(h))
+	for name, value := range h {
+		list = append(list, ui.Option{Label: name, Value: value})
+	}
+	slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
+	return list
+}
+
+// shownPayload is how much of a payload stands on the page, curlPayload how
+// much a command carries along.
+const shownPayload, curlPayload = 16 << 10, 4 << 10
+
+func payloadOf(body []byte) ui.Option {
+	switch {
+	case body == nil:
+		return ui.Option{}
+	case len(body) > shownPayload:
+		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(shownPayload), ui.Size(len(body))), Value: ui.Pretty(body, shownPayload)}
+	default:
+		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))), Value: ui.Pretty(body, shownPayload)}
+	}
+}
+
+// curl is the latest attempt as a command. Headers are as they are recorded,
+// secrets masked; a long payload is read from the downloaded file.
+func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []byte) string {
+	lines := []string{"curl -sS -X POST " + quoted(d.URL)}
+	if len(attempts) > 0 {
+		for _, h := range headers(attempts[len(attempts)-1].RequestHeaders) {
+			if !strings.EqualFold(h.Label, "Content-Length") && !strings.EqualFold(h.Label, "Host") {
+				lines = append(lines, "-H "+quoted(h.Label+": "+h.Value))
+			}
+		}
+	}
+	data := quoted(string(payload))
+	if len(payload) > curlPayload || payload == nil {
+		data = "@" + d.EventID.String() + ".json"
+	}
+	return strings.Join(append(lines, "--data-binary "+data), " \\\n  ")
+}
+
+// quoted is text as one word of a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -1,0 +1,322 @@
+package adminui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// stillClock stands still at noon.
+type stillClock struct{}
+
+func (stillClock) Now() time.Time                          { return noon }
+func (stillClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func id(minutes int) core.ID                               { return core.NewID(noon.Add(time.Duration(-minutes) * time.Minute)) }
+func missing() error                                       { return core.Errorf(core.NotFound, "none") }
+func before(minutes int) time.Time                         { return noon.Add(time.Duration(-minutes) * time.Minute) }
+func take[T any](list []T, limit int) []T                  { return list[:min(len(list), limit)] }
+func has(list []core.BusinessID, business core.BusinessID) (b bool) {
+	for _, one := range list {
+		b = b || one == business
+	}
+	return b || list == nil
+}
+
+// fake is the hub as the pages see it, in memory.
+type fake struct {
+	mu         sync.Mutex
+	broken     error
+	businesses []core.Business
+	endpoints  []console.Endpoint
+	counts     []console.Count
+	figures    console.Figures
+	jobs       []console.JobDetail
+	deliveries []webhook.DeliveryRecord
+	attempts   []webhook.AttemptRecord
+	stores     []store.Stored
+	items      []console.ItemDetail
+	keys       []console.Key
+	users      []access.User
+	audit      []console.Entry
+	hits       []console.Hit
+	done       []access.Change
+	pulse      int
+	sessions   map[string]int64
+}
+
+func (f *fake) Businesses(_ context.Context, among []core.BusinessID, limit int) (list []core.Business, err error) {
+	for _, b := range f.businesses {
+		if has(among, b.ID) {
+			list = append(list, b)
+		}
+	}
+	return take(list, limit), nil
+}
+
+func (f *fake) Counts(context.Context, []core.BusinessID, int64, time.Duration, time.Time) ([]console.Count, error) {
+	return f.counts, f.broken
+}
+
+func (f *fake) Figures(context.Context, []core.BusinessID, time.Time) (console.Figures, error) {
+	return f.figures, f.broken
+}
+
+func (f *fake) Troubled(context.Context, []core.BusinessID, int) (list []console.Endpoint, err error) {
+	for _, e := range f.endpoints {
+		if !e.Active || !e.Health.FailingSince.IsZero() {
+			list = append(list, e)
+		}
+	}
+	return list, f.broken
+}
+
+func (f *fake) Endpoints(context.Context, core.BusinessID, int64, int) ([]console.Endpoint, error) {
+	return f.endpoints, f.broken
+}
+
+func (f *fake) Endpoint(_ context.Context, _ core.BusinessID, id int64) (console.Endpoint, error) {
+	for _, e := range f.endpoints {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return console.Endpoint{}, missing()
+}
+
+func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, active bool, change access.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.endpoints {
+		if f.endpoints[i].ID == id {
+			f.endpoints[i].Active = active
+		}
+	}
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) FailedJobs(context.Context, []core.BusinessID, time.Time, int) (list []console.Job, err error) {
+	for _, j := range f.jobs {
+		if j.State == "failed" {
+			list = append(list, j.Job)
+		}
+	}
+	return list, nil
+}
+
+func (f *fake) ListJobs(_ context.Context, _ core.BusinessID, filter console.JobFilter) (list []console.Job, err error) {
+	for _, j := range f.jobs {
+		list = append(list, j.Job)
+	}
+	return take(list, filter.Limit), f.broken
+}
+
+func (f *fake) Job(_ context.Context, _ core.BusinessID, reference core.ID) (console.JobDetail, error) {
+	for _, j := range f.jobs {
+		if j.Reference == reference {
+			return j, nil
+		}
+	}
+	return console.JobDetail{}, missing()
+}
+
+func (f *fake) DeliveriesOf(context.Context, core.BusinessID, core.ID) (ids []core.ID, err error) {
+	for _, d := range take(f.deliveries, 1) {
+		ids = append(ids, d.ID)
+	}
+	return ids, nil
+}
+
+func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {
+	return []byte(`{"reference":"r","stores":[{"ref_id":"S-17","name":"<script>alert(1)</script>"}]}`), nil
+}
+
+func (f *fake) RetryDeliveries(_ context.Context, _ core.BusinessID, ids []core.ID, change access.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for range ids {
+		f.done = append(f.done, change)
+	}
+	return nil
+}
+
+func (f *fake) List(_ context.Context, _ core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return take(f.deliveries, filter.Limit), f.broken
+}
+
+func (f *fake) Get(_ context.Context, _ core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+	for _, d := range f.deliveries {
+		if d.ID == id {
+			return d, f.attempts, nil
+		}
+	}
+	return webhook.DeliveryRecord{}, nil, missing()
+}
+
+func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
+	for _, s := range f.stores {
+		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true, Ordering: true, Included: s.IncludedPlatforms, Updated: before(90)})
+	}
+	return list, f.broken
+}
+
+func (f *fake) StoreRef(_ context.Context, _ core.BusinessID, id int64) (string, time.Time, error) {
+	for _, s := range f.stores {
+		if s.ID == id {
+			return *s.RefID, before(90), nil
+		}
+	}
+	return "", time.Time{}, missing()
+}
+
+// storeReader reads stores of the fake.
+type storeReader struct{ *fake }
+
+func (f storeReader) Get(_ context.Context, _ core.BusinessID, ref string) (store.Stored, error) {
+	for _, s := range f.stores {
+		if *s.RefID == ref {
+			return s, nil
+		}
+	}
+	return store.Stored{}, missing()
+}
+
+func (f *fake) Platforms(context.Context, core.BusinessID) ([]core.Platform, error) {
+	return []core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"}, {Name: "web", ServedBy: "own"}}, nil
+}
+
+func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (list []console.Item, err error) {
+	for _, i := range f.items {
+		list = append(list, i.Item)
+	}
+	return list, f.broken
+}
+
+func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64) (console.ItemDetail, error) {
+	for _, i := range f.items {
+		if i.ID == id {
+			return i, nil
+		}
+	}
+	return console.ItemDetail{}, missing()
+}
+
+func (f *fake) ListKeys(context.Context, core.BusinessID, int64, int) ([]console.Key, error) {
+	return f.keys, f.broken
+}
+
+func (f *fake) AddKey(_ context.Context, key access.Key, change access.Change) (access.Key, error) {
+	f.done = append(f.done, change)
+	return key, nil
+}
+
+func (f *fake) RevokeKey(_ context.Context, _ core.BusinessID, _ int64, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) ListUsers(context.Context, string, int) ([]access.User, error) {
+	return f.users, f.broken
+}
+
+func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
+	for _, u := range f.users {
+		if u.ID == id {
+			return u, nil
+		}
+	}
+	return access.User{}, missing()
+}
+
+func (f *fake) Audit(context.Context, core.BusinessID, console.EntryFilter) ([]console.Entry, error) {
+	return f.audit, f.broken
+}
+
+func (f *fake) Search(_ context.Context, _ []core.BusinessID, text string) (list []console.Hit, err error) {
+	for _, hit := range f.hits {
+		if strings.Contains(hit.Title+hit.Detail+hit.ID, text) {
+			list = append(list, hit)
+		}
+	}
+	return list, f.broken
+}
+
+func (f *fake) Pulse(context.Context, core.BusinessID) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return fmt.Sprint(f.pulse), nil
+}
+
+// The rest is people and their sessions.
+
+func (f *fake) UserByEmail(_ context.Context, email string) (access.User, error) {
+	for _, u := range f.users {
+		if u.Email == email {
+			return u, nil
+		}
+	}
+	return access.User{}, missing()
+}
+
+func (f *fake) CreateUser(_ context.Context, user access.User, _ access.Change) (access.User, error) {
+	return user, nil
+}
+
+func (f *fake) ChangeUser(_ context.Context, id int64, decide func(*access.User) (access.Change, error)) error {
+	for i := range f.users {
+		if f.users[i].ID == id {
+			_, err := decide(&f.users[i])
+			return err
+		}
+	}
+	return missing()
+}
+
+func (f *fake) SessionUser(ctx context.Context, hash []byte) (access.Session, access.User, error) {
+	f.mu.Lock()
+	user, found := f.sessions[string(hash)]
+	f.mu.Unlock()
+	if !found {
+		return access.Session{}, access.User{}, missing()
+	}
+	u, err := f.UserByID(ctx, user)
+	return access.Session{Hash: hash, User: user, CreatedAt: noon, SeenAt: noon}, u, err
+}
+
+func (f *fake) StartSession(_ context.Context, s access.Session, instead []byte, _ access.Change) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.sessions, string(instead))
+	f.sessions[string(s.Hash)] = s.User
+	return nil
+}
+
+func (f *fake) TouchSession(context.Context, []byte, int64, time.Time) error { return nil }
+func (f *fake) EndSession(_ context.Context, hash []byte) error {
+	delete(f.sessions, string(hash))
+	return nil
+}
+func (f *fake) EndSessions(context.Context, int64, []byte) error           { return nil }
+func (f *fake) CreateLink(context.Context, []byte, int64, time.Time) error { return nil }
+
+func (f *fake) LinkUser(context.Context, []byte, time.Time, bool) (access.User, error) {
+	return f.users[0], nil
+}
+
+func (f *fake) CountAttempt(_ context.Context, subjects []string, _, _ time.Time) ([]int, error) {
+	return make([]int, len(subjects)), nil
+}
+
+func (f *fake) ForgetAttempts(context.Context, string) error { return nil }

@@ -1,0 +1,255 @@
+// Package jobs shows the work that was accepted: the list, and a job with what
+// came in, what came of each object, and what went out.
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// Records is what the pages read.
+type Records interface {
+	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
+	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
+	DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error)
+}
+
+// Pages are the pages of jobs.
+type Pages struct{ Records Records }
+
+var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
+	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry}}
+
+var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
+	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: string(job.Failed), Label: text.State_failed}}
+
+// label is the words for a value.
+func label(options []ui.Option, value string) string {
+	for _, o := range options {
+		if o.Value == value {
+			return o.Label
+		}
+	}
+	return value
+}
+
+// List shows the jobs of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := console.JobFilter{Kind: v.Query.Get("kind"), State: v.Query.Get("state"), Subject: v.Query.Get("about"), Limit: v.Limit()}
+	f.Before, _ = uuid.Parse(v.Query.Get("before"))
+	found, err := p.Records.ListJobs(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	list := Table(v, found)
+	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kinds}, {Name: "state", Label: text.State, Value: f.State, Options: states},
+		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: "location_ref_id"}}
+	keys := make([]string, len(found))
+	for i, j := range found {
+		keys[i] = j.Reference.String()
+	}
+	return v.Listed(c, shell.Head{Title: text.Jobs, Live: true}, list, "before", keys)
+}
+
+// Table is jobs as a list.
+func Table(v *shell.Visit, found []console.Job) ui.List {
+	list := ui.List{Name: text.Jobs, EmptyTitle: text.NoJobsTitle, EmptyText: text.NoJobsText, Columns: []ui.Column{
+		{Label: text.Kind}, {Label: text.State}, {Label: text.Subject, Kind: ui.Wide}, {Label: text.Objects, Kind: ui.Figure},
+		{Label: text.Errors, Kind: ui.Figure}, {Label: text.Created}, {Label: text.Took, Kind: ui.Figure}, {Label: text.Reference_}}}
+	for _, j := range found {
+		href := v.Link("jobs/" + j.Reference.String() + "/")
+		kind := ui.Linked(label(kinds, string(j.Kind)), href)
+		if j.DryRun {
+			kind.Note = text.DryRun
+		}
+		state, words := stateOf(j)
+		objects, wrong, took := "", "", ""
+		if j.Total > 0 {
+			objects = ui.Number(j.Total)
+			if j.State == string(job.Running) {
+				objects = ui.Number(j.Done) + " / " + objects
+			}
+		}
+		if n := errorsOf(j.Result); n > 0 {
+			wrong = ui.Number(n)
+		}
+		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
+			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{kind, ui.Stated(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
+			ui.Timed(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
+	}
+	return list
+}
+
+func subject(s string) string {
+	if s == menu.MasterLocation {
+		return text.MasterCatalogue
+	}
+	return s
+}
+
+func stateOf(j console.Job) (ui.State, string) {
+	words := label(states, j.State)
+	switch j.State {
+	case string(job.Failed):
+		return ui.Err, words
+	case string(job.Done):
+		if errorsOf(j.Result) > 0 {
+			return ui.Warn, words
+		}
+		return ui.OK, words
+	case string(job.Running):
+		return ui.Run, words
+	}
+	return ui.Neutral, words
+}
+
+// errorsOf counts the objects that were not applied, by a job's result: the
+// counts of stores, or those of each kind of a menu.
+func errorsOf(result []byte) int {
+	var counts struct {
+		Errors int `json:"errors"`
+		Stats  map[string]struct {
+			Errors int `json:"errors"`
+		} `json:"stats"`
+	}
+	if len(result) == 0 || json.Unmarshal(result, &counts) != nil {
+		return 0
+	}
+	n := counts.Errors
+	for _, kind := range counts.Stats {
+		n += kind.Errors
+	}
+	return n
+}
+
+// jobView is a job as the page shows it.
+type jobView struct {
+	facts      []ui.Fact
+	groups     []console.Group
+	request    bodyView
+	outcome    bodyView
+	result     string
+	deliveries []ui.Link
+	told       bool // somebody was to be told
+	ended      bool
+	progress   string // percent of a running job
+}
+
+// bodyView is the beginning of a body.
+type bodyView struct{ label, text, whole string }
+
+// shownBody is how much of a body stands on a page.
+const shownBody = 16 << 10
+
+func (p Pages) detail(c *fiber.Ctx, v *shell.Visit) (console.JobDetail, error) {
+	reference, err := uuid.Parse(c.Params("reference"))
+	if err != nil {
+		return console.JobDetail{}, core.Errorf(core.NotFound, text.NotFound)
+	}
+	return p.Records.Job(c.UserContext(), v.Business.ID, reference)
+}
+
+// One shows a job.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	j, err := p.detail(c, v)
+	if err != nil {
+		return err
+	}
+	groups := console.Grouped(j.Outcome)
+	here := v.Link("jobs/" + j.Reference.String() + "/")
+	view := jobView{groups: groups, told: j.Event != core.ID{}, ended: !j.FinishedAt.IsZero(),
+		request: body(text.Request, j.Request, here+"request.json"), outcome: body(text.Outcome, j.Outcome, here+"callback.json")}
+	if j.DryRun && len(j.Result) > 0 {
+		view.result = clip(j.Result)
+	}
+	if j.State == string(job.Running) && j.Total > 0 {
+		view.progress = fmt.Sprint(100 * j.Done / j.Total)
+	}
+	state, words := stateOf(j.Job)
+	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Kind, Cell: ui.T(label(kinds, string(j.Kind)))},
+		{Label: text.Subject, Cell: ui.T(subject(j.Subject))}, {Label: text.Objects, Cell: ui.T(ui.Number(j.Total))},
+		{Label: text.Created, Cell: ui.Timed(v.At(j.CreatedAt))}, {Label: text.Started, Cell: ui.Timed(v.At(j.StartedAt))},
+		{Label: text.Finished, Cell: ui.Timed(v.At(j.FinishedAt))}, {Label: text.Took, Cell: ui.T(took(j.Job))}, {Label: text.Attempts, Cell: ui.T(fmt.Sprint(j.Attempts))},
+		{Label: text.RequestID, Cell: ui.Coded(j.RequestID)}}
+	if j.CallbackURL != "" {
+		view.facts = append(view.facts, ui.Fact{Label: text.CallbackTo, Cell: ui.Coded(j.CallbackURL)})
+	}
+	if view.told {
+		ids, err := p.Records.DeliveriesOf(c.UserContext(), v.Business.ID, j.Event)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			view.deliveries = append(view.deliveries, ui.Link{Href: v.Link("deliveries/" + id.String() + "/"), Label: id.String()})
+		}
+	}
+	return v.Show(c, shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(), Up: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
+		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: j.FinishedAt.IsZero()}, jobPage(view))
+}
+
+func took(j console.Job) string {
+	if j.FinishedAt.IsZero() || j.StartedAt.IsZero() {
+		return ""
+	}
+	return ui.Took(max(j.FinishedAt.Sub(j.StartedAt), time.Microsecond))
+}
+
+func body(name string, raw []byte, whole string) bodyView {
+	v := bodyView{label: fmt.Sprintf(text.BodyWhole, name, ui.Size(len(raw))), text: clip(raw), whole: whole}
+	if len(raw) > shownBody {
+		v.label = fmt.Sprintf(text.BodyClipped, name, ui.Size(shownBody), ui.Size(len(raw)))
+	}
+	return v
+}
+
+// clip is the beginning of a body, indented where it is JSON.
+func clip(raw []byte) string { return ui.Pretty(raw, shownBody) }
+
+// Request answers with the body as it came.
+func (p Pages) Request(c *fiber.Ctx, v *shell.Visit) error {
+	j, err := p.detail(c, v)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, j.Reference.String()+"-request.json", j.Request)
+}
+
+// Callback answers with the body that receivers get.
+func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
+	j, err := p.detail(c, v)
+	if err == nil && j.Outcome == nil {
+		err = core.Errorf(core.NotFound, text.NotFound)
+	}
+	if err != nil {
+		return err
+	}
+	return ui.File(c, j.Reference.String()+"-callback.json", j.Outcome)
+}
+
+// counted is a number of objects.
+func counted(n int) string {
+	if n == 1 {
+		return text.OneObject
+	}
+	return fmt.Sprintf(text.Objects_, ui.Number(n))
+}
+
+// array is the name of an array for people.
+func array(name string) string { return strings.ReplaceAll(name, "_", " ") }

@@ -1,0 +1,109 @@
+// Package keys shows the API keys of a business, makes new ones and revokes
+// old ones. The secret of a key is shown once, in the answer that made it.
+package keys
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Records is what the pages read and do.
+type Records interface {
+	ListKeys(ctx context.Context, business core.BusinessID, before int64, limit int) ([]console.Key, error)
+	AddKey(ctx context.Context, key access.Key, change access.Change) (access.Key, error)
+	RevokeKey(ctx context.Context, business core.BusinessID, id int64, change access.Change) error
+}
+
+// Pages are the pages of keys.
+type Pages struct {
+	Records Records
+	Clock   core.Clock
+}
+
+// List shows the keys of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	before, _ := strconv.ParseInt(v.Query.Get("before"), 10, 64)
+	found, err := p.Records.ListKeys(c.UserContext(), v.Business.ID, before, v.Limit())
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Keys, EmptyTitle: text.NoKeysTitle, EmptyText: text.NoKeysText, Columns: []ui.Column{
+		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix}, {Label: text.Scope}, {Label: text.State}, {Label: text.Since}, {Label: text.KeyEnded}}}
+	ids := make([]string, len(found))
+	names := []ui.Option{}
+	working := []ui.Option{}
+	for i, key := range found {
+		ids[i] = fmt.Sprint(key.ID)
+		state, words := ui.OK, text.KeyActive
+		if !key.DisabledAt.IsZero() {
+			state, words = ui.Neutral, text.KeyOff
+		} else {
+			working = append(working, ui.Option{Value: ids[i], Label: fmt.Sprintf("%s · %s… · %d", key.Username, key.Prefix, key.ID)})
+			names = append(names, ui.Option{Value: key.Username, Label: key.Username})
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]), ui.Coded(key.Prefix + "…"), ui.T(string(key.Scope)),
+			ui.Stated(state, words), ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.DisabledAt))}})
+	}
+	head := shell.Head{Title: text.Keys}
+	if v.MayAct() {
+		name := "pos"
+		if len(names) > 0 {
+			name = names[0].Value
+		}
+		head.Buttons = append(head.Buttons, ui.Button{Label: text.Rotate, Action: v.Link("keys/"), Ask: text.Why, Say: text.RotateSay, Fields: []ui.Filter{
+			{Name: "username", Label: text.Username, Value: name}, {Name: "scope", Label: text.Scope, Value: string(core.ScopePOS),
+				Options: []ui.Option{{Value: string(core.ScopePOS), Label: string(core.ScopePOS)}, {Value: string(core.ScopeChannel), Label: string(core.ScopeChannel)}}}}})
+		if len(working) > 0 {
+			head.Buttons = append(head.Buttons, ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), Ask: text.Why, Say: text.RevokeSay, Danger: true,
+				Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
+		}
+	}
+	return v.Listed(c, head, list, "before", ids)
+}
+
+// recording stores keys together with the change that the audit trail tells.
+type recording struct {
+	access.Records
+	records Records
+	change  access.Change
+}
+
+// CreateKey stores a key (access.Records).
+func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
+	return r.records.AddKey(ctx, key, r.change)
+}
+
+// Create makes a key and shows it, this once.
+func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
+	maker := access.Access{Records: recording{records: p.Records, change: v.Change(c, "key.create")}, Clock: p.Clock}
+	key, secret, err := maker.CreateKey(c.UserContext(), access.Key{Business: v.Business.ID, Username: strings.Clone(c.FormValue("username")),
+		Scope: core.Scope(strings.Clone(c.FormValue("scope")))})
+	if err != nil {
+		return err
+	}
+	return v.Show(c, shell.Head{Title: text.NewKey, Up: ui.Link{Href: v.Link("keys/"), Label: text.Keys},
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewKeyText}}}, ui.Code(text.KeyHeader, "Authorization: apikey "+key.Username+":"+secret))
+}
+
+// Revoke makes a key useless.
+func (p Pages) Revoke(c *fiber.Ctx, v *shell.Visit) error {
+	id, err := strconv.ParseInt(c.FormValue("id"), 10, 64)
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	if err := p.Records.RevokeKey(c.UserContext(), v.Business.ID, id, v.Change(c, "key.revoke")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("keys/"), "revoked")
+}

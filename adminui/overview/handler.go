@@ -1,0 +1,212 @@
+// Package overview is the first page of the console, of all businesses that
+// the visitor may see, and that of one business: what needs attention, what
+// was sent, and how it went.
+package overview
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Records is what the pages read.
+type Records interface {
+	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error)
+	Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error)
+	Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error)
+	FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error)
+	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
+}
+
+// Pages are the overview and the page of a business.
+type Pages struct{ Records Records }
+
+const (
+	day              = 24 * time.Hour
+	troublesShown    = 12
+	businessesShown  = 200
+	businessesCharts = 2000 // whose figures are added up
+)
+
+// overviewView is what the page shows.
+type overviewView struct {
+	figures []ui.Figured
+	charts  []ui.Chart
+	list    *ui.List
+	facts   []ui.Fact
+	title   string // of the list
+}
+
+// Overview shows all businesses that the visitor may see.
+func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
+	businesses, ids, err := v.Everybody(c.UserContext(), businessesCharts)
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: text.Overview}
+	if len(ids) == 0 {
+		list := ui.List{Name: text.Businesses, EmptyTitle: text.NoBusinessTitle, EmptyText: text.NoBusinessText}
+		if v.Visible() != nil {
+			list.EmptyText = text.NoBusinesses
+		}
+		return v.Show(c, head, ui.ListOf(list))
+	}
+	view, causes, err := p.view(c.UserContext(), v, ids, names(businesses))
+	if err != nil {
+		return err
+	}
+	head.Causes = causes
+	list := ui.List{Name: text.Businesses, Columns: []ui.Column{
+		{Label: text.Name, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Country}, {Label: text.Currency}, {Label: text.Zone}}}
+	for i, b := range businesses {
+		if i < businessesShown {
+			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(b.Name, shell.BusinessLink(b.ID, "")),
+				ui.T(fmt.Sprint(b.ID)), ui.T(b.Country), ui.T(b.Currency), ui.T(b.Timezone)}})
+		}
+	}
+	view.list, view.title = &list, text.Businesses
+	return v.Show(c, head, overviewPage(view))
+}
+
+// Business shows one business.
+func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
+	b := v.Business
+	view, causes, err := p.view(c.UserContext(), v, []core.BusinessID{b.ID}, nil)
+	if err != nil {
+		return err
+	}
+	recent, err := p.Records.ListJobs(c.UserContext(), b.ID, console.JobFilter{Limit: 8})
+	if err != nil {
+		return err
+	}
+	list := jobs.Table(v, recent)
+	view.list, view.title = &list, text.RecentJobs
+	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
+		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)}, {Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}}
+	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
+}
+
+func names(businesses []core.Business) map[core.BusinessID]string {
+	names := make(map[core.BusinessID]string, len(businesses))
+	for _, b := range businesses {
+		names[b.ID] = b.Name
+	}
+	return names
+}
+
+func (p Pages) view(ctx context.Context, v *shell.Visit, ids []core.BusinessID, names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
+	var view overviewView
+	since := v.Now.Add(-day)
+	counts, err := p.Records.Counts(ctx, ids, 0, time.Hour, v.Now.Add(-23*time.Hour).Truncate(time.Hour))
+	if err != nil {
+		return view, nil, err
+	}
+	figures, err := p.Records.Figures(ctx, ids, since)
+	if err != nil {
+		return view, nil, err
+	}
+	causes, err := p.troubles(ctx, v, ids, names)
+	if err != nil {
+		return view, nil, err
+	}
+	var total console.Count
+	for _, count := range counts {
+		total.Add(count)
+	}
+	if len(causes) == 0 {
+		words := text.AllWell
+		if total.All() == 0 {
+			words = text.NoTraffic
+		}
+		causes = []ui.Cause{{State: ui.OK, Text: words}}
+	}
+	view.figures = figured(v, total, figures)
+	view.charts = charts(v, counts, total)
+	return view, causes, nil
+}
+
+// troubles are what needs attention: webhooks, then jobs.
+func (p Pages) troubles(ctx context.Context, v *shell.Visit, ids []core.BusinessID, names map[core.BusinessID]string) ([]ui.Cause, error) {
+	endpoints, err := p.Records.Troubled(ctx, ids, troublesShown)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := p.Records.FailedJobs(ctx, ids, v.Now.Add(-day), troublesShown)
+	if err != nil {
+		return nil, err
+	}
+	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
+		if name := names[business]; name != "" {
+			c.Text = name + ": " + c.Text
+		}
+		return c
+	}
+	var causes []ui.Cause
+	for _, e := range endpoints {
+		c := of(e.Business, cause.Webhook(e, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(e.Business, fmt.Sprintf("webhooks/%d/", e.ID)), Label: text.ActSeeWebhook}
+		causes = append(causes, c)
+	}
+	for _, j := range failed {
+		c := of(j.Business, cause.Job(j, nil))
+		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
+		causes = append(causes, c)
+	}
+	return causes, nil
+}
+
+func figured(v *shell.Visit, total console.Count, f console.Figures) []ui.Figured {
+	link := func(path string) string {
+		if v.Business.ID == 0 {
+			return ""
+		}
+		return v.Link(path)
+	}
+	rate := ui.Figured{Label: text.AcceptedRate, Value: "–", Note: fmt.Sprintf(text.OfAttempts, ui.Number(total.All()))}
+	if total.All() > 0 {
+		rate.Value = fmt.Sprintf("%.1f %%", total.Rate())
+		if total.Refused > 0 {
+			rate.State, rate.Href = ui.Warn, link("webhooks/")
+		}
+	}
+	held := ui.Figured{Label: text.HeldNow, Value: cause.Counted(f.Held), Note: text.HeldNote, Href: link("deliveries/?state=held")}
+	if f.Held > 0 {
+		held.State = ui.Held
+	}
+	jobs := ui.Figured{Label: text.FailedJobsDay, Value: cause.Counted(f.FailedJobs), Note: fmt.Sprintf(text.OpenJobsNote, cause.Counted(f.OpenJobs)), Href: link("jobs/?state=failed")}
+	if f.FailedJobs > 0 {
+		jobs.State = ui.Err
+	}
+	return []ui.Figured{rate,
+		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote, Href: link("deliveries/?state=pending")}, held, jobs}
+}
+
+// charts are drawn over the last 24 hours, those without an attempt included.
+func charts(v *shell.Visit, counts []console.Count, total console.Count) []ui.Chart {
+	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Refused, Upper2: ui.Err, Zone: v.Zone,
+		Summary: fmt.Sprintf(text.AttemptsSummary, ui.Number(total.Accepted), ui.Number(total.Refused)),
+		Format:  func(f float64) string { return ui.Number(int64(f)) }}
+	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, Upper2: ui.Held, Zone: v.Zone,
+		Summary: fmt.Sprintf(text.TimesSummary, ui.Took(total.Average()), ui.Took(total.Slowest)),
+		Format:  func(f float64) string { return ui.Took(time.Duration(f)) }}
+	byHour := map[time.Time]console.Count{}
+	for _, count := range counts {
+		byHour[count.At.UTC()] = count
+	}
+	for at := v.Now.Add(-23 * time.Hour).Truncate(time.Hour).UTC(); !at.After(v.Now); at = at.Add(time.Hour) {
+		count := byHour[at]
+		attempts.Bars = append(attempts.Bars, ui.Bar{At: at, Lower: float64(count.Accepted), Upper: float64(count.Refused)})
+		times.Bars = append(times.Bars, ui.Bar{At: at, Lower: float64(count.Average()), Upper: float64(count.Slowest - count.Average())})
+	}
+	return []ui.Chart{attempts, times}
+}

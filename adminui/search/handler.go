@@ -1,0 +1,78 @@
+// Package search finds any thing by its id, name, ref_id or address.
+package search
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Records is what the page reads.
+type Records interface {
+	Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error)
+}
+
+// Pages is the page of the search.
+type Pages struct{ Records Records }
+
+// searched is in how many businesses at most a visitor searches at once.
+const searched = 10_000
+
+// Search shows what was found; a single match opens.
+func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
+	wanted := strings.TrimSpace(v.Query.Get("q"))
+	if wanted == "" || len(wanted) > 300 {
+		return v.Show(c, shell.Head{Title: text.SearchTitle, Note: text.SearchTextNone}, ui.ListOf(ui.List{Name: text.Search, EmptyTitle: text.SearchTitle, EmptyText: text.NoHitsText}))
+	}
+	businesses, ids, err := v.Everybody(c.UserContext(), searched)
+	if err != nil {
+		return err
+	}
+	hits, err := p.Records.Search(c.UserContext(), ids, wanted)
+	if err != nil {
+		return err
+	}
+	if len(hits) == 1 {
+		return c.Redirect(address(hits[0]), http.StatusSeeOther)
+	}
+	names := make(map[core.BusinessID]string, len(businesses))
+	for _, b := range businesses {
+		names[b.ID] = b.Name
+	}
+	list := ui.List{Name: text.Search, EmptyTitle: text.NoHitsTitle, EmptyText: text.NoHitsText, Columns: []ui.Column{
+		{Label: text.Kind}, {Label: text.Name, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide}, {Label: text.Business}}}
+	for _, hit := range hits {
+		title := hit.Title
+		if title == "" {
+			title = hit.ID
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.Linked(title, address(hit)), ui.T(hit.Detail), ui.T(names[hit.Business])}})
+	}
+	return v.Show(c, shell.Head{Title: fmt.Sprintf(text.Found, wanted)}, ui.ListOf(list))
+}
+
+var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery, "webhook": text.Webhook,
+	"store": text.Store, "item": text.Item, "key": text.Key}
+
+// address is the page of what was found.
+func address(hit console.Hit) string {
+	switch hit.Kind {
+	case "business":
+		return shell.BusinessLink(hit.Business, "")
+	case "key":
+		return shell.BusinessLink(hit.Business, "keys/")
+	case "delivery":
+		return shell.BusinessLink(hit.Business, "deliveries/"+hit.ID+"/")
+	default:
+		return shell.BusinessLink(hit.Business, hit.Kind+"s/"+hit.ID+"/")
+	}
+}

@@ -1,0 +1,250 @@
+// Package shell is what all pages of the console share: who may enter, the
+// guards before each page, the frame around it, and live updates.
+package shell
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Addresses that pages lead to.
+const (
+	Root        = "/console/"
+	SignInPath  = Root + "sign-in/"
+	SignOutPath = Root + "sign-out/"
+	WelcomePath = Root + "welcome/"
+	SearchPath  = Root + "search/"
+	AccountPath = Root + "account/"
+	ThemePath   = Root + "theme/"
+	UsersPath   = Root + "users/"
+	AuditPath   = Root + "audit/"
+	LivePath    = Root + "live/"
+)
+
+// Businesses reads businesses by their names; with among nil all of them.
+type Businesses interface {
+	Businesses(ctx context.Context, among []core.BusinessID, limit int) ([]core.Business, error)
+}
+
+// Shell guards and frames the pages.
+type Shell struct {
+	Accounts access.Accounts
+	Records  Businesses
+	Live     *Live
+	Clock    core.Clock
+	Log      *slog.Logger
+}
+
+// Visit is one request of a signed-in user.
+type Visit struct {
+	User     access.User
+	Business core.Business // of a page of a business; else zero
+	Zone     *time.Location
+	Now      time.Time
+	Theme    string // light, dark, or "" as the system
+	Path     string
+	Query    url.Values
+	Done     string // what has just been done, in words
+	session  string
+	shell    *Shell
+	switcher []core.Business
+}
+
+// Token proves, in a form, that the form is ours.
+func (v *Visit) Token() string { return access.FormToken(v.session) }
+
+// Session is the token of the session, for what ends others.
+func (v *Visit) Session() string { return v.session }
+
+// Link is an address within the page's business.
+func (v *Visit) Link(path string) string { return BusinessLink(v.Business.ID, path) }
+
+// BusinessLink is an address within a business.
+func BusinessLink(id core.BusinessID, path string) string {
+	return Root + "b/" + strconv.FormatInt(int64(id), 10) + "/" + path
+}
+
+// MayAct tells whether the user may do more than read.
+func (v *Visit) MayAct() bool { return v.User.Role.AtLeast(access.Support) }
+
+// At is an instant as this page tells it.
+func (v *Visit) At(at time.Time) ui.Instant { return ui.Instant{At: at, Now: v.Now, Zone: v.Zone} }
+
+// Visible are the businesses that the user may see; nil means all.
+func (v *Visit) Visible() []core.BusinessID {
+	if v.User.Role == access.Admin {
+		return nil
+	}
+	if v.User.Businesses == nil {
+		return []core.BusinessID{}
+	}
+	return v.User.Businesses
+}
+
+// Change begins an entry of the audit trail for what this visit does.
+func (v *Visit) Change(c *fiber.Ctx, action string) access.Change {
+	return access.Change{Business: v.Business.ID, Actor: v.User.Actor(), Action: action, Why: strings.Clone(c.FormValue("why"))}
+}
+
+// Handler answers a visit.
+type Handler func(c *fiber.Ctx, v *Visit) error
+
+// doneWords are what a page says after something was done, by the word in its address.
+var doneWords = map[string]string{
+	"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "retried": text.DeliveriesRetry,
+	"revoked": text.KeyRevoked, "changed": text.UserChanged, "password": text.PasswordsDone,
+}
+
+// Page guards a page that shows something: the visitor is signed in, has at
+// least the role, and may see the business that the address names.
+func (s *Shell) Page(least access.Role, handle Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		v, err := s.visit(c)
+		if core.CodeOf(err) == core.Unauthenticated {
+			return s.toSignIn(c)
+		}
+		if err == nil {
+			err = s.mayEnter(c, v, least)
+		}
+		if err == nil {
+			err = handle(c, v)
+		}
+		if err != nil {
+			return s.fail(c, v, err)
+		}
+		return nil
+	}
+}
+
+// Write guards what changes something: as Page, and the request was made by a
+// form of ours in the visitor's own session.
+func (s *Shell) Write(least access.Role, handle Handler) fiber.Handler {
+	return s.Page(access.Viewer, func(c *fiber.Ctx, v *Visit) error {
+		if err := FromOurPage(c); err != nil {
+			return err
+		}
+		if !access.FormTokenIs(v.session, c.FormValue("token")) {
+			return core.Errorf(core.Forbidden, text.FormOld)
+		}
+		if err := s.mayEnter(c, v, least); err != nil {
+			return err
+		}
+		return handle(c, v)
+	})
+}
+
+// maxForm bounds the body of a form.
+const maxForm = 64 << 10
+
+// FromOurPage refuses a form that another site sent: by Sec-Fetch-Site, which
+// browsers set and pages cannot, or by Origin where that is missing.
+func FromOurPage(c *fiber.Ctx) error {
+	if len(c.Request().Body()) > maxForm {
+		return core.Errorf(core.TooLarge, "the form is too large")
+	}
+	if site := c.Get("Sec-Fetch-Site"); site != "" {
+		if site == "same-origin" {
+			return nil
+		}
+		return core.Errorf(core.Forbidden, text.FormOld)
+	}
+	origin, err := url.Parse(c.Get(fiber.HeaderOrigin))
+	if err != nil || origin.Host == "" || origin.Host != string(c.Request().Host()) {
+		return core.Errorf(core.Forbidden, text.FormOld)
+	}
+	return nil
+}
+
+func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
+	token := strings.Clone(c.Cookies(cookieName(c)))
+	user, err := s.Accounts.Visitor(c.UserContext(), token)
+	if err != nil {
+		return nil, err
+	}
+	query, err := url.ParseQuery(string(c.Request().URI().QueryString()))
+	if err != nil {
+		query = url.Values{}
+	}
+	v := &Visit{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), Path: strings.Clone(c.Path()),
+		Query: query, session: token, shell: s}
+	v.Done = doneWords[query.Get("done")]
+	delete(query, "done")
+	return v, nil
+}
+
+// switcherShown is how many businesses the switcher lists.
+const switcherShown = 30
+
+func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
+	if v.switcher == nil {
+		var err error
+		if v.switcher, err = s.Records.Businesses(c.UserContext(), v.Visible(), switcherShown); err != nil {
+			return err
+		}
+	}
+	if named := c.Params("business"); named != "" && v.Business.ID == 0 {
+		id, err := strconv.ParseInt(named, 10, 64)
+		if err != nil || !v.User.Sees(core.BusinessID(id)) {
+			return core.Errorf(core.NotFound, text.NotFound)
+		}
+		found, err := s.Records.Businesses(c.UserContext(), []core.BusinessID{core.BusinessID(id)}, 1)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return core.Errorf(core.NotFound, text.NotFound)
+		}
+		v.Business = found[0]
+		if zone, err := time.LoadLocation(v.Business.Timezone); err == nil {
+			v.Zone = zone
+		}
+	}
+	if !v.User.Role.AtLeast(least) {
+		return core.Errorf(core.Forbidden, text.MayNot)
+	}
+	return nil
+}
+
+// toSignIn sends a visitor to the sign-in page and back here afterwards. A part
+// of a page cannot show that: the whole page is loaded again.
+func (s *Shell) toSignIn(c *fiber.Ctx) error {
+	if c.Get("HX-Request") != "" {
+		c.Set("HX-Refresh", "true")
+		return c.SendStatus(http.StatusNoContent)
+	}
+	address := SignInPath
+	if c.Method() == http.MethodGet {
+		address += "?next=" + url.QueryEscape(string(c.Request().URI().RequestURI()))
+	}
+	return c.Redirect(address, http.StatusSeeOther)
+}
+
+// Then answers a write: the browser loads the address, which says what was done.
+func Then(c *fiber.Ctx, address, done string) error {
+	if done != "" {
+		address += "?done=" + done
+	}
+	return c.Redirect(address, http.StatusSeeOther)
+}
+
+// Everybody are the ids of the businesses that the user may see, at most limit.
+func (v *Visit) Everybody(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
+	list, err := v.shell.Records.Businesses(ctx, v.Visible(), limit)
+	ids := make([]core.BusinessID, len(list))
+	for i, business := range list {
+		ids[i] = business.ID
+	}
+	return list, ids, err
+}

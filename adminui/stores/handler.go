@@ -1,0 +1,170 @@
+// Package stores shows the stores of a business and, of one, on which platforms
+// it takes orders and why not on the others.
+package stores
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Records is what the pages read.
+type Records interface {
+	ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error)
+	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
+}
+
+// Reader reads a store whole.
+type Reader interface {
+	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
+}
+
+// Pages are the pages of stores.
+type Pages struct {
+	Records Records
+	Stores  Reader
+}
+
+// List shows the stores of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := console.StoreFilter{Text: v.Query.Get("text"), After: v.Query.Get("after"), Limit: v.Limit()}
+	found, err := p.Records.ListStores(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Stores, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText,
+		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City}, {Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
+	keys := make([]string, len(found))
+	for i, s := range found {
+		keys[i] = s.RefID
+		href := v.Link(fmt.Sprintf("stores/%d/", s.ID))
+		state, words := stateOf(s)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.Linked(s.Name, href), ui.T(s.City), ui.Stated(state, words),
+			ui.T(listing(s.Excluded, s.Included)), ui.Timed(v.At(s.Updated))}})
+	}
+	return v.Listed(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
+}
+
+func stateOf(s console.Store) (ui.State, string) {
+	switch {
+	case !s.Active:
+		return ui.Err, text.NotActive
+	case s.Excluded == nil && len(s.Included) == 0:
+		return ui.Err, text.NotListed
+	case !s.Ordering:
+		return ui.Err, text.NoOrders
+	case s.Hidden:
+		return ui.Warn, text.Hidden
+	default:
+		return ui.OK, text.Live
+	}
+}
+
+func listing(excluded, included []string) string {
+	switch {
+	case excluded != nil && len(excluded) == 0:
+		return text.ListedAll
+	case excluded != nil:
+		return fmt.Sprintf(text.ListedBut, strings.Join(excluded, ", "))
+	case len(included) == 0:
+		return text.ListedNone
+	default:
+		return strings.Join(included, ", ")
+	}
+}
+
+// storeView is a store as the page shows it.
+type storeView struct {
+	facts     []ui.Fact
+	platforms ui.List
+	syncs     ui.List
+	hours     []ui.Option
+	record    string
+}
+
+// One shows a store.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	ctx := c.UserContext()
+	ref, updated, err := p.Records.StoreRef(ctx, v.Business.ID, id)
+	if err != nil {
+		return err
+	}
+	s, err := p.Stores.Get(ctx, v.Business.ID, ref)
+	if err != nil {
+		return err
+	}
+	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	if err != nil {
+		return err
+	}
+	syncs, err := p.Records.ListJobs(ctx, v.Business.ID, console.JobFilter{Kind: string(core.MenuJob), Subject: ref, Limit: 5})
+	if err != nil {
+		return err
+	}
+	view := storeView{platforms: platformList(v, s, platforms), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
+	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
+		view.record = ui.Pretty(raw, 16<<10)
+	}
+	names := make([]string, len(platforms))
+	for i, platform := range platforms {
+		names[i] = platform.Name
+	}
+	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
+		Causes: []ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}}, storePage(view))
+}
+
+func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {
+	list := []ui.Fact{{Label: text.Ref, Cell: ui.Coded(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))}, {Label: text.City, Cell: ui.T(*s.City)},
+		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))}, {Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
+	if s.Address != nil {
+		list = append(list, ui.Fact{Label: text.Address, Cell: ui.T(*s.Address)})
+	}
+	return list
+}
+
+func platformList(v *shell.Visit, s store.Stored, platforms []core.Platform) ui.List {
+	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.ServedBy}}}
+	for _, platform := range platforms {
+		state, why := cause.StoreOn(s, platform.Name, v.Now.In(v.Zone))
+		words := text.Live
+		if state != ui.OK {
+			words = text.NotLive
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+	}
+	return list
+}
+
+func hours(timings []store.Timing) []ui.Option {
+	var list []ui.Option
+	for _, t := range timings {
+		spans := make([]string, len(t.Slots))
+		for i, slot := range t.Slots {
+			spans[i] = strings.TrimSuffix(slot.StartTime, ":00") + "–" + strings.TrimSuffix(slot.EndTime, ":00")
+		}
+		list = append(list, ui.Option{Label: t.Day, Value: strings.Join(spans, ", ")})
+	}
+	return list
+}

@@ -1,0 +1,38 @@
+package ui
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+)
+
+// Pretty is the beginning of a body for people: indented where it is JSON,
+// at most about limit bytes, proper UTF-8.
+func Pretty(raw []byte, limit int) string {
+	if len(raw) <= 8*limit {
+		copied := append(jsontext.Value(nil), raw...)
+		if copied.Indent() == nil {
+			raw = copied
+		}
+	}
+	clipped := ""
+	if len(raw) > limit {
+		for limit > 0 && !utf8.RuneStart(raw[limit]) {
+			limit--
+		}
+		raw, clipped = raw[:limit], "\n…"
+	}
+	return strings.ToValidUTF8(string(raw), "\uFFFD") + clipped
+}
+
+// File answers with a body as a file that the browser keeps and never shows.
+func File(c *fiber.Ctx, name string, body []byte) error {
+	c.Set(fiber.HeaderContentType, "application/octet-stream")
+	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+	c.Set(fiber.HeaderCacheControl, "no-store")
+	c.Set(fiber.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="%s"`, name))
+	return c.Send(body)
+}

@@ -1,0 +1,74 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+)
+
+// Chart is bars over time, each of two parts.
+type Chart struct {
+	Title   string
+	Summary string // for those who do not see it, and below it
+	Lower   string // what the parts are called
+	Upper   string
+	Bars    []Bar
+	Upper2  State // the colour of the upper part
+	Format  func(float64) string
+	Zone    *time.Location
+}
+
+// Bar is one span of a chart.
+type Bar struct {
+	At           time.Time
+	Lower, Upper float64
+}
+
+const chartHeight, barWidth = 100.0, 10.0
+
+func (c Chart) top() float64 {
+	top := 0.0
+	for _, b := range c.Bars {
+		top = max(top, b.Lower+b.Upper)
+	}
+	return top
+}
+
+// drawn is a bar as it is drawn.
+type drawn struct{ x, lowerY, lowerH, upperY, upperH string }
+
+func (c Chart) drawn() []drawn {
+	scale := 0.0
+	if top := c.top(); top > 0 {
+		scale = (chartHeight - 2) / top
+	}
+	list := make([]drawn, len(c.Bars))
+	number := func(f float64) string { return fmt.Sprintf("%.2f", f) }
+	for i, b := range c.Bars {
+		lower, upper := b.Lower*scale, b.Upper*scale
+		if b.Lower > 0 {
+			lower = max(lower, 1.5)
+		}
+		if b.Upper > 0 {
+			upper = max(upper, 1.5) // what failed shows, however few
+		}
+		list[i] = drawn{number(float64(i)*barWidth + 1), number(chartHeight - lower), number(lower),
+			number(chartHeight - lower - upper), number(upper)}
+	}
+	return list
+}
+
+func (c Chart) viewBox() string {
+	return fmt.Sprintf("0 0 %.0f %.0f", barWidth*float64(len(c.Bars)), chartHeight)
+}
+
+func (c Chart) label(at int) string {
+	if len(c.Bars) == 0 {
+		return ""
+	}
+	return c.Bars[at].At.In(c.Zone).Format("15:04")
+}
+
+func (c Chart) zone() string {
+	name, _ := time.Now().In(c.Zone).Zone()
+	return name
+}

@@ -1,0 +1,68 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+)
+
+// Instant is a time as it is told from now, in a zone.
+type Instant struct {
+	At, Now time.Time
+	Zone    *time.Location
+}
+
+// Ago is the distance in words: 12 s ago, in 3 min.
+func (i Instant) Ago() string {
+	d := i.Now.Sub(i.At)
+	if d < 0 {
+		if d > -time.Second {
+			return "now"
+		}
+		return "in " + span(-d)
+	}
+	if d < time.Second {
+		return "now"
+	}
+	return span(d) + " ago"
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	default:
+		return fmt.Sprintf("%d d", d/(24*time.Hour))
+	}
+}
+
+// Exact is the instant with its zone.
+func (i Instant) Exact() string {
+	return i.At.In(i.Zone).Format("2 Jan 2006 15:04:05 MST")
+}
+
+// Took is a span for people: 0.4 ms, 18 ms, 1.24 s.
+func Took(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 100*time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
+	default:
+		return span(d)
+	}
+}
+
+// Number is a whole number with its thousands apart: 12 345.
+func Number[N ~int | ~int64](n N) string {
+	digits := fmt.Sprint(int64(n))
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "\u202f" + digits[at:]
+	}
+	return digits
+}

@@ -1,0 +1,140 @@
+package ui
+
+// List is a table of rows that can be narrowed, paged and taken away as CSV.
+type List struct {
+	Name       string // of the file, and for those who do not see the table
+	Columns    []Column
+	Rows       []Row
+	Filters    []Filter
+	Clear      string // the address without filters, where any is set
+	Older      string // the address of the next page, "" on the last
+	First      string // the address of the first page, "" on it
+	CSV        string // the address of the list as CSV
+	EmptyTitle string
+	EmptyText  string
+	Choose     *Button // what can be done to chosen rows
+}
+
+// Column is a column of a list.
+type Column struct {
+	Label string
+	Kind  Kind
+}
+
+// Kind is how a column is laid out.
+type Kind string
+
+// The kinds of columns: Wide takes the room there is.
+const (
+	Normal Kind = ""
+	Wide   Kind = "wide"
+	Figure Kind = "figure"
+)
+
+// Row is a row of a list; Key is what choosing it sends.
+type Row struct {
+	Key   string
+	Cells []Cell
+}
+
+// Cell is what stands in one place of a list.
+type Cell struct {
+	Text    string
+	Note    string // below, smaller
+	Href    string
+	Code    bool // an id or an address, in fixed width
+	Badge   bool // Text is a state, told by State
+	State   State
+	Instant *Instant
+}
+
+// plain is the cell as text, for CSV.
+func (c Cell) plain() string {
+	text := c.Text
+	if c.Instant != nil && !c.Instant.At.IsZero() {
+		text = c.Instant.At.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+	}
+	if c.Note != "" {
+		text += " (" + c.Note + ")"
+	}
+	return text
+}
+
+// T is a cell of text.
+func T(text string) Cell { return Cell{Text: text} }
+
+// Linked is a cell that leads somewhere.
+func Linked(text, href string) Cell { return Cell{Text: text, Href: href} }
+
+// Coded is a cell of an id or an address.
+func Coded(text string) Cell { return Cell{Text: text, Code: true} }
+
+// Stated is a cell of a state.
+func Stated(state State, text string) Cell { return Cell{Text: text, State: state, Badge: true} }
+
+// Timed is a cell of an instant.
+func Timed(i Instant) Cell { return Cell{Instant: &i} }
+
+// Filter is one way to narrow a list: a choice where it has options, else text.
+type Filter struct {
+	Name, Label, Value string
+	Options            []Option
+	Hint               string
+}
+
+// Option is a choice.
+type Option struct{ Value, Label string }
+
+// Button is something that can be done: a form that is posted. Ask asks for a
+// reason first.
+type Button struct {
+	Label  string
+	Action string // the address
+	Token  string // proves that the form is ours
+	Hidden []Option
+	Fields []Filter // what else is asked for
+	Ask    string   // the label of the reason; "" asks for none
+	Say    string   // what it will do, shown before it is done
+	Danger bool
+}
+
+// plainly tells whether the button needs no questions first.
+func (b Button) plainly() bool { return b.Ask == "" && b.Say == "" && len(b.Fields) == 0 }
+
+// Cause is why things are as they are, in one sentence, with what mends it.
+type Cause struct {
+	State  State
+	Text   string
+	Detail string
+	Link   Link    // where to go on; zero: nowhere
+	Button *Button // what to do; nil: nothing
+}
+
+// Fact is a line about a thing.
+type Fact struct {
+	Label string
+	Cell  Cell
+}
+
+// Figured is a number to look at.
+type Figured struct {
+	Label, Value, Note string
+	Href               string
+	State              State
+}
+
+func (c Column) class() string { return "list-" + string(c.Kind) }
+
+// Name is, of a hidden field, its name.
+func (o Option) Name() string { return o.Label }
+
+// prefix keeps the ids of two forms of a page apart.
+func (b Button) prefix() string {
+	prefix := ""
+	for _, r := range b.Label + b.Action {
+		if r < 128 && (r >= 'a' && r <= 'z' || r >= '0' && r <= '9') {
+			prefix += string(r)
+		}
+	}
+	return prefix + "-"
+}

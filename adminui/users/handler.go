@@ -1,0 +1,176 @@
+// Package users shows who may use the console, and changes that. Only admins come here.
+package users
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Records is what the pages read.
+type Records interface {
+	ListUsers(ctx context.Context, after string, limit int) ([]access.User, error)
+	UserByID(ctx context.Context, id int64) (access.User, error)
+}
+
+// Pages are the pages of users.
+type Pages struct {
+	Records  Records
+	Accounts access.Accounts
+	BaseURL  string // of the hub as people reach it, without a slash at its end; "" as the request came
+}
+
+var roles = []ui.Option{{Value: string(access.Viewer), Label: text.Role_viewer}, {Value: string(access.Support), Label: text.Role_support}, {Value: string(access.Admin), Label: text.Role_admin}}
+
+// List shows the users.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	found, err := p.Records.ListUsers(c.UserContext(), v.Query.Get("after"), v.Limit())
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Users, EmptyTitle: text.NoUsersTitle, EmptyText: text.NoUsersText, Columns: []ui.Column{
+		{Label: text.Email, Kind: ui.Wide}, {Label: text.RoleWords}, {Label: text.Businesses}, {Label: text.State}, {Label: text.LastSeen}, {Label: text.Since}}}
+	keys := make([]string, len(found))
+	for i, u := range found {
+		keys[i] = u.Email
+		state, words := stateOf(u)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)), ui.T(string(u.Role)), ui.T(granted(u)),
+			ui.Stated(state, words), ui.Timed(v.At(u.SeenAt)), ui.Timed(v.At(u.CreatedAt))}})
+	}
+	head := shell.Head{Title: text.Users, Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, Ask: text.Why, Fields: []ui.Filter{
+		{Name: "email", Label: text.Email}, {Name: "role", Label: text.RoleWords, Value: string(access.Support), Options: roles}, {Name: "businesses", Label: text.Grants, Hint: "7, 12"}}}}}
+	return v.Listed(c, head, list, "after", keys)
+}
+
+func stateOf(u access.User) (ui.State, string) {
+	switch {
+	case !u.DisabledAt.IsZero():
+		return ui.Neutral, text.UserOff
+	case u.Password == "":
+		return ui.Warn, text.UserInvited
+	default:
+		return ui.OK, text.UserOn
+	}
+}
+
+func granted(u access.User) string {
+	if u.Role == access.Admin {
+		return text.GrantsAll
+	}
+	ids := make([]string, len(u.Businesses))
+	for i, business := range u.Businesses {
+		ids[i] = fmt.Sprint(business)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// parsed reads ids with commas between them.
+func parsed(list string) ([]core.BusinessID, error) {
+	var ids []core.BusinessID
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part == "" {
+			continue
+		}
+		id, err := strconv.ParseInt(part, 10, 64)
+		if err != nil {
+			return nil, core.Errorf(core.Invalid, text.GrantsWrong)
+		}
+		if !slices.Contains(ids, core.BusinessID(id)) {
+			ids = append(ids, core.BusinessID(id))
+		}
+	}
+	return ids, nil
+}
+
+// Create makes a user and shows the link for the first sign-in, this once.
+func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
+	businesses, err := parsed(c.FormValue("businesses"))
+	if err != nil {
+		return err
+	}
+	user := access.User{Email: strings.Clone(c.FormValue("email")), Role: access.Role(strings.Clone(c.FormValue("role"))), Businesses: businesses}
+	user, link, err := p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), strings.Clone(c.FormValue("why")))
+	if err != nil {
+		return err
+	}
+	return p.showLink(c, v, user, link)
+}
+
+func (p Pages) showLink(c *fiber.Ctx, v *shell.Visit, user access.User, link string) error {
+	base := p.BaseURL
+	if base == "" {
+		base = strings.Clone(c.BaseURL())
+	}
+	return v.Show(c, shell.Head{Title: text.NewLink, Note: user.Email, Up: ui.Link{Href: shell.UsersPath, Label: text.Users},
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewLinkText}}}, ui.Code(user.Email, base+shell.WelcomePath+"?link="+link))
+}
+
+func (p Pages) user(c *fiber.Ctx) (access.User, error) {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil {
+		return access.User{}, core.Errorf(core.NotFound, text.NotFound)
+	}
+	return p.Records.UserByID(c.UserContext(), id)
+}
+
+// One shows a user.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	u, err := p.user(c)
+	if err != nil {
+		return err
+	}
+	here := fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)
+	allowed := text.Yes
+	if !u.DisabledAt.IsZero() {
+		allowed = text.No
+	}
+	state, words := stateOf(u)
+	facts := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(granted(u))},
+		{Label: text.LastSeen, Cell: ui.Timed(v.At(u.SeenAt))}, {Label: text.Since, Cell: ui.Timed(v.At(u.CreatedAt))}}
+	head := shell.Head{Title: u.Email, Up: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
+		{Label: text.ChangeUser, Action: here, Ask: text.Why, Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
+			{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(granted(u), text.GrantsAll)},
+			{Name: "allowed", Label: text.SignInAllowed, Value: allowed, Options: []ui.Option{{Value: text.Yes, Label: text.Yes}, {Value: text.No, Label: text.No}}}}},
+		{Label: text.MakeLink, Action: here + "link/", Say: text.MakeLinkSay, Ask: text.Why}}}
+	return v.Show(c, head, ui.FactsOf(facts))
+}
+
+// Change sets role, grants and whether the user may sign in.
+func (p Pages) Change(c *fiber.Ctx, v *shell.Visit) error {
+	u, err := p.user(c)
+	if err != nil {
+		return err
+	}
+	businesses, err := parsed(c.FormValue("businesses"))
+	if err != nil {
+		return err
+	}
+	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.Role(strings.Clone(c.FormValue("role"))), businesses,
+		c.FormValue("allowed") == text.No, strings.Clone(c.FormValue("why"))); err != nil {
+		return err
+	}
+	return shell.Then(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
+}
+
+// Link makes a new one-time link and shows it, this once.
+func (p Pages) Link(c *fiber.Ctx, v *shell.Visit) error {
+	u, err := p.user(c)
+	if err != nil {
+		return err
+	}
+	link, err := p.Accounts.LinkFor(c.UserContext(), v.User, u, strings.Clone(c.FormValue("why")))
+	if err != nil {
+		return err
+	}
+	return p.showLink(c, v, u, link)
+}

@@ -1,0 +1,200 @@
+// Package webhooks shows the webhooks of a business with how they fare, and
+// pauses and resumes them.
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/deliveries"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Records is what the pages read and do.
+type Records interface {
+	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
+	Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error)
+	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
+}
+
+// Counts reads the attempts at a webhook by spans of time.
+type Counts interface {
+	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error)
+}
+
+// Pages are the pages of webhooks.
+type Pages struct {
+	Records    Records
+	Counts     Counts
+	Deliveries deliveries.Reader
+}
+
+// List shows the webhooks of a business; above it, why those fail that do.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	after, _ := strconv.ParseInt(v.Query.Get("after"), 10, 64)
+	found, err := p.Records.Endpoints(c.UserContext(), v.Business.ID, after, v.Limit())
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Webhooks, EmptyTitle: text.NoWebhooksTitle, EmptyText: text.NoWebhooksText, Columns: []ui.Column{
+		{Label: text.Event}, {Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.SuccessRate, Kind: ui.Figure},
+		{Label: text.Latency, Kind: ui.Figure}, {Label: text.Waiting, Kind: ui.Figure}, {Label: text.Held, Kind: ui.Figure}, {Label: text.LastAccepted}}}
+	keys := make([]string, len(found))
+	var causes []ui.Cause
+	for i, e := range found {
+		keys[i] = fmt.Sprint(e.ID)
+		href := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
+		state, words := stateOf(e)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)}, ui.Stated(state, words), ui.Coded(e.URL),
+			ui.T(rate(e.Day)), ui.T(average(e.Day)), ui.T(some(e.Waiting)), ui.T(some(e.Held)), ui.Timed(v.At(e.Health.AcceptedAt))}})
+		if told := cause.Webhook(e, v.Zone); i < shell.PageSize && (told.State == ui.Err || told.State == ui.Held) {
+			told.Link = ui.Link{Href: href, Label: text.ActSeeWebhook}
+			causes = append(causes, told)
+		}
+	}
+	return v.Listed(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
+}
+
+func stateOf(e console.Endpoint) (ui.State, string) {
+	switch {
+	case !e.Active && e.DisabledReason != "":
+		return ui.Err, text.Off
+	case !e.Active:
+		return ui.Held, text.Paused
+	case !e.Health.FailingSince.IsZero():
+		return ui.Err, text.Failing
+	case e.Health.AcceptedAt.IsZero():
+		return ui.Neutral, text.Unused
+	default:
+		return ui.OK, text.Works
+	}
+}
+
+func rate(c console.Count) string {
+	if c.All() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f %%", c.Rate())
+}
+
+func average(c console.Count) string {
+	if c.All() == 0 {
+		return ""
+	}
+	return ui.Took(c.Average())
+}
+
+func some(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return cause.Counted(n)
+}
+
+// webhookView is a webhook as the page shows it.
+type webhookView struct {
+	figures []ui.Figured
+	facts   []ui.Fact
+	latest  ui.List
+	all     string
+}
+
+func id(c *fiber.Ctx) (int64, error) {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil {
+		return 0, core.Errorf(core.NotFound, text.NotFound)
+	}
+	return id, nil
+}
+
+// One shows a webhook.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	e, err := p.Records.Endpoint(c.UserContext(), v.Business.ID, number)
+	if err != nil {
+		return err
+	}
+	latest, err := p.Deliveries.List(c.UserContext(), v.Business.ID, webhook.Filter{WebhookID: number, Limit: 20})
+	if err != nil {
+		return err
+	}
+	hour, err := p.Counts.Counts(c.UserContext(), []core.BusinessID{v.Business.ID}, number, time.Minute, v.Now.Add(-time.Hour))
+	if err != nil {
+		return err
+	}
+	var lately console.Count
+	for _, count := range hour {
+		lately.Add(count)
+	}
+	view := webhookView{latest: deliveries.Table(v, latest, false), all: v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
+	view.figures = []ui.Figured{
+		{Label: text.AcceptedRate, Value: orNone(rate(e.Day)), Note: fmt.Sprintf(text.OfAttempts, ui.Number(e.Day.All()))},
+		{Label: text.AcceptedHour, Value: orNone(rate(lately)), Note: fmt.Sprintf(text.OfAttempts, ui.Number(lately.All()))},
+		{Label: text.Latency, Value: orNone(average(e.Day)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.Day.Slowest))},
+		{Label: text.Waiting, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
+	state, words := stateOf(e)
+	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(e.EventType))},
+		{Label: text.Address, Cell: ui.Coded(e.URL)}, {Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
+		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))}, {Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
+		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
+	told := cause.Webhook(e, v.Zone)
+	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
+		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
+	}
+	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID), Up: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
+		Causes: []ui.Cause{told}, Live: true}
+	if v.MayAct() {
+		head.Buttons = []ui.Button{button(v, e)}
+	}
+	return v.Show(c, head, webhookPage(view))
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+func button(v *shell.Visit, e console.Endpoint) ui.Button {
+	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
+	if e.Active {
+		return ui.Button{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(e.Waiting))}
+	}
+	return ui.Button{Label: text.Resume, Action: here + "resume/", Ask: text.Why, Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}
+}
+
+// Pause switches a webhook off.
+func (p Pages) Pause(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, false) }
+
+// Resume switches a webhook on; what was held is sent.
+func (p Pages) Resume(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, true) }
+
+func (p Pages) turn(c *fiber.Ctx, v *shell.Visit, on bool) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	action, done := "webhook.pause", "paused"
+	if on {
+		action, done = "webhook.resume", "resumed"
+	}
+	if err := p.Records.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
+}

@@ -1,0 +1,90 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// The cost of a password (OWASP Password Storage Cheat Sheet, argon2id).
+const (
+	argonMemory  = 19 << 10 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	argonKey     = 32
+)
+
+// hashing bounds how many passwords are worked on at once, and so the memory that takes.
+var hashing = make(chan struct{}, 4)
+
+// The length of a password, in characters.
+const (
+	minPassword = 12
+	maxPassword = 200
+)
+
+func checkPassword(password string) error {
+	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
+		return core.Errorf(core.Invalid, "the password must have %d to %d characters", minPassword, maxPassword)
+	}
+	return nil
+}
+
+// stretch is the slow hash of a password.
+func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) {
+	select {
+	case hashing <- struct{}{}:
+		defer func() { <-hashing }()
+		return argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey), nil
+	case <-ctx.Done():
+		return nil, core.Errorf(core.Unavailable, "too many people are signing in at once; try again")
+	}
+}
+
+// hashPassword is a password as it is stored, in the PHC string format.
+func hashPassword(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, 16)
+	if _, err := rand.Read(salt); err != nil {
+		return "", fmt.Errorf("hashing a password: %w", err)
+	}
+	key, err := stretch(ctx, password, salt)
+	if err != nil {
+		return "", err
+	}
+	encode := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, encode(salt), encode(key)), nil
+}
+
+// nobody is the hash of no password: comparing with it takes as long as with
+// one, so that an answer does not tell whether an address has an account.
+const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+// passwordIs tells whether the stored hash is of the password.
+func passwordIs(ctx context.Context, stored, password string) (bool, error) {
+	known := stored != "" && len(password) <= 4*maxPassword
+	if !known {
+		stored, password = nobody, ""
+	}
+	parts := strings.Split(stored, "$")
+	if len(parts) != 6 {
+		return false, fmt.Errorf("a stored password has not the form of one")
+	}
+	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
+	if err != nil {
+		return false, fmt.Errorf("reading a stored password: %w", err)
+	}
+	want, err := base64.RawStdEncoding.DecodeString(parts[5])
+	if err != nil {
+		return false, fmt.Errorf("reading a stored password: %w", err)
+	}
+	got, err := stretch(ctx, password, salt)
+	return known && subtle.ConstantTimeCompare(got, want) == 1, err
+}

@@ -1,0 +1,237 @@
+package access
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// How long things last.
+const (
+	SessionIdle = 8 * time.Hour      // a session that is not used
+	SessionLife = 3 * 24 * time.Hour // a session at most
+	linkLife    = 72 * time.Hour     // a one-time link
+	attemptLife = 15 * time.Minute   // a failed sign-in, in the count of them
+	seenEvery   = time.Minute        // how often the use of a session is noted
+)
+
+// Failed sign-ins in attemptLife after which no more are looked at.
+const (
+	maxPerAccount = 10
+	maxPerAddress = 100
+)
+
+// Session is a signed-in browser, known by the hash of its token.
+type Session struct {
+	Hash      []byte
+	User      int64
+	CreatedAt time.Time
+	SeenAt    time.Time
+}
+
+// Sessions keeps sessions and one-time links.
+type Sessions interface {
+	// SessionUser reads a session with its user; NotFound when there is none.
+	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
+	// StartSession stores a session in place of another, which may be nil; the
+	// sign-in goes into the audit trail.
+	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
+	TouchSession(ctx context.Context, hash []byte, user int64, now time.Time) error
+	// EndSessions ends the sessions of a user but the one to keep, which may be nil.
+	EndSessions(ctx context.Context, user int64, keep []byte) error
+	EndSession(ctx context.Context, hash []byte) error
+	CreateLink(ctx context.Context, hash []byte, user int64, expires time.Time) error
+	// LinkUser reads the user of a link that has not expired, and takes the link
+	// away if told to; NotFound when there is none.
+	LinkUser(ctx context.Context, hash []byte, now time.Time, take bool) (User, error)
+}
+
+// Attempts counts attempts to sign in.
+type Attempts interface {
+	// CountAttempt notes an attempt for each subject and tells how many each has
+	// since the given time, this one included. Older ones are forgotten.
+	CountAttempt(ctx context.Context, subjects []string, now, since time.Time) ([]int, error)
+	ForgetAttempts(ctx context.Context, subject string) error
+}
+
+// Accounts signs people in to the console.
+type Accounts struct {
+	Users    Users
+	Sessions Sessions
+	Attempts Attempts
+	Clock    core.Clock
+}
+
+var (
+	errSignIn  = core.Errorf(core.Unauthenticated, "this address and password do not belong together")
+	errLink    = core.Errorf(core.NotFound, "this link has been used or has expired; ask an admin for a new one")
+	errSession = core.Errorf(core.Unauthenticated, "sign in first")
+)
+
+// newToken is 32 random bytes as text.
+func newToken() string {
+	var random [32]byte
+	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
+	return base64.RawURLEncoding.EncodeToString(random[:])
+}
+
+// Link makes a link by which the user can sign in once; the text is the token in it.
+func (a Accounts) Link(ctx context.Context, user int64) (string, error) {
+	token := newToken()
+	return token, a.Sessions.CreateLink(ctx, hash(token), user, a.Clock.Now().Add(linkLife))
+}
+
+// SignIn checks a password and starts a session. replaced is the token that the
+// browser showed before, which is worth nothing from now on.
+func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced string) (token string, err error) {
+	email = strings.ToLower(strings.TrimSpace(email))
+	if len(email) > 254 {
+		return "", errSignIn
+	}
+	account, now := "account/"+email, a.Clock.Now()
+	counts, err := a.Attempts.CountAttempt(ctx, []string{account, "address/" + address}, now, now.Add(-attemptLife))
+	if err != nil {
+		return "", err
+	}
+	if counts[0] > maxPerAccount || counts[1] > maxPerAddress {
+		return "", &core.Error{Code: core.Throttled, RetryAfter: attemptLife,
+			Message: "too many attempts to sign in; try again in a quarter of an hour"}
+	}
+	user, err := a.Users.UserByEmail(ctx, email)
+	if err != nil && core.CodeOf(err) != core.NotFound {
+		return "", err
+	}
+	right, err := passwordIs(ctx, user.Password, password)
+	if err != nil {
+		return "", err
+	}
+	if !right || !user.DisabledAt.IsZero() {
+		return "", errSignIn
+	}
+	if err := a.Attempts.ForgetAttempts(ctx, account); err != nil {
+		return "", err
+	}
+	return a.start(ctx, user, replaced, "user.sign_in")
+}
+
+// LinkUser tells whose link it is, without using it up.
+func (a Accounts) LinkUser(ctx context.Context, link string) (User, error) {
+	return a.link(ctx, link, false)
+}
+
+func (a Accounts) link(ctx context.Context, link string, take bool) (User, error) {
+	user, err := a.Sessions.LinkUser(ctx, hash(link), a.Clock.Now(), take)
+	if core.CodeOf(err) == core.NotFound || err == nil && !user.DisabledAt.IsZero() {
+		return User{}, errLink
+	}
+	return user, err
+}
+
+// UseLink uses a link up: it sets the password, which may be left as it is
+// where there is one, and starts a session.
+func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) (token string, err error) {
+	user, err := a.link(ctx, link, false)
+	if err != nil {
+		return "", err
+	}
+	if password != "" || user.Password == "" {
+		if err := checkPassword(password); err != nil {
+			return "", err
+		}
+	}
+	if user, err = a.link(ctx, link, true); err != nil { // only one of two at once gets it
+		return "", err
+	}
+	if password != "" {
+		if err := a.setPassword(ctx, user, password, "a one-time link"); err != nil {
+			return "", err
+		}
+		if err := a.Sessions.EndSessions(ctx, user.ID, nil); err != nil {
+			return "", err
+		}
+	}
+	return a.start(ctx, user, replaced, "user.sign_in_by_link")
+}
+
+// ChangePassword sets a new password and ends the user's other sessions.
+func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh, token string) error {
+	right, err := passwordIs(ctx, user.Password, present)
+	if err != nil {
+		return err
+	}
+	if !right {
+		return core.Errorf(core.Invalid, "the present password is not right")
+	}
+	if err := checkPassword(fresh); err != nil {
+		return err
+	}
+	if err := a.setPassword(ctx, user, fresh, "the user"); err != nil {
+		return err
+	}
+	return a.Sessions.EndSessions(ctx, user.ID, hash(token))
+}
+
+func (a Accounts) setPassword(ctx context.Context, user User, password, by string) error {
+	stored, err := hashPassword(ctx, password)
+	if err != nil {
+		return err
+	}
+	return a.Users.ChangeUser(ctx, user.ID, func(u *User) (Change, error) {
+		u.Password = stored
+		return Change{Actor: user.Actor(), Action: "user.password", Why: "set by " + by}, nil
+	})
+}
+
+// start makes a session under a token that nobody had before.
+func (a Accounts) start(ctx context.Context, user User, replaced, action string) (string, error) {
+	token, now := newToken(), a.Clock.Now()
+	err := a.Sessions.StartSession(ctx, Session{Hash: hash(token), User: user.ID, CreatedAt: now, SeenAt: now}, hash(replaced),
+		Change{Actor: user.Actor(), Action: action, Object: fmt.Sprintf("user/%d", user.ID)})
+	return token, err
+}
+
+// Visitor finds the user of a session; Unauthenticated when it is over.
+func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
+	if token == "" {
+		return User{}, errSession
+	}
+	session, user, err := a.Sessions.SessionUser(ctx, hash(token))
+	if core.CodeOf(err) == core.NotFound {
+		return User{}, errSession
+	}
+	if err != nil {
+		return User{}, err
+	}
+	now := a.Clock.Now()
+	if !user.DisabledAt.IsZero() || now.Sub(session.SeenAt) > SessionIdle || now.Sub(session.CreatedAt) > SessionLife {
+		return User{}, errSession
+	}
+	if now.Sub(session.SeenAt) > seenEvery {
+		err = a.Sessions.TouchSession(ctx, session.Hash, user.ID, now)
+	}
+	return user, err
+}
+
+// SignOut ends a session.
+func (a Accounts) SignOut(ctx context.Context, token string) error {
+	return a.Sessions.EndSession(ctx, hash(token))
+}
+
+// FormToken proves that a form was made for the session: another site can send
+// the session's cookie along, but cannot know this.
+func FormToken(session string) string {
+	sum := sha256.Sum256([]byte("form/" + session))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// FormTokenIs tells whether a form was made for the session.
+func FormTokenIs(session, token string) bool {
+	return session != "" && subtle.ConstantTimeCompare([]byte(FormToken(session)), []byte(token)) == 1
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// newConsole joins the console's pages.
+func (h *hub) newConsole() *adminui.Console {
+	return adminui.New(adminui.Config{
+		Accounts: accounts(h.db), Records: postgres.Console{DB: h.db}, Deliveries: postgres.Deliveries{DB: h.db},
+		Stores: postgres.Stores{DB: h.db}, Clock: h.db.Clock(), Log: h.log,
+	})
+}
+
+// counting observes delivery attempts for metrics and for the console's figures.
+type counting struct {
+	*metrics
+	tally *console.Tally
+}
+
+// Attempted counts a delivery attempt (webhook.Observer).
+func (c counting) Attempted(r webhook.Result, late time.Duration) {
+	c.metrics.Attempted(r, late)
+	c.tally.Count(console.Attempt{
+		Business: r.Delivery.Business, Webhook: r.Delivery.WebhookID, Delivery: r.Delivery.ID, At: r.Attempt.StartedAt,
+		Took: r.Attempt.Timing.Total, Class: string(r.Attempt.ErrorClass), Status: r.Attempt.Status, Error: r.Attempt.Error,
+	})
+}
+
+// How often what was counted is stored, and what is too old forgotten.
+const (
+	tallyEvery  = 2 * time.Second
+	forgetEvery = 10 * time.Minute
+)
+
+// keepCounts stores what was counted until the context ends, and then once more.
+func (h *hub) keepCounts(ctx context.Context) {
+	records := postgres.Console{DB: h.db}
+	store, forget := time.NewTicker(tallyEvery), time.NewTicker(forgetEvery)
+	defer store.Stop()
+	defer forget.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := records.AddSums(last, h.tally.Take()); err != nil {
+				h.log.Warn("the last counts of attempts are lost", "error", err)
+			}
+			return
+		case <-store.C:
+			err = records.AddSums(ctx, h.tally.Take())
+		case <-forget.C:
+			err = records.ForgetCounts(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Warn("counts of attempts could not be stored", "error", err)
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// accounts joins what signing in to the console needs.
+func accounts(db *postgres.DB) access.Accounts {
+	c := postgres.Console{DB: db}
+	return access.Accounts{Users: c, Sessions: c, Attempts: c, Clock: db.Clock()}
+}
+
+// linkOf is the address of a one-time link.
+func linkOf(base, token string) string {
+	return strings.TrimSuffix(base, "/") + shell.WelcomePath + "?link=" + token
+}
+
+type userCommand struct {
+	Create userCreate `cmd:"" help:"Make a user of the console, or a new link for one; prints a link that works once."`
+}
+
+type userCreate struct {
+	databaseFlags
+	Email    string  `required:"" help:"Address, by which the user signs in."`
+	Role     string  `default:"support" enum:"viewer,support,admin" help:"viewer reads, support also acts, admin does everything everywhere."`
+	Business []int64 `help:"Id of a business that a viewer or supporter may see; repeatable."`
+	BaseURL  string  `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub as people reach it, for the link."`
+	JSON     bool    `help:"Print JSON."`
+}
+
+// Run makes a user, or finds the one there is, and prints a one-time link.
+func (c userCreate) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		user := access.User{Email: c.Email, Role: access.Role(c.Role)}
+		for _, id := range c.Business {
+			user.Businesses = append(user.Businesses, core.BusinessID(id))
+		}
+		a := accounts(db)
+		user, token, err := a.CreateUser(ctx, user, "cli", "servery user create")
+		if core.CodeOf(err) == core.Conflict {
+			if user, err = a.Users.UserByEmail(ctx, strings.ToLower(c.Email)); err == nil {
+				token, err = a.Link(ctx, user.ID)
+			}
+		}
+		link := linkOf(c.BaseURL, token)
+		if err != nil || c.JSON {
+			return printJSON(out, struct {
+				ID    int64       `json:"id"`
+				Email string      `json:"email"`
+				Role  access.Role `json:"role"`
+				Link  string      `json:"link"`
+			}{user.ID, user.Email, user.Role, link}, err)
+		}
+		_, err = fmt.Fprintf(out.stdout, "user %d: %s, %s\nsign in once within three days, and set a password: %s\n", user.ID, user.Email, user.Role, link)
+		return err
+	})
+}
+
+// demoAdmin is the address of the demo's user.
+const demoAdmin = "admin@demo.example"
+
+// demoLink is a fresh link for the demo's user, who is made on the first start.
+func demoLink(ctx context.Context, db *postgres.DB, base string) (string, error) {
+	a := accounts(db)
+	user, token, err := a.CreateUser(ctx, access.User{Email: demoAdmin, Role: access.Admin}, "hub", "the demo")
+	if core.CodeOf(err) == core.Conflict {
+		if user, err = a.Users.UserByEmail(ctx, demoAdmin); err == nil {
+			token, err = a.Link(ctx, user.ID)
+		}
+	}
+	return linkOf(base, token), err
+}

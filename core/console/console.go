@@ -1,0 +1,224 @@
+// Package console holds what support staff ask the hub: the shapes of what the
+// console's pages read, the figures that are counted for them, and how errors
+// of many objects are told as a few causes. It reads nothing itself.
+package console
+
+import (
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Many is where counting stops: a page that says so helps as much as the number.
+const Many = 10000
+
+// Endpoint is a webhook with how it fares.
+type Endpoint struct {
+	Business       core.BusinessID
+	ID             int64
+	EventType      core.EventType
+	URL            string
+	Active         bool
+	DisabledReason string // why the hub switched it off
+	Units          string // minutes or seconds, of the retry schedule
+	CreatedAt      time.Time
+	Day            Count // of the last 24 hours
+	Health         Health
+	Held           int // deliveries that wait for it to be switched on; at most Many
+	Waiting        int // deliveries that wait for their next attempt; at most Many
+}
+
+// Health is how a webhook fares by its latest attempts.
+type Health struct {
+	AcceptedAt   time.Time // the latest attempt that was accepted; zero: none
+	RefusedAt    time.Time // the latest that was not
+	FailingSince time.Time // the first refusal since the latest acceptance; zero while all is well
+	Status       int       // of the latest refusal; 0 without an answer
+	Class        string    // webhook.ErrorClass of the latest refusal
+	Error        string    // of the latest refusal, in plain words
+	Delivery     core.ID   // whose attempt that was
+}
+
+// Count is delivery attempts of some span of time.
+type Count struct {
+	At       time.Time // the beginning of the span
+	Accepted int64
+	Refused  int64
+	Took     time.Duration // of all together
+	Slowest  time.Duration
+}
+
+// All is how many attempts there were.
+func (c Count) All() int64 { return c.Accepted + c.Refused }
+
+// Average is how long an attempt took.
+func (c Count) Average() time.Duration {
+	if c.All() == 0 {
+		return 0
+	}
+	return c.Took / time.Duration(c.All())
+}
+
+// Rate is the accepted share, in percent with one digit, rounded down: 100 is
+// said only where none was refused.
+func (c Count) Rate() float64 {
+	if c.All() == 0 {
+		return 100
+	}
+	return float64(c.Accepted*1000/c.All()) / 10
+}
+
+// Add adds another span's attempts.
+func (c *Count) Add(other Count) {
+	c.Accepted += other.Accepted
+	c.Refused += other.Refused
+	c.Took += other.Took
+	c.Slowest = max(c.Slowest, other.Slowest)
+}
+
+// Figures are what waits and what failed in some businesses.
+type Figures struct {
+	Waiting    int // deliveries on their way or waiting for a retry; at most Many
+	Held       int // deliveries whose webhook is switched off; at most Many
+	FailedJobs int // of the last 24 hours
+	OpenJobs   int
+}
+
+// Job is a piece of accepted work as a list shows it.
+type Job struct {
+	Business   core.BusinessID
+	Reference  core.ID
+	Kind       core.JobKind
+	Subject    string
+	State      string // job.State
+	DryRun     bool
+	CreatedAt  time.Time
+	StartedAt  time.Time
+	FinishedAt time.Time
+	Attempts   int
+	Done       int
+	Total      int
+	Error      string
+	Result     []byte // JSON, nil before the end
+}
+
+// JobDetail is a job with what came in and what went out.
+type JobDetail struct {
+	Job
+	RequestID   string
+	CallbackURL string
+	Event       core.ID // the callback; zero: none
+	Request     []byte  // the body as it came
+	Outcome     []byte  // the body of the callback; nil: none, or no longer kept
+}
+
+// JobFilter chooses jobs; a zero field chooses all.
+type JobFilter struct {
+	Kind, State, Subject string
+	Before               core.ID
+	Limit                int
+}
+
+// Key is an API key as people see it.
+type Key struct {
+	ID         int64
+	Username   string
+	Prefix     string
+	Scope      core.Scope
+	Platform   string
+	CreatedAt  time.Time
+	DisabledAt time.Time // zero while it works
+}
+
+// Entry is a line of the audit trail.
+type Entry struct {
+	Business core.BusinessID // 0: of the hub itself
+	ID       core.ID
+	At       time.Time
+	Actor    string
+	Action   string
+	Object   string
+	Detail   []byte // JSON: why, before, after and what else belongs to it
+}
+
+// EntryFilter chooses lines of the audit trail.
+type EntryFilter struct {
+	Actor, Action, Object string
+	Before                core.ID
+	Limit                 int
+}
+
+// Store is a store as a list shows it.
+type Store struct {
+	ID       int64
+	RefID    string
+	Name     string
+	City     string
+	Active   bool
+	Ordering bool
+	Hidden   bool
+	Excluded []string
+	Included []string
+	Timings  bool // has opening hours
+	Updated  time.Time
+}
+
+// StoreFilter chooses stores; a zero field chooses all.
+type StoreFilter struct {
+	Text  string // part of the name, the city or the ref_id
+	After string // ref_id
+	Limit int
+}
+
+// Item is an item of the master catalogue as a list shows it.
+type Item struct {
+	ID        int64
+	RefID     string
+	Title     string
+	Price     string
+	Active    bool
+	Available bool
+	Updated   time.Time
+}
+
+// ItemFilter chooses items; a zero field chooses all.
+type ItemFilter struct {
+	Text  string // part of the title or the ref_id
+	After string // ref_id
+	Limit int
+}
+
+// ItemDetail is an item with everything that decides whether a customer sees it.
+type ItemDetail struct {
+	Item
+	Record     []byte // JSON, the master record
+	Categories []ItemCategory
+	Places     []ItemPlace
+	PlaceCount int      // stores that have the item, also those beyond Places
+	Platforms  []string // on which it is listed; nil: on all
+}
+
+// ItemCategory is a category of an item.
+type ItemCategory struct {
+	RefID, Name string
+	Active      bool // it and its parent
+}
+
+// ItemPlace is an item at a store.
+type ItemPlace struct {
+	StoreID   int64
+	StoreRef  string
+	StoreName string
+	Price     string
+	Available bool
+	Stock     int64 // -1: not counted
+}
+
+// Hit is something that a search found.
+type Hit struct {
+	Business core.BusinessID
+	Kind     string // business, job, delivery, webhook, store, item, key
+	ID       string // for its page
+	Title    string
+	Detail   string
+}

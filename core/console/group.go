@@ -1,0 +1,108 @@
+package console
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Group is objects of a callback that failed for one cause.
+type Group struct {
+	Cause    string   // the messages' common form, what differs replaced by …
+	Count    int      // objects
+	Examples []Failed // the first of them
+}
+
+// Failed is an object of a callback that was not applied.
+type Failed struct {
+	Array   string // such as items
+	RefID   string
+	Message string
+}
+
+// maxExamples is how many objects stand for a group.
+const maxExamples = 20
+
+// outcome is what is read of an object in a callback.
+type outcome struct {
+	RefID  string `json:"ref_id"`
+	Code   string `json:"code"` // of taxes and charges
+	Title  string `json:"title"`
+	Status struct {
+		Error   bool   `json:"error"`
+		Message string `json:"err_msg"`
+	} `json:"upipr_status"`
+}
+
+// differing is what tells one object's message from another's: names in quotes and numbers.
+var differing = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?`)
+
+// Grouped tells the errors of a callback (store_creation, inventory_update) as
+// causes, the most frequent first. What is no such callback has none.
+func Grouped(callback []byte) []Group {
+	decoder := jsontext.NewDecoder(bytes.NewReader(callback), jsontext.AllowDuplicateNames(true))
+	if decoder.PeekKind() != '{' {
+		return nil
+	}
+	_, _ = decoder.ReadToken()
+	byCause := map[string]*Group{}
+	for decoder.PeekKind() == '"' {
+		name, err := decoder.ReadToken()
+		if err != nil {
+			break
+		}
+		array := name.String()
+		if decoder.PeekKind() != '[' {
+			if decoder.SkipValue() != nil {
+				break
+			}
+			continue
+		}
+		if !readArray(decoder, array, byCause) {
+			break
+		}
+	}
+	groups := make([]Group, 0, len(byCause))
+	for _, group := range byCause {
+		groups = append(groups, *group)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Cause, b.Cause))
+	})
+	return groups
+}
+
+func readArray(decoder *jsontext.Decoder, array string, byCause map[string]*Group) bool {
+	if _, err := decoder.ReadToken(); err != nil {
+		return false
+	}
+	for decoder.PeekKind() != ']' {
+		raw, err := decoder.ReadValue()
+		if err != nil {
+			return false
+		}
+		if !bytes.Contains(raw, []byte(`"err_msg"`)) {
+			continue
+		}
+		var o outcome
+		if json.Unmarshal(raw, &o) != nil || !o.Status.Error {
+			continue
+		}
+		cause := differing.ReplaceAllString(o.Status.Message, "…")
+		group := byCause[cause]
+		if group == nil {
+			group = &Group{Cause: cause}
+			byCause[cause] = group
+		}
+		group.Count++
+		if len(group.Examples) < maxExamples {
+			group.Examples = append(group.Examples, Failed{array, cmp.Or(o.RefID, o.Code, o.Title), o.Status.Message})
+		}
+	}
+	_, err := decoder.ReadToken()
+	return err == nil
+}

@@ -1,0 +1,51 @@
+package console
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
+
+func TestAttemptsAreCountedByWebhookAndBusinessMinuteAndHour(t *testing.T) {
+	var tally Tally
+	tally.Count(Attempt{Business: 1, Webhook: 7, At: noon, Took: time.Second})
+	tally.Count(Attempt{Business: 1, Webhook: 8, At: noon, Took: 3 * time.Second, Class: "status"})
+	tally.Count(Attempt{Business: 1, At: noon, Took: time.Second})
+	sums := tally.Take()
+	require.Equal(t, Count{Accepted: 2, Refused: 1, Took: 5 * time.Second, Slowest: 3 * time.Second},
+		sums.Counts[Span{1, time.Hour, noon.Truncate(time.Hour), 0}])
+	require.Equal(t, Count{Refused: 1, Took: 3 * time.Second, Slowest: 3 * time.Second},
+		sums.Counts[Span{1, time.Minute, noon.Truncate(time.Minute), 8}])
+	require.Len(t, sums.Counts, 6)
+	require.Empty(t, tally.Take().Counts)
+}
+
+func TestFailingSinceIsTheFirstRefusalAfterTheLatestAcceptance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var change Change
+		var accepted, since time.Time
+		var all []Attempt
+		for i := range rapid.IntRange(1, 12).Draw(t, "attempts") {
+			a := Attempt{At: noon.Add(time.Duration(i) * time.Second)}
+			if rapid.Bool().Draw(t, "refused") {
+				a.Class = "status"
+			}
+			all = append(all, a)
+			change = change.after(a)
+		}
+		for _, a := range all {
+			switch {
+			case a.Class == "":
+				accepted, since = a.At, time.Time{}
+			case since.IsZero():
+				since = a.At
+			}
+		}
+		require.Equal(t, accepted, change.AcceptedAt)
+		require.Equal(t, since, change.FailingSince)
+	})
+}

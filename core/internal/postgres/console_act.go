@@ -1,0 +1,163 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// SwitchWebhook pauses or resumes a webhook; Conflict when it is so already,
+// because somebody else was quicker. Resumed, it gets what was held.
+func (c Console) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error {
+	webhooks := Webhooks{c.DB}
+	err := c.inTx(ctx, func(tx bun.Conn) error {
+		row, err := webhooks.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if row.Active == active {
+			return core.Errorf(core.Conflict, "the webhook has been switched already; this page shows how it is now")
+		}
+		sub, err := webhooks.subscription(row)
+		if err != nil {
+			return err
+		}
+		change.Object = fmt.Sprintf("webhook/%d", id)
+		change.Before, change.After = map[string]any{"active": row.Active}, map[string]any{"active": active}
+		sub.Active, sub.UpdatedAt = active, c.clock.Now()
+		if active {
+			sub.DisabledReason = ""
+		}
+		if err := webhooks.write(ctx, tx, row.Active, sub); err != nil {
+			return err
+		}
+		return c.record(ctx, tx, change)
+	})
+	if err == nil && active && c.starter != nil {
+		c.starter.Wake()
+	}
+	return err
+}
+
+// RetryDeliveries makes deliveries due now, in one transaction, and tells how
+// many; one that is not there or whose webhook is switched off is an error for all.
+func (c Console) RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error {
+	deliveries := Deliveries{c.DB}
+	err := c.inTx(ctx, func(tx bun.Conn) error {
+		for _, id := range ids {
+			err := deliveries.hasten(ctx, tx, business, id)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = deliveries.beginAnew(ctx, tx, business, id)
+			}
+			if errors.Is(err, sql.ErrNoRows) {
+				return errNoDelivery
+			}
+			if err != nil {
+				return err
+			}
+			change.Object = "delivery/" + id.String()
+			if err := c.record(ctx, tx, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && c.starter != nil {
+		c.starter.Wake()
+	}
+	return err
+}
+
+// ListKeys reads the API keys of a business, the newest first, those before an id.
+func (c Console) ListKeys(ctx context.Context, business core.BusinessID, before int64, limit int) ([]console.Key, error) {
+	rows, err := c.bun.QueryContext(ctx, `SELECT id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at FROM api_keys
+		WHERE business_id = ?0 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, business, before, limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading keys: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Key{}
+	for rows.Next() {
+		var key console.Key
+		var disabled sql.NullTime
+		if err := rows.Scan(&key.ID, &key.Username, &key.Prefix, &key.Scope, &key.Platform, &key.CreatedAt, &disabled); err != nil {
+			return nil, fmt.Errorf("reading keys: %w", err)
+		}
+		key.DisabledAt = disabled.Time
+		list = append(list, key)
+	}
+	return list, rows.Err()
+}
+
+// AddKey stores a key that was made in the console.
+func (c Console) AddKey(ctx context.Context, key access.Key, change access.Change) (access.Key, error) {
+	err := c.inTx(ctx, func(tx bun.Conn) error {
+		if err := tx.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
+			VALUES (?, ?, ?, ?, ?, nullif(?, ''), ?) RETURNING id`, key.Business, key.Username, key.Hash, key.Prefix, key.Scope, key.Platform,
+			key.CreatedAt).Scan(&key.ID); err != nil {
+			return fmt.Errorf("storing the key: %w", err)
+		}
+		change.Object = fmt.Sprintf("key/%d", key.ID)
+		change.After = map[string]any{"username": key.Username, "prefix": key.Prefix, "scope": key.Scope}
+		return c.record(ctx, tx, change)
+	})
+	return key, err
+}
+
+// RevokeKey makes a key useless; NotFound where the business has no such key,
+// Conflict when it is revoked already.
+func (c Console) RevokeKey(ctx context.Context, business core.BusinessID, id int64, change access.Change) error {
+	return c.inTx(ctx, func(tx bun.Conn) error {
+		var disabled sql.NullTime
+		err := tx.QueryRowContext(ctx, `SELECT disabled_at FROM api_keys WHERE business_id = ? AND id = ? FOR UPDATE`, business, id).Scan(&disabled)
+		if err != nil {
+			return notFound(err, "the business has no key %d", id)
+		}
+		if disabled.Valid {
+			return core.Errorf(core.Conflict, "the key has been revoked already")
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE api_keys SET disabled_at = ? WHERE business_id = ? AND id = ?`, c.clock.Now(), business, id); err != nil {
+			return fmt.Errorf("revoking the key: %w", err)
+		}
+		change.Object = fmt.Sprintf("key/%d", id)
+		return c.record(ctx, tx, change)
+	})
+}
+
+// Audit reads lines of the audit trail of a business, the newest first;
+// business 0 is that of the hub itself.
+func (c Console) Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error) {
+	conditions, args := "business_id = ?", []any{business}
+	where := func(condition string, set bool, value any) {
+		if set {
+			conditions += " AND " + condition
+			args = append(args, value)
+		}
+	}
+	where("actor = ?", f.Actor != "", f.Actor)
+	where("action = ?", f.Action != "", f.Action)
+	where("object = ?", f.Object != "", f.Object)
+	where("id < ?", f.Before != core.ID{}, f.Before)
+	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE `+conditions+
+		` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the audit trail: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Entry{}
+	for rows.Next() {
+		var e console.Entry
+		if err := rows.Scan(&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail); err != nil {
+			return nil, fmt.Errorf("reading the audit trail: %w", err)
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,164 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// part is a pattern for what contains the text, whatever its signs mean to LIKE.
+func part(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// ListStores reads stores of a business by their ref_id.
+func (c Console) ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error) {
+	conditions, args := "business_id = ? AND ref_id > ?", []any{business, f.After}
+	if f.Text != "" {
+		conditions += " AND (name ILIKE ? OR city ILIKE ? OR ref_id ILIKE ?)"
+		args = append(args, part(f.Text), part(f.Text), part(f.Text))
+	}
+	var rows []struct {
+		ID       int64     `bun:"id"`
+		RefID    string    `bun:"ref_id"`
+		Name     string    `bun:"name"`
+		City     string    `bun:"city"`
+		Active   bool      `bun:"active"`
+		Ordering bool      `bun:"ordering_enabled"`
+		Hidden   bool      `bun:"hide_from_ui"`
+		Excluded []string  `bun:"excluded_platforms,array"`
+		Included []string  `bun:"included_platforms,array"`
+		Timings  bool      `bun:"has_timings"`
+		Updated  time.Time `bun:"updated_at"`
+	}
+	if err := c.bun.NewRaw(`SELECT id, ref_id, name, city, active, ordering_enabled, hide_from_ui, excluded_platforms, included_platforms,
+			timings IS NOT NULL AND timings::text <> '[]' AS has_timings, updated_at
+		FROM stores WHERE `+conditions+` ORDER BY ref_id LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	list := make([]console.Store, len(rows))
+	for i, r := range rows {
+		list[i] = console.Store(r)
+	}
+	return list, nil
+}
+
+// StoreRef finds the ref_id of a store and when it was last changed; NotFound
+// where the business has none of that id.
+func (c Console) StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error) {
+	err = c.bun.QueryRowContext(ctx, `SELECT ref_id, updated_at FROM stores WHERE business_id = ? AND id = ?`, business, id).Scan(&ref, &updated)
+	return ref, updated, notFound(err, "there is no such store")
+}
+
+// Platforms reads the platforms of a business by their names.
+func (c Console) Platforms(ctx context.Context, business core.BusinessID) (list []core.Platform, err error) {
+	var rows []struct {
+		Name     string `bun:"name"`
+		ServedBy string `bun:"served_by"`
+	}
+	if err := c.bun.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	for _, r := range rows {
+		list = append(list, core.Platform(r))
+	}
+	return list, nil
+}
+
+type itemRow struct {
+	ID        int64           `bun:"id"`
+	RefID     string          `bun:"name"`
+	Title     string          `bun:"title"`
+	Price     string          `bun:"price"`
+	Active    bool            `bun:"active"`
+	Available bool            `bun:"available"`
+	Updated   time.Time       `bun:"updated_at"`
+	Record    json.RawMessage `bun:"record"`
+}
+
+const itemColumns = `id, name, coalesce(record->>'title', '') AS title, coalesce(record->>'price', '') AS price, active,
+	coalesce((record->>'available')::boolean, false) AS available, updated_at`
+
+func (r itemRow) item() console.Item {
+	return console.Item{ID: r.ID, RefID: r.RefID, Title: r.Title, Price: r.Price, Active: r.Active, Available: r.Available, Updated: r.Updated}
+}
+
+// ListItems reads items of the master catalogue by their ref_id.
+func (c Console) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
+	conditions, args := "business_id = ? AND kind = ? AND name > ?", []any{business, int(menu.Items), f.After}
+	if f.Text != "" {
+		conditions += " AND (name ILIKE ? OR record->>'title' ILIKE ?)"
+		args = append(args, part(f.Text), part(f.Text))
+	}
+	var rows []itemRow
+	if err := c.bun.NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+conditions+` ORDER BY name LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading items: %w", err)
+	}
+	list := make([]console.Item, len(rows))
+	for i, r := range rows {
+		list[i] = r.item()
+	}
+	return list, nil
+}
+
+// placesShown is how many stores stand on an item's page.
+const placesShown = 200
+
+// Item reads an item with its categories and the stores that have it.
+func (c Console) Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error) {
+	var row itemRow
+	if err := c.bun.NewRaw(`SELECT `+itemColumns+`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
+		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
+		return console.ItemDetail{}, notFound(err, "there is no such item")
+	}
+	detail := console.ItemDetail{Item: row.item(), Record: row.Record}
+	var listed struct {
+		Platforms []string `json:"included_platforms"`
+	}
+	if err := json.Unmarshal(row.Record, &listed); err != nil {
+		return detail, fmt.Errorf("reading item %d: %w", id, err)
+	}
+	detail.Platforms = listed.Platforms
+	var categories []struct {
+		RefID  string `bun:"name"`
+		Name   string `bun:"title"`
+		Active bool   `bun:"open"`
+	}
+	if err := c.bun.NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open
+		FROM menu_links l JOIN menu_masters m ON m.business_id = l.business_id AND m.kind = ? AND m.id = l.to_id
+		LEFT JOIN menu_masters p ON m.parent_id <> 0 AND p.business_id = m.business_id AND p.kind = m.kind AND p.id = m.parent_id
+		WHERE l.business_id = ? AND l.relation = ? AND l.from_id = ? ORDER BY l.position, m.name`,
+		int(menu.Categories), business, int(menu.ItemCategory), id).Scan(ctx, &categories); err != nil {
+		return detail, fmt.Errorf("reading the categories of item %d: %w", id, err)
+	}
+	for _, r := range categories {
+		detail.Categories = append(detail.Categories, console.ItemCategory(r))
+	}
+	return detail, c.itemPlaces(ctx, business, &detail)
+}
+
+func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
+	// By the key of each store's row: an index by item would cost every menu that is written.
+	rows, err := c.bun.QueryContext(ctx, `SELECT s.id, s.ref_id, s.name, coalesce(a.content->>'price', ''),
+			coalesce((a.content->>'available')::boolean, false), coalesce((a.content->>'current_stock')::bigint, -1), count(*) OVER ()
+		FROM stores s JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
+		WHERE s.business_id = ?2 ORDER BY s.ref_id LIMIT ?3`, int(menu.Items), detail.ID, business, placesShown)
+	if err != nil {
+		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var p console.ItemPlace
+		if err := rows.Scan(&p.StoreID, &p.StoreRef, &p.StoreName, &p.Price, &p.Available, &p.Stock, &detail.PlaceCount); err != nil {
+			return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
+		}
+		detail.Places = append(detail.Places, p)
+	}
+	return rows.Err()
+}

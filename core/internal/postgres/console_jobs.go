@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+type jobRow struct {
+	BusinessID  core.BusinessID `bun:"business_id"`
+	ID          core.ID         `bun:"id,type:uuid"`
+	Kind        core.JobKind    `bun:"kind"`
+	Subject     string          `bun:"subject"`
+	State       string          `bun:"state"`
+	DryRun      bool            `bun:"dry_run"`
+	CreatedAt   time.Time       `bun:"created_at"`
+	StartedAt   time.Time       `bun:"started_at"`
+	FinishedAt  time.Time       `bun:"finished_at"`
+	Attempts    int             `bun:"attempts"`
+	Progress    int             `bun:"progress"`
+	Total       int             `bun:"total"`
+	Error       string          `bun:"error"`
+	Result      json.RawMessage `bun:"result"`
+	RequestID   string          `bun:"request_id"`
+	CallbackURL string          `bun:"callback_url"`
+	EventID     core.ID         `bun:"event_id,type:uuid"`
+	Body        []byte          `bun:"body"`
+}
+
+const (
+	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts, progress, total, error`
+	// A dry run's result lists what it would do; a list needs it not.
+	jobListColumns = jobColumns + `, CASE WHEN NOT dry_run THEN result END AS result`
+)
+
+func (r jobRow) job() console.Job {
+	return console.Job{Business: r.BusinessID, Reference: r.ID, Kind: r.Kind, Subject: r.Subject, State: r.State, DryRun: r.DryRun,
+		CreatedAt: r.CreatedAt, StartedAt: r.StartedAt, FinishedAt: r.FinishedAt, Attempts: r.Attempts,
+		Done: r.Progress, Total: r.Total, Error: r.Error, Result: r.Result}
+}
+
+// ListJobs reads jobs of a business, the newest first.
+func (c Console) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
+	conditions, args := "business_id = ?", []any{business}
+	where := func(condition string, set bool, value any) {
+		if set {
+			conditions += " AND " + condition
+			args = append(args, value)
+		}
+	}
+	where("kind = ?", f.Kind != "", f.Kind)
+	where("state = ?", f.State != "", f.State)
+	where("subject = ?", f.Subject != "", f.Subject)
+	where("id < ?", f.Before != core.ID{}, f.Before)
+	var rows []jobRow
+	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE `+conditions+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading jobs: %w", err)
+	}
+	return jobsOf(rows), nil
+}
+
+func jobsOf(rows []jobRow) []console.Job {
+	list := make([]console.Job, len(rows))
+	for i, row := range rows {
+		list[i] = row.job()
+	}
+	return list
+}
+
+// FailedJobs reads jobs of businesses that failed since a time, the newest first.
+func (c Console) FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error) {
+	var rows []jobRow
+	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ANY (?) AND state = 'failed' AND id >= ? ORDER BY id DESC LIMIT ?`,
+		businessArray(businesses), core.FirstID(since), limit).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading failed jobs: %w", err)
+	}
+	return jobsOf(rows), nil
+}
+
+// Job reads a job with what came in and what went out.
+func (c Console) Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error) {
+	var row jobRow
+	err := c.bun.NewRaw(`SELECT `+jobColumns+`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id, body
+		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).Scan(ctx, &row)
+	if err != nil {
+		return console.JobDetail{}, notFound(err, "there is no job with this reference")
+	}
+	detail := console.JobDetail{Job: row.job(), RequestID: row.RequestID, CallbackURL: row.CallbackURL, Event: row.EventID}
+	if detail.Request, err = c.packer.unpack(row.Body); err != nil {
+		return detail, err
+	}
+	if row.EventID != (core.ID{}) {
+		detail.Outcome, err = c.EventBody(ctx, business, row.EventID)
+	}
+	if core.CodeOf(err) == core.NotFound { // past its retention
+		err = nil
+	}
+	return detail, err
+}
+
+// EventBody reads what receivers of an event get; NotFound when it is no longer kept.
+func (c Console) EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error) {
+	var stored []byte
+	if err := c.bun.QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`, event, business).Scan(&stored); err != nil {
+		return nil, notFound(err, "the event is no longer kept")
+	}
+	return c.packer.unpack(stored)
+}
+
+// DeliveriesOf finds the deliveries of an event: they are made with it, so
+// their ids begin within a minute of its.
+func (c Console) DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error) {
+	made := core.TimeOf(event)
+	from, to := core.FirstID(made.Add(-time.Minute)), core.FirstID(made.Add(time.Minute))
+	var ids []core.ID
+	rows, err := c.bun.QueryContext(ctx, `SELECT id FROM delivery_queue WHERE business_id = ?0 AND id BETWEEN ?1 AND ?2 AND event_id = ?3
+		UNION ALL SELECT id FROM deliveries WHERE business_id = ?0 AND id BETWEEN ?1 AND ?2 AND event_id = ?3 LIMIT 50`, business, from, to, event)
+	if err != nil {
+		return nil, fmt.Errorf("finding the deliveries of an event: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id core.ID
+		if err := rows.Scan(&id); err != nil {
+			return nil, fmt.Errorf("finding the deliveries of an event: %w", err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
+}

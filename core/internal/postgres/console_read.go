@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// businessArray is businesses as an array of the database.
+func businessArray(businesses []core.BusinessID) any {
+	ids := make([]int64, len(businesses))
+	for i, business := range businesses {
+		ids[i] = int64(business)
+	}
+	return pgdialect.Array(ids)
+}
+
+// Businesses reads businesses by their names; with among nil all of them.
+func (c Console) Businesses(ctx context.Context, among []core.BusinessID, limit int) ([]core.Business, error) {
+	condition, args := "", []any{}
+	if among != nil {
+		condition, args = "WHERE id = ANY (?)", []any{businessArray(among)}
+	}
+	rows, err := c.bun.QueryContext(ctx, `SELECT id, name, country, timezone, currency, created_at FROM businesses `+condition+
+		` ORDER BY lower(name), id LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading businesses: %w", err)
+	}
+	defer rows.Close()
+	list := []core.Business{}
+	for rows.Next() {
+		var b core.Business
+		if err := rows.Scan(&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt); err != nil {
+			return nil, fmt.Errorf("reading businesses: %w", err)
+		}
+		list = append(list, b)
+	}
+	return list, rows.Err()
+}
+
+// Counts reads the attempts of businesses since a time, by spans of the grain
+// in order; spans without an attempt are left out. webhook 0 is all of them.
+func (c Console) Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error) {
+	rows, err := c.bun.QueryContext(ctx, `SELECT at, sum(accepted)::bigint, sum(refused)::bigint, sum(took_us)::bigint, max(slow_us)
+		FROM attempt_counts WHERE business_id = ANY (?) AND grain = ? AND at >= ? AND webhook_id = ? GROUP BY at ORDER BY at`,
+		businessArray(businesses), int(grain/time.Second), since, webhook)
+	if err != nil {
+		return nil, fmt.Errorf("reading counts: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Count{}
+	for rows.Next() {
+		var count console.Count
+		var took, slow int64
+		if err := rows.Scan(&count.At, &count.Accepted, &count.Refused, &took, &slow); err != nil {
+			return nil, fmt.Errorf("reading counts: %w", err)
+		}
+		count.Took, count.Slowest = time.Duration(took)*time.Microsecond, time.Duration(slow)*time.Microsecond
+		list = append(list, count)
+	}
+	return list, rows.Err()
+}
+
+// Figures counts what waits and what failed in businesses.
+func (c Console) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
+	var f console.Figures
+	err := c.bun.QueryRowContext(ctx, `SELECT
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at < 'infinity' LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at = 'infinity' LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)`,
+		businessArray(businesses), core.FirstID(since), console.Many).Scan(&f.Waiting, &f.Held, &f.FailedJobs, &f.OpenJobs)
+	if err != nil {
+		return f, fmt.Errorf("counting what waits: %w", err)
+	}
+	return f, nil
+}
+
+type endpointRow struct {
+	BusinessID     core.BusinessID `bun:"business_id"`
+	ID             int64           `bun:"id"`
+	EventType      core.EventType  `bun:"event_type"`
+	URL            string          `bun:"url"`
+	Active         bool            `bun:"active"`
+	DisabledReason string          `bun:"disabled_reason"`
+	Units          string          `bun:"retrial_interval_units"`
+	CreatedAt      time.Time       `bun:"created_at"`
+	AcceptedAt     time.Time       `bun:"accepted_at"`
+	RefusedAt      time.Time       `bun:"refused_at"`
+	FailingSince   time.Time       `bun:"failing_since"`
+	Status         int             `bun:"status"`
+	Class          string          `bun:"error_class"`
+	Error          string          `bun:"error"`
+	DeliveryID     core.ID         `bun:"delivery_id,type:uuid"`
+	Held           int             `bun:"held"`
+	Waiting        int             `bun:"waiting"`
+	Accepted       int64           `bun:"accepted"`
+	Refused        int64           `bun:"refused"`
+	Took           int64           `bun:"took_us"`
+	Slow           int64           `bun:"slow_us"`
+}
+
+// endpointRead reads webhooks with how they fare; ?0 is the beginning of the
+// day that is counted, ?1 where counting stops.
+const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active, w.disabled_reason, w.retrial_interval_units, w.created_at,
+		h.accepted_at, h.refused_at, h.failing_since, coalesce(h.status, 0) AS status, coalesce(h.error_class, '') AS error_class,
+		coalesce(h.error, '') AS error, coalesce(h.delivery_id, '00000000-0000-0000-0000-000000000000') AS delivery_id, q.held, q.waiting,
+		coalesce(n.accepted, 0) AS accepted, coalesce(n.refused, 0) AS refused, coalesce(n.took_us, 0) AS took_us, coalesce(n.slow_us, 0) AS slow_us
+	FROM (%s) w
+	LEFT JOIN endpoint_health h ON h.business_id = w.business_id AND h.webhook_id = w.id
+	LEFT JOIN LATERAL (SELECT sum(accepted)::bigint AS accepted, sum(refused)::bigint AS refused, sum(took_us)::bigint AS took_us, max(slow_us) AS slow_us
+		FROM attempt_counts WHERE business_id = w.business_id AND grain = 3600 AND at >= ?0 AND webhook_id = w.id) n ON true
+	LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE available_at = 'infinity') AS held, count(*) FILTER (WHERE available_at < 'infinity') AS waiting
+		FROM (SELECT available_at FROM delivery_queue WHERE webhook_id = w.id LIMIT ?1) x) q ON true
+	ORDER BY w.id`
+
+func (c Console) endpoints(ctx context.Context, which string, args ...any) ([]console.Endpoint, error) {
+	var rows []endpointRow
+	args = append([]any{c.clock.Now().Add(-24 * time.Hour), console.Many}, args...)
+	if err := c.bun.NewRaw(fmt.Sprintf(endpointRead, which), args...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading webhooks: %w", err)
+	}
+	list := make([]console.Endpoint, len(rows))
+	for i, r := range rows {
+		list[i] = console.Endpoint{
+			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active, DisabledReason: r.DisabledReason,
+			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting,
+			Day: console.Count{Accepted: r.Accepted, Refused: r.Refused, Took: time.Duration(r.Took) * time.Microsecond, Slowest: time.Duration(r.Slow) * time.Microsecond},
+			Health: console.Health{AcceptedAt: r.AcceptedAt, RefusedAt: r.RefusedAt, FailingSince: r.FailingSince,
+				Status: r.Status, Class: r.Class, Error: r.Error, Delivery: r.DeliveryID},
+		}
+	}
+	return list, nil
+}
+
+// Endpoints reads the webhooks of a business, those after the given id, at most limit.
+func (c Console) Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error) {
+	return c.endpoints(ctx, `SELECT * FROM webhooks WHERE business_id = ?2 AND id > ?3 ORDER BY id LIMIT ?4`, business, after, limit)
+}
+
+// Endpoint reads one webhook; NotFound where the business has none of that id.
+func (c Console) Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error) {
+	list, err := c.endpoints(ctx, `SELECT * FROM webhooks WHERE business_id = ?2 AND id = ?3`, business, id)
+	if err == nil && len(list) == 0 {
+		err = core.Errorf(core.NotFound, "there is no webhook %d", id)
+	}
+	if err != nil {
+		return console.Endpoint{}, err
+	}
+	return list[0], nil
+}
+
+// Troubled reads the webhooks of businesses that fail, or were switched off
+// with deliveries waiting for them, those that fail longest first by their ids.
+func (c Console) Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
+	return c.endpoints(ctx, `SELECT w.* FROM webhooks w WHERE w.business_id = ANY (?2) AND (
+			EXISTS (SELECT 1 FROM endpoint_health f WHERE f.business_id = w.business_id AND f.webhook_id = w.id AND f.failing_since IS NOT NULL)
+			OR NOT w.active AND (w.disabled_reason <> '' OR EXISTS (SELECT 1 FROM delivery_queue d WHERE d.webhook_id = w.id)))
+		ORDER BY w.id LIMIT ?3`, businessArray(businesses), limit)
+}

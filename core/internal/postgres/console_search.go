@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// hitsShown is how many of each kind a search finds.
+const hitsShown = 10
+
+// Search finds what the text may mean in businesses: an id, a ref_id, a part of
+// a name or of an address.
+func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error) {
+	if id, err := uuid.Parse(text); err == nil {
+		return c.searchID(ctx, businesses, id)
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		number = -1
+	}
+	return c.hits(ctx, `SELECT * FROM (SELECT id AS business_id, 'business' AS kind, id::text AS id, name AS title, country || ' · ' || currency AS detail
+				FROM businesses WHERE id = ANY (?0) AND (id = ?1 OR name ILIKE ?2) ORDER BY lower(name) LIMIT ?3) a
+		UNION ALL SELECT * FROM (SELECT business_id, 'webhook', id::text, event_type, url
+				FROM webhooks WHERE business_id = ANY (?0) AND (id = ?1 OR url ILIKE ?2 OR event_type = ?4) ORDER BY business_id, id LIMIT ?3) b
+		UNION ALL SELECT * FROM (SELECT business_id, 'store', id::text, name, ref_id || ' · ' || city
+				FROM stores WHERE business_id = ANY (?0) AND (id = ?1 OR ref_id ILIKE ?2 OR name ILIKE ?2) ORDER BY ref_id <> ?4, business_id, ref_id LIMIT ?3) c
+		UNION ALL SELECT * FROM (SELECT business_id, 'item', id::text, coalesce(record->>'title', ''), name
+				FROM menu_masters WHERE business_id = ANY (?0) AND kind = ?5 AND (id = ?1 OR name ILIKE ?2 OR record->>'title' ILIKE ?2)
+				ORDER BY name <> ?4, business_id, name LIMIT ?3) d
+		UNION ALL SELECT * FROM (SELECT business_id, 'key', id::text, username, prefix || '…'
+				FROM api_keys WHERE business_id = ANY (?0) AND (username ILIKE ?2 OR prefix = left(?4, 8)) ORDER BY business_id, id LIMIT ?3) e`,
+		businessArray(businesses), number, part(text), hitsShown, text, int(menu.Items))
+}
+
+// searchID finds what bears an id: a job by its reference, a delivery, or the
+// deliveries of an event by its webhook-id.
+func (c Console) searchID(ctx context.Context, businesses []core.BusinessID, id core.ID) ([]console.Hit, error) {
+	made := core.TimeOf(id)
+	from, to := core.FirstID(made), core.FirstID(made.Add(time.Minute))
+	return c.hits(ctx, `SELECT business_id, 'job' AS kind, id::text AS id, kind AS title, subject AS detail FROM jobs WHERE business_id = ANY (?0) AND id = ?1
+		UNION ALL SELECT * FROM (SELECT business_id, 'delivery', id::text, event_type, url FROM deliveries
+			WHERE business_id = ANY (?0) AND (id = ?1 OR id BETWEEN ?2 AND ?3 AND event_id = ?1) LIMIT ?4) d
+		UNION ALL SELECT * FROM (SELECT business_id, 'delivery', id::text, event_type, url FROM delivery_queue
+			WHERE business_id = ANY (?0) AND (id = ?1 OR id BETWEEN ?2 AND ?3 AND event_id = ?1) LIMIT ?4) q`,
+		businessArray(businesses), id, from, to, hitsShown)
+}
+
+func (c Console) hits(ctx context.Context, query string, args ...any) ([]console.Hit, error) {
+	rows, err := c.bun.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("searching: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Hit{}
+	for rows.Next() {
+		var hit console.Hit
+		if err := rows.Scan(&hit.Business, &hit.Kind, &hit.ID, &hit.Title, &hit.Detail); err != nil {
+			return nil, fmt.Errorf("searching: %w", err)
+		}
+		list = append(list, hit)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,158 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Console keeps what the console needs: its users (access.Users), their
+// sessions (access.Sessions, access.Attempts), and what its pages read.
+type Console struct{ *DB }
+
+// record stores a change in the audit trail, in the transaction that makes it.
+func (c Console) record(ctx context.Context, in bun.IDB, change access.Change) error {
+	detail := map[string]any{}
+	if change.Why != "" {
+		detail["why"] = change.Why
+	}
+	if change.Before != nil {
+		detail["before"] = change.Before
+	}
+	if change.After != nil {
+		detail["after"] = change.After
+	}
+	encoded, err := json.Marshal(detail)
+	if err != nil {
+		return fmt.Errorf("writing the audit trail: %w", err)
+	}
+	now := c.clock.Now()
+	if _, err := in.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object, string(encoded)); err != nil {
+		return fmt.Errorf("writing the audit trail: %w", err)
+	}
+	return nil
+}
+
+type userRow struct {
+	ID         int64       `bun:"id"`
+	Email      string      `bun:"email"`
+	Role       access.Role `bun:"role"`
+	Password   string      `bun:"password"`
+	Businesses []int64     `bun:"businesses,array"`
+	CreatedAt  time.Time   `bun:"created_at"`
+	SeenAt     time.Time   `bun:"seen_at"`
+	DisabledAt time.Time   `bun:"disabled_at"`
+}
+
+const userColumns = `u.id, u.email, u.role, u.password, u.created_at, u.seen_at, u.disabled_at,
+	array(SELECT business_id FROM user_grants WHERE user_id = u.id ORDER BY business_id) AS businesses`
+
+func (r userRow) user() access.User {
+	user := access.User{ID: r.ID, Email: r.Email, Role: r.Role, Password: r.Password,
+		CreatedAt: r.CreatedAt, SeenAt: r.SeenAt, DisabledAt: r.DisabledAt}
+	for _, business := range r.Businesses {
+		user.Businesses = append(user.Businesses, core.BusinessID(business))
+	}
+	return user
+}
+
+// UserByEmail finds a user.
+func (c Console) UserByEmail(ctx context.Context, email string) (access.User, error) {
+	var row userRow
+	err := c.bun.NewRaw(`SELECT `+userColumns+` FROM users u WHERE email = ?`, email).Scan(ctx, &row)
+	return row.user(), notFound(err, "there is no user with this address")
+}
+
+// ListUsers reads users by their address, those after the given one, at most limit.
+func (c Console) ListUsers(ctx context.Context, after string, limit int) ([]access.User, error) {
+	var rows []userRow
+	if err := c.bun.NewRaw(`SELECT `+userColumns+` FROM users u WHERE email > ? ORDER BY email LIMIT ?`, after, limit).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading users: %w", err)
+	}
+	list := make([]access.User, len(rows))
+	for i, row := range rows {
+		list[i] = row.user()
+	}
+	return list, nil
+}
+
+// UserByID finds a user.
+func (c Console) UserByID(ctx context.Context, id int64) (access.User, error) {
+	var row userRow
+	err := c.bun.NewRaw(`SELECT `+userColumns+` FROM users u WHERE id = ?`, id).Scan(ctx, &row)
+	return row.user(), notFound(err, "there is no such user")
+}
+
+// CreateUser stores a user with grants.
+func (c Console) CreateUser(ctx context.Context, user access.User, change access.Change) (access.User, error) {
+	err := c.inTx(ctx, func(tx bun.Conn) error {
+		err := tx.QueryRowContext(ctx, `INSERT INTO users (email, role, created_at) VALUES (?, ?, ?) RETURNING id`,
+			user.Email, user.Role, user.CreatedAt).Scan(&user.ID)
+		if isCode(err, "23505") {
+			return core.Errorf(core.Conflict, "there is a user with this address already")
+		}
+		if err != nil {
+			return fmt.Errorf("storing the user: %w", err)
+		}
+		if err := grant(ctx, tx, user); err != nil {
+			return err
+		}
+		change.Object = userObject(user.ID)
+		return c.record(ctx, tx, change)
+	})
+	return user, err
+}
+
+func userObject(id int64) string { return fmt.Sprintf("user/%d", id) }
+
+func grant(ctx context.Context, tx bun.Conn, user access.User) error {
+	if _, err := tx.ExecContext(ctx, `DELETE FROM user_grants WHERE user_id = ?`, user.ID); err != nil {
+		return fmt.Errorf("storing grants: %w", err)
+	}
+	ids := make([]int64, len(user.Businesses))
+	for i, business := range user.Businesses {
+		ids[i] = int64(business)
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO user_grants (user_id, business_id) SELECT DISTINCT ?0::bigint, b FROM unnest(?1::bigint[]) AS b`,
+		user.ID, pgdialect.Array(ids))
+	if isCode(err, "23503") {
+		return core.Errorf(core.NotFound, "one of the businesses %v does not exist", user.Businesses)
+	}
+	return err
+}
+
+// ChangeUser stores what decide makes of a user.
+func (c Console) ChangeUser(ctx context.Context, id int64, decide func(*access.User) (access.Change, error)) error {
+	return c.inTx(ctx, func(tx bun.Conn) error {
+		var row userRow
+		if err := tx.NewRaw(`SELECT `+userColumns+` FROM users u WHERE id = ? FOR UPDATE`, id).Scan(ctx, &row); err != nil {
+			return notFound(err, "there is no such user")
+		}
+		user := row.user()
+		change, err := decide(&user)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE users SET role = ?, password = ?, disabled_at = ? WHERE id = ?`,
+			user.Role, user.Password, orNull(user.DisabledAt), id); err != nil {
+			return fmt.Errorf("storing the user: %w", err)
+		}
+		if err := grant(ctx, tx, user); err != nil {
+			return err
+		}
+		change.Object = userObject(id)
+		return c.record(ctx, tx, change)
+	})
+}
+
+// orNull is null for the zero time.
+func orNull(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }
