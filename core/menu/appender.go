@@ -118,9 +118,8 @@ func (a *appender) document(name string, document jsontext.Value) {
 	}
 }
 
-// amountIfAny leaves out zero, too, as omitzero does.
 func (a *appender) amountIfAny(name string, amount *core.Amount) {
-	if amount != nil && !amount.IsZero() {
+	if amount != nil {
 		a.amount(name, *amount)
 	}
 }

@@ -38,8 +38,8 @@ type EffectiveItem struct {
 	Title             string         `json:"title"`
 	Description       *string        `json:"description,omitzero"`
 	Price             core.Amount    `json:"price"`
-	MarkupPrice       *core.Amount   `json:"markup_price,omitzero"` // only above the price
-	Weight            *core.Amount   `json:"weight,omitzero"`
+	MarkupPrice       *core.Amount   `json:"markup_price,omitempty"` // only above the price
+	Weight            *core.Amount   `json:"weight,omitempty"`
 	Serves            *int64         `json:"serves,omitzero"`
 	FoodType          FoodType       `json:"food_type,omitzero"`
 	SortOrder         int64          `json:"sort_order"`

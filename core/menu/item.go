@@ -77,8 +77,8 @@ func (o *ItemObject) check(c *checker) {
 // price go with the price; platform prices of the master are not copied to stores.
 type ItemValues struct {
 	Price           core.Amount    `json:"price"`
-	ExternalPrice   *core.Amount   `json:"external_price,omitzero"`
-	MarkupPrice     *core.Amount   `json:"markup_price,omitzero"`
+	ExternalPrice   *core.Amount   `json:"external_price,omitempty"`
+	MarkupPrice     *core.Amount   `json:"markup_price,omitempty"`
 	SortOrder       int64          `json:"sort_order"`
 	Recommended     bool           `json:"recommended"`
 	Available       bool           `json:"available"`
@@ -107,7 +107,7 @@ type Item struct {
 	SoldAtStore       *bool          `json:"sold_at_store,omitzero"` // as last sent to the master, where it has no effect
 	RefTitle          *string        `json:"ref_title,omitzero"`
 	Description       *string        `json:"description,omitzero"`
-	Weight            *core.Amount   `json:"weight,omitzero"`
+	Weight            *core.Amount   `json:"weight,omitempty"`
 	Serves            *int64         `json:"serves,omitzero"`
 	FoodType          FoodType       `json:"food_type,omitzero"`
 	ImgURL            *string        `json:"img_url,omitzero"`

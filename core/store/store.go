@@ -23,7 +23,7 @@ type Object struct {
 	ContactPhone       *string        `json:"contact_phone,omitzero"`
 	NotificationPhones []string       `json:"notification_phones,omitzero"`
 	NotificationEmails []string       `json:"notification_emails,omitzero"`
-	MinOrderValue      *core.Amount   `json:"min_order_value,omitzero"`
+	MinOrderValue      *core.Amount   `json:"min_order_value,omitempty"`
 	HideFromUI         *bool          `json:"hide_from_ui,omitzero"`
 	Address            *string        `json:"address,omitzero"`
 	ZipCodes           []string       `json:"zip_codes,omitzero"`

@@ -7,8 +7,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// packFrom is the size from which a body is worth packing, in bytes.
-const packFrom = 4 << 10
+// packFrom is the size from which a body is worth packing, in bytes: below that at
+// which PostgreSQL would compress it itself, more slowly, and move it out of its row.
+const packFrom = 1500
 
 // maxBody bounds what a packed body may unfold to.
 const maxBody = 1 << 30

@@ -105,6 +105,10 @@ func TestWhatIsNotSentStays(t *testing.T) {
 	require.Equal(t, []any{"1", "2"}, changed["zip_codes"])
 	require.Equal(t, changed, send(`,"active":null,"zip_codes":null`), "null is not sent")
 	require.Equal(t, []any{}, send(`,"zip_codes":[]`)["zip_codes"], "an empty list replaces")
+	zeros := send(`,"min_order_value":0,"min_pickup_time":0,"geo_latitude":0,"geo_longitude":0`)
+	for _, field := range []string{"min_order_value", "min_pickup_time", "geo_latitude", "geo_longitude"} {
+		require.Equal(t, 0.0, zeros[field], "zero is a value")
+	}
 	moved := send(`,"excluded_platforms":["web"]`)
 	require.Equal(t, []any{"web"}, moved["excluded_platforms"])
 	require.NotContains(t, moved, "included_platforms", "one list is in force: the one that came last")
