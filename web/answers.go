@@ -33,6 +33,7 @@ type envelope struct {
 	Reference   string           `json:"reference,omitzero"`
 	ReferenceID string           `json:"reference_id,omitzero"` // the same, where the spec shows it under this name too
 	WebhookID   int64            `json:"webhook_id,omitzero"`
+	Count       *int             `json:"count,omitzero"`
 	Secret      string           `json:"secret,omitzero"`
 	Errors      []core.Violation `json:"errors,omitzero"`
 	RequestID   string           `json:"request_id,omitzero"`

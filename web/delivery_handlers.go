@@ -22,6 +22,7 @@ type deliveryBody struct {
 	Reference   string         `json:"reference,omitzero"`
 	URL         string         `json:"url"`
 	State       webhook.State  `json:"state"`
+	HeldBecause string         `json:"held_because,omitzero"`
 	Attempts    int            `json:"attempts"`
 	CreatedAt   time.Time      `json:"created_at"`
 	NextAttempt time.Time      `json:"next_attempt_at,omitzero"`
@@ -33,7 +34,7 @@ type deliveryBody struct {
 func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	return deliveryBody{
 		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, URL: r.URL, State: r.State,
-		Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(), NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
+		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(), NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
 		LastStatus: r.LastStatus, LastError: r.LastError,
 	}
 }

@@ -27,6 +27,9 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	if len(body) > order.MaxBody {
+		return core.Errorf(core.TooLarge, "an order may have at most %d bytes", order.MaxBody)
+	}
 	draft, err := order.Decode(body)
 	if err != nil {
 		return err

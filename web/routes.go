@@ -34,10 +34,12 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
+		{"POST", "/external/api/v1/webhooks/:webhook_id/test/", core.ScopePOS, LimitOperations, s.testWebhook},
 		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, s.postOrderRetry},
 
 		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, s.listDeliveries},
 		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
+		{"POST", "/external/api/v1/deliveries/retry/", core.ScopePOS, LimitOperations, s.retryDeliveries},
 		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, s.retryDelivery},
 
 		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, s.listEventTypes},

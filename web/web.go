@@ -88,6 +88,12 @@ type Deliveries interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
 	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
+	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
+}
+
+// Tester sends test events.
+type Tester interface {
+	Test(ctx context.Context, business core.BusinessID, webhookID int64) (reference core.ID, err error)
 }
 
 // Observer is told of every answer, for metrics.
@@ -113,6 +119,7 @@ type Config struct {
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Deliveries          Deliveries
+	Tester              Tester
 	Ready               func(ctx context.Context) error
 	Observer            Observer
 	Clock               core.Clock

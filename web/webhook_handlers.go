@@ -63,6 +63,19 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
 }
 
+// testWebhook sends a sample of its event type to the webhook.
+func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
+	id := webhookID(c)
+	reference, err := s.Tester.Test(c.UserContext(), caller.Business, id)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Message: "a test event is on its way; list the deliveries of this reference to see what became of it",
+		Reference: reference.String(), WebhookID: id,
+	})
+}
+
 func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
 	sub, err := s.SubscriptionRecords.Get(c.UserContext(), caller.Business, webhookID(c))
 	if err != nil {

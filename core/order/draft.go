@@ -15,6 +15,9 @@ const (
 	maxParts = 100 // charges, taxes, discounts, payments
 )
 
+// MaxBody is the largest body of one order, in bytes: many are held at once.
+const MaxBody = 1 << 20
+
 // Kind is how an order reaches its customer (spec, Item: fulfillment_modes).
 type Kind string
 

@@ -29,6 +29,7 @@ type Record struct {
 	State   State
 	Relay   []byte
 	History []Step
+	Rides   Rides
 }
 
 // Step is one state of an order's history.
@@ -44,14 +45,15 @@ type Step struct {
 // Reading is an order as read back: its relay in its present state, and its history.
 type Reading struct {
 	Relay
-	State   State  `json:"state"`
-	History []Step `json:"history"`
-	Flags   []Flag `json:"flags"`
+	State   State         `json:"state"`
+	History []Step        `json:"history"`
+	Flags   []Flag        `json:"flags"`
+	Rider   *RiderReading `json:"rider,omitzero"` // nil before the first status of a rider
 }
 
 // Read brings a stored order into the shape of the read-back.
 func (r Record) Read() (Reading, error) {
-	reading := Reading{State: r.State, History: r.History}
+	reading := Reading{State: r.State, History: r.History, Rider: r.Rides.reading()}
 	if err := json.Unmarshal(r.Relay, &reading.Relay); err != nil {
 		return reading, fmt.Errorf("a stored order cannot be read: %w", err)
 	}

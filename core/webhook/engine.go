@@ -100,6 +100,7 @@ type Engine struct {
 	mu       sync.Mutex
 	lanes    map[int64]*lane
 	held     int
+	round    int  // of claims
 	short    bool // the last look at the queue was limited by room
 	stopping bool
 	running  sync.WaitGroup // attempts

@@ -17,6 +17,7 @@ type lane struct {
 	recent   int       // attempts ended since the mark
 	since    time.Time // the mark, moved every second
 	before   int       // attempts that ended in the second before the mark
+	probedIn int       // the round of claims in which the endpoint was last seen to fail
 }
 
 func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
@@ -57,6 +58,7 @@ func (e *Engine) lane(endpoint int64) *lane {
 func (e *Engine) room() (int, []int64) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.round++
 	now := e.clock.Now()
 	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
 	for endpoint, l := range e.lanes {
@@ -121,7 +123,7 @@ func (e *Engine) Start(d Delivery) {
 }
 
 // accept puts claimed deliveries into their lanes and returns those for which
-// a lane has no place.
+// a lane has no place, or whose endpoint was seen to fail since they were claimed.
 func (e *Engine) accept(claimed []Delivery) []Delivery {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -129,7 +131,8 @@ func (e *Engine) accept(claimed []Delivery) []Delivery {
 	var surplus []Delivery
 	for _, d := range claimed {
 		l := e.lane(d.Endpoint)
-		if l.held() >= l.allowed(e.config.EndpointInFlight, now)+e.config.Batch/2 {
+		failed := l.probedIn == e.round && !d.Probe && !d.Asked
+		if failed || l.held() >= l.allowed(e.config.EndpointInFlight, now)+e.config.Batch/2 {
 			surplus = append(surplus, d)
 			continue
 		}
@@ -201,7 +204,9 @@ func (e *Engine) recorded(batch []Result, outlook Outlook) {
 	e.held -= len(batch)
 	var back []Delivery
 	for _, endpoint := range outlook.Probed {
-		back = append(back, e.unstarted(e.lane(endpoint))...)
+		l := e.lane(endpoint)
+		l.probedIn = e.round
+		back = append(back, e.unstarted(l)...)
 	}
 	look := e.short || outlook.Due || len(outlook.Probed) > 0 || slices.ContainsFunc(batch, func(r Result) bool { return r.State == Pending })
 	e.mu.Unlock()

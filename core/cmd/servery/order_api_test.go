@@ -161,6 +161,7 @@ func TestOrderRefusals(t *testing.T) {
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "s1", "s9", 1)), 404, `no store with the ref_id "s9"`)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "dal", "x", 1)), 400,
 		`items[0] (ref_id "x"): price is required: the store's menu has no such item`)
+	requireEnvelope(t, s.bring("POST", channelOrdersRoute, orderOf("1", `,"x":"`+strings.Repeat("x", 1<<20)+`"`)), 413, "at most 1048576 bytes")
 	requireEnvelope(t, s.send("POST", channelOrdersRoute, orderOf("1", "")), 403, "needs channel")
 	requireEnvelope(t, s.bring("GET", ordersRoute, ""), 403, "needs pos")
 	require.Empty(t, s.ok("GET", ordersRoute, "").body["orders"], "nothing of it was kept")

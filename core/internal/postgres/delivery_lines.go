@@ -67,7 +67,7 @@ func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, 
 		waits[row.ID] = first[row.Line] < row.Place
 	}
 	var found []core.ID
-	if err := tx.NewRaw(`SELECT r.id FROM ` + placesOf(later) + ` ` + before).Scan(ctx, &found); err != nil {
+	if err := tx.NewRaw(`SELECT r.id FROM `+placesOf(later)+` `+before).Scan(ctx, &found); err != nil {
 		return nil, fmt.Errorf("looking for earlier deliveries of the order: %w", err)
 	}
 	for _, id := range found {
@@ -143,7 +143,7 @@ func (q Deliveries) advance(ctx context.Context, tx bun.Conn, left []queueRow) (
 // advanceLines is advance for the lines that a query yields (business_id, line).
 func (q Deliveries) advanceLines(ctx context.Context, tx bun.Conn, lines string) (int, error) {
 	var waiting []queueRow
-	if err := tx.NewRaw(`SELECT b.business_id, b.id, b.line, b.place FROM delivery_queue b JOIN ` + lines + ` l ON b.business_id = l.business_id AND b.line = l.line
+	if err := tx.NewRaw(`SELECT b.business_id, b.id, b.line, b.place FROM delivery_queue b JOIN `+lines+` l ON b.business_id = l.business_id AND b.line = l.line
 		WHERE b.line <> 0 AND b.waits ORDER BY b.id FOR UPDATE OF b`).Scan(ctx, &waiting); err != nil { // sorted: two at once do not lock crosswise
 		return 0, fmt.Errorf("looking for the next deliveries of the orders: %w", err)
 	}

@@ -123,7 +123,7 @@ func decodeStored(raw []byte, into any) error {
 func (b *intakeBatch) serveLevies() error {
 	missing := map[core.BusinessID]*levies{}
 	for _, s := range b.settings {
-		if s != nil && s.shelf.found() == nil {
+		if s.exists() && s.shelf.found() == nil {
 			missing[s.Business] = &levies{}
 		}
 	}
@@ -131,7 +131,7 @@ func (b *intakeBatch) serveLevies() error {
 		return err
 	}
 	for _, s := range b.settings {
-		if s == nil {
+		if !s.exists() {
 			continue
 		}
 		found := s.shelf.found()

@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core/order"
 )
 
-// maxDishes bounds what a pantry keeps: some tens of megabytes.
-const maxDishes = 100_000
+// maxKept bounds the dishes and shelves of a pantry: some tens of megabytes.
+const maxKept = 100_000
 
 // pantry keeps what has been read of menus for as long as their versions stand.
 // Whoever asks has read the versions before, in the transaction that uses what
@@ -16,7 +16,7 @@ const maxDishes = 100_000
 type pantry struct {
 	mu      sync.Mutex
 	shelves map[shelfKey]*shelf
-	dishes  int
+	kept    int
 }
 
 // shelfKey is a store's menu on a platform.
@@ -66,15 +66,23 @@ func (p *pantry) shelf(key shelfKey, versions menuVersions) *shelf {
 	found := p.shelves[key]
 	if found == nil || found.versions != versions {
 		if found != nil {
-			p.dishes -= len(found.dishes)
+			p.kept -= 1 + len(found.dishes)
 		}
 		found = &shelf{versions: versions, pantry: p, dishes: map[dishName]dish{}}
+		p.count()
 		if p.shelves == nil {
 			p.shelves = map[shelfKey]*shelf{}
 		}
 		p.shelves[key] = found
 	}
 	return found
+}
+
+// count counts one more; a pantry that is full is emptied.
+func (p *pantry) count() {
+	if p.kept++; p.kept > maxKept {
+		p.shelves, p.kept = nil, 1
+	}
 }
 
 func (s *shelf) get(name dishName) (dish, bool) {
@@ -91,9 +99,7 @@ func (s *shelf) put(name dishName, d dish) {
 		return
 	}
 	s.dishes[name] = d
-	if s.pantry.dishes++; s.pantry.dishes > maxDishes {
-		s.pantry.shelves, s.pantry.dishes = nil, 0
-	}
+	s.pantry.count()
 }
 
 // found is the taxes and charges, nil where they were not read yet.

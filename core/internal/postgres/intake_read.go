@@ -28,6 +28,9 @@ type setting struct {
 	naming map[int64]map[int64]bool // which of the items named here a tax or charge names
 }
 
+// exists tells whether the business has the store and the platform.
+func (s *setting) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
+
 // serve puts a dish into the setting.
 func (s *setting) serve(name dishName, d dish) {
 	s.served[name] = true
@@ -92,7 +95,9 @@ func (b *intakeBatch) readSettings() error {
 			return fmt.Errorf("reading stores: %w", err)
 		}
 		s.Business, s.Platform.Name, s.Store.RefID, s.Store.Listed = key.business, key.platform, key.store, listing.On(key.platform)
-		s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
+		if s.exists() {
+			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
+		}
 		b.settings[key] = s
 	}
 	return rows.Err()
@@ -124,8 +129,8 @@ func (b *intakeBatch) readMenus() error {
 	for i := range b.arrivals {
 		a := &b.arrivals[i]
 		s := b.settings[settingOf(a)]
-		if s == nil || s.Store.ID == 0 || s.Platform.ServedBy == "" {
-			continue // there is no such store or platform
+		if !s.exists() {
+			continue
 		}
 		for j := range a.Draft.Items {
 			serve(s, dishName{false, a.Draft.Items[j].RefID})

@@ -49,7 +49,12 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	}
 	// A move that was made between the two readings is in the history already.
 	r.State = r.History[len(r.History)-1].State
-	return r, rows.Err()
+	if err := rows.Err(); err != nil {
+		return r, fmt.Errorf("reading the order's history: %w", err)
+	}
+	return r, readRides(ctx, o.bun, []int64{int64(business)}, []int64{id}, func(_ core.BusinessID, _ int64, step order.RiderStep) {
+		r.Rides = append(r.Rides, step)
+	})
 }
 
 func orNoOrder(err error) error {
@@ -160,7 +165,9 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 					DELETE FROM orders WHERE business_id = ?0 AND id IN (
 						SELECT id FROM orders WHERE business_id = ?0 AND created_at < ?1 ORDER BY created_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED)
 					RETURNING id
-				), states AS (DELETE FROM order_states WHERE business_id = ?0 AND order_id IN (SELECT id FROM old))
+				), states AS (DELETE FROM order_states WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
+				), riders AS (DELETE FROM rider_statuses WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
+				), called AS (DELETE FROM calls WHERE business_id = ?0 AND order_id IN (SELECT id FROM old))
 				SELECT count(*) FROM old`, business, before, ordersAtOnce).Scan(&deleted)
 			if err != nil {
 				return fmt.Errorf("deleting old orders: %w", err)

@@ -79,7 +79,7 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 	if err := writeQueue(ctx, tx, rows); err != nil {
 		return err
 	}
-	if o.left > 0 && o.db.worthTelling() {
+	if o.left > 0 && seldom(&o.db.told) {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel); err != nil {
 			return fmt.Errorf("waking workers: %w", err)
 		}
@@ -138,11 +138,7 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		rows.id(d.ID)
 		rows.id(d.EventID)
 		rows.text(string(d.EventType))
-		if d.WebhookID == 0 {
-			rows.null()
-		} else {
-			rows.int(d.WebhookID)
-		}
+		nonZero(&rows, d.WebhookID)
 		rows.text(d.callback)
 		rows.int(d.Endpoint)
 		rows.int(int64(d.size))
@@ -154,6 +150,15 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		rows.end()
 	}
 	return rows.copyInto(ctx, tx, "delivery_queue", columns)
+}
+
+// nonZero writes a number; 0 is null.
+func nonZero(c *copyRows, n int64) {
+	if n == 0 {
+		c.null()
+		return
+	}
+	c.int(n)
 }
 
 // committed begins the first attempts.
@@ -180,13 +185,6 @@ func endpointOf(business core.BusinessID, url string) int64 {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", business, url)
 	return -int64(h.Sum64()>>1) - 1
-}
-
-// worthTelling keeps notifications to twenty a second: they are a hint, and
-// each makes commits wait for one another.
-func (db *DB) worthTelling() bool {
-	now, last := time.Now().UnixNano(), db.told.Load()
-	return now-last > int64(50*time.Millisecond) && db.told.CompareAndSwap(last, now)
 }
 
 // Publish stores events with their deliveries, in one transaction.

@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// chosen is the conditions under which a row d of a table of deliveries belongs
+// to the choice and comes after the cursor.
+func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
+	conditions := formatter.FormatQuery(`d.business_id = ? AND d.id > ?`, business, after)
+	where := func(condition string, value any) { conditions += " AND " + formatter.FormatQuery(condition, value) }
+	if c.IDs != nil {
+		ids := make([]string, len(c.IDs))
+		for i, id := range c.IDs {
+			ids[i] = id.String()
+		}
+		where(`d.id = ANY (?::uuid[])`, pgdialect.Array(ids))
+		return conditions
+	}
+	if !c.From.IsZero() {
+		where(`d.id >= ?`, core.FirstID(c.From))
+	}
+	where(`d.id < ?`, core.FirstID(c.To))
+	if c.EventType != "" {
+		where(`d.event_type = ?`, c.EventType)
+	}
+	if c.WebhookID != 0 {
+		where(`d.webhook_id = ?`, c.WebhookID)
+	}
+	if c.Reference != "" {
+		where(`d.event_id IN (SELECT id FROM events WHERE business_id = d.business_id AND reference = ?)`, c.Reference)
+	}
+	if c.State != webhook.Pending {
+		where(`d.state = ?`, c.State)
+	}
+	return conditions
+}
+
+// chosenRows is a query of the ids of chosen deliveries, ended and waiting. One
+// that is under way or held is not waiting for its time.
+func chosenRows(business core.BusinessID, c webhook.Choice, after core.ID) string {
+	conditions := chosen(business, c, after)
+	ended := `SELECT d.id FROM deliveries d WHERE ` + conditions
+	waiting := `SELECT d.id FROM delivery_queue d WHERE ` + conditions
+	switch {
+	case c.IDs != nil:
+		return ended + ` UNION ALL ` + waiting
+	case c.State == webhook.Pending:
+		return waiting + ` AND d.owner IS NULL AND NOT ` + isHeld
+	default:
+		return ended
+	}
+}
+
+// Count tells how many deliveries belong to the choice now.
+func (q Deliveries) Count(ctx context.Context, business core.BusinessID, c webhook.Choice) (n int, err error) {
+	if err := q.bun.QueryRowContext(ctx, `SELECT count(*) FROM (`+chosenRows(business, c, core.ID{})+`) x`).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting deliveries: %w", err)
+	}
+	return n, nil
+}
+
+// replayCursor is where a redelivery goes on.
+type replayCursor struct {
+	After core.ID `json:"after"`
+	webhook.Redone
+}
+
+func (q Deliveries) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCursor, error) {
+	if err := q.hold(ctx, tx, work); err != nil {
+		return replayCursor{}, err
+	}
+	var stored []byte
+	if err := tx.QueryRowContext(ctx, `SELECT cursor FROM jobs WHERE business_id = ? AND id = ?`, work.Business, work.ID).Scan(&stored); err != nil {
+		return replayCursor{}, fmt.Errorf("reading how far job %s is: %w", work.ID, err)
+	}
+	var at replayCursor
+	if stored == nil {
+		return at, nil
+	}
+	return at, json.Unmarshal(stored, &at)
+}
+
+// Again sends the next chosen deliveries again (webhook.Redeliveries).
+func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, limit int) (so webhook.Redone, more bool, err error) {
+	err = q.inTx(ctx, func(tx bun.Conn) error {
+		at, err := q.cursor(ctx, tx, work)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		if err := tx.NewRaw(chosenRows(work.Business, c, at.After)+` ORDER BY id LIMIT ?`, limit).Scan(ctx, &ids); err != nil {
+			return fmt.Errorf("choosing deliveries: %w", err)
+		}
+		if len(ids) > 0 {
+			resent, err := q.resend(ctx, tx, work.Business, ids)
+			if err != nil {
+				return err
+			}
+			at.Resent += resent
+			at.Skipped += len(ids) - resent
+			if err := at.After.UnmarshalText([]byte(ids[len(ids)-1])); err != nil {
+				return err
+			}
+		}
+		so, more = at.Redone, len(ids) == limit
+		stored, err := json.Marshal(at)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET cursor = ? WHERE business_id = ? AND id = ?`, string(stored), work.Business, work.ID); err != nil {
+			return fmt.Errorf("remembering how far job %s is: %w", work.ID, err)
+		}
+		_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
+		return err
+	})
+	if err == nil {
+		q.look()
+	}
+	return so, more, err
+}
+
+// resend makes the deliveries due now and tells how many it could: what came to
+// an end begins anew while its webhook is on and its event kept, what waits for
+// its time is hastened. A single one that a person asks for goes out also to an
+// endpoint that fails (Retry); these wait until it is well.
+func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string) (int, error) {
+	var ended []struct {
+		recordRow
+		Size int `bun:"size"`
+	}
+	if err := tx.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts, length(e.body) AS size
+		FROM deliveries d JOIN events e ON e.id = d.event_id AND e.business_id = d.business_id
+		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
+		WHERE d.business_id = ? AND d.id = ANY (?::uuid[]) AND (d.webhook_id IS NULL OR w.active) ORDER BY d.id FOR UPDATE OF d`,
+		business, pgdialect.Array(ids)).Scan(ctx, &ended); err != nil {
+		return 0, fmt.Errorf("reading deliveries to send again: %w", err)
+	}
+	now, again := q.clock.Now(), make([]string, len(ended))
+	var rows copyRows
+	for i, d := range ended {
+		again[i] = d.ID.String()
+		endpoint, url := d.WebhookID, ""
+		if endpoint == 0 {
+			endpoint, url = endpointOf(business, d.URL), d.URL
+		}
+		rows.int(int64(business))
+		rows.id(d.ID)
+		rows.id(d.EventID)
+		rows.text(string(d.EventType))
+		nonZero(&rows, d.WebhookID)
+		rows.text(url)
+		for _, n := range []int64{endpoint, int64(d.Size), int64(d.Attempts), int64(d.Attempts)} {
+			rows.int(n)
+		}
+		rows.time(now)
+		rows.time(now)
+		rows.end()
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM deliveries WHERE business_id = ? AND id = ANY (?::uuid[])`, business, pgdialect.Array(again)); err != nil {
+		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
+	}
+	hastened, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0
+		WHERE business_id = ?1 AND id = ANY (?2::uuid[]) AND owner IS NULL AND available_at < 'infinity'`, now, business, pgdialect.Array(ids))
+	if err != nil {
+		return 0, fmt.Errorf("hastening deliveries: %w", err)
+	}
+	n, err := hastened.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	return int(n) + len(ended), rows.copyInto(ctx, tx, "delivery_queue",
+		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at")
+}
+
+// EndRedelivery ends the job (webhook.Redeliveries).
+func (q Deliveries) EndRedelivery(ctx context.Context, work core.Job, failure string) error {
+	return q.inTx(ctx, func(tx bun.Conn) error {
+		at, err := q.cursor(ctx, tx, work)
+		if err != nil {
+			return err
+		}
+		result, err := json.Marshal(at.Redone)
+		if err != nil {
+			return err
+		}
+		return q.end(ctx, tx, work, jobEnd{failure: failure, result: result, objects: at.Resent + at.Skipped})
+	})
+}

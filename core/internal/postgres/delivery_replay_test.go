@@ -1,0 +1,184 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// fail publishes deliveries and has them given up.
+func (c *clinic) fail(n int) {
+	c.t.Helper()
+	c.publish(n)
+	owner, claimed, _ := c.claim()
+	require.Len(c.t, claimed, n)
+	c.end(webhook.Failed, owner, claimed...)
+}
+
+func (c *clinic) end(state webhook.State, owner core.ID, deliveries ...webhook.Delivery) {
+	c.t.Helper()
+	var results []webhook.Result
+	for _, d := range deliveries {
+		results = append(results, webhook.Result{Delivery: d, State: state, Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404, URL: d.URL}})
+	}
+	_, err := c.queue.Finish(context.Background(), owner, results, strict)
+	require.NoError(c.t, err)
+}
+
+// redeliver stores a job and leases it.
+func (c *clinic) redeliver(choice webhook.Choice) core.Job {
+	c.t.Helper()
+	ctx := context.Background()
+	if choice.To.IsZero() {
+		c.clock.Advance(time.Millisecond)
+		choice.To = c.clock.Now()
+	}
+	count, err := c.queue.Count(ctx, c.business, choice)
+	require.NoError(c.t, err)
+	job, err := choice.Job(c.business, count, c.clock.Now())
+	require.NoError(c.t, err)
+	require.NoError(c.t, postgres.Jobs{DB: c.db}.Enqueue(ctx, job, ""))
+	return c.lease()
+}
+
+func (c *clinic) lease() core.Job {
+	c.t.Helper()
+	jobs, _, err := postgres.Jobs{DB: c.db}.Claim(context.Background(), core.NewID(c.clock.Now()), 1, c.clock.Now().Add(15*time.Second))
+	require.NoError(c.t, err)
+	require.Len(c.t, jobs, 1)
+	return jobs[0]
+}
+
+func (c *clinic) run(job core.Job) error {
+	return webhook.Redelivery{Records: c.queue, Clock: c.clock}.Run(context.Background(), job, func(int, int) {})
+}
+
+func (c *clinic) result(job core.Job) string {
+	c.t.Helper()
+	status, err := postgres.Jobs{DB: c.db}.Status(context.Background(), c.business, job.ID)
+	require.NoError(c.t, err)
+	return string(status.Result)
+}
+
+func TestFailedDeliveriesAreSentAgainEachOnce(t *testing.T) {
+	c := newClinic(t)
+	c.fail(5)
+	c.publish(1) // still on its way
+	job := c.redeliver(webhook.Choice{State: webhook.Failed})
+	require.NoError(t, c.run(job))
+	require.JSONEq(t, `{"resent":5,"skipped":0}`, c.result(job))
+	owner, again, _ := c.claim()
+	require.Len(t, again, 6)
+	c.end(webhook.Failed, owner, again...)
+	job = c.redeliver(webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(-time.Hour)})
+	require.NoError(t, c.run(job))
+	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "none of that time")
+}
+
+func TestWhatCannotBeSentAgainIsSkippedAndCounted(t *testing.T) {
+	c, ctx := newClinic(t), context.Background()
+	off := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://off.example/", webhook.Minutes)
+	c.publish(2)
+	publish(t, c.db, c.business, "https://callback.example/", `{}`)
+	owner, claimed, _ := c.claim()
+	require.Len(t, claimed, 5)
+	c.end(webhook.Failed, owner, claimed...)
+	require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, off.ID, func(s *webhook.Subscription) error {
+		s.Active = false
+		return nil
+	}))
+	c.db.Exec(t, `DELETE FROM events WHERE id = ?`, claimed[0].EventID)
+	left := 0 // whose webhook is on and whose event is kept
+	for _, d := range claimed {
+		if d.WebhookID != off.ID && d.EventID != claimed[0].EventID {
+			left++
+		}
+	}
+	stranger := hubtest.Business(t, c.db)
+	count, err := c.queue.Count(ctx, stranger.ID, webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Zero(t, count, "of another business")
+	var ids []core.ID
+	for _, d := range claimed {
+		ids = append(ids, d.ID)
+	}
+	job := c.redeliver(webhook.Choice{IDs: append(ids, core.NewID(c.clock.Now()))})
+	require.NoError(t, c.run(job))
+	_, again, _ := c.claim()
+	require.Len(t, again, left)
+	require.JSONEq(t, `{"resent":2,"skipped":3}`, c.result(job))
+}
+
+func TestPendingDeliveriesAreHastened(t *testing.T) {
+	c := newClinic(t)
+	c.publish(3)
+	owner, claimed, _ := c.claim()
+	c.end(webhook.Failed, owner, claimed[0])
+	results := []webhook.Result{{Delivery: claimed[1], State: webhook.Pending, RetryAt: c.clock.Now().Add(time.Hour),
+		Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404}}}
+	_, err := c.queue.Finish(context.Background(), owner, results, strict)
+	require.NoError(t, err)
+	job := c.redeliver(webhook.Choice{State: webhook.Pending})
+	require.NoError(t, c.run(job))
+	require.JSONEq(t, `{"resent":1,"skipped":0}`, c.result(job), "the one that waits, not the one under way")
+	_, again, _ := c.claim()
+	require.Len(t, again, 1)
+	require.Equal(t, claimed[1].ID, again[0].ID)
+}
+
+func TestABreakAtAnyPointOfARedeliveryNeitherLosesNorDoubles(t *testing.T) {
+	c, ctx := newClinic(t), context.Background()
+	const n, chunk = 7, 2
+	c.fail(n)
+	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
+	for at := 1; ; at++ {
+		job := c.redeliver(choice)
+		broken := c.db.BreakAt(at)
+		work := func() error {
+			for {
+				_, more, err := c.queue.Again(ctx, job, choice, chunk)
+				if err != nil {
+					return err
+				}
+				if !more {
+					return c.queue.EndRedelivery(ctx, job, "")
+				}
+			}
+		}
+		if err := work(); err != nil {
+			c.clock.Advance(15 * time.Second)
+			job = c.lease()
+			require.NoError(t, work())
+		}
+		ended := !broken()
+		require.JSONEq(t, `{"resent":7,"skipped":0}`, c.result(job), "broken at %d", at)
+		owner, again, _ := c.claim()
+		require.Len(t, again, n)
+		c.end(webhook.Failed, owner, again...)
+		if ended {
+			require.Greater(t, at, 20)
+			return
+		}
+	}
+}
+
+func TestARedeliveryWhoseLeaseIsLostChangesNothing(t *testing.T) {
+	c, ctx := newClinic(t), context.Background()
+	c.fail(3)
+	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
+	lost := c.redeliver(choice)
+	c.clock.Advance(15 * time.Second)
+	held := c.lease()
+	_, _, err := c.queue.Again(ctx, lost, choice, 10)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.NoError(t, c.run(held))
+	_, again, _ := c.claim()
+	require.Len(t, again, 3)
+}

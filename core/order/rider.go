@@ -1,0 +1,120 @@
+package order
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// RiderStatus is how far the rider of an order is (spec, States and transitions).
+type RiderStatus string
+
+// The statuses of a rider.
+const (
+	Assigned       RiderStatus = "ASSIGNED"
+	Unassigned     RiderStatus = "UNASSIGNED"
+	AtStore        RiderStatus = "AT-STORE"
+	OutForDelivery RiderStatus = "OUT-FOR-DELIVERY"
+	RiderReached   RiderStatus = "RIDER-REACHED"
+	Delivered      RiderStatus = "DELIVERED"
+	NoRiderFound   RiderStatus = "NO-RIDER-FOUND"
+)
+
+// RiderStatuses lists every status, in the order of the spec.
+func RiderStatuses() []RiderStatus {
+	return []RiderStatus{Assigned, Unassigned, AtStore, OutForDelivery, RiderReached, Delivered, NoRiderFound}
+}
+
+func riderStatusNames() string {
+	names := make([]string, 0, len(RiderStatuses()))
+	for _, status := range RiderStatuses() {
+		names = append(names, string(status))
+	}
+	return strings.Join(names, ", ")
+}
+
+// Rider is a person who brings orders; what is not known is empty.
+type Rider struct {
+	Name  string `json:"name,omitzero"`
+	Phone string `json:"phone,omitzero"`
+}
+
+// is tells whether two riders can be the same: by their phone numbers where both
+// are known, else by their names; somebody unknown can be anybody.
+func (r Rider) is(other Rider) bool {
+	if r.Phone != "" && other.Phone != "" {
+		return r.Phone == other.Phone
+	}
+	return r.Name == "" || other.Name == "" || r.Name == other.Name
+}
+
+// Delivery is how the delivery of an order stands: the last status of its
+// rider, "" before the first, and who the rider is.
+type Delivery struct {
+	Status RiderStatus
+	Rider  Rider
+}
+
+var (
+	errReassigned = core.Errorf(core.Invalid, "rider_data names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
+	errOver       = core.Errorf(core.Conflict, "the order is DELIVERED already; its rider has no further status")
+)
+
+// Move is where a status brings the delivery, and whether that changes anything:
+// the same status again does not, unless it tells who the rider is where that was
+// not known. Another rider without UNASSIGNED between is Invalid; anything after
+// DELIVERED is a Conflict (contract, Riders).
+func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
+	if d.Status == Delivered && to != Delivered {
+		return d, false, errOver
+	}
+	if to == Unassigned || to == NoRiderFound { // whoever it names is the rider no longer
+		return Delivery{Status: to}, d.Status != to, nil
+	}
+	if !d.Rider.is(rider) {
+		return d, false, errReassigned
+	}
+	next = Delivery{to, Rider{orElse(d.Rider.Name, rider.Name), orElse(d.Rider.Phone, rider.Phone)}}
+	return next, next != d, nil
+}
+
+// RiderUpdate is a status of a rider on its way into the hub.
+type RiderUpdate struct {
+	Business core.BusinessID
+	Actor    string // who sends it, such as key:pos
+	OrderID  int64
+	Status   RiderStatus
+	Rider    Rider
+}
+
+// DecodeRiderUpdate reads the body of a rider status (spec, Endpoint 6). Any
+// violation refuses it with an Invalid error naming the field.
+func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
+	var sent struct {
+		OrderID core.Whole  `json:"order_id"`
+		Status  RiderStatus `json:"status"`
+		Rider   struct {
+			Name  string     `json:"rider_name"`
+			Phone Identifier `json:"rider_phone_number"`
+		} `json:"rider_data"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return RiderUpdate{}, err
+	}
+	var v core.Violations
+	p := spot{v: &v}
+	if sent.OrderID == 0 {
+		p.fail("order_id", "required", "is required")
+	}
+	switch {
+	case sent.Status == "":
+		p.fail("status", "required", "is required")
+	case !slices.Contains(RiderStatuses(), sent.Status):
+		p.fail("status", "value", "must be one of: "+riderStatusNames())
+	}
+	p.text("rider_data.rider_name", sent.Rider.Name, maxName)
+	p.text("rider_data.rider_phone_number", string(sent.Rider.Phone), maxName)
+	rider := Rider{strings.TrimSpace(sent.Rider.Name), strings.TrimSpace(string(sent.Rider.Phone))}
+	return RiderUpdate{OrderID: int64(sent.OrderID), Status: sent.Status, Rider: rider}, v.Err()
+}

@@ -1,0 +1,109 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestDecodeRedelivery(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	const one, two = "01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab", "01937a3e-9c1c-7d05-a1be-0f6c3b1d9e42"
+	c, err := DecodeRedelivery([]byte(`{"ids":["`+two+`","`+one+`","`+strings.ToUpper(two)+`"]}`), now)
+	require.NoError(t, err)
+	require.Len(t, c.IDs, 2, "each once")
+	require.Equal(t, one, c.IDs[0].String(), "sorted")
+
+	c, err = DecodeRedelivery([]byte(`{"filter":{}}`), now)
+	require.NoError(t, err)
+	require.Equal(t, Choice{State: Failed, To: now}, c)
+	c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":"18","webhook_id":7,"reference":"r","from":%d,"to":%d}}`,
+		now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
+	require.NoError(t, err)
+	require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, Reference: "r", From: now.Add(-time.Hour), To: now}, c)
+
+	for body, problem := range map[string]string{
+		`{}`:                                  "ids or filter is required",
+		`{"ids":["` + one + `"],"filter":{}}`: "ids or filter is required",
+		`{"ids":[]}`:                          "ids must be 1 to 1000",
+		`{"ids":[` + strings.Repeat(`"`+one+`",`, 1000) + `"` + one + `"]}`: "ids must be 1 to 1000",
+		`{"ids":["x"]}`:                      "ids[0] must be the id",
+		`{"filter":{"state":"held"}}`:        "filter.state must be",
+		`{"filter":{"event_type":"lunch"}}`:  "filter.event_type must be",
+		`{"filter":{"webhook_id":0}}`:        "filter.webhook_id must be",
+		`{"filter":{"from":-1}}`:             "filter.from must be in epoch milliseconds",
+		`{"filter":{"from":2000,"to":2000}}`: "filter.from must be before filter.to",
+		`{"filter":{"from":99999999999999}}`: "filter.from must be before filter.to",
+	} {
+		_, err := DecodeRedelivery([]byte(body), now)
+		require.Equal(t, core.Invalid, core.CodeOf(err), body)
+		require.ErrorContains(t, err, problem)
+	}
+}
+
+func FuzzDecodeRedelivery(f *testing.F) {
+	for _, seed := range []string{`{"ids":["01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab"]}`, `{"filter":{"from":1,"to":2}}`, `{"filter":null}`, `[]`} {
+		f.Add([]byte(seed))
+	}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if _, err := DecodeRedelivery(body, now); err != nil {
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+		}
+	})
+}
+
+// redone is a record of redeliveries that moves a clock with every chunk.
+type redone struct {
+	now     time.Time
+	chunk   time.Duration
+	left    int
+	so      Redone
+	ended   int
+	failure string
+}
+
+func (r *redone) Now() time.Time                          { return r.now }
+func (r *redone) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
+func (r *redone) EndRedelivery(_ context.Context, _ core.Job, failure string) error {
+	r.ended++
+	r.failure = failure
+	return nil
+}
+
+func (r *redone) Again(_ context.Context, _ core.Job, _ Choice, limit int) (Redone, bool, error) {
+	r.now = r.now.Add(r.chunk)
+	n := min(limit, r.left)
+	r.left -= n
+	r.so.Resent += n
+	return r.so, n == limit, nil
+}
+
+func TestALongRedeliveryIsDoneInShifts(t *testing.T) {
+	job, err := Choice{State: Failed}.Job(7, 4000, time.Now())
+	require.NoError(t, err)
+	r := &redone{chunk: 20 * time.Second, left: 4200}
+	var done, total int
+	run := func() error {
+		return Redelivery{Records: r, Clock: r}.Run(context.Background(), job, func(d, t int) { done, total = d, t })
+	}
+	for range 2 {
+		var postponed core.Postponed
+		require.ErrorAs(t, run(), &postponed)
+		require.Equal(t, r.now, postponed.Until, "it goes on at once")
+	}
+	require.Equal(t, []int{3000, 4000}, []int{done, total})
+	require.Zero(t, r.ended)
+	require.NoError(t, run())
+	require.Equal(t, []int{4200, 4200}, []int{done, total}, "more have failed meanwhile")
+	require.Equal(t, 1, r.ended)
+	require.NoError(t, Redelivery{Records: r, Clock: r}.Fail(context.Background(), job, errors.New("broken")))
+	require.Equal(t, "broken", r.failure)
+}

@@ -1,0 +1,39 @@
+package webhook
+
+import (
+	"context"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Publisher stores events with their deliveries.
+type Publisher interface {
+	Publish(ctx context.Context, events ...core.Event) error
+}
+
+// Tester sends samples on request, by the way that every event goes.
+type Tester struct {
+	Records   Records
+	Publisher Publisher
+	Sample    func(core.EventType) []byte // a body as receivers get it
+	Clock     core.Clock
+}
+
+// Test sends a sample of its event type to the subscription alone, and returns
+// the reference under which its delivery is found. NotFound where the business
+// has no such webhook, Conflict while it is switched off.
+func (t Tester) Test(ctx context.Context, business core.BusinessID, id int64) (core.ID, error) {
+	sub, err := t.Records.Get(ctx, business, id)
+	if err != nil {
+		return core.ID{}, err
+	}
+	if !sub.Active {
+		return core.ID{}, core.Errorf(core.Conflict, "webhook %d is switched off; switch it on to send it a test event", id)
+	}
+	now := t.Clock.Now()
+	reference := core.NewID(now)
+	return reference, t.Publisher.Publish(ctx, core.Event{
+		ID: core.NewID(now), Business: business, Type: sub.EventType, At: now, Body: t.Sample(sub.EventType),
+		Reference: reference.String(), WebhookID: id, Test: true,
+	})
+}

@@ -1,0 +1,48 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// retryDeliveries has the deliveries that the body names or describes sent
+// again; with dry_run it only counts them.
+func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
+	dryRun, err := flag(c, "dry_run")
+	if err != nil {
+		return err
+	}
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	choice, err := webhook.DecodeRedelivery(body, now)
+	if err != nil {
+		return err
+	}
+	count, err := s.Deliveries.Count(c.UserContext(), caller.Business, choice)
+	if err != nil {
+		return err
+	}
+	reply := envelope{Status: "success", Count: &count}
+	if dryRun {
+		reply.Message = fmt.Sprintf("%d deliveries would be sent again; send the request without dry_run to do it", count)
+		return answer(c, http.StatusOK, reply)
+	}
+	job, err := choice.Job(caller.Business, count, now)
+	if err != nil {
+		return err
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	reply.Reference = job.ID.String()
+	reply.Message = "deliveries are sent again; the job of this reference tells how far that is"
+	return answer(c, http.StatusOK, reply)
+}
