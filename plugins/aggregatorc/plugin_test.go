@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/plugins/plugintest"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -24,4 +25,25 @@ func TestConformance(t *testing.T) {
 	} {
 		plugintest.Run(t, driver, options)
 	}
+}
+
+// FuzzInbound: what the aggregator sends is read or refused, and never more.
+func FuzzInbound(f *testing.F) {
+	cases, err := plugintest.Cases("testdata")
+	require.NoError(f, err)
+	for _, c := range cases {
+		if asked, ok := c.Question.Message.(*pb.TranslateRequest); ok {
+			f.Add(asked.GetRequest().GetBody())
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		translation, err := plugin{}.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Body: body})
+		if err != nil {
+			require.True(t, sdk.IsRefusal(err), err)
+			return
+		}
+		order := translation.GetOrder()
+		require.True(t, order != nil || translation.GetIgnored() != "")
+		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
+	})
 }

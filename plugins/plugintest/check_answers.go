@@ -26,7 +26,7 @@ func description(ctx context.Context, s *session) error {
 		return err
 	}
 	if !proto.Equal(again, s.about) {
-		return errors.New("Describe answers another description the second time")
+		return errors.New("the second description differs from the first")
 	}
 	if s.options.Manifest != nil {
 		return s.options.Manifest.Matches(s.about)
@@ -210,7 +210,7 @@ func drain(ctx context.Context, s *session) error {
 
 func drained(ctx context.Context, s *session, other *Running) error {
 	if err := other.Client.Drain(ctx); err != nil {
-		return fmt.Errorf("Drain: %w", err)
+		return fmt.Errorf("draining: %w", err)
 	}
 	health, err := other.Client.CheckHealth(ctx)
 	if err != nil || health.GetState() != pb.HealthState_HEALTH_STATE_DRAINING {

@@ -32,7 +32,7 @@ func menuQuestions(s *session, items int) (list []Question) {
 func chunkBorders(ctx context.Context, s *session) error {
 	size := s.Client.Chunk
 	defer func() { s.Client.Chunk = size }()
-	for _, q := range menuQuestions(s, 900) {
+	for _, q := range menuQuestions(s, 400) {
 		var first []byte
 		for _, s.Client.Chunk = range []int{sdk.ChunkSize, 1, 64 << 10, 256 << 10, 3001, 8 << 20} {
 			answer, err := exact(ctx, s, q)

@@ -150,11 +150,14 @@ func (d reattach) Start() (*Running, error) {
 		return nil, err
 	}
 	running.stop = func() error {
+		defer cancel()
 		protocol, err := host.Client()
 		if err == nil {
-			err = protocol.Close()
+			err = protocol.Close() // asks the server to end; cancelling at the same time is a race within go-plugin
 		}
-		cancel()
+		if err != nil {
+			cancel()
+		}
 		<-ended
 		return err
 	}

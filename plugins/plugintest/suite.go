@@ -132,7 +132,7 @@ func open(ctx context.Context, d Driver, o Options) (*session, error) {
 	}
 	about, err := running.Client.Describe(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("Describe: %w", err), running.Stop())
+		return nil, errors.Join(fmt.Errorf("asking for the description: %w", err), running.Stop())
 	}
 	s := &session{Running: running, driver: d, options: o, about: about, cases: cases}
 	for _, c := range cases {

@@ -107,3 +107,20 @@ func TestWhatIsWrongWithADescriptionIsNamed(t *testing.T) {
 		require.ErrorContains(t, err, says)
 	}
 }
+
+// FuzzManifest: a manifest that is accepted is written and read as the same.
+func FuzzManifest(f *testing.F) {
+	f.Add([]byte(manifestText))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := ParseManifest(text)
+		if err != nil {
+			return
+		}
+		written, err := m.YAML()
+		require.NoError(t, err)
+		again, err := ParseManifest(written)
+		require.NoError(t, err)
+		require.Equal(t, m.ID, again.ID)
+		require.Equal(t, m.Binaries, again.Binaries)
+	})
+}

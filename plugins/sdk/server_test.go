@@ -181,7 +181,7 @@ func TestSettingsAreCheckedByTheirSchema(t *testing.T) {
 	require.ErrorContains(t, err, "settings_schema: examples[0]")
 }
 
-type configured struct{ small }
+type configured struct{}
 
 func (configured) Describe(ctx context.Context) (*sdk.Description, error) {
 	d, err := small{}.Describe(ctx)
@@ -196,7 +196,7 @@ func (configured) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, 
 	return nil, nil
 }
 
-type wrongExample struct{ small }
+type wrongExample struct{}
 
 func (wrongExample) Describe(ctx context.Context) (*sdk.Description, error) {
 	d, err := small{}.Describe(ctx)
@@ -253,12 +253,4 @@ func TestAPluginThatAnswersMenusWronglyIsToldOfInPlainWords(t *testing.T) {
 		require.ErrorAs(t, err, &fault)
 		require.ErrorContains(t, err, says)
 	}
-}
-
-func TestTheTextOfNutritionNamesWhatIsThere(t *testing.T) {
-	item := &sdk.Item{KeyValueGroups: []*pb.KeyValueGroup{{Group: sdk.Nutrition, KeyValueData: []*pb.KeyValue{
-		{Key: "sodium_mg", Value: "600"}, {Key: "calorie_kcal", Value: "250"}}}}}
-	require.Equal(t, "Energy 250 kcal, Sodium 600 mg", sdk.NutritionText(item))
-	require.Empty(t, sdk.NutritionText(&sdk.Item{}))
-	require.Len(t, sdk.NutritionalInfo().GetKeys(), 14)
 }

@@ -6,11 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/menu"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -148,4 +151,44 @@ func TestANewPluginOfAReleasedHubNeedsNoCheckout(t *testing.T) {
 	module, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	require.NoError(t, err)
 	require.Equal(t, "module example.org/p/tasty\n\ngo 1.26\n\nrequire github.com/servery-hub/servery v1.2.3\n", string(module))
+}
+
+// What the three plugins declare fits together, and is what the spec lists under
+// Key-value groups.
+func TestTheVocabularyOfThePluginsIsTheSpecs(t *testing.T) {
+	rules := map[pb.ValueRule]menu.ValueRule{
+		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf, pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
+	}
+	var declared []menu.Declaration
+	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		said, complaints, status := pluginKit(t, "describe", buildPlugin(t, "plugins/"+strings.ReplaceAll(id, "-", ""), id), "--json")
+		require.Zero(t, status, complaints)
+		about := &sdk.Description{}
+		require.NoError(t, sdk.FromJSON([]byte(said), about))
+		for _, group := range about.GetVocabulary() {
+			require.True(t, group.GetOnItem() && !group.GetOnOption(), group.GetGroup())
+			d := menu.Declaration{Group: group.GetGroup(), On: menu.OnItem, Platform: id}
+			for _, key := range group.GetKeys() {
+				d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed(), Unit: key.GetUnit()})
+			}
+			declared = append(declared, d)
+		}
+	}
+	vocabulary, err := menu.NewVocabulary(declared...)
+	require.NoError(t, err)
+	require.Equal(t, []string{"aggregator-a", "aggregator-b", "aggregator-c"}, vocabulary.Platforms("NutritionalInfo"))
+	require.Equal(t, []string{"aggregator-b"}, vocabulary.Platforms("Additional Info"))
+	keys := map[string][]string{}
+	for _, d := range declared {
+		for _, key := range d.Keys {
+			keys[d.Group] = append(keys[d.Group], key.Name)
+		}
+		slices.Sort(keys[d.Group])
+		keys[d.Group] = slices.Compact(keys[d.Group])
+	}
+	require.Equal(t, map[string][]string{
+		"Additional Info": {"accompaniments", "quantity", "quantity_unit"},
+		"NutritionalInfo": {"artificialsweetener_mg", "caffeine_mg", "calorie_kcal", "carbohydrate_mg", "cholesterol_mg", "fat_mg", "fiber_mg",
+			"msg_mg", "polydextrose_mg", "polyols_mg", "protein_mg", "saturatedfat_mg", "sodium_mg", "transfat_mg"},
+	}, keys)
 }
