@@ -44,14 +44,16 @@ func DecodeJSON(body []byte, into any) error {
 func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
 	failures := make([]error, len(raws))
 	parts := min(runtime.GOMAXPROCS(0), 1+len(raws)/256)
-	var running sync.WaitGroup
-	for part := range parts {
-		running.Go(func() {
-			for i := part * len(raws) / parts; i < (part+1)*len(raws)/parts; i++ {
-				failures[i] = decodeObject(raws[i], into(i))
-			}
-		})
+	decode := func(part int) {
+		for i := part * len(raws) / parts; i < (part+1)*len(raws)/parts; i++ {
+			failures[i] = decodeObject(raws[i], into(i))
+		}
 	}
+	var running sync.WaitGroup
+	for part := 1; part < parts; part++ {
+		running.Go(func() { decode(part) })
+	}
+	decode(0)
 	running.Wait()
 	return failures
 }

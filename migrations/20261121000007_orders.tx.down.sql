@@ -1,2 +1,2 @@
 DROP TABLE order_states, orders;
-DROP SEQUENCE order_ids;
+DROP SEQUENCE order_id_blocks;

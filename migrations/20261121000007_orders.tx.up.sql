@@ -1,4 +1,5 @@
-CREATE SEQUENCE order_ids AS bigint START 10001;
+-- Ids come in blocks of 128, so that most batches need not ask for any.
+CREATE SEQUENCE order_id_blocks AS bigint START 10001 INCREMENT BY 128;
 
 CREATE TABLE orders (
     business_id       bigint NOT NULL,
@@ -9,17 +10,15 @@ CREATE TABLE orders (
     state             text NOT NULL,
     is_bulk_order     boolean NOT NULL,
     delivery_type     text NOT NULL CHECK (delivery_type IN ('self', 'partner')),
-    flags             smallint NOT NULL, -- how many stand in the record
+    flags             smallint NOT NULL, -- how many it has
     events            integer NOT NULL,  -- how many it has had; the next one takes the place after
-    placed_event      uuid NOT NULL,
+    placed_event      uuid NOT NULL,     -- its body is the order as it was placed, and is kept as long
     placed_by         text NOT NULL,     -- such as key:shop
     created_at        timestamptz NOT NULL,
     updated_at        timestamptz NOT NULL,
-    record            bytea NOT NULL,    -- JSON of the order as placed, Zstandard-packed when large
     PRIMARY KEY (business_id, id),
     UNIQUE (business_id, platform, platform_order_id)
 ) WITH (fillfactor = 90);
-ALTER TABLE orders ALTER COLUMN record SET STORAGE EXTERNAL; -- packed already
 CREATE INDEX orders_by_time ON orders (business_id, created_at, id);
 
 -- What became of an order after it was placed.

@@ -27,6 +27,9 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 		}
 	}
 	a.RequestHeaders = shown(request.Header, secret)
+	if request.Header.Get("Idempotency-Key") == "" {
+		request.Header["Idempotency-Key"] = nil // as for deliveries: what is repeated is known by its call
+	}
 	response, err := s.client.Do(request)
 	if err == nil {
 		err = s.read(response, &a)

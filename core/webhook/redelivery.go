@@ -52,7 +52,8 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	if root.Filter == nil {
 		return chosenIDs(root.IDs, &v), v.Err()
 	}
-	f, c := root.Filter, Choice{State: Failed, To: now}
+	end := now.Add(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
+	f, c := root.Filter, Choice{State: Failed, To: end}
 	if f.State != nil {
 		c.State = State(*f.State)
 	}
@@ -77,7 +78,7 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 		c.From = instant("filter.from", f.From, &v)
 	}
 	if f.To != nil {
-		if to := instant("filter.to", f.To, &v); to.Before(now) {
+		if to := instant("filter.to", f.To, &v); to.Before(end) {
 			c.To = to
 		}
 	}

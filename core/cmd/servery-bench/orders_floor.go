@@ -36,7 +36,8 @@ func (c intakeFloorCommand) Run(ctx context.Context) error {
 		return err
 	}
 	defer db.close()
-	if _, err := db.bun.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS floor_orders (LIKE orders INCLUDING ALL)`); err != nil {
+	if _, err := db.bun.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS floor_orders (LIKE orders INCLUDING ALL, record bytea NOT NULL);
+		CREATE SEQUENCE IF NOT EXISTS floor_order_ids`); err != nil {
 		return err
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
@@ -48,7 +49,7 @@ func (c intakeFloorCommand) Run(ctx context.Context) error {
 		var id int64
 		if err := db.bun.QueryRowContext(c.UserContext(), `INSERT INTO floor_orders (business_id, id, platform, platform_order_id, store_id, state,
 				is_bulk_order, delivery_type, flags, events, placed_event, placed_by, created_at, updated_at, record)
-			VALUES (1, nextval('order_ids'), ?, ?, 1, 'Placed', ?, ?, 0, 1, gen_random_uuid(), 'key:shop', now(), now(), ?) RETURNING id`,
+			VALUES (1, nextval('floor_order_ids'), ?, ?, 1, 'Placed', ?, ?, 0, 1, gen_random_uuid(), 'key:shop', now(), now(), ?) RETURNING id`,
 			draft.Platform, draft.PlatformOrderID, draft.Bulk, draft.Carrier, c.Body()).Scan(&id); err != nil {
 			return err
 		}

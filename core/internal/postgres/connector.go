@@ -14,6 +14,9 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
+// statementTime bounds a statement, on both sides of the connection.
+const statementTime = time.Minute
+
 var errAddress = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
 // newConnector reads the address. TLS is settled here, by an explicit
@@ -25,12 +28,12 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
 	}
 	options := []pgdriver.Option{
-		pgdriver.WithTimeout(60 * time.Second),
+		pgdriver.WithTimeout(statementTime),
 		pgdriver.WithDialTimeout(5 * time.Second),
 		pgdriver.WithApplicationName(config.Application),
 		// Every statement here is written for its index; with the disks of today the
-		// planner need not fear to use it.
-		pgdriver.WithConnParams(map[string]any{"timezone": "UTC", "random_page_cost": "1.1"}),
+		// planner need not fear to use it. What nobody waits for any more is not to go on.
+		pgdriver.WithConnParams(map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "statement_timeout": statementTime.Milliseconds()}),
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
 	}

@@ -35,9 +35,6 @@ func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
 	if c.WebhookID != 0 {
 		where(`d.webhook_id = ?`, c.WebhookID)
 	}
-	if c.Reference != "" {
-		where(`d.event_id IN (SELECT id FROM events WHERE business_id = d.business_id AND reference = ?)`, c.Reference)
-	}
 	if c.State != webhook.Pending {
 		where(`d.state = ?`, c.State)
 	}
@@ -46,23 +43,34 @@ func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
 
 // chosenRows is a query of the ids of chosen deliveries, ended and waiting. One
 // that is under way or held is not waiting for its time.
-func chosenRows(business core.BusinessID, c webhook.Choice, after core.ID) string {
+func (q Deliveries) chosenRows(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Choice, after core.ID) (string, error) {
 	conditions := chosen(business, c, after)
+	if c.Reference != "" {
+		answers, err := q.answering(ctx, db, business, c.Reference)
+		if err != nil {
+			return "", err
+		}
+		conditions += " AND " + answers
+	}
 	ended := `SELECT d.id FROM deliveries d WHERE ` + conditions
 	waiting := `SELECT d.id FROM delivery_queue d WHERE ` + conditions
 	switch {
 	case c.IDs != nil:
-		return ended + ` UNION ALL ` + waiting
+		return ended + ` UNION ALL ` + waiting, nil
 	case c.State == webhook.Pending:
-		return waiting + ` AND d.owner IS NULL AND NOT ` + isHeld
+		return waiting + ` AND d.owner IS NULL AND NOT ` + isHeld, nil
 	default:
-		return ended
+		return ended, nil
 	}
 }
 
 // Count tells how many deliveries belong to the choice now.
 func (q Deliveries) Count(ctx context.Context, business core.BusinessID, c webhook.Choice) (n int, err error) {
-	if err := q.bun.QueryRowContext(ctx, `SELECT count(*) FROM (`+chosenRows(business, c, core.ID{})+`) x`).Scan(&n); err != nil {
+	rows, err := q.chosenRows(ctx, q.bun, business, c, core.ID{})
+	if err != nil {
+		return 0, err
+	}
+	if err := q.bun.QueryRowContext(ctx, `SELECT count(*) FROM (`+rows+`) x`).Scan(&n); err != nil {
 		return 0, fmt.Errorf("counting deliveries: %w", err)
 	}
 	return n, nil
@@ -96,8 +104,12 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 		if err != nil {
 			return err
 		}
+		rows, err := q.chosenRows(ctx, tx, work.Business, c, at.After)
+		if err != nil {
+			return err
+		}
 		var ids []string
-		if err := tx.NewRaw(chosenRows(work.Business, c, at.After)+` ORDER BY id LIMIT ?`, limit).Scan(ctx, &ids); err != nil {
+		if err := tx.NewRaw(rows+` ORDER BY id LIMIT ?`, limit).Scan(ctx, &ids); err != nil {
 			return fmt.Errorf("choosing deliveries: %w", err)
 		}
 		if len(ids) > 0 {

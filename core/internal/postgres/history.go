@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
@@ -71,7 +72,9 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 	conditions, args := "", []any{}
 	where := func(condition string, value any) {
 		conditions += " AND " + condition
-		args = append(args, value)
+		if value != nil {
+			args = append(args, value)
+		}
 	}
 	if f.Before != (core.ID{}) {
 		where("d.id < ?", f.Before)
@@ -83,7 +86,11 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 		where("d.webhook_id = ?", f.WebhookID)
 	}
 	if f.Reference != "" {
-		where("d.event_id IN (SELECT id FROM events WHERE business_id = d.business_id AND reference = ?)", f.Reference)
+		answers, err := q.answering(ctx, q.bun, business, f.Reference)
+		if err != nil {
+			return nil, err
+		}
+		where(answers, nil)
 	}
 	waiting, ended := "", ""
 	switch f.State {
@@ -97,6 +104,25 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 		waiting, ended = " AND false", " AND d.state = 'failed'"
 	}
 	return q.records(ctx, business, conditions+waiting, conditions+ended, args, f.Limit)
+}
+
+// answering is the condition under which a delivery d tells an event that
+// answers the request of the reference. Its deliveries are made with the event,
+// so that their ids are of about the same time: what lies elsewhere is not read.
+func (q Deliveries) answering(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (string, error) {
+	var ids []core.ID
+	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`, business, reference).Scan(ctx, &ids); err != nil {
+		return "", fmt.Errorf("looking for the events of a request: %w", err)
+	}
+	if len(ids) == 0 {
+		return "false", nil
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return formatter.FormatQuery(`d.event_id = ANY (?::uuid[]) AND d.id >= ? AND d.id < ?`, pgdialect.Array(texts),
+		core.FirstID(core.TimeOf(ids[0]).Add(-time.Minute)), core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour))), nil
 }
 
 // Get reads one delivery with its attempts; NotFound where the business has none of that id.

@@ -16,6 +16,7 @@ import (
 type Intake struct {
 	db     *DB
 	pantry pantry
+	ids    orderIDs
 	rounds rounds[order.Arrival, order.Receipt]
 }
 
@@ -67,7 +68,7 @@ func (i *Intake) store(ctx context.Context, arrivals []order.Arrival) []verdict[
 func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdict[order.Receipt], error) {
 	box := outbox{db: i.db}
 	defer box.rolledBack()
-	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, arrivals: arrivals, verdicts: make([]verdict[order.Receipt], len(arrivals))}
+	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, ids: &i.ids, arrivals: arrivals, verdicts: make([]verdict[order.Receipt], len(arrivals))}
 	err := i.db.inTx(ctx, func(tx bun.Conn) error {
 		b.tx = tx
 		if err := b.read(); err != nil {

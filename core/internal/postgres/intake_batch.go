@@ -21,6 +21,7 @@ type intakeBatch struct {
 	tx       bun.Conn
 	db       *DB
 	pantry   *pantry
+	ids      *orderIDs
 	arrivals []order.Arrival
 	verdicts []verdict[order.Receipt] // of the arrivals
 	settings map[settingKey]*setting
@@ -52,7 +53,7 @@ type placedOrder struct {
 
 // place works out the orders.
 func (b *intakeBatch) place() error {
-	newID, err := reserveIDs(b.ctx, b.tx, "order_ids", len(b.arrivals))
+	ids, err := b.ids.take(b.ctx, b.tx, len(b.arrivals))
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (b *intakeBatch) place() error {
 			continue
 		}
 		// A microsecond apart, so that the ids of the events sort as those of the orders.
-		p, err := b.work(i, newID(), now, now.Add(time.Duration(i)*time.Microsecond))
+		p, err := b.work(i, ids[i], now, now.Add(time.Duration(i)*time.Microsecond))
 		if err != nil {
 			b.verdicts[i].err = err
 			b.refused = append(b.refused, i)
@@ -115,29 +116,24 @@ func (b *intakeBatch) insert() error {
 		return nil
 	}
 	n := len(b.placed)
-	businesses, ids, stores, flags, starts, sizes := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	businesses, ids, stores, flags := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	platforms, refs, carriers, events, actors := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	bulks := make([]bool, n)
-	var records []byte // one after the other: an array of them would cost much more to write and to read
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(min(len(details.Flags), math.MaxInt16))
 		platforms[i], refs[i], carriers[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier)
 		events[i], actors[i], bulks[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk
-		record := b.db.packer.pack(p.event.Body)
-		starts[i], sizes[i] = int64(len(records)+1), int64(len(record))
-		records = append(records, record...)
 	}
 	var stored []int64
 	if err := b.tx.NewRaw(`INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
-			flags, events, placed_event, placed_by, created_at, updated_at, record)
-		SELECT business, id, platform, ref, store, ?, bulk, carrier, flags, 1, event, actor, ?, ?,
-			substring(?::bytea FROM start FOR size)
-		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::bigint[], ?::boolean[], ?::text[], ?::smallint[], ?::uuid[], ?::text[], ?::integer[], ?::integer[])
-			AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, start, size)
+			flags, events, placed_event, placed_by, created_at, updated_at)
+		SELECT business, id, platform, ref, store, ?, bulk, carrier, flags, 1, event, actor, ?, ?
+		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::bigint[], ?::boolean[], ?::text[], ?::smallint[], ?::uuid[], ?::text[])
+			AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor)
 		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
-		order.Placed, b.placed[0].event.At, b.placed[0].event.At, records, array(businesses), array(ids), array(platforms), array(refs), array(stores),
-		array(bulks), array(carriers), array(flags), array(events), array(actors), array(starts), array(sizes)).Scan(b.ctx, &stored); err != nil {
+		order.Placed, b.placed[0].event.At, b.placed[0].event.At, array(businesses), array(ids), array(platforms), array(refs), array(stores),
+		array(bulks), array(carriers), array(flags), array(events), array(actors)).Scan(b.ctx, &stored); err != nil {
 		return fmt.Errorf("inserting orders: %w", err)
 	}
 	if len(stored) < n {

@@ -23,8 +23,9 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	var placed time.Time
 	var actor string
 	var stored []byte
-	err := o.bun.QueryRowContext(ctx, `SELECT state, created_at, placed_by, record FROM orders
-		WHERE business_id = ?0 AND id = ?1 AND (?2 = '' OR platform = ?2)`, business, id, platform).Scan(&r.State, &placed, &actor, &stored)
+	err := o.bun.QueryRowContext(ctx, `SELECT o.state, o.created_at, o.placed_by, e.body FROM orders o
+		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
+		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).Scan(&r.State, &placed, &actor, &stored)
 	if err != nil {
 		return r, orNoOrder(err)
 	}

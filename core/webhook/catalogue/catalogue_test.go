@@ -162,7 +162,7 @@ func TestMistakesAreFound(t *testing.T) {
 		{core.HubMenuPublish, "ts_utc", "2024-12-02T12:24:00Z"},
 		{core.OrderItemsOOSProcessed, "upipr_order_id", "50012"},
 		{core.WebhookRetry, "num_webhooks_retried", nil},
-		{core.FeatureAction, "order_id", 50012},
+		{core.FeatureAction, "order_id", "50012"},
 		{core.FeatureAction, "action", "rider_body_temp"},
 	} {
 		assert.Error(t, eventtest.Validate(c.event, spoiled(t, c.event, c.path, c.value)), "%s: %s as %v", c.event, c.path, c.value)
