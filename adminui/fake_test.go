@@ -34,7 +34,7 @@ func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 
 // fake is the hub as the pages see it, in memory.
 type fake struct {
-	mu         sync.Mutex
+	mu         *sync.Mutex
 	broken     error
 	businesses []core.Business
 	endpoints  []console.Endpoint
@@ -135,6 +135,10 @@ func (f *fake) DeliveriesOf(context.Context, core.BusinessID, core.ID) (ids []co
 		ids = append(ids, d.ID)
 	}
 	return ids, nil
+}
+
+func (f *fake) DeliveriesOfReference(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error) {
+	return f.DeliveriesOf(ctx, business, event)
 }
 
 func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {

@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -16,7 +17,7 @@ func pointer[T any](v T) *T { return &v }
 
 // empty is a hub with an admin, and with nothing in its business.
 func empty() *fake {
-	return &fake{sessions: map[string]int64{}, businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago", Currency: "USD", CreatedAt: before(50_000)}},
+	return &fake{mu: new(sync.Mutex), sessions: map[string]int64{}, businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago", Currency: "USD", CreatedAt: before(50_000)}},
 		users: []access.User{{ID: 1, Email: "sam@example.com", Role: access.Admin, CreatedAt: before(9000)}}}
 }
 
@@ -60,8 +61,8 @@ func full() *fake {
 	}
 	f.items = []console.ItemDetail{
 		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true, Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
-			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}}, PlaceCount: 2,
-			Places: []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Available: true, Stock: -1}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Available: true}}},
+			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}},
+			Places:     []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Available: true, Stock: -1}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Available: true}}},
 		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3", Updated: before(30)}, Record: []byte(`{}`)},
 	}
 	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: before(600)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: before(9000), DisabledAt: before(500)}}
@@ -81,7 +82,7 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 		{EventType: "store_creation", WebhookID: 4, State: webhook.Delivered, Attempts: 1, LastStatus: 200, FinishedAt: before(1), Reference: id(3).String()},
 		{EventType: "order_placed", WebhookID: 3, State: webhook.Failed, Attempts: 6, LastStatus: 503, LastError: "the endpoint answered 503 Service Unavailable; only 2xx is success", FinishedAt: before(2)},
 		{EventType: "order_placed", WebhookID: 3, State: webhook.Pending, Attempts: 2, LastStatus: 503, LastError: "the endpoint answered 503 Service Unavailable; only 2xx is success", NextAttempt: noon.Add(4 * time.Minute)},
-		{EventType: "inventory_update", WebhookID: 5, State: webhook.Held, Attempts: 1, LastStatus: 410, LastError: "the endpoint answered 410 Gone: it wants no more deliveries"},
+		{EventType: "inventory_update", WebhookID: 5, State: webhook.Held, HeldBecause: "the webhook is switched off", Attempts: 1, LastStatus: 410, LastError: "the endpoint answered 410 Gone: it wants no more deliveries"},
 		{EventType: "inventory_update", State: webhook.Pending, URL: "https://menu.example.com/" + strings.Repeat("callback/", 20)},
 	} {
 		d.ID, d.EventID, d.CreatedAt = id(10+i), id(10+i), before(10+i)

@@ -59,7 +59,7 @@ func TestCauseOfADelivery(t *testing.T) {
 	}{
 		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2"},
 		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no answer"}, ui.Err, "Given up after 6 attempts: no answer"},
-		{webhook.DeliveryRecord{State: webhook.Held}, ui.Held, "Resume the webhook"},
+		{webhook.DeliveryRecord{State: webhook.Held, HeldBecause: "the webhook is switched off"}, ui.Held, "Held: the webhook is switched off."},
 		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "first attempt"},
 		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503"}, ui.Warn, "Attempt 3 of 6 follows 21 Nov 09:30 UTC: 503"},
 	} {
@@ -102,13 +102,13 @@ func TestCauseOfAnItem(t *testing.T) {
 		text  string
 		place string
 	}{
-		"inactive at the master":  {console.ItemDetail{PlaceCount: 1, Places: at(true, -1)}, ui.Err, "inactive in the master", "Not shown"},
-		"in an inactive category": {console.ItemDetail{Item: active, PlaceCount: 1, Places: at(true, -1), Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
-		"on no platform":          {console.ItemDetail{Item: active, Platforms: []string{}, PlaceCount: 1, Places: at(true, -1)}, ui.Err, "no platform", "Not shown"},
+		"inactive at the master":  {console.ItemDetail{Places: at(true, -1)}, ui.Err, "inactive in the master", "Not shown"},
+		"in an inactive category": {console.ItemDetail{Item: active, Places: at(true, -1), Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
+		"on no platform":          {console.ItemDetail{Item: active, Platforms: []string{}, Places: at(true, -1)}, ui.Err, "no platform", "Not shown"},
 		"at no store":             {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
-		"unavailable":             {console.ItemDetail{Item: active, PlaceCount: 1, Places: at(false, -1)}, ui.Warn, "0 of 1", "available is false"},
-		"out of stock":            {console.ItemDetail{Item: active, PlaceCount: 1, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
-		"shown":                   {console.ItemDetail{Item: active, PlaceCount: 1, Places: at(true, 5)}, ui.OK, "1 of 1", "Shown"},
+		"unavailable":             {console.ItemDetail{Item: active, Places: at(false, -1)}, ui.Warn, "0 of 1", "available is false"},
+		"out of stock":            {console.ItemDetail{Item: active, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
+		"shown":                   {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1", "Shown"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := Item(row.item)

@@ -53,7 +53,7 @@ func Item(i console.ItemDetail) ui.Cause {
 			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemCategory, category.RefID)}
 		}
 	}
-	if i.PlaceCount == 0 {
+	if len(i.Places) == 0 {
 		return ui.Cause{State: ui.Warn, Text: text.CauseItemNoStore}
 	}
 	shown := 0

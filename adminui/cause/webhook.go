@@ -103,7 +103,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	case webhook.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, d.Attempts, reason)}
 	case webhook.Held:
-		return ui.Cause{State: ui.Held, Text: text.CauseDeliveryHeld, Detail: reason}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, d.HeldBecause), Detail: reason}
 	}
 	if d.Attempts == 0 {
 		return ui.Cause{State: ui.Run, Text: text.CausePendingFirst}

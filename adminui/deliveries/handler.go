@@ -27,6 +27,7 @@ type Reader interface {
 
 // Records is what the pages read and do besides.
 type Records interface {
+	DeliveriesOfReference(ctx context.Context, business core.BusinessID, reference core.ID) ([]core.ID, error)
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
 	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
 }
@@ -63,7 +64,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	f := webhook.Filter{State: webhook.State(v.Query.Get("state")), EventType: core.EventType(v.Query.Get("event")), Reference: v.Query.Get("reference"), Limit: v.Limit()}
 	f.WebhookID, _ = strconv.ParseInt(v.Query.Get("webhook"), 10, 64)
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, f)
+	found, err := p.found(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
@@ -82,11 +83,37 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	return v.Listed(c, shell.Head{Title: text.Deliveries, Live: true}, list, "before", keys)
 }
 
+// found reads deliveries; those of a reference by way of its job.
+func (p Pages) found(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
+	if f.Reference == "" {
+		return p.Deliveries.List(ctx, business, f)
+	}
+	reference, err := uuid.Parse(f.Reference)
+	if err != nil {
+		return nil, nil
+	}
+	ids, err := p.Records.DeliveriesOfReference(ctx, business, reference)
+	if err != nil {
+		return nil, err
+	}
+	var found []webhook.DeliveryRecord
+	for _, id := range ids {
+		d, _, err := p.Deliveries.Get(ctx, business, id)
+		if err != nil {
+			return nil, err
+		}
+		if (f.State == "" || d.State == f.State) && (f.WebhookID == 0 || d.WebhookID == f.WebhookID) && (f.EventType == "" || d.EventType == f.EventType) {
+			found = append(found, d)
+		}
+	}
+	return found, nil
+}
+
 // Table is deliveries as a list; with choose those can be chosen and sent again.
 func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText, Columns: []ui.Column{
 		{Label: text.Event}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure},
-		{Label: text.Created}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
+		{Label: text.Made}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
 	if choose {
 		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
 	}
@@ -137,7 +164,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json", curl: curl(d, attempts, payload)}
 	told := cause.Delivery(d, v.Zone)
 	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
-		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())}, {Label: text.Since, Cell: ui.Timed(v.At(d.CreatedAt))},
+		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())}, {Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},
 		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))}, {Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}
 	if d.WebhookID != 0 {
 		link := ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)), Label: text.ActSeeWebhook}
@@ -150,7 +177,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: v.Link("jobs/" + d.Reference + "/"), Code: true}})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
-	if v.MayAct() && d.State != webhook.Held {
+	if v.MayAct() {
 		head.Buttons = []ui.Button{{Label: text.Retry, Action: here + "retry/", Ask: text.Why}}
 	}
 	return v.Show(c, head, deliveryPage(view))

@@ -182,7 +182,7 @@ func deliveryPage(v deliveryView) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.payload.Value != "" {
-			templ_7745c5c3_Err = ui.Code(v.payload.Label, v.payload.Value).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Scrolled(v.payload.Label, v.payload.Value).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -239,7 +239,7 @@ func deliveryPage(v deliveryView) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = ui.Code(text.AsCurl, v.curl).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = ui.Scrolled(text.AsCurl, v.curl).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -80,8 +80,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.places.Rows = append(view.places.Rows, ui.Row{Cells: []ui.Cell{{Text: place.StoreRef, Href: href, Code: true}, ui.T(place.StoreName), ui.Stated(state, words),
 			ui.T(place.Price), ui.T(stock)}})
 	}
-	if item.PlaceCount > len(item.Places) {
-		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)), ui.Number(item.PlaceCount))
+	if item.MorePlaces {
+		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)))
 	}
 	view.facts = facts(v, item)
 	told := cause.Item(item)

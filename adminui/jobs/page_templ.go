@@ -188,7 +188,7 @@ func jobPage(v jobView) templ.Component {
 			}
 		}
 		if v.result != "" {
-			templ_7745c5c3_Err = ui.Code(text.Outcome, v.result).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Scrolled(text.Outcome, v.result).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -409,7 +409,7 @@ func bodyOf(b bodyView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = ui.Code(b.label, b.text).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = ui.Scrolled(b.label, b.text).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -56,7 +56,6 @@ func (p Pages) Welcome(c *fiber.Ctx) error {
 func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
 	v := doorView{theme: shell.ThemeOf(c), link: link}
 	user, err := p.Accounts.LinkUser(c.UserContext(), link)
-	c.Set(fiber.HeaderReferrerPolicy, "no-referrer") // the address is a secret
 	if err != nil {
 		status, words := p.Problem(c, err)
 		v.problem = words

@@ -194,7 +194,7 @@ type ItemDetail struct {
 	Record     []byte // JSON, the master record
 	Categories []ItemCategory
 	Places     []ItemPlace
-	PlaceCount int      // stores that have the item, also those beyond Places
+	MorePlaces bool     // there are more than these
 	Platforms  []string // on which it is listed; nil: on all
 }
 

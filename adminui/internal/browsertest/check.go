@@ -26,7 +26,23 @@ type violation struct {
 // Check fails the test when axe finds a violation of WCAG 2.2 AA or of its best
 // practices, when the page is wider than the window, or when the browser
 // complained.
-func (p *Page) Check(t *testing.T) {
+func (p *Page) Check(t *testing.T) { t.Helper(); p.check(t, everyRule) }
+
+// CheckAgain checks a page that is looked at in another way. In the dark only
+// colours differ.
+func (p *Page) CheckAgain(t *testing.T, view View) {
+	t.Helper()
+	if view.Dark {
+		p.check(t, `["color-contrast"]`)
+		return
+	}
+	p.check(t, everyRule)
+}
+
+// everyRule names the rules of axe: WCAG 2.2 AA and its best practices.
+const everyRule = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
+
+func (p *Page) check(t *testing.T, rules string) {
 	t.Helper()
 	for _, problem := range p.Problems() { // before axe, which is no part of the page
 		t.Errorf("the browser complains: %s", problem)
@@ -40,10 +56,9 @@ func (p *Page) Check(t *testing.T) {
 	if wide != "" {
 		t.Errorf("the page is wider than the window, %s", wide)
 	}
-	Eval[int](t, p, axe+";0")
+	Eval[int](t, p, `typeof axe === "undefined" && (()=>{`+axe+`;window.axe = axe})();0`)
 	found := Eval[[]violation](t, p, `axe.run(document, {
-		resultTypes: ["violations"],
-		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+		resultTypes: ["violations"], runOnly: `+rules+`,
 	}).then((result) => result.violations)`)
 	for _, v := range found {
 		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.where())

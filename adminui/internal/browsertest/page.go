@@ -55,24 +55,31 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	if err := chromedp.Listen(tab, p.listen); err != nil {
 		t.Fatalf("opening a tab: %v", err)
 	}
+	p.Do(t, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
+	p.Look(t, view)
+	p.Do(t,
+		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
+		chromedp.Navigate(url),
+		chromedp.WaitReady(chromedp.CSS("main")),
+	)
+	return p
+}
+
+// Look changes the size of the window and the colour scheme.
+func (p *Page) Look(t *testing.T, view View) {
+	t.Helper()
 	scheme := "light"
 	if view.Dark {
 		scheme = "dark"
 	}
 	p.Do(t,
-		command(log.Enable, cdp.Empty{}),
-		command(runtime.Enable, cdp.Empty{}),
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: view.Width, Height: view.Height, DeviceScaleFactor: 1,
 		}),
 		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 		}}),
-		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
-		chromedp.Navigate(url),
-		chromedp.WaitReady(chromedp.CSS("main")),
 	)
-	return p
 }
 
 // command is a command of the protocol as a step.

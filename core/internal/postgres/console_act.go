@@ -1,10 +1,12 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
@@ -16,7 +18,7 @@ import (
 // SwitchWebhook pauses or resumes a webhook; Conflict when it is so already,
 // because somebody else was quicker. Resumed, it gets what was held.
 func (c Console) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error {
-	webhooks := Webhooks{c.DB}
+	webhooks := Webhooks(c)
 	err := c.inTx(ctx, func(tx bun.Conn) error {
 		row, err := webhooks.row(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
@@ -46,10 +48,11 @@ func (c Console) SwitchWebhook(ctx context.Context, business core.BusinessID, id
 	return err
 }
 
-// RetryDeliveries makes deliveries due now, in one transaction, and tells how
-// many; one that is not there or whose webhook is switched off is an error for all.
+// RetryDeliveries makes deliveries due now, in one transaction; one that is not
+// there, or cannot be sent now, is an error for all.
 func (c Console) RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error {
-	deliveries := Deliveries{c.DB}
+	deliveries := Deliveries(c)
+	ids = slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) }) // two such calls lock in one order
 	err := c.inTx(ctx, func(tx bun.Conn) error {
 		for _, id := range ids {
 			err := deliveries.hasten(ctx, tx, business, id)
@@ -69,8 +72,8 @@ func (c Console) RetryDeliveries(ctx context.Context, business core.BusinessID, 
 		}
 		return nil
 	})
-	if err == nil && c.starter != nil {
-		c.starter.Wake()
+	if err == nil {
+		deliveries.look()
 	}
 	return err
 }

@@ -108,7 +108,7 @@ func (c Console) ListItems(ctx context.Context, business core.BusinessID, f cons
 }
 
 // placesShown is how many stores stand on an item's page.
-const placesShown = 200
+const placesShown = 100
 
 // Item reads an item with its categories and the stores that have it.
 func (c Console) Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error) {
@@ -146,19 +146,21 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64) (
 func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
 	// By the key of each store's row: an index by item would cost every menu that is written.
 	rows, err := c.bun.QueryContext(ctx, `SELECT s.id, s.ref_id, s.name, coalesce(a.content->>'price', ''),
-			coalesce((a.content->>'available')::boolean, false), coalesce((a.content->>'current_stock')::bigint, -1), count(*) OVER ()
+			coalesce((a.content->>'available')::boolean, false), coalesce((a.content->>'current_stock')::bigint, -1)
 		FROM stores s JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
-		WHERE s.business_id = ?2 ORDER BY s.ref_id LIMIT ?3`, int(menu.Items), detail.ID, business, placesShown)
+		WHERE s.business_id = ?2 ORDER BY s.ref_id LIMIT ?3`, int(menu.Items), detail.ID, business, placesShown+1)
 	if err != nil {
 		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var p console.ItemPlace
-		if err := rows.Scan(&p.StoreID, &p.StoreRef, &p.StoreName, &p.Price, &p.Available, &p.Stock, &detail.PlaceCount); err != nil {
+		if err := rows.Scan(&p.StoreID, &p.StoreRef, &p.StoreName, &p.Price, &p.Available, &p.Stock); err != nil {
 			return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
 		}
-		detail.Places = append(detail.Places, p)
+		if detail.MorePlaces = len(detail.Places) == placesShown; !detail.MorePlaces {
+			detail.Places = append(detail.Places, p)
+		}
 	}
 	return rows.Err()
 }

@@ -79,8 +79,8 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 		ON CONFLICT (business_id, webhook_id) DO UPDATE SET
 			accepted_at = greatest(h.accepted_at, excluded.accepted_at),
 			refused_at = greatest(h.refused_at, excluded.refused_at),
-			failing_since = CASE WHEN excluded.accepted_at IS NULL OR excluded.accepted_at < h.failing_since
-				THEN least(h.failing_since, excluded.failing_since) ELSE excluded.failing_since END,
+			failing_since = least(CASE WHEN excluded.accepted_at IS NULL OR excluded.accepted_at < h.failing_since THEN h.failing_since END,
+				CASE WHEN h.accepted_at IS NULL OR h.accepted_at < excluded.failing_since THEN excluded.failing_since END),
 			status = CASE WHEN excluded.refused_at IS NULL THEN h.status ELSE excluded.status END,
 			error_class = CASE WHEN excluded.refused_at IS NULL THEN h.error_class ELSE excluded.error_class END,
 			error = CASE WHEN excluded.refused_at IS NULL THEN h.error ELSE excluded.error END,

@@ -111,6 +111,20 @@ func (c Console) EventBody(ctx context.Context, business core.BusinessID, event 
 	return c.packer.unpack(stored)
 }
 
+// DeliveriesOfReference finds the deliveries of the callback to a request.
+// Looked up by way of its job: the events have no index by reference.
+func (c Console) DeliveriesOfReference(ctx context.Context, business core.BusinessID, reference core.ID) ([]core.ID, error) {
+	var event core.ID
+	err := c.bun.QueryRowContext(ctx, `SELECT event_id FROM jobs WHERE business_id = ? AND id = ? AND event_id IS NOT NULL`, business, reference).Scan(&event)
+	if err = notFound(err, "none"); core.CodeOf(err) == core.NotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("finding the event of a job: %w", err)
+	}
+	return c.DeliveriesOf(ctx, business, event)
+}
+
 // DeliveriesOf finds the deliveries of an event: they are made with it, so
 // their ids begin within a minute of its.
 func (c Console) DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error) {

@@ -1,0 +1,21 @@
+package deliveries
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestTheCommandQuotesWhatAShellWouldRead(t *testing.T) {
+	d := webhook.DeliveryRecord{URL: "https://x/it's$(rm)"}
+	attempts := []webhook.AttemptRecord{{N: 1, Attempt: webhook.Attempt{RequestHeaders: map[string]string{"X-Token": "•••", "Content-Length": "3", "B": "`id`"}}}}
+	require.Equal(t, strings.Join([]string{`curl -sS -X POST 'https://x/it'\''s$(rm)'`, "-H 'B: `id`'", `-H 'X-Token: •••'`, `--data-binary '{"a":"b'\''c"}'`}, " \\\n  "),
+		curl(d, attempts, []byte(`{"a":"b'c"}`)))
+}
+
+func TestALongPayloadIsReadFromAFile(t *testing.T) {
+	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, curlPayload+1)), "--data-binary @00000000-0000-0000-0000-000000000000.json")
+}
