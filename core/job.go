@@ -12,6 +12,8 @@ const (
 	MenuJob  JobKind = "menu"
 	// OrderRetryJob sends orders again that their endpoint has not accepted.
 	OrderRetryJob JobKind = "order_retry"
+	// RedeliveryJob sends deliveries again that a person has chosen.
+	RedeliveryJob JobKind = "redelivery"
 )
 
 // Job is a piece of accepted work that a replica holds a lease on.

@@ -80,13 +80,11 @@ func (t target) address(d *webhook.Delivery) {
 // targets are the receivers of events: the address that came with the request,
 // the one subscription that is meant, else every active subscription; of the two
 // event types that the spec does not have, those of order_placed where the
-// business has none of the type (contract, Webhooks). One
-// statement for each of these ways that occurs, whatever the number of events.
+// business has none of the type (contract, Webhooks). One statement for each of
+// these ways that occurs, whatever the number of events.
 func (db *DB) targets(ctx context.Context, tx bun.Conn, events []core.Event) (map[route][]target, error) {
 	receivers := map[route][]target{}
-	var callbacks, singles, pairs []int64 // businesses
-	var ids, endpoints []int64
-	var types, addresses []string
+	var subscribed, single, callbacks []route
 	for _, event := range events {
 		r := routeOf(event)
 		if _, known := receivers[r]; known {
@@ -95,57 +93,115 @@ func (db *DB) targets(ctx context.Context, tx bun.Conn, events []core.Event) (ma
 		receivers[r] = nil
 		switch {
 		case r.Callback != "":
-			callbacks, addresses = append(callbacks, int64(r.Business)), append(addresses, r.Callback)
-			endpoints = append(endpoints, endpointOf(r.Business, r.Callback))
+			callbacks = append(callbacks, r)
 		case r.WebhookID != 0:
-			singles, ids = append(singles, int64(r.Business)), append(ids, r.WebhookID)
+			single = append(single, r)
 		default:
-			pairs, types = append(pairs, int64(r.Business)), append(types, string(r.EventType))
+			subscribed = append(subscribed, r)
 		}
 	}
-	read := func(query string, args ...any) error {
-		var rows []struct {
-			route
-			target
+	if err := db.readSubscribed(ctx, tx, receivers, subscribed); err != nil {
+		return nil, err
+	}
+	if err := db.readSingle(ctx, tx, receivers, single); err != nil {
+		return nil, err
+	}
+	return receivers, db.readCallbacks(ctx, tx, receivers, callbacks)
+}
+
+// foundTarget is a target with the route that leads to it.
+type foundTarget struct {
+	route
+	target
+}
+
+func (db *DB) readTargets(ctx context.Context, tx bun.Conn, query string, args ...any) ([]foundTarget, error) {
+	var rows []foundTarget
+	if err := tx.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("looking for the receivers of events: %w", err)
+	}
+	for i := range rows {
+		if err := db.open(rows[i].Business, &rows[i].target); err != nil {
+			return nil, err
 		}
-		if err := tx.NewRaw(query, args...).Scan(ctx, &rows); err != nil {
-			return fmt.Errorf("looking for the receivers of events: %w", err)
-		}
-		for _, row := range rows {
-			if err := db.open(row.Business, &row.target); err != nil {
-				return err
-			}
-			receivers[row.route] = append(receivers[row.route], row.target)
-		}
+	}
+	return rows, nil
+}
+
+func (db *DB) readSubscribed(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
+	if len(routes) == 0 {
 		return nil
 	}
-	if len(pairs) > 0 {
-		if err := read(`SELECT w.business_id, r.event_type, `+probedTarget("w.id")+`, `+targetColumns+` FROM unnest(?0::bigint[], ?1::text[]) AS r (business_id, event_type)
-			JOIN webhooks w ON w.business_id = r.business_id AND w.active AND w.event_type = CASE
-				WHEN r.event_type IN (?2, ?3) AND NOT EXISTS (SELECT 1 FROM webhooks o WHERE o.business_id = r.business_id AND o.event_type = r.event_type)
-				THEN ?4 ELSE r.event_type END ORDER BY w.id`,
-			pgdialect.Array(pairs), pgdialect.Array(types), core.WebhookRetry, core.FeatureAction, core.OrderPlaced); err != nil {
-			return nil, err
+	pairs := make([][]any, len(routes)) // written out: of a single pair, the quickest statement to plan
+	for i, r := range routes {
+		pairs[i] = []any{r.Business, r.EventType}
+	}
+	rows, err := db.readTargets(ctx, tx, `SELECT w.business_id, w.event_type, `+probedTarget("w.id")+`, `+targetColumns+`
+		FROM webhooks w WHERE (w.business_id, w.event_type) IN ? AND w.active ORDER BY w.id`, bun.Tuple(pairs))
+	for _, row := range rows {
+		receivers[row.route] = append(receivers[row.route], row.target)
+	}
+	if err != nil {
+		return err
+	}
+	return db.readInstead(ctx, tx, receivers, routes)
+}
+
+// readInstead finds the receivers of events for which nobody can have been
+// meant by the spec, where the business has no webhook of the type.
+func (db *DB) readInstead(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
+	var businesses []int64
+	var types []string
+	for _, r := range routes {
+		if (r.EventType == core.WebhookRetry || r.EventType == core.FeatureAction) && len(receivers[r]) == 0 {
+			businesses, types = append(businesses, int64(r.Business)), append(types, string(r.EventType))
 		}
 	}
-	if len(singles) > 0 {
-		if err := read(`SELECT w.business_id, w.id AS route_webhook, `+probedTarget("w.id")+`, `+targetColumns+` FROM unnest(?::bigint[], ?::bigint[]) AS r (business_id, id)
-			JOIN webhooks w ON w.business_id = r.business_id AND w.id = r.id`,
-			pgdialect.Array(singles), pgdialect.Array(ids)); err != nil {
-			return nil, err
-		}
+	if len(businesses) == 0 {
+		return nil
 	}
-	if len(callbacks) > 0 {
-		if err := read(`SELECT b.id AS business_id, r.address AS callback, `+probedTarget("r.endpoint")+`, `+callbackColumns+`
-			FROM unnest(?::bigint[], ?::text[], ?::bigint[]) AS r (business_id, address, endpoint) JOIN businesses b ON b.id = r.business_id`,
-			pgdialect.Array(callbacks), pgdialect.Array(addresses), pgdialect.Array(endpoints)); err != nil {
-			return nil, err
-		}
-		for r, list := range receivers {
-			for i := range list {
-				list[i].URL = orElse(list[i].URL, r.Callback)
-			}
-		}
+	rows, err := db.readTargets(ctx, tx, `SELECT w.business_id, r.event_type, `+probedTarget("w.id")+`, `+targetColumns+`
+		FROM unnest(?::bigint[], ?::text[]) AS r (business_id, event_type)
+		JOIN webhooks w ON w.business_id = r.business_id AND w.event_type = ? AND w.active
+		WHERE NOT EXISTS (SELECT 1 FROM webhooks o WHERE o.business_id = r.business_id AND o.event_type = r.event_type) ORDER BY w.id`,
+		pgdialect.Array(businesses), pgdialect.Array(types), core.OrderPlaced)
+	for _, row := range rows {
+		receivers[row.route] = append(receivers[row.route], row.target)
 	}
-	return receivers, nil
+	return err
+}
+
+func (db *DB) readSingle(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	pairs := make([][]any, len(routes))
+	for i, r := range routes {
+		pairs[i] = []any{r.Business, r.WebhookID}
+	}
+	rows, err := db.readTargets(ctx, tx, `SELECT w.business_id, w.id AS route_webhook, `+probedTarget("w.id")+`, `+targetColumns+`
+		FROM webhooks w WHERE (w.business_id, w.id) IN ?`, bun.Tuple(pairs))
+	for _, row := range rows {
+		receivers[row.route] = append(receivers[row.route], row.target)
+	}
+	return err
+}
+
+func (db *DB) readCallbacks(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	n := len(routes)
+	businesses, addresses, endpoints := make([]int64, n), make([]string, n), make([]int64, n)
+	for i, r := range routes {
+		businesses[i], addresses[i], endpoints[i] = int64(r.Business), r.Callback, endpointOf(r.Business, r.Callback)
+	}
+	rows, err := db.readTargets(ctx, tx, `SELECT b.id AS business_id, r.address AS callback, `+probedTarget("r.endpoint")+`, `+callbackColumns+`
+		FROM unnest(?::bigint[], ?::text[], ?::bigint[]) AS r (business_id, address, endpoint) JOIN businesses b ON b.id = r.business_id`,
+		pgdialect.Array(businesses), pgdialect.Array(addresses), pgdialect.Array(endpoints))
+	for _, row := range rows {
+		row.URL = row.Callback
+		receivers[row.route] = append(receivers[row.route], row.target)
+	}
+	return err
 }

@@ -1,0 +1,1 @@
+DROP TABLE callback_keys, call_attempts, call_lines, calls, rider_statuses;
