@@ -14,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// jsonBody returns the request's body, unpacked where it came compressed, as a
-// copy that may outlive the request. The media type must be JSON or not given.
+// jsonBody returns the request's body as body does. The media type must be JSON
+// or not given.
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
@@ -25,6 +25,12 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 			return nil, core.Errorf(core.UnsupportedMedia, "send the body as JSON, with the header Content-Type: application/json")
 		}
 	}
+	return s.body(c)
+}
+
+// body returns the request's body, unpacked where it came compressed, as a copy
+// that may outlive the request.
+func (s *Server) body(c *fiber.Ctx) ([]byte, error) {
 	raw := c.Request().Body() // not c.Body, which unpacks without a bound
 	switch encoding := c.Get(fiber.HeaderContentEncoding); encoding {
 	case "", "identity":

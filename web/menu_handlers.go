@@ -102,7 +102,7 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	body, err := menu.Effective(storeRef, whole, versions.Platform, nil).Encode()
+	body, err := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[platform]).Encode()
 	if err != nil {
 		return err
 	}

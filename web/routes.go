@@ -17,6 +17,9 @@ type route struct {
 // anyScope lets every key of the business in.
 const anyScope core.Scope = "any"
 
+// platformKey lets aggregators in, which show a key of their own.
+const platformKey core.Scope = "platform"
+
 // handler answers a request of an authenticated caller; of an open route the
 // caller is empty.
 type handler func(c *fiber.Ctx, caller core.Caller) error
@@ -49,6 +52,12 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, s.getOrder},
 		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrders, s.putOrderStatus},
 
+		{"POST", "/ext/api/v1/generic/pos/rider-status/", core.ScopePOS, LimitRider, s.postRiderStatus},
+		{"POST", "/ext/api/v1/generic/pos/rider-location/", core.ScopePOS, LimitLocation, s.postRiderLocation},
+		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, s.postFeatureAction},
+		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, s.getAction},
+		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, "", s.postCallback},
+
 		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, s.postOrder},
 		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, s.getOrder},
 		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, s.putChannelOrderStatus},
@@ -77,7 +86,7 @@ func (s *Server) mount() {
 // that is refused for its credentials does not count.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if r.scope == "" {
+		if r.scope == "" || r.scope == platformKey { // the latter looks at the key itself
 			return r.handle(c, core.Caller{})
 		}
 		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))

@@ -11,10 +11,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -71,6 +73,33 @@ type Orders interface {
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 }
 
+// Riders takes statuses and places of riders; both are durable when it returns.
+type Riders interface {
+	Update(ctx context.Context, update order.RiderUpdate) (changed bool, err error)
+	Locate(ctx context.Context, location order.RiderLocation) error
+}
+
+// ActionDesk takes feature actions; an action is durable when Submit returns.
+type ActionDesk interface {
+	Submit(ctx context.Context, business core.BusinessID, platform, actor string, r action.Request) (core.ID, error)
+}
+
+// Actions tells what became of feature actions, and hears it from aggregators.
+type Actions interface {
+	Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Reading, error)
+	Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error
+}
+
+// Callers finds out which platform calls.
+type Callers interface {
+	Authenticate(ctx context.Context, platform, secret string) (relay.Caller, error)
+}
+
+// PlatformStores finds stores by the ids that platforms have for them.
+type PlatformStores interface {
+	StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error)
+}
+
 // Subscriptions changes webhooks.
 type Subscriptions interface {
 	Create(ctx context.Context, business core.BusinessID, input webhook.Input) (webhook.Subscription, bool, error)
@@ -116,6 +145,12 @@ type Config struct {
 	Window              Window
 	Intake              Intake
 	Orders              Orders
+	Riders              Riders
+	ActionDesk          ActionDesk
+	Actions             Actions
+	Callers             Callers
+	Callbacks           relay.Reader
+	PlatformStores      PlatformStores
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Deliveries          Deliveries
@@ -138,6 +173,9 @@ const (
 	LimitOrders     Limit = "ORDERS"
 	LimitRead       Limit = "READ"
 	LimitOperations Limit = "OPERATIONS"
+	LimitRider      Limit = "RIDER"
+	LimitLocation   Limit = "LOCATION"
+	LimitActions    Limit = "ACTIONS"
 )
 
 // DefaultLimits are the throttles of the spec, and those that the hub adds.
@@ -146,6 +184,7 @@ func DefaultLimits() map[Limit]limit.Rule {
 	return map[Limit]limit.Rule{
 		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
 		LimitWebhooks: minute(5), LimitRetry: {Count: 2, Per: time.Hour}, LimitRead: minute(60), LimitOperations: minute(60),
+		LimitRider: minute(100), LimitLocation: minute(6000), LimitActions: minute(100),
 		LimitOrders: {}, // off: nobody is to wait with an order
 	}
 }

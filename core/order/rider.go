@@ -69,7 +69,7 @@ func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool
 	if d.Status == Delivered && to != Delivered {
 		return d, false, errOver
 	}
-	if to == Unassigned || to == NoRiderFound { // whoever it names is the rider no longer
+	if to == Unassigned { // whoever it names is the rider no longer
 		return Delivery{Status: to}, d.Status != to, nil
 	}
 	if !d.Rider.is(rider) {

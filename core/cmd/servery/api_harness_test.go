@@ -66,7 +66,7 @@ func (a *api) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run} {
+	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run, a.hub.relay.Run} {
 		parts.Add(1)
 		go func() {
 			defer parts.Done()
@@ -77,6 +77,7 @@ func (a *api) start(t *testing.T) {
 		cancel()
 		parts.Wait()
 		a.hub.sender.Close()
+		a.hub.caller.Close()
 	})
 }
 
@@ -131,7 +132,7 @@ func holdAgainstDescription(t *testing.T, c request, response *http.Response, te
 	router, err := description()
 	require.NoError(t, err)
 	path, query, _ := strings.Cut(c.path, "?")
-	if (strings.HasPrefix(path, "/external/") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
+	if (strings.HasPrefix(path, "/ext") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
 		path += "/"
 	}
 	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))

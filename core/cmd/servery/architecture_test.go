@@ -41,7 +41,7 @@ var arrows = []struct {
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "limit", "access", "console", "pluginhost"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "console", "pluginhost"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{

@@ -17,13 +17,16 @@ import (
 	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/core/webhook/catalogue"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -44,6 +47,9 @@ type hubConfig struct {
 	retention     time.Duration
 	deliveryLease time.Duration
 	jobLease      time.Duration
+	host          *pluginHost     // nil: no plugins
+	plugins       plugins         // nil: none
+	platforms     relay.Platforms // nil: as set up in the database
 }
 
 // hub is one replica: its parts and the goroutines that run them.
@@ -57,6 +63,9 @@ type hub struct {
 	engine  *webhook.Engine
 	runner  *job.Runner
 	intake  *postgres.Intake
+	riders  *postgres.Riders
+	relay   *relay.Engine
+	caller  *webhook.Sender  // to aggregators
 	tally   console.Tally    // of delivery attempts, for the console
 	console *adminui.Console // nil without the role
 	wakeUp  func()           // of the runner, where there is one
@@ -72,13 +81,23 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
 			core.StoreJob:      store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
-			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Clock: clock},
+			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(), Clock: clock},
 			core.OrderRetryJob: webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: clock},
+			core.RedeliveryJob: webhook.Redelivery{Records: postgres.Deliveries{DB: db}, Clock: clock},
 		}
 		h.runner = job.NewRunner(job.Config{Lease: config.jobLease}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
 	}
-	h.intake = postgres.NewIntake(db)
+	h.intake, h.riders = postgres.NewIntake(db), postgres.NewRiders(db)
+	if config.plugins == nil {
+		config.plugins = noPlugins{}
+	}
+	if config.platforms == nil {
+		config.platforms = postgres.Platforms{DB: db}
+	}
+	if h.engine != nil {
+		h.joinRelay(config, m)
+	}
 	records := postgres.Webhooks{DB: db}
 	h.server = web.New(web.Config{
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
@@ -94,9 +113,16 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Window:              store.Window{Reader: postgres.Stores{DB: db}, Clock: clock},
 		Intake:              h.intake,
 		Orders:              postgres.Orders{DB: db},
+		Riders:              h.riders,
+		ActionDesk:          action.Desk{Records: postgres.Actions{DB: db}, Offers: config.plugins, Clock: clock},
+		Actions:             postgres.Actions{DB: db},
+		Callers:             relay.Callers{Records: postgres.Callers{DB: db}, Clock: clock},
+		Callbacks:           config.plugins,
+		PlatformStores:      postgres.Callers{DB: db},
 		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
 		SubscriptionRecords: records,
 		Deliveries:          postgres.Deliveries{DB: db},
+		Tester:              webhook.Tester{Records: records, Publisher: db, Sample: catalogue.Sample, Clock: clock},
 		Ready:               db.Ping,
 		Observer:            m,
 		Clock:               clock,
@@ -104,6 +130,9 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	})
 	if slices.Contains(config.roles, roleConsole) {
 		h.console = h.newConsole()
+	}
+	if config.host != nil {
+		m.registry.MustRegister(config.host.metrics.calls, config.host.metrics.states)
 	}
 	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
 	return h
@@ -155,10 +184,14 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 		start(h.engine.Run)
 		start(h.keepCounts)
 		start(h.runner.Run)
-		start(func(ctx context.Context) { h.db.Listen(ctx, h.runner.Wake, h.engine.Wake) })
+		start(h.relay.Run)
+		start(func(ctx context.Context) { h.db.Listen(ctx, h.runner.Wake, h.engine.Wake, h.relay.Wake) })
 	}
 	if h.console != nil {
 		start(h.console.Run)
+	}
+	if h.config.host != nil {
+		start(h.config.host.run)
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(listener) }()
@@ -179,15 +212,17 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	case err = <-served:
 	}
 	h.intake.Close() // before the engine: what it stores begins its first attempts there
+	h.riders.Close()
 	stopWork()
 	parts.Wait()
 	if h.sender != nil {
 		h.sender.Close()
+		h.caller.Close()
 	}
 	return err
 }
 
-// housekeep keeps the clock right and the partitions made, until the context ends.
+// housekeep keeps the clock right, the queue moving and the partitions made, until the context ends.
 func (h *hub) housekeep(ctx context.Context) {
 	clock, partitions := time.NewTicker(30*time.Second), time.NewTicker(time.Hour)
 	defer clock.Stop()
@@ -198,9 +233,9 @@ func (h *hub) housekeep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-clock.C:
-			err = h.db.SetClock(ctx)
+			err = errors.Join(h.db.SetClock(ctx), postgres.Deliveries{DB: h.db}.Sweep(ctx))
 		case <-partitions.C:
-			err = errors.Join(h.db.Maintain(ctx, h.config.retention), postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention))
+			err = errors.Join(h.db.Maintain(ctx, h.config.retention), postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention), h.riders.Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("housekeeping failed; it is tried again", "error", err)

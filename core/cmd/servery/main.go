@@ -22,6 +22,8 @@ type cli struct {
 	Migrate  migrateCommand  `cmd:"" help:"Change or show the database's schema."`
 	Business businessCommand `cmd:"" help:"Businesses: the tenants of the hub."`
 	Key      keyCommand      `cmd:"" help:"API keys of a business."`
+	Callback callbackCommand `cmd:"" help:"Keys by which aggregators call the hub."`
+	Platform platformCommand `cmd:"" help:"Platforms of a business: what serves them, their settings, addresses and secrets."`
 	User     userCommand     `cmd:"" help:"Users of the console."`
 	Listen   listenCommand   `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
 	Plugin   pluginCommand   `cmd:"" help:"Make, check and try plugins of aggregators."`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -22,6 +23,7 @@ type metrics struct {
 	attempts   *prometheus.HistogramVec
 	deliveries *prometheus.CounterVec
 	lateness   prometheus.Histogram
+	calls      *prometheus.HistogramVec
 }
 
 func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
@@ -39,7 +41,9 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "servery_delivery_lateness_seconds",
 			Help: "How long after it was due an attempt began.", Buckets: buckets}),
 	}
-	m.registry.MustRegister(m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
+	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_relay_call_duration_seconds",
+		Help: "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.", Buckets: buckets}, []string{"kind", "state"})
+	m.registry.MustRegister(m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -64,6 +68,15 @@ func (m *metrics) Attempted(r webhook.Result, late time.Duration) {
 	}
 }
 
+// Called counts a call to an aggregator (relay.Observer).
+func (m *metrics) Called(r relay.Result) {
+	took := time.Duration(0)
+	if r.Attempt != nil {
+		took = r.Attempt.Took
+	}
+	m.calls.WithLabelValues(string(r.Call.Kind), string(r.State)).Observe(took.Seconds())
+}
+
 // backlog reads the queues and the connection pool when it is asked.
 type backlog struct {
 	db  *postgres.DB
@@ -74,6 +87,7 @@ var (
 	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held.",
 		[]string{"queue", "state"}, nil)
 	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited.", []string{"queue"}, nil)
+	probed   = prometheus.NewDesc("servery_endpoints_probed", "Endpoints that fail and are probed until they answer.", nil, nil)
 	poolOpen = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.", []string{"state"}, nil)
 	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.", nil, nil)
 )
@@ -82,6 +96,7 @@ var (
 func (backlog) Describe(ch chan<- *prometheus.Desc) {
 	ch <- queueDepth
 	ch <- queueAge
+	ch <- probed
 	ch <- poolOpen
 	ch <- poolWait
 }
@@ -106,6 +121,8 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueDepth, float64(waiting.Due), "deliveries", "due")
 	gauge(queueDepth, float64(waiting.Scheduled), "deliveries", "scheduled")
 	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
+	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
+	gauge(probed, float64(waiting.Probed))
 	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
 	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
 }

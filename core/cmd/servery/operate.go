@@ -102,6 +102,7 @@ type businessCommand struct {
 
 type businessCreate struct {
 	databaseFlags
+	pluginFlags
 	Name     string `required:"" help:"Name of the business."`
 	Country  string `required:"" help:"ISO 3166 code, such as US."`
 	Timezone string `required:"" help:"IANA name, such as America/Los_Angeles."`
@@ -111,9 +112,13 @@ type businessCreate struct {
 
 // Run makes a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(a access.Access, _ *postgres.DB) error {
+	return c.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
+		plugins, err := enabledPlugins(ctx, c.dir(), db)
+		if err != nil {
+			return err
+		}
 		secret := webhook.NewSecret()
-		b, err := a.CreateBusiness(ctx, core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret, nil)
+		b, err := a.CreateBusiness(ctx, core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret, plugins)
 		if err != nil || c.JSON {
 			return printJSON(out, struct {
 				core.Business

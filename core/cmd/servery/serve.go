@@ -22,6 +22,7 @@ import (
 // serveCommand runs the hub.
 type serveCommand struct {
 	databaseFlags
+	pluginFlags
 	Listen        string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Roles         []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow  []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
@@ -35,6 +36,9 @@ type serveCommand struct {
 	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
 	LimitOps      string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
 	LimitOrders   string        `name:"limit-orders" env:"SERVERY_LIMIT_ORDERS" default:"off" help:"Throttle of the calls that bring, follow and move orders."`
+	LimitRider    string        `name:"limit-rider" env:"SERVERY_LIMIT_RIDER" default:"100/1m" help:"Throttle of rider statuses."`
+	LimitLocation string        `name:"limit-location" env:"SERVERY_LIMIT_LOCATION" default:"6000/1m" help:"Throttle of rider locations."`
+	LimitActions  string        `name:"limit-actions" env:"SERVERY_LIMIT_ACTIONS" default:"100/1m" help:"Throttle of feature actions."`
 	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
 	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
@@ -73,6 +77,15 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	if err := db.CheckSeal(ctx); err != nil {
 		return err
 	}
+	plugins, err := openPlugins(ctx, c.dir(), db.DB, log)
+	if err != nil {
+		return err
+	}
+	defer plugins.Close()
+	config.host, config.plugins, config.platforms = plugins, plugins, plugins.places
+	if config.rulebook.Vocabulary, err = plugins.vocabulary(); err != nil {
+		return err
+	}
 	h := newHub(config, db.DB, log)
 	base, demo := "http://"+listener.Addr().String(), demoCredentials{}
 	if c.Demo {
@@ -108,6 +121,7 @@ func (c serveCommand) config() (hubConfig, error) {
 	for name, text := range map[web.Limit]string{
 		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
 		web.LimitOperations: c.LimitOps, web.LimitOrders: c.LimitOrders,
+		web.LimitRider: c.LimitRider, web.LimitLocation: c.LimitLocation, web.LimitActions: c.LimitActions,
 	} {
 		rule, err := limit.ParseRule(text)
 		if err != nil {
@@ -125,11 +139,7 @@ func (c serveCommand) config() (hubConfig, error) {
 		}
 		config.allow = append(config.allow, prefix.Masked())
 	}
-	vocabulary, err := menu.NewVocabulary()
-	if err != nil {
-		return config, err // core's own declarations agree with each other
-	}
-	config.rulebook = menu.Rulebook{Vocabulary: vocabulary, FlushGuard: c.FlushGuard}
+	config.rulebook = menu.Rulebook{FlushGuard: c.FlushGuard}
 	if c.FlushGuard < 0 || c.FlushGuard > 100 {
 		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
 	}

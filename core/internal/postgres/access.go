@@ -129,24 +129,3 @@ func (a Access) DisableKey(ctx context.Context, business core.BusinessID, id int
 	}
 	return nil
 }
-
-// Throttles keeps the states of throttles (limit.Records).
-type Throttles struct{ *DB }
-
-// Change replaces a state by what change makes of it.
-func (t Throttles) Change(ctx context.Context, business core.BusinessID, name string, change func([]byte) []byte) error {
-	return t.inTx(ctx, func(tx bun.Conn) error {
-		// The upsert locks the row also where it is new, so that two first requests do not both count as the first.
-		var state []byte
-		err := tx.QueryRowContext(ctx, `INSERT INTO throttles AS t (business_id, name, state) VALUES (?, ?, '')
-			ON CONFLICT (business_id, name) DO UPDATE SET state = t.state RETURNING state`, business, name).Scan(&state)
-		if err != nil {
-			return fmt.Errorf("reading the throttle: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE throttles SET state = ? WHERE business_id = ? AND name = ?`,
-			change(state), business, name); err != nil {
-			return fmt.Errorf("counting the request: %w", err)
-		}
-		return nil
-	})
-}

@@ -37,12 +37,17 @@ func (db *DB) SetClock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if off.Abs() <= drift {
+		off = 0
+	}
+	// Of clock and queues, that goes first which makes things late and not early meanwhile.
+	back := min(off, 0)
+	db.time.offset.Add(int64(back))
 	if err := db.followClock(ctx, off); err != nil {
+		db.time.offset.Add(-int64(back))
 		return err
 	}
-	if off.Abs() > drift {
-		db.time.offset.Add(int64(off))
-	}
+	db.time.offset.Add(int64(off - back))
 	return nil
 }
 
@@ -97,11 +102,15 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 
 func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) error {
 	db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
-	from := db.clock.Now().Add(min(off, 0))
+	from := db.clock.Now() // the earlier of before and after
 	for _, statement := range []string{
 		`UPDATE delivery_queue SET due_at = CASE WHEN due_at > ?0 THEN due_at + ?1 * interval '1 microsecond' ELSE due_at END,
 			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END
 			WHERE due_at > ?0 OR available_at > ?0`,
+		`UPDATE call_lines SET due_at = CASE WHEN due_at > ?0 THEN due_at + ?1 * interval '1 microsecond' ELSE due_at END,
+			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END,
+			seen_at = CASE WHEN seen_at > ?0 THEN seen_at + ?1 * interval '1 microsecond' ELSE seen_at END
+			WHERE due_at > ?0 OR available_at > ?0 OR seen_at > ?0`,
 		`UPDATE job_queue SET available_at = available_at + ?1 * interval '1 microsecond' WHERE available_at > ?0`,
 		`UPDATE unwell_endpoints SET next_probe = next_probe + ?1 * interval '1 microsecond' WHERE next_probe > ?0`,
 		`DELETE FROM throttles`, // counting starts anew

@@ -59,10 +59,14 @@ func (c *copyRows) raw(s string) { // needs no escaping
 // is replaced: it occurs only in what endpoints answer.
 func (c *copyRows) text(s string) {
 	c.column()
+	_, _ = copyEscaper.WriteString(&c.buf, clean(s))
+}
+
+func clean(s string) string {
 	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
 		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 	}
-	_, _ = copyEscaper.WriteString(&c.buf, s)
+	return s
 }
 
 func (c *copyRows) int(n int64)            { c.raw(strconv.FormatInt(n, 10)) }

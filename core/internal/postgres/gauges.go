@@ -11,6 +11,7 @@ type Backlog struct {
 	Jobs, Due, Scheduled, Held int64
 	OldestJob, OldestDue       time.Duration // how long the first of them has waited
 	Probed                     int64         // endpoints that fail
+	Calls                      int64         // lines of calls to aggregators
 }
 
 // Backlog counts what waits in the queues. Counting stops at 100,000 of a kind.
@@ -25,8 +26,9 @@ func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 		(SELECT extract(epoch FROM ?0 - min(available_at))::float8 FROM delivery_queue d WHERE available_at <= ?0 AND NOT `+waitsForProbe+`),
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE available_at > ?0 AND available_at < 'infinity' AND NOT `+waitsForProbe+` LIMIT 100000) x),
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE `+isHeld+` LIMIT 100000) x),
-		(SELECT count(*) FROM unwell_endpoints WHERE probing_since IS NOT NULL)`, now).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed)
+		(SELECT count(*) FROM unwell_endpoints WHERE probing_since IS NOT NULL),
+		(SELECT count(*) FROM (SELECT 1 FROM call_lines WHERE available_at < 'infinity' LIMIT 100000) x)`, now).
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed, &b.Calls)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 // Listen calls the functions when work has been queued by any replica, until
 // the context ends. It connects again by itself; what is missed meanwhile is
 // found by polling.
-func (db *DB) Listen(ctx context.Context, jobs, deliveries func()) {
+func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls func()) {
 	for ctx.Err() == nil {
-		if err := db.listenOnce(ctx, jobs, deliveries); err != nil && ctx.Err() == nil {
+		if err := db.listenOnce(ctx, jobs, deliveries, calls); err != nil && ctx.Err() == nil {
 			db.log.Warn("listening for work broke off; connecting again", "error", err)
 		}
 		select {
@@ -24,16 +24,17 @@ func (db *DB) Listen(ctx context.Context, jobs, deliveries func()) {
 	}
 }
 
-func (db *DB) listenOnce(ctx context.Context, jobs, deliveries func()) error {
+func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls func()) error {
 	listener := pgdriver.NewListener(db.bun)
 	defer listener.Close()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read does not end with the context
 	defer stop()
-	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel); err != nil {
+	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel, callsChannel); err != nil {
 		return err
 	}
 	jobs()
 	deliveries()
+	calls()
 	for {
 		channel, _, err := listener.ReceiveTimeout(ctx, time.Minute)
 		var silence net.Error
@@ -48,6 +49,8 @@ func (db *DB) listenOnce(ctx context.Context, jobs, deliveries func()) error {
 			jobs()
 		case deliveriesChannel:
 			deliveries()
+		case callsChannel:
+			calls()
 		}
 	}
 }

@@ -220,6 +220,9 @@ func (l *menuLoader) menu() (m menu.Menu, err error) {
 		}
 	}
 	err = errors.Join(err, l.meanwhile.Wait()) // before m is returned: it is being filled
+	if err == nil {
+		m.Blocked, err = l.blocked()
+	}
 	return m, err
 }
 

@@ -28,6 +28,16 @@ func (m Menus) Address(ctx context.Context, business core.BusinessID, location s
 	return b, scope, notFound(err, "there is no location with this ref_id")
 }
 
+// Foresee reads what a request depends on.
+func (m Menus) Foresee(ctx context.Context, business core.BusinessID, scope menu.Scope, needs menu.Needs) (state menu.State, err error) {
+	err = m.inTx(ctx, func(tx bun.Conn) error {
+		loader := menuLoader{ctx: ctx, tx: tx, business: business, store: scope.StoreID}
+		state, err = loader.state(needs)
+		return err
+	})
+	return state, err
+}
+
 // Ingest ends a menu job in one transaction.
 func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
 	decide func(menu.State, func() int64) (menu.Ingested, error),
@@ -61,6 +71,9 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 			if err := writer.write(ingested.Plan); err != nil {
 				return err
 			}
+		}
+		if err := keepFindings(ctx, tx, work.Business, ingested); err != nil {
+			return err
 		}
 		if ingested.Event != nil {
 			if err := box.publish(ctx, tx, *ingested.Event); err != nil {

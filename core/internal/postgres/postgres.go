@@ -42,6 +42,10 @@ type DB struct {
 	starter Starter // of this replica's first attempts; nil where it makes none
 	told    atomic.Int64
 	keys    rounds[[]byte, access.Key] // looks up API keys
+
+	throttled rounds[throttleChange, struct{}] // counts requests
+	toldCalls atomic.Int64
+	wakeRelay func() // nil where this replica makes no calls
 }
 
 // Starter begins the first attempts of deliveries in the replica that commits
@@ -79,6 +83,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool.SetConnMaxIdleTime(5 * time.Minute)
 	db := &DB{bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
 	db.keys = rounds[[]byte, access.Key]{ask: db.lookUpKeys, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
+	db.throttled = rounds[throttleChange, struct{}]{ask: db.changeThrottles, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
 	if err := db.await(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
@@ -131,6 +136,7 @@ func (db *DB) UseStarter(s Starter) { db.starter = s }
 // Close ends all connections.
 func (db *DB) Close() error {
 	db.keys.close()
+	db.throttled.close()
 	return db.bun.Close()
 }
 

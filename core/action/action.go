@@ -1,0 +1,170 @@
+// Package action holds the rules of feature actions: what an aggregator offers to
+// be asked for an order of its own (spec, Endpoint 7; contract, Feature actions).
+package action
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// The actions that have rules of their own. A plugin may offer others.
+const (
+	BodyTemp        = "rider_body_temp"
+	WithMask        = "rider_with_mask"
+	AdditionalRider = "request_additional_rider"
+	CustomerData    = "fetch_customer_data"
+)
+
+// Request is an action as it was asked for, once it has passed the checks of its shape.
+type Request struct {
+	Action      string
+	OrderID     int64
+	Temp        *core.Amount // degrees Fahrenheit, with BodyTemp alone
+	WearingMask *bool        // with WithMask alone
+	Phone       string       // of the rider; "" where it was not sent
+}
+
+var phoneForm = regexp.MustCompile(`^[0-9]{10}$`)
+
+// maxAction bounds the name of an action, in characters.
+const maxAction = 64
+
+// Body temperatures of riders, in degrees Fahrenheit.
+const (
+	minTemp = 80
+	maxTemp = 115
+)
+
+// Decode reads the body of a feature action and checks all that can be checked
+// without stored state. Any violation refuses it with an Invalid error naming the field.
+func Decode(body []byte) (Request, error) {
+	var sent struct {
+		Action      string       `json:"action"`
+		OrderID     core.Whole   `json:"order_id"`
+		Temp        *core.Amount `json:"temp"`
+		WearingMask *bool        `json:"wearing_mask"`
+		Phone       *string      `json:"phone"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return Request{}, err
+	}
+	var v core.Violations
+	r := Request{Action: strings.TrimSpace(sent.Action), OrderID: int64(sent.OrderID)}
+	if r.Action == "" {
+		v.AddBody("action", "required", "is required")
+	} else if len(r.Action) > maxAction {
+		v.AddBody("action", "length", fmt.Sprintf("must be at most %d characters long", maxAction))
+	}
+	if r.OrderID == 0 {
+		v.AddBody("order_id", "required", "is required")
+	}
+	switch r.Action {
+	case BodyTemp:
+		if r.Temp = sent.Temp; r.Temp == nil {
+			v.AddBody("temp", "required", "is required with "+BodyTemp)
+		} else if r.Temp.LessThan(decimal.NewFromInt(minTemp)) || r.Temp.GreaterThan(decimal.NewFromInt(maxTemp)) {
+			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit", minTemp, maxTemp))
+		}
+	case WithMask:
+		if r.WearingMask = sent.WearingMask; r.WearingMask == nil {
+			v.AddBody("wearing_mask", "required", "is required with "+WithMask)
+		}
+	}
+	if sent.Phone != nil {
+		if r.Phone = *sent.Phone; !phoneForm.MatchString(r.Phone) {
+			v.AddBody("phone", "format", "must be 10 digits")
+		}
+	}
+	return r, v.Err()
+}
+
+// Order is what of an order decides which actions it allows.
+type Order struct {
+	Platform      string
+	SelfDelivered bool
+	Bulk          bool
+}
+
+// Check applies the rules that need the order and what its platform offers.
+func (r Request) Check(platform string, o Order, offered []string) error {
+	var v core.Violations
+	if o.Platform != platform {
+		v.AddBody("order_id", "platform", fmt.Sprintf("%d: the order is of the platform %s, not of %s", r.OrderID, o.Platform, platform))
+		return v.Err()
+	}
+	if !slices.Contains(offered, r.Action) {
+		rule := "must be one of: " + strings.Join(offered, ", ")
+		if len(offered) == 0 {
+			rule = "is not offered: the platform " + platform + " offers no actions"
+		}
+		v.AddBody("action", "value", rule)
+		return v.Err()
+	}
+	if r.Phone != "" && !o.SelfDelivered {
+		v.AddBody("phone", "delivery_type", "is for self-delivery orders only; the platform's riders bring this one")
+	}
+	if r.Action == AdditionalRider && !o.Bulk {
+		v.AddBody("action", "bulk", AdditionalRider+" is for bulk orders only (is_bulk_order)")
+	}
+	return v.Err()
+}
+
+// Submission is an action that was accepted, on its way to the aggregator.
+type Submission struct {
+	Reference core.ID
+	Business  core.BusinessID
+	Platform  string
+	Actor     string // who asks for it, such as key:pos
+	At        time.Time
+	Request
+}
+
+// Records keeps actions.
+type Records interface {
+	// PlatformOrder reads the order, and which plugin serves the platform of the
+	// name; NotFound where the business has no such platform or order.
+	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order, servedBy string, err error)
+	// Submit stores an action to be sent; it is durable when Submit returns.
+	Submit(ctx context.Context, s Submission) error
+}
+
+// Offers tells which actions a plugin offers; Unavailable where it is not known now.
+type Offers interface {
+	Actions(ctx context.Context, plugin string) ([]string, error)
+}
+
+// Desk takes actions.
+type Desk struct {
+	Records Records
+	Offers  Offers
+	Clock   core.Clock
+}
+
+// Submit checks an action of an order of the platform and stores it to be sent.
+// Its errors are those of Records and Offers, and Invalid.
+func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, actor string, r Request) (core.ID, error) {
+	o, servedBy, err := d.Records.PlatformOrder(ctx, business, platform, r.OrderID)
+	if err != nil {
+		return core.ID{}, err
+	}
+	var offered []string
+	if servedBy != core.ServedByOwn {
+		if offered, err = d.Offers.Actions(ctx, servedBy); err != nil {
+			return core.ID{}, err
+		}
+	}
+	if err := r.Check(platform, o, offered); err != nil {
+		return core.ID{}, err
+	}
+	now := d.Clock.Now()
+	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now, Request: r}
+	return s.Reference, d.Records.Submit(ctx, s)
+}

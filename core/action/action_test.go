@@ -1,0 +1,78 @@
+package action
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestAnActionIsReadByItsOwnRules(t *testing.T) {
+	for body, says := range map[string]string{
+		`{"action":"rider_body_temp","order_id":"17","temp":80}`:                              "",
+		`{"action":"rider_body_temp","order_id":17,"temp":115.0}`:                             "",
+		`{"action":"rider_body_temp","order_id":17,"temp":79.99}`:                             "temp must be between 80 and 115",
+		`{"action":"rider_body_temp","order_id":17,"temp":115.01}`:                            "temp must be between 80 and 115",
+		`{"action":"rider_body_temp","order_id":17,"temp":null}`:                              "temp is required",
+		`{"action":"rider_body_temp","order_id":17,"temp":"98"}`:                              "temp must be a number",
+		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false}`:                     "",
+		`{"action":"rider_with_mask","order_id":17,"temp":98}`:                                "wearing_mask is required",
+		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`:            "",
+		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`:           "phone must be 10 digits",
+		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`:            "phone must be 10 digits",
+		`{"action":"request_additional_rider","order_id":17,"phone":""}`:                      "phone must be 10 digits",
+		`{"action":"fetch_customer_data","order_id":0}`:                                       "order_id must be a positive whole number",
+		`{"action":" ","order_id":17}`:                                                        "action is required",
+		`{"action":"something_else","order_id":17,"temp":1,"wearing_mask":null,"phone":null}`: "",
+	} {
+		r, err := Decode([]byte(body))
+		if says == "" {
+			require.NoError(t, err, body)
+			require.Equal(t, int64(17), r.OrderID)
+			continue
+		}
+		require.ErrorContains(t, err, says, body)
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+	}
+	r, err := Decode([]byte(`{"action":"fetch_customer_data","order_id":17,"temp":98,"wearing_mask":true}`))
+	require.NoError(t, err)
+	require.Equal(t, Request{Action: CustomerData, OrderID: 17}, r, "what belongs to other actions is not passed on")
+}
+
+func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
+	all := []string{BodyTemp, WithMask, AdditionalRider, CustomerData, "other"}
+	for _, c := range []struct {
+		r       Request
+		o       Order
+		offered []string
+		says    string
+	}{
+		{Request{Action: WithMask}, Order{Platform: "a"}, all, ""},
+		{Request{Action: "other"}, Order{Platform: "a"}, all, ""},
+		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all, "3: the order is of the platform b, not of a"},
+		{Request{Action: WithMask}, Order{Platform: "a"}, all[:1], "must be one of: rider_body_temp"},
+		{Request{Action: WithMask}, Order{Platform: "a"}, nil, "offers no actions"},
+		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a", SelfDelivered: true}, all, ""},
+		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a"}, all, "phone is for self-delivery orders only"},
+		{Request{Action: AdditionalRider}, Order{Platform: "a", Bulk: true}, all, ""},
+		{Request{Action: AdditionalRider}, Order{Platform: "a"}, all, "for bulk orders only"},
+	} {
+		err := c.r.Check("a", c.o, c.offered)
+		if c.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.says)
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+	}
+}
+
+func TestAnIdentifierIsANumberWhereItIsOne(t *testing.T) {
+	for text, want := range map[string]string{
+		"880142173": "880142173", "0": "0", "007": `"007"`, "A-1": `"A-1"`, "": `""`, "-5": `"-5"`, "999999999999999": "999999999999999",
+		"9999999999999999": `"9999999999999999"`, "1.5": `"1.5"`, `say "x"`: `"say \"x\""`,
+	} {
+		require.Equal(t, want, string(identifier(text)), text)
+	}
+}

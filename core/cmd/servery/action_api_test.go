@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+const actionRoute = "/external/api/v1/aggregator/%s/feature-action/"
+
+func (f *fleet) ask(platform, body string) answered {
+	f.t.Helper()
+	return f.send("POST", fmt.Sprintf(actionRoute, platform), body)
+}
+
+// became waits until an action has a state, and returns it.
+func (f *fleet) became(reference any, state string) (read answered) {
+	f.t.Helper()
+	waitUntil(f.t, "the action to be "+state, func() bool {
+		read = f.ok("GET", fmt.Sprintf("/external/api/v1/actions/%s/", reference), "")
+		return read.body["state"] == state
+	})
+	return read
+}
+
+// key makes a callback key for a platform.
+func (f *fleet) key(platform string) string {
+	f.t.Helper()
+	key, err := relay.Callers{Records: postgres.Callers{DB: f.hub.db}, Clock: f.clock}.Create(context.Background(), f.tenant.ID, platform)
+	require.NoError(f.t, err)
+	return key
+}
+
+func (f *fleet) callBack(platform, kind, authorization, body string) answered {
+	f.t.Helper()
+	return f.do(f.t, request{method: "POST", path: fmt.Sprintf("/channel/api/v1/%s/callback/%s/", platform, kind), authorization: authorization, body: body})
+}
+
+func TestAnActionGoesToItsAggregator(t *testing.T) {
+	f := newFleet(t, nil)
+	id := f.order("a", "A-1", `,"is_bulk_order":true`)
+	for n, c := range []struct{ body, sent string }{
+		{`"action":"rider_body_temp","temp":98.40,"wearing_mask":true`, `{"action":"rider_body_temp","temp":"98.4"}`},
+		{`"action":"rider_with_mask","wearing_mask":false`, `{"action":"rider_with_mask","wearing_mask":false}`},
+		{`"action":"request_additional_rider"`, `{"action":"request_additional_rider"}`},
+	} {
+		accepted := f.ask("a", fmt.Sprintf(`{"order_id":"%d",%s}`, id, c.body))
+		require.Equal(t, 200, accepted.status, accepted.text)
+		require.Equal(t, "success", accepted.body["status"])
+		arrival := f.reachedWith(n + 1)
+		require.JSONEq(t, c.sent, string(arrival.Body))
+		require.Equal(t, accepted.body["reference"], arrival.Header.Get("Idempotency-Key"))
+		read := f.became(accepted.body["reference"], "done")
+		require.Equal(t, []any{float64(id), "a", "A-1"}, []any{read.body["order_id"], read.body["platform"], read.body["platform_order_id"]})
+		require.Equal(t, 200.0, at(read.body["attempts"].([]any)[0], "status"))
+	}
+	require.Empty(t, f.events.Arrivals())
+}
+
+func TestTheCustomersContactComesBackAndIsToldOnce(t *testing.T) {
+	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	id := f.order("a", "880142173", "")
+	key := "Bearer " + f.key("a")
+	for n, answer := range []string{`{"request":%q,"phone":"+14155550199"}`, `{"orderId":"880142173","phone":"+14155550199"}`} {
+		asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
+		require.Equal(t, 200, asked.status, asked.text)
+		require.Equal(t, "it is being looked up", f.became(asked.body["reference"], "pending").message())
+		if n == 0 {
+			answer = fmt.Sprintf(answer, asked.body["reference"])
+		}
+		for range 2 {
+			heard := f.callBack("a", "action", key, answer)
+			require.Equal(t, 200, heard.status, heard.text)
+		}
+		require.Equal(t, map[string]any{"reference": asked.body["reference"], "order_id": float64(id), "customer_phone": "+14155550199", "platform": "a",
+			"action": "fetch_customer_data", "platform_order_id": 880142173.0}, f.event(n+1))
+		require.Equal(t, "+14155550199", f.became(asked.body["reference"], "done").body["customer_phone"])
+	}
+	require.Len(t, f.events.Arrivals(), 2)
+	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "answers no action")
+	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.key("b"), `{"orderId":"880142173","phone":"1"}`), 404, "answers no action")
+}
+
+func TestActionRefusals(t *testing.T) {
+	f := newFleet(t, nil)
+	partner, own, selfish := f.order("a", "A-1", ""), f.order("web", "W-1", ""), f.order("a", "A-2", `,"delivery_type":"self"`)
+	mask := func(id int64, more string) string {
+		return fmt.Sprintf(`{"order_id":"%d","action":"rider_with_mask","wearing_mask":true%s}`, id, more)
+	}
+	for _, c := range []struct{ body, says string }{
+		{`{}`, "action is required"},
+		{`{"action":"rider_with_mask"}`, "order_id is required"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp"}`, partner), "temp is required with rider_body_temp"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":79.9}`, partner), "temp must be between 80 and 115"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":115.1}`, partner), "temp must be between 80 and 115"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask"}`, partner), "wearing_mask is required with rider_with_mask"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"dance"}`, partner), "action must be one of: rider_body_temp"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, partner), "is for bulk orders only"},
+		{mask(partner, `,"phone":"4155550177"`), "phone is for self-delivery orders only"},
+		{mask(selfish, `,"phone":"41555"`), "phone must be 10 digits"},
+		{mask(own, ""), "the order is of the platform web, not of a"},
+	} {
+		requireEnvelope(t, f.ask("a", c.body), 400, c.says)
+	}
+	requireEnvelope(t, f.ask("mars", mask(partner, "")), 404, `no platform "mars"`)
+	requireEnvelope(t, f.ask("a", mask(99, "")), 404, "no order")
+	requireEnvelope(t, f.ask("web", mask(own, "")), 400, "offers no actions")
+	requireEnvelope(t, f.ask("b", mask(f.order("b", "B-1", ""), "")), 400, "offers no actions")
+	requireEnvelope(t, f.ask("c", mask(f.order("c", "C-1", ""), "")), 503, "not running")
+	require.Empty(t, f.aggregator.Arrivals())
+
+	accepted := f.ask("a", mask(selfish, `,"phone":"4155550177"`))
+	require.Equal(t, 200, accepted.status, accepted.text)
+	stranger := hubtest.Business(t, f.hub.db)
+	read := request{method: "GET", path: fmt.Sprintf("/external/api/v1/actions/%s/", accepted.body["reference"]), authorization: stranger.Authorization}
+	requireEnvelope(t, f.do(t, read), 404, "no action")
+	requireEnvelope(t, f.send("GET", "/external/api/v1/actions/nonsense/", ""), 404, "no action")
+}
+
+func TestAnActionThatTheAggregatorRefusesForGoodIsNotRepeated(t *testing.T) {
+	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) })
+	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, f.order("a", "A-1", "")))
+	read := f.became(asked.body["reference"], "failed")
+	require.Equal(t, "the aggregator answered 400 Bad Request", read.message())
+	require.Len(t, read.body["attempts"], 1)
+	require.Len(t, f.aggregator.Arrivals(), 1)
+}
+
+func TestAnOrderInThePlatformsOwnFormat(t *testing.T) {
+	f := newFleet(t, nil)
+	key := f.key("b")
+	const sent = `{"orderId":"B-9","dish":"dal"}`
+	taken := f.callBack("b", "order", "Bearer "+key, sent)
+	require.Equal(t, 200, taken.status, taken.text)
+	again := f.do(t, request{method: "POST", path: "/channel/api/v1/b/callback/order", headers: map[string]string{"X-Platform-Secret": key}, body: sent})
+	require.Equal(t, taken.body["order_id"], again.body["order_id"])
+	placed := f.awaitOrderEvents(1)
+	require.Equal(t, []any{"b", taken.body["order_id"]}, []any{at(placed[0], "order.details.channel"), at(placed[0], "order.details.id")})
+	require.Contains(t, f.callBack("b", "ping", "Bearer "+key, `{}`).message(), "a ping")
+
+	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","platform_data":[{"name":"b","platform_store_id":"R-7"}]}]}`)
+	f.await(3)
+	byItsOwn := f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-11","dish":"dal","store":"R-7"}`)
+	require.Equal(t, 200, byItsOwn.status, byItsOwn.text)
+	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-12","dish":"dal","store":"R-8"}`), 404, `platform_store_id "R-8"`)
+	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{`), 400, "order:")
+	requireEnvelope(t, f.callBack("b", "order", "Bearer "+key, `{"orderId":"B-10","dish":"unknown"}`), 400, "price is required")
+	requireEnvelope(t, f.callBack("b", "weather", "Bearer "+key, `{}`), 404, "reads nothing of the kind")
+	for _, wrong := range []string{"", "Bearer", "Bearer " + strings.ToUpper(key), "Basic " + key, f.tenant.Authorization} {
+		requireEnvelope(t, f.callBack("b", "order", wrong, sent), 401, "callback key")
+	}
+	requireEnvelope(t, f.callBack("a", "order", "Bearer "+key, sent), 401, "callback key")
+	_, err := relay.Callers{Records: postgres.Callers{DB: f.hub.db}, Clock: f.clock}.Create(context.Background(), f.tenant.ID, "mars")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}

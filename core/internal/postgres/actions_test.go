@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// submit stores an action of an order.
+func (d *depot) submit(id int64, name string) core.ID {
+	d.t.Helper()
+	d.clock.Advance(time.Millisecond)
+	s := action.Submission{Reference: core.NewID(d.clock.Now()), Business: d.business, Platform: "b", Actor: "key:pos", At: d.clock.Now(), Request: action.Request{Action: name, OrderID: id}}
+	require.NoError(d.t, postgres.Actions{DB: d.db}.Submit(context.Background(), s))
+	return s.Reference
+}
+
+func (d *depot) action(reference core.ID) action.Reading {
+	d.t.Helper()
+	r, err := postgres.Actions{DB: d.db}.Get(context.Background(), d.business, reference)
+	require.NoError(d.t, err)
+	return r
+}
+
+func (d *depot) contacts() int {
+	d.t.Helper()
+	bodies := d.db.EventBodies(d.t, core.FeatureAction)
+	for _, body := range bodies {
+		eventtest.Check(d.t, core.FeatureAction, body)
+	}
+	return len(bodies)
+}
+
+func TestActionsOfAnOrderDoNotWaitForEachOther(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	d.submit(id, action.WithMask)
+	d.submit(id, action.CustomerData)
+	require.Len(t, d.claim(me), 2)
+}
+
+func TestAContactThatComesAtOnceIsToldWithItsRecording(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	for n := 1; ; n++ {
+		reference, before := d.submit(id, action.CustomerData), d.contacts()
+		calls := d.claim(me)
+		require.Len(t, calls, 1)
+		result := d.done(calls[0])
+		result.Outcome = relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "+14155550199\x00\xff"}
+		broken := d.db.BreakAt(n)
+		err := d.calls.Finish(context.Background(), me, []relay.Result{result})
+		if !broken() {
+			require.NoError(t, err)
+			require.Greater(t, n, 6, "there are that many statements")
+			return
+		}
+		d.finish(me, result) // the engine tries again
+		require.Equal(t, "done", d.action(reference).State)
+		require.Equal(t, before+1, d.contacts(), "statement %d", n)
+	}
+}
+
+func TestACallbackIsRecordedAndToldOnceWhateverBreaks(t *testing.T) {
+	d := newDepot(t)
+	id, actions := d.order("b", ""), postgres.Actions{DB: d.db}
+	for n := 1; ; n++ {
+		reference, before := d.submit(id, action.CustomerData), d.contacts()
+		outcome := relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "+14155550199", Action: action.CustomerData, PlatformOrderID: "R-1"}
+		broken := d.db.BreakAt(n)
+		err := actions.Settle(context.Background(), d.business, "b", outcome)
+		if !broken() {
+			require.NoError(t, err)
+			require.Greater(t, n, 6, "there are that many statements")
+			return
+		}
+		require.NoError(t, actions.Settle(context.Background(), d.business, "b", outcome), "the aggregator sends it again")
+		require.Equal(t, "done", d.action(reference).State)
+		require.Equal(t, before+1, d.contacts(), "statement %d", n)
+	}
+}
+
+func TestACallbackThatIsQuickerThanTheAnswerCounts(t *testing.T) {
+	d := newDepot(t)
+	reference := d.submit(d.order("b", ""), action.CustomerData)
+	calls := d.claim(me)
+	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b",
+		relay.Outcome{State: relay.OutcomeFailed, Message: "no such customer", CallID: reference}))
+	late := d.done(calls[0])
+	late.State = relay.Pending
+	d.finish(me, late)
+	r := d.action(reference)
+	require.Equal(t, []any{"failed", "no such customer", 1}, []any{r.State, r.Message, len(r.Attempts)})
+	require.Empty(t, d.claim(me))
+	require.Zero(t, d.contacts())
+
+	again := d.submit(r.OrderID, action.CustomerData)
+	calls = d.claim(me)
+	d.finish(me, d.again(calls[0], time.Second))
+	require.Equal(t, []string{"waiting", "it answered 500"}, []string{d.action(again).State, d.action(again).Message})
+	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b",
+		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: again}))
+	d.clock.Advance(time.Second)
+	require.Empty(t, d.claim(me), "what is settled is not sent again")
+	require.Equal(t, 1, d.contacts())
+}

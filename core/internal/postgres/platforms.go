@@ -1,0 +1,131 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Platforms keeps what the plugins of platforms need: settings, addresses and
+// secrets, of one business and platform each (relay.Platforms).
+type Platforms struct{ *DB }
+
+// Platform is a platform as it is set up. Secrets are named, never told.
+type Platform struct {
+	core.Platform
+	Settings  json.RawMessage   `json:"settings,omitzero"`
+	Addresses map[string]string `json:"addresses"`
+	Secrets   []string          `json:"secrets"` // names
+}
+
+// secretsPlace is what the sealed secrets of a platform are bound to.
+func secretsPlace(business core.BusinessID, platform string) string {
+	return "platforms/" + strconv.FormatInt(int64(business), 10) + "/" + platform
+}
+
+type platformRow struct {
+	Name      string
+	ServedBy  string
+	Settings  string
+	Addresses string
+	Secrets   []byte
+}
+
+func (p Platforms) read(ctx context.Context, db bun.IDB, business core.BusinessID, name string, lock string) (served string, access relay.Access, err error) {
+	var row platformRow
+	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
+	if err != nil {
+		return "", access, notFound(err, "business %d has no platform %q", business, name)
+	}
+	access, err = p.opened(business, row)
+	return row.ServedBy, access, err
+}
+
+func (p Platforms) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
+	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}}
+	if err = json.Unmarshal([]byte(row.Addresses), &access.Addresses); err != nil || row.Secrets == nil {
+		return access, err
+	}
+	plain, err := p.seal.open(secretsPlace(business, row.Name), row.Secrets)
+	if err == nil {
+		err = json.Unmarshal(plain, &access.Secrets)
+	}
+	if err != nil {
+		err = fmt.Errorf("the secrets of platform %s: %w", row.Name, err)
+	}
+	return access, err
+}
+
+// Access is what a platform of a business needs to be reached (relay.Platforms).
+func (p Platforms) Access(ctx context.Context, business core.BusinessID, platform string) (relay.Access, error) {
+	_, access, err := p.read(ctx, p.bun, business, platform, "")
+	return access, err
+}
+
+// Of is also the id of the plugin that serves the platform, or core.ServedByOwn.
+func (p Platforms) Of(ctx context.Context, business core.BusinessID, platform string) (served string, access relay.Access, err error) {
+	return p.read(ctx, p.bun, business, platform, "")
+}
+
+// List reads the platforms of a business by their names.
+func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platform, error) {
+	var rows []platformRow
+	if err := p.bun.NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? ORDER BY name`, business).
+		Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	list := make([]Platform, 0, len(rows))
+	for _, row := range rows {
+		access, err := p.opened(business, row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Platform{
+			Platform: core.Platform{Name: row.Name, ServedBy: row.ServedBy}, Settings: json.RawMessage(row.Settings),
+			Addresses: access.Addresses, Secrets: slices.Sorted(maps.Keys(access.Secrets)),
+		})
+	}
+	return list, nil
+}
+
+// Set gives a platform what it needs; the business gets the platform where it
+// has none of the name. change sees and returns what is set up.
+func (p Platforms) Set(ctx context.Context, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
+	return p.inTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
+			ON CONFLICT (business_id, name) DO UPDATE SET served_by = excluded.served_by`, business, platform.Name, platform.ServedBy); err != nil {
+			if isCode(err, "23503") {
+				return core.Errorf(core.NotFound, "there is no business %d", business)
+			}
+			return fmt.Errorf("storing the platform: %w", err)
+		}
+		_, access, err := p.read(ctx, tx, business, platform.Name, " FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if err := change(&access); err != nil {
+			return err
+		}
+		addresses, err := json.Marshal(access.Addresses)
+		if err != nil {
+			return err
+		}
+		secrets, err := json.Marshal(access.Secrets)
+		if err != nil {
+			return err
+		}
+		if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ? WHERE business_id = ? AND name = ?`,
+			string(access.Settings), string(addresses), p.seal.seal(secretsPlace(business, platform.Name), secrets), business, platform.Name); err != nil {
+			return fmt.Errorf("storing the platform: %w", err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Calls is the queue of the relay (relay.Queue).
+type Calls struct{ *DB }
+
+// callEndpoints are those with lines to do, found by as many steps in an index
+// as there are endpoints.
+const callEndpoints = `endpoints AS (
+	(SELECT endpoint FROM call_lines WHERE available_at < 'infinity' ORDER BY endpoint LIMIT 1)
+	UNION ALL
+	SELECT (SELECT l.endpoint FROM call_lines l WHERE l.endpoint > e.endpoint AND l.available_at < 'infinity' ORDER BY l.endpoint LIMIT 1)
+	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
+
+// Claim leases due lines, the longest waiting endpoints first, and brings the
+// first call of each.
+func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]relay.Call, time.Time, error) {
+	now := q.clock.Now()
+	rows, err := q.bun.QueryContext(ctx, `WITH RECURSIVE `+callEndpoints+`,
+		heads AS (SELECT e.endpoint FROM endpoints e
+			CROSS JOIN LATERAL (SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+				ORDER BY available_at LIMIT 1) head
+			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
+		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
+			SELECT business_id, line FROM call_lines WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
+		UPDATE call_lines l SET owner = ?4, available_at = ?5 FROM due WHERE l.business_id = due.business_id AND l.line = due.line
+		RETURNING l.business_id, l.line, l.kind, l.platform, l.order_id, l.endpoint, l.payload, l.call_id, l.seen_at, l.attempts, l.due_at, l.version`,
+		now, pgdialect.Array(busy), limit, share, owner, until)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("claiming calls: %w", err)
+	}
+	defer rows.Close()
+	var claimed []relay.Call
+	for rows.Next() {
+		c := relay.Call{LeasedTo: until}
+		var payload string
+		if err := rows.Scan(&c.Business, &c.Line, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID, &c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
+			return nil, time.Time{}, fmt.Errorf("claiming calls: %w", err)
+		}
+		c.Payload = []byte(payload)
+		claimed = append(claimed, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, time.Time{}, fmt.Errorf("claiming calls: %w", err)
+	}
+	if len(claimed) > 0 {
+		if claimed, err = q.load(ctx, owner, claimed); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
+	next, err := q.nextDue(ctx, busy)
+	return claimed, next, err
+}
+
+// nextDue is when the earliest of what waits is due.
+func (q Calls) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+	var next sql.NullTime
+	err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+callEndpoints+`
+		SELECT min(head.available_at) FROM endpoints e CROSS JOIN LATERAL (
+			SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for the next call: %w", err)
+	}
+	return next.Time, nil
+}
+
+// load completes claimed lines with their first calls and the orders these are
+// about. A line in which nothing waits any more is finished.
+func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
+	n := len(claimed)
+	businesses, orders, lines, platforms := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
+	for i, c := range claimed {
+		businesses[i], orders[i], lines[i], platforms[i] = int64(c.Business), c.Order.ID, c.Line, c.Platform
+	}
+	rows, err := q.bun.QueryContext(ctx, `SELECT r.n, e.body IS NOT NULL, e.body, coalesce(o.platform_order_id, ''), coalesce(o.delivery_type, ''),
+			coalesce(o.is_bulk_order, false), coalesce(s.ref_id, ''), coalesce(p.served_by, 'own'), c.id, coalesce(c.payload, ''), c.created_at
+		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[]) WITH ORDINALITY AS r (business_id, order_id, line, platform, n)
+		LEFT JOIN orders o ON o.business_id = r.business_id AND o.id = r.order_id
+		LEFT JOIN LATERAL (SELECT body FROM events WHERE id = o.placed_event AND business_id = o.business_id LIMIT 1) e ON true
+		LEFT JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
+		LEFT JOIN platforms p ON p.business_id = r.business_id AND p.name = r.platform
+		LEFT JOIN LATERAL (SELECT id, payload, created_at FROM calls WHERE business_id = r.business_id AND line = r.line AND state = 'waiting' ORDER BY place LIMIT 1) c ON true`,
+		array(businesses), array(orders), array(lines), array(platforms))
+	if err != nil {
+		return nil, fmt.Errorf("reading calls: %w", err)
+	}
+	defer rows.Close()
+	var calls, empty []relay.Call
+	for rows.Next() {
+		var i int
+		var known bool
+		var record []byte
+		var first relay.Order
+		var plugin, payload string
+		var id *core.ID
+		var since sql.NullTime
+		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID, &plugin, &id, &payload, &since); err != nil {
+			return nil, fmt.Errorf("reading calls: %w", err)
+		}
+		c := claimed[i-1]
+		first.ID = c.Order.ID
+		c.Order, c.Plugin = first, plugin
+		if c.Kind != relay.RiderLocation && id != nil {
+			c.ID, c.Payload, c.Since = *id, []byte(payload), since.Time
+		}
+		if !known || len(c.Payload) == 0 {
+			empty = append(empty, c)
+			continue
+		}
+		if err := q.readOrder(record, &c.Order); err != nil {
+			return nil, err
+		}
+		calls = append(calls, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading calls: %w", err)
+	}
+	if len(empty) > 0 {
+		results := make([]relay.Result, len(empty))
+		for i, c := range empty {
+			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing waits any more", Executed: q.clock.Now()}
+		}
+		return calls, q.Finish(ctx, owner, results)
+	}
+	return calls, nil
+}
+
+// readOrder reads of a stored order what its columns do not tell.
+func (q Calls) readOrder(record []byte, into *relay.Order) error {
+	unpacked, err := q.packer.unpack(record)
+	if err != nil {
+		return err
+	}
+	var stored struct {
+		Order struct {
+			Details struct {
+				Kind      order.Kind            `json:"order_type"`
+				Platforms []order.RelayPlatform `json:"ext_platforms"`
+			} `json:"details"`
+		} `json:"order"`
+	}
+	if err := json.Unmarshal(unpacked, &stored); err != nil {
+		return fmt.Errorf("a stored order cannot be read: %w", err)
+	}
+	into.Kind = string(stored.Order.Details.Kind)
+	for _, platform := range stored.Order.Details.Platforms {
+		into.PlatformStoreID = platform.PlatformStoreID
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// keptAnswer is how much of an answer is kept on record, in bytes.
+const keptAnswer = 4 << 10
+
+// Finish records what came of claimed calls, in one transaction: attempts, where
+// each call stands, when its line goes on, and the events of what actions
+// brought. A call that came to an end does so whoever holds its line by now; the
+// line itself is only its holder's to change.
+func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	box := outbox{db: q.DB}
+	defer box.rolledBack()
+	err := q.inTx(ctx, func(tx bun.Conn) error {
+		n := len(results)
+		businesses, lines := make([]int64, n), make([]string, n)
+		for i, r := range results {
+			businesses[i], lines[i] = int64(r.Call.Business), r.Call.Line
+		}
+		// Locked first: what a transaction queues from now on sees the lines as they will be.
+		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM call_lines WHERE (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
+			ORDER BY business_id, line FOR UPDATE`, array(businesses), array(lines)); err != nil {
+			return fmt.Errorf("locking lines of calls: %w", err)
+		}
+		if err := writeCallAttempts(ctx, tx, results); err != nil {
+			return err
+		}
+		ended, err := endCalls(ctx, tx, results)
+		if err != nil {
+			return err
+		}
+		if err := advanceCallLines(ctx, tx, owner, results); err != nil {
+			return err
+		}
+		events, err := actionEvents(ctx, tx, q.clock.Now(), ended)
+		if err != nil {
+			return err
+		}
+		return box.publish(ctx, tx, events...)
+	})
+	if err == nil {
+		box.committed()
+	}
+	return err
+}
+
+// writeCallAttempts keeps the attempts; those that told a place leave no trace.
+func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result) error {
+	const columns = `business_id, call_id, order_id, n, started_at, method, url, request_headers, status, error_class, error, response_headers, response_body, total_us`
+	var rows copyRows
+	for _, r := range results {
+		a := r.Attempt
+		if a == nil || r.Call.Kind == relay.RiderLocation && a.ErrorClass == "" {
+			continue
+		}
+		rows.int(int64(r.Call.Business))
+		rows.id(r.Call.ID)
+		rows.int(r.Call.Order.ID)
+		rows.int(int64(r.Call.Attempts + 1))
+		rows.time(a.StartedAt)
+		rows.text(a.Method)
+		rows.text(a.URL)
+		rows.json(false, a.RequestHeaders)
+		rows.int(int64(a.Status))
+		rows.text(a.ErrorClass)
+		rows.text(a.Error)
+		rows.json(false, a.ResponseHeaders)
+		rows.bytes(a.ResponseBody[:min(len(a.ResponseBody), keptAnswer)])
+		rows.micros(a.Took)
+		rows.end()
+	}
+	return rows.copyInto(ctx, tx, "call_attempts", columns)
+}
+
+// endCalls marks the calls that came to an end, each at most once, and returns
+// those that this transaction ended.
+func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]endedCall, error) {
+	var businesses, attempts []int64
+	var ids, states, messages, phones, at []string
+	for _, r := range results {
+		if r.State == relay.Waiting || r.Call.Kind == relay.RiderLocation {
+			continue
+		}
+		made := r.Call.Attempts
+		if r.Attempt != nil {
+			made++
+		}
+		businesses, ids, states, attempts = append(businesses, int64(r.Call.Business)), append(ids, r.Call.ID.String()), append(states, string(r.State)), append(attempts, int64(made))
+		messages, phones, at = append(messages, clean(r.Message)), append(phones, clean(r.Outcome.CustomerPhone)), append(at, r.Executed.UTC().Format(time.RFC3339Nano))
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return endedBy(ctx, tx, `UPDATE calls c SET state = r.state, message = r.message, result = r.result, attempts = r.attempts, finished_at = r.at
+		FROM unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::timestamptz[]) AS r (business_id, id, state, message, result, attempts, at)
+		WHERE c.business_id = r.business_id AND c.id = r.id AND c.state = 'waiting'`,
+		array(businesses), array(ids), array(states), array(messages), array(phones), array(attempts), array(at))
+}
+
+// advanceCallLines lets the lines go on: with the same call at its next attempt,
+// with the next call at once, or, where nothing waits, not at all.
+func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
+	n := len(results)
+	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
+	lines, due, notes := make([]string, n), make([]string, n), make([]string, n)
+	again := make([]bool, n)
+	for i, r := range results {
+		businesses[i], versions[i], lines[i], notes[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line, clean(r.Message)
+		due[i] = r.Executed.UTC().Format(time.RFC3339Nano)
+		if r.State == relay.Waiting {
+			again[i], due[i], attempts[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano), int64(r.Call.Attempts)
+			if !r.Untried {
+				attempts[i]++
+			}
+		}
+	}
+	if _, err := tx.ExecContext(ctx, `WITH r AS (SELECT * FROM unnest(?0::bigint[], ?1::text[], ?2::bigint[], ?3::smallint[], ?4::boolean[], ?5::timestamptz[], ?6::text[])
+				AS r (business_id, line, version, attempts, again, due, note)),
+			over AS (DELETE FROM call_lines l USING r WHERE l.business_id = r.business_id AND l.line = r.line AND l.owner = ?7 AND NOT r.again
+				AND l.kind <> ?8 AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.business_id = r.business_id AND c.line = r.line AND c.state = 'waiting')
+				RETURNING l.business_id, l.line)
+		UPDATE call_lines l SET owner = NULL, attempts = r.attempts, due_at = r.due, note = CASE WHEN r.again THEN r.note ELSE '' END,
+			payload = CASE WHEN r.again OR l.version > r.version THEN l.payload ELSE '' END,
+			available_at = CASE WHEN l.kind = ?8 AND NOT r.again AND l.version = r.version THEN 'infinity' ELSE r.due END
+		FROM r WHERE l.business_id = r.business_id AND l.line = r.line AND l.owner = ?7
+			AND NOT EXISTS (SELECT 1 FROM over WHERE over.business_id = r.business_id AND over.line = r.line)`,
+		array(businesses), array(lines), array(versions), array(attempts), array(again), array(due), array(notes), owner, relay.RiderLocation); err != nil {
+		return fmt.Errorf("letting lines of calls go on: %w", err)
+	}
+	return nil
+}
+
+// Release gives leased calls back, due as they were.
+func (q Calls) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
+	businesses, lines := make([]int64, len(calls)), make([]string, len(calls))
+	for i, c := range calls {
+		businesses[i], lines[i] = int64(c.Business), c.Line
+	}
+	_, err := q.bun.ExecContext(ctx, `UPDATE call_lines l SET owner = NULL, available_at = l.due_at
+		FROM (SELECT business_id, line FROM call_lines WHERE owner = ? AND (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
+			ORDER BY business_id, line FOR UPDATE) r
+		WHERE l.business_id = r.business_id AND l.line = r.line`, owner, array(businesses), array(lines))
+	if err != nil {
+		return fmt.Errorf("giving calls back: %w", err)
+	}
+	return nil
+}

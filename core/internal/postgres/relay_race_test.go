@@ -1,0 +1,194 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// partner stands for plugins, platforms and an aggregator that now and then
+// loses a request or an answer.
+type partner struct {
+	mu     sync.Mutex
+	orders map[string][]string // what came of each order's statuses, in order
+	places map[string][]int64  // and of its places: their longitudes
+	busy   map[string]bool
+	faults []string
+}
+
+func (*partner) Plan(_ context.Context, c relay.Call, _ []byte) (relay.Decision, error) {
+	return relay.Decision{Plan: &relay.Plan{
+		Endpoint: "api", Hosts: []string{"x.example"}, Method: "POST", Path: "/" + string(c.Kind) + "/" + strconv.FormatInt(c.Order.ID, 10), Body: c.Payload,
+	}}, nil
+}
+
+func (*partner) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
+	return relay.Outcome{}, nil
+}
+
+func (*partner) Access(context.Context, core.BusinessID, string) (relay.Access, error) {
+	return relay.Access{Addresses: map[string]string{"api": "https://x.example"}}, nil
+}
+
+func (*partner) Called(relay.Result) {}
+
+func (p *partner) Send(_ context.Context, r relay.Request) relay.Attempt {
+	p.mu.Lock()
+	if p.busy[r.URL] {
+		p.faults = append(p.faults, "two at once: "+r.URL)
+	}
+	p.busy[r.URL] = true
+	p.mu.Unlock()
+	luck := rand.IntN(40)
+	if luck != 0 {
+		var sent struct{ Status, Longitude string }
+		if err := json.Unmarshal(r.Body, &sent, json.MatchCaseInsensitiveNames(true)); err != nil {
+			panic(err)
+		}
+		p.mu.Lock()
+		if sent.Status != "" {
+			p.orders[r.URL] = append(p.orders[r.URL], string(r.Body))
+		} else {
+			n, _ := strconv.ParseInt(sent.Longitude, 10, 64)
+			p.places[r.URL] = append(p.places[r.URL], n)
+		}
+		p.mu.Unlock()
+	}
+	p.mu.Lock()
+	p.busy[r.URL] = false
+	p.mu.Unlock()
+	a := relay.Attempt{StartedAt: time.Now(), Method: r.Method, URL: r.URL, Status: 200}
+	if luck < 2 { // lost on the way there, or on the way back
+		a.Status, a.ErrorClass, a.Error = 0, "connection_broken", "the endpoint closed the connection"
+	}
+	return a
+}
+
+func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
+	url := hubtest.DatabaseURL(t)
+	d := &depot{kitchen: newKitchen(t, hubtest.Open(t, url, nil), "US")}
+	d.store("s1")
+	d.servedBy("b", "aggregator-b")
+	p := &partner{orders: map[string][]string{}, places: map[string][]int64{}, busy: map[string]bool{}}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	var engines sync.WaitGroup
+	replicas := []*postgres.Riders{}
+	for range 2 {
+		db := hubtest.Connect(t, url, nil)
+		engine := relay.NewEngine(relay.Config{Poll: 50 * time.Millisecond, EndpointInFlight: 8}, relay.Parts{
+			Queue: postgres.Calls{DB: db}, Plugins: p, Platforms: p, Sender: p, Clock: db.Clock(), Observer: p, Log: hubtest.Logger(),
+		})
+		db.UseRelay(engine.Wake)
+		riders := postgres.NewRiders(db)
+		replicas = append(replicas, riders)
+		engines.Go(func() { engine.Run(ctx) })
+	}
+	const orders, rides = 12, 14
+	var ids []int64
+	for range orders {
+		ids = append(ids, d.order("b", ""))
+	}
+	var sending sync.WaitGroup
+	for _, id := range ids {
+		sending.Go(func() {
+			for n := range rides {
+				status := []order.RiderStatus{order.Assigned, order.Unassigned}[n%2]
+				update := order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: order.Rider{Name: fmt.Sprint(n)}}
+				_, err := replicas[rand.IntN(2)].Update(ctx, update)
+				require.NoError(t, err)
+				place := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "1", Longitude: fmt.Sprint(n), SeenAt: d.db.Clock().Now()}
+				require.NoError(t, replicas[rand.IntN(2)].Locate(ctx, place))
+			}
+		})
+	}
+	sending.Wait()
+	require.Eventually(t, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, id := range ids {
+			told := p.places[fmt.Sprint("https://x.example/rider_location/", id)]
+			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides || len(told) == 0 || told[len(told)-1] != rides-1 {
+				return false
+			}
+		}
+		return true
+	}, 60*time.Second, 5*time.Millisecond)
+	stop()
+	engines.Wait()
+	for _, riders := range replicas {
+		riders.Close()
+	}
+	require.Empty(t, p.faults)
+	for _, id := range ids {
+		for n, body := range slices.Compact(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]) {
+			want := []string{fmt.Sprintf(`"ASSIGNED","name":"%d"`, n), `"UNASSIGNED"`}[n%2]
+			require.Contains(t, body, want, "order %d, status %d", id, n)
+		}
+		require.True(t, slices.IsSorted(p.places[fmt.Sprint("https://x.example/rider_location/", id)]), "no place is told after a newer one")
+	}
+}
+
+func TestRequestsThatAreCountedTogetherAreEachCounted(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	one, two := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
+	replicas := []postgres.Throttles{{DB: db}, {DB: db}}
+	var counting sync.WaitGroup
+	for n := range 400 {
+		counting.Go(func() {
+			business, name := []core.BusinessID{one, two}[n%2], []string{"RIDER", "LOCATION"}[n/2%2]
+			require.NoError(t, replicas[n%2].Change(context.Background(), business, name, func(state []byte) []byte { return append(state, 'x') }))
+		})
+	}
+	counting.Wait()
+	for _, business := range []core.BusinessID{one, two} {
+		for _, name := range []string{"RIDER", "LOCATION"} {
+			require.NoError(t, replicas[0].Change(context.Background(), business, name, func(state []byte) []byte {
+				require.Len(t, state, 100)
+				return state
+			}))
+		}
+	}
+}
+
+func TestASetClockMovesTheCallsToo(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	require.NoError(t, db.SetClock(ctx))
+	d := &depot{kitchen: newKitchen(t, db, "US"), riders: postgres.NewRiders(db), calls: postgres.Calls{DB: db}}
+	t.Cleanup(d.riders.Close)
+	d.store("s1")
+	d.servedBy("b", "aggregator-b")
+	id := d.order("b", "")
+	locate := func(latitude string) {
+		require.NoError(t, d.riders.Locate(ctx, order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2", SeenAt: db.Clock().Now()}))
+	}
+	claim := func() []relay.Call {
+		calls, _, err := d.calls.Claim(ctx, me, 10, 10, []int64{}, db.Clock().Now().Add(20*time.Second))
+		require.NoError(t, err)
+		return calls
+	}
+	locate("1")
+	calls := claim()
+	require.Len(t, calls, 1)
+	require.NoError(t, d.calls.Finish(ctx, me, []relay.Result{{Call: calls[0], State: relay.Done, Executed: db.Clock().Now()}}))
+	_, err := d.riders.Update(ctx, order.RiderUpdate{Business: d.business, OrderID: id, Status: order.Assigned})
+	require.NoError(t, err)
+	db.LeapClock(-time.Hour)
+	require.NoError(t, db.SetClock(ctx))
+	locate("2")
+	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
+}

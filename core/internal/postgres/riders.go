@@ -1,0 +1,115 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Riders takes statuses and places of riders in company, as Intake does orders.
+type Riders struct {
+	db       *DB
+	statuses rounds[order.RiderUpdate, bool]
+	places   rounds[order.RiderLocation, struct{}]
+}
+
+// Bounds of a round of statuses and of one of places.
+const (
+	riderBeside  = 2
+	riderCrowd   = 16
+	statusSize   = 128
+	placeSize    = 512
+	riderWaiting = 8192
+)
+
+// NewRiders makes Riders; Close ends them.
+func NewRiders(db *DB) *Riders {
+	r := &Riders{db: db}
+	r.statuses = rounds[order.RiderUpdate, bool]{ask: r.takeStatuses, beside: riderBeside, crowd: riderCrowd, size: statusSize, waiting: riderWaiting}
+	r.places = rounds[order.RiderLocation, struct{}]{ask: r.takePlaces, beside: riderBeside, crowd: riderCrowd, size: placeSize, waiting: riderWaiting}
+	return r
+}
+
+// Close takes no more and returns when what was taken is stored.
+func (r *Riders) Close() {
+	r.statuses.close()
+	r.places.close()
+}
+
+// Update stores a status with its event and, where the platform is served by a
+// plugin, its relay; all are durable when it returns. It tells whether the status
+// changed anything. NotFound where the business has no such order, else as
+// order.Ride.Take.
+func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, error) {
+	return r.statuses.put(ctx, update)
+}
+
+// Locate stores where a rider is, to be relayed where the platform is served by
+// a plugin. NotFound where the business has no such order, Invalid where it is
+// not self-delivery.
+func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error {
+	_, err := r.places.put(ctx, location)
+	return err
+}
+
+// apart answers questions all by one transaction; what the database refuses as a
+// whole is tried one by one, so that none fails for another.
+func apart[Q, A any](questions []Q, all func([]Q) ([]verdict[A], error)) []verdict[A] {
+	verdicts, err := all(questions)
+	if err == nil {
+		return verdicts
+	}
+	var refusal pgdriver.Error
+	if len(questions) == 1 || !errors.As(err, &refusal) {
+		return failed[A](len(questions), err)
+	}
+	verdicts = verdicts[:0]
+	for n := range questions {
+		verdicts = append(verdicts, apart(questions[n:n+1], all)...)
+	}
+	return verdicts
+}
+
+func (r *Riders) takeStatuses(ctx context.Context, updates []order.RiderUpdate) []verdict[bool] {
+	return apart(updates, func(updates []order.RiderUpdate) ([]verdict[bool], error) {
+		box := outbox{db: r.db}
+		defer box.rolledBack()
+		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, verdicts: make([]verdict[bool], len(updates))}
+		err := r.db.inTx(ctx, func(tx bun.Conn) error {
+			b.tx = tx
+			if err := b.read(); err != nil {
+				return err
+			}
+			if err := b.take(); err != nil {
+				return err
+			}
+			if err := b.write(); err != nil {
+				return err
+			}
+			return box.publish(ctx, tx, b.events...)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("storing %d statuses of riders: %w", len(updates), err)
+		}
+		box.committed()
+		if len(b.calls) > 0 {
+			r.db.lookForCalls()
+		}
+		return b.verdicts, nil
+	})
+}
+
+// platformEndpoint is what fairness among calls goes by: one for each platform
+// of a business.
+func platformEndpoint(business core.BusinessID, platform string) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", business, platform)
+	return int64(h.Sum64())
+}

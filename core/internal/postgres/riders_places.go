@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+func (r *Riders) takePlaces(ctx context.Context, places []order.RiderLocation) []verdict[struct{}] {
+	return apart(places, func(places []order.RiderLocation) ([]verdict[struct{}], error) {
+		b := &placeBatch{db: r.db, places: places, verdicts: make([]verdict[struct{}], len(places))}
+		if err := r.db.inTx(ctx, func(tx bun.Conn) error { return b.store(ctx, tx) }); err != nil {
+			return nil, fmt.Errorf("storing %d places of riders: %w", len(places), err)
+		}
+		if len(b.newest) > 0 {
+			r.db.lookForCalls()
+		}
+		return b.verdicts, nil
+	})
+}
+
+// placeBatch is the places that one transaction stores: of each order the newest.
+type placeBatch struct {
+	db       *DB
+	places   []order.RiderLocation
+	verdicts []verdict[struct{}] // of the places
+	newest   []rideKey
+}
+
+// relayed is where an order's places go to.
+type relayed struct {
+	carrier            order.Carrier
+	platform, servedBy string
+	newest             int // among the places
+}
+
+func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
+	orders, err := b.read(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for i, place := range b.places {
+		key := rideKey{place.Business, place.OrderID}
+		o, known := orders[key]
+		switch {
+		case !known:
+			b.verdicts[i].err = errNoOrder
+			continue
+		case o.carrier != order.BySelf:
+			b.verdicts[i].err = order.CheckRidden(place.OrderID, o.carrier)
+			continue
+		case o.servedBy == core.ServedByOwn: // nobody to tell
+			continue
+		case o.newest < 0:
+			b.newest = append(b.newest, key)
+			o.newest = i
+		case !place.SeenAt.Before(b.places[o.newest].SeenAt):
+			o.newest = i
+		}
+	}
+	return b.write(ctx, tx, orders)
+}
+
+func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relayed, error) {
+	businesses, ids := make([]int64, len(b.places)), make([]int64, len(b.places))
+	for i, place := range b.places {
+		businesses[i], ids[i] = int64(place.Business), place.OrderID
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own')
+		FROM (SELECT DISTINCT business, id FROM unnest(?::bigint[], ?::bigint[]) AS q (business, id)) q
+		JOIN orders o ON o.business_id = q.business AND o.id = q.id
+		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform`, array(businesses), array(ids))
+	if err != nil {
+		return nil, fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	orders := map[rideKey]*relayed{}
+	for rows.Next() {
+		var key rideKey
+		o := &relayed{newest: -1}
+		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy); err != nil {
+			return nil, fmt.Errorf("reading orders: %w", err)
+		}
+		orders[key] = o
+	}
+	return orders, rows.Err()
+}
+
+// write puts the newest place of each order into its line, unless that has a
+// newer one. The lines are locked in the order of their keys. A line that is
+// being tried again keeps its schedule.
+func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]*relayed) error {
+	n := len(b.newest)
+	if n == 0 {
+		return nil
+	}
+	businesses, ids, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
+	lines, platforms, payloads, calls, seen := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	now := b.db.clock.Now()
+	for i, key := range b.newest {
+		o := orders[key]
+		place := b.places[o.newest]
+		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: place.Latitude, Longitude: place.Longitude, At: place.SeenAt.UnixMilli()})
+		if err != nil {
+			return err
+		}
+		businesses[i], ids[i], endpoints[i] = int64(key.business), key.order, platformEndpoint(key.business, o.platform)
+		lines[i], platforms[i] = relay.Line(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
+		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(), place.SeenAt.UTC().Format(time.RFC3339Nano)
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at)
+		SELECT business, line, ?0, platform, id, endpoint, payload, call, seen, ?1::timestamptz, ?1::timestamptz
+		FROM unnest(?2::bigint[], ?3::text[], ?4::text[], ?5::bigint[], ?6::bigint[], ?7::text[], ?8::uuid[], ?9::timestamptz[])
+			AS t (business, line, platform, id, endpoint, payload, call, seen)
+		ORDER BY business, line
+		ON CONFLICT (business_id, line) DO UPDATE SET payload = EXCLUDED.payload, call_id = EXCLUDED.call_id, seen_at = EXCLUDED.seen_at, version = l.version + 1,
+			due_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.due_at ELSE l.due_at END,
+			available_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.available_at ELSE l.available_at END
+		WHERE l.seen_at <= EXCLUDED.seen_at`,
+		relay.RiderLocation, now, array(businesses), array(lines), array(platforms), array(ids), array(endpoints), array(payloads), array(calls), array(seen)); err != nil {
+		return fmt.Errorf("queueing places of riders: %w", err)
+	}
+	return b.db.tellOfCalls(ctx, tx)
+}
+
+// placeKept is how long a line of places stays when there is nothing to tell: a
+// place that another replica took before the last one was told comes sooner.
+const placeKept = time.Hour
+
+// Sweep forgets the lines of places that are long quiet. Any replica may call it.
+func (r *Riders) Sweep(ctx context.Context) error {
+	_, err := r.db.bun.ExecContext(ctx, `DELETE FROM call_lines WHERE kind = ? AND available_at = 'infinity' AND seen_at < ?`,
+		relay.RiderLocation, r.db.clock.Now().Add(-placeKept))
+	if err != nil {
+		return fmt.Errorf("forgetting places of riders: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,311 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// depot is a kitchen whose platform b is served by a plugin, and its riders.
+type depot struct {
+	*kitchen
+	clock  *hubtest.Clock
+	riders *postgres.Riders
+	calls  postgres.Calls
+	placed int
+}
+
+func newDepot(t *testing.T) *depot {
+	t.Helper()
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	d := &depot{kitchen: newKitchen(t, db, "US"), clock: clock, riders: postgres.NewRiders(db), calls: postgres.Calls{DB: db}}
+	t.Cleanup(d.riders.Close)
+	d.store("s1")
+	d.servedBy("b", "aggregator-b")
+	return d
+}
+
+func (d *depot) servedBy(platform, plugin string) {
+	d.t.Helper()
+	d.db.Exec(d.t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, d.business, platform, plugin)
+}
+
+// order places a self-delivery order and returns its id.
+func (d *depot) order(platform, more string) int64 {
+	d.t.Helper()
+	d.placed++
+	if more == "" {
+		more = `,"delivery_type":"self"`
+	}
+	receipts, failures := newIntake(d.t, d.db).PlaceTogether(context.Background(), d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
+	require.NoError(d.t, failures[0])
+	return receipts[0].OrderID
+}
+
+func (d *depot) update(id int64, status order.RiderStatus, rider order.Rider) order.RiderUpdate {
+	return order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: rider}
+}
+
+func (d *depot) send(id int64, status order.RiderStatus, rider order.Rider) error {
+	d.clock.Advance(time.Millisecond)
+	_, err := d.riders.Update(context.Background(), d.update(id, status, rider))
+	return err
+}
+
+func (d *depot) place(id int64, latitude string) error {
+	d.clock.Advance(time.Millisecond)
+	return d.riders.Locate(context.Background(), order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2", SeenAt: d.clock.Now()})
+}
+
+// claim claims as a replica of the owner does.
+func (d *depot) claim(owner core.ID) []relay.Call {
+	d.t.Helper()
+	calls, _, err := d.calls.Claim(context.Background(), owner, 100, 100, []int64{}, d.clock.Now().Add(20*time.Second))
+	require.NoError(d.t, err)
+	return calls
+}
+
+func (d *depot) finish(owner core.ID, results ...relay.Result) {
+	d.t.Helper()
+	require.NoError(d.t, d.calls.Finish(context.Background(), owner, results))
+}
+
+func (d *depot) done(c relay.Call) relay.Result {
+	return relay.Result{Call: c, State: relay.Done, Executed: d.clock.Now(), Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 200}}
+}
+
+func (d *depot) again(c relay.Call, after time.Duration) relay.Result {
+	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", Executed: d.clock.Now(), RetryAt: d.clock.Now().Add(after),
+		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
+}
+
+func payloads(calls []relay.Call) []string {
+	list := []string{}
+	for _, c := range calls {
+		list = append(list, string(c.Payload))
+	}
+	return list
+}
+
+var me, other = core.ID{1}, core.ID{2}
+
+func TestStatusesOfARiderAreStoredToldAndRelayedInOrder(t *testing.T) {
+	d := newDepot(t)
+	id, asha := d.order("b", ""), order.Rider{Name: "Asha", Phone: "5550100"}
+	require.NoError(t, d.send(id, order.Assigned, asha))
+	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	require.Equal(t, core.Invalid, core.CodeOf(d.send(id, order.Assigned, order.Rider{Phone: "5550199"})))
+	require.NoError(t, d.send(id, order.Delivered, asha))
+	require.Equal(t, core.Conflict, core.CodeOf(d.send(id, order.AtStore, asha)))
+
+	events := d.db.EventBodies(t, core.RiderStatusUpdate)
+	require.Len(t, events, 3, "a repeat and refusals tell nothing")
+	for _, body := range events {
+		eventtest.Check(t, core.RiderStatusUpdate, body)
+	}
+	for _, status := range []string{"ASSIGNED", "AT-STORE", "DELIVERED"} {
+		calls := d.claim(me)
+		require.Len(t, calls, 1, "one at a time")
+		require.Contains(t, string(calls[0].Payload), fmt.Sprintf(`"status":%q,"name":"Asha","phone":"5550100"`, status))
+		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery", Carrier: "self"}, calls[0].Order)
+		require.Equal(t, "aggregator-b", calls[0].Plugin)
+		require.Empty(t, d.claim(other), "nobody takes the next before this is done")
+		d.finish(me, d.done(calls[0]))
+	}
+	require.Empty(t, d.claim(me))
+	record, err := postgres.Orders{DB: d.db}.Get(context.Background(), d.business, "", id)
+	require.NoError(t, err)
+	require.Len(t, record.Rides, 3)
+	require.Equal(t, &order.RiderRelay{State: "done"}, record.Rides[2].Relay)
+}
+
+func TestAStatusThatFailsHoldsBackTheNext(t *testing.T) {
+	d := newDepot(t)
+	id, elsewhere := d.order("b", ""), d.order("b", "")
+	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
+	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	first := d.claim(me)
+	d.finish(me, d.again(first[0], time.Second))
+	require.NoError(t, d.send(elsewhere, order.Assigned, order.Rider{}))
+	free := d.claim(me)
+	require.Len(t, free, 1)
+	require.Equal(t, elsewhere, free[0].Order.ID, "the other order goes on")
+	d.clock.Advance(time.Second)
+	second := d.claim(me)
+	require.Len(t, second, 1)
+	require.Equal(t, []any{first[0].ID, 1, first[0].Payload}, []any{second[0].ID, second[0].Attempts, second[0].Payload})
+	given := d.again(second[0], 0)
+	given.State = relay.Failed
+	d.finish(me, given)
+	third := d.claim(me)
+	require.Len(t, third, 1)
+	require.Contains(t, string(third[0].Payload), "AT-STORE", "what was given up lets the next go")
+	require.Zero(t, third[0].Attempts)
+}
+
+func TestACallWhoseReplicaDiedIsTakenUpByAnother(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
+	lost := d.claim(me)
+	require.Len(t, lost, 1)
+	d.clock.Advance(21 * time.Second)
+	taken := d.claim(other)
+	require.Len(t, taken, 1)
+	require.Equal(t, lost[0].ID, taken[0].ID)
+	d.finish(me, d.again(lost[0], 0)) // it lives after all
+	require.Empty(t, d.claim(me), "the line is the other's now")
+	d.finish(other, d.done(taken[0]))
+	d.finish(me, d.again(lost[0], 0))
+	require.Empty(t, d.claim(me))
+}
+
+func TestWhatWasNotStartedIsGivenBack(t *testing.T) {
+	d := newDepot(t)
+	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
+	calls := d.claim(me)
+	require.NoError(t, d.calls.Release(context.Background(), me, calls))
+	require.Equal(t, payloads(calls), payloads(d.claim(other)))
+}
+
+func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	for _, latitude := range []string{"1", "2", "3"} {
+		require.NoError(t, d.place(id, latitude))
+	}
+	calls := d.claim(me)
+	require.Len(t, calls, 1)
+	require.Contains(t, string(calls[0].Payload), `"latitude":"3"`)
+	require.NoError(t, d.place(id, "4"))
+	require.Empty(t, d.claim(other), "one at a time")
+	d.finish(me, d.done(calls[0]))
+	next := d.claim(me)
+	require.Len(t, next, 1, "what came meanwhile is told")
+	require.Contains(t, string(next[0].Payload), `"latitude":"4"`)
+	d.finish(me, d.done(next[0]))
+	require.Empty(t, d.claim(me), "dropped once it is delivered")
+
+	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2", SeenAt: d.clock.Now().Add(-time.Second)}
+	require.NoError(t, d.riders.Locate(context.Background(), late))
+	require.Empty(t, d.claim(me), "an older place is never told after a newer one")
+
+	d.clock.Advance(2 * time.Hour)
+	require.NoError(t, d.riders.Sweep(context.Background()))
+	require.NoError(t, d.place(id, "5"))
+	require.Len(t, d.claim(me), 1)
+}
+
+func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	require.NoError(t, d.place(id, "1"))
+	calls := d.claim(me)
+	d.finish(me, d.again(calls[0], 8*time.Second))
+	require.NoError(t, d.place(id, "2"))
+	require.Empty(t, d.claim(me), "an aggregator that fails is not asked more often for it")
+	d.clock.Advance(8 * time.Second)
+	next := d.claim(me)
+	require.Contains(t, string(next[0].Payload), `"latitude":"2"`)
+	require.Equal(t, 1, next[0].Attempts)
+	given := d.again(next[0], 0)
+	given.State = relay.Failed
+	d.finish(me, given)
+	require.Empty(t, d.claim(me), "given up until there is a newer one")
+	require.NoError(t, d.place(id, "3"))
+	require.Len(t, d.claim(me), 1)
+}
+
+func TestABadStatusOrPlaceAmongGoodOnesFailsAlone(t *testing.T) {
+	d := newDepot(t)
+	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
+	foreign := newKitchen(t, d.db, "IN")
+	updates := []order.RiderUpdate{
+		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}), d.update(99, order.Assigned, order.Rider{}),
+		{Business: foreign.business, OrderID: mine, Status: order.Assigned}, d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
+	}
+	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""}, d.riders.UpdateTogether(updates...))
+	require.Len(t, d.db.EventBodies(t, core.RiderStatusUpdate), 3)
+	calls := d.claim(me)
+	require.Len(t, calls, 1, "an order of the own website is told to nobody")
+
+	var places []order.RiderLocation
+	for _, u := range updates {
+		places = append(places, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1", Longitude: "1", SeenAt: d.clock.Now()})
+	}
+	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""}, d.riders.LocateTogether(places...))
+	require.Len(t, d.claim(me), 1)
+}
+
+func TestABreakAtAnyStatementLeavesNoStatusOrAllOfIt(t *testing.T) {
+	d := newDepot(t)
+	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
+	for n := 1; ; n++ {
+		id := d.order("b", "")
+		before := d.db.RiderCounts(t)
+		broken := d.db.BreakAt(n)
+		codes := d.riders.UpdateTogether(d.update(id, order.Assigned, order.Rider{}), d.update(id, order.AtStore, order.Rider{}))
+		if !broken() {
+			require.Equal(t, []core.Code{"", ""}, codes)
+			require.Greater(t, n, 9, "there are that many statements")
+			return
+		}
+		want := before
+		for i := range want {
+			want[i] += 2
+		}
+		if after := d.db.RiderCounts(t); after != want {
+			require.Equal(t, before, after, "statement %d", n)
+			require.NotEqual(t, core.Code(""), codes[0], "statement %d", n)
+			d.riders.UpdateTogether(d.update(id, order.Assigned, order.Rider{}), d.update(id, order.AtStore, order.Rider{}))
+		}
+		require.Equal(t, want, d.db.RiderCounts(t), "statement %d", n)
+	}
+}
+
+func TestABreakAtAnyStatementOfARecordingLosesNoCall(t *testing.T) {
+	d := newDepot(t)
+	for n := 1; ; n++ {
+		id := d.order("b", "")
+		require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
+		require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+		calls := d.claim(me)
+		require.Len(t, calls, 1)
+		broken := d.db.BreakAt(n)
+		err := d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])})
+		if !broken() {
+			require.NoError(t, err)
+			require.Greater(t, n, 4, "there are that many statements")
+			return
+		}
+		d.finish(me, d.done(calls[0])) // the engine tries again
+		next := d.claim(me)
+		require.Len(t, next, 1, "statement %d", n)
+		require.Contains(t, string(next[0].Payload), "AT-STORE")
+		d.finish(me, d.done(next[0]))
+		require.Empty(t, d.claim(me))
+	}
+}
+
+func TestRidersAndCallsGoWithTheirOrder(t *testing.T) {
+	d := newDepot(t)
+	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
+	d.clock.Advance(49 * time.Hour)
+	require.NoError(t, postgres.Orders{DB: d.db}.DropOld(context.Background(), 48*time.Hour))
+	require.Empty(t, d.claim(me), "what waited for an order that is gone is given up")
+	counts := d.db.RiderCounts(t)
+	require.Equal(t, []int{0, 0}, counts[:2])
+}

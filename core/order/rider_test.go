@@ -1,0 +1,131 @@
+package order
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+var (
+	nobody = Rider{}
+	asha   = Rider{"Asha", "5550100"}
+	ravi   = Rider{"Ravi", "5550199"}
+)
+
+func TestARiderMovesByTheRules(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		from    Delivery
+		to      RiderStatus
+		rider   Rider
+		next    Delivery
+		changed bool
+		code    core.Code
+	}{
+		{"the first status", Delivery{}, Assigned, asha, Delivery{Assigned, asha}, true, ""},
+		{"any status may be the first", Delivery{}, NoRiderFound, nobody, Delivery{NoRiderFound, nobody}, true, ""},
+		{"a repeat", Delivery{Assigned, asha}, Assigned, asha, Delivery{Assigned, asha}, false, ""},
+		{"a repeat that does not name the rider", Delivery{Assigned, asha}, Assigned, nobody, Delivery{Assigned, asha}, false, ""},
+		{"the same number under another spelling", Delivery{Assigned, asha}, Assigned, Rider{"A. Rao", "5550100"}, Delivery{Assigned, asha}, false, ""},
+		{"who the rider is, told later", Delivery{Assigned, nobody}, Assigned, asha, Delivery{Assigned, asha}, true, ""},
+		{"the number, told later", Delivery{Assigned, Rider{Name: "Asha"}}, AtStore, asha, Delivery{AtStore, asha}, true, ""},
+		{"another rider", Delivery{Assigned, asha}, Assigned, ravi, Delivery{Assigned, asha}, false, core.Invalid},
+		{"another name, no number known", Delivery{Assigned, Rider{Name: "Asha"}}, Assigned, ravi, Delivery{Assigned, Rider{Name: "Asha"}}, false, core.Invalid},
+		{"another rider on the way", Delivery{OutForDelivery, asha}, Assigned, ravi, Delivery{OutForDelivery, asha}, false, core.Invalid},
+		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{Assigned, asha}, false, core.Invalid},
+		{"another rider after nobody was found", Delivery{NoRiderFound, asha}, Assigned, ravi, Delivery{NoRiderFound, asha}, false, core.Invalid},
+		{"taken off", Delivery{Assigned, asha}, Unassigned, nobody, Delivery{Unassigned, nobody}, true, ""},
+		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true, ""},
+		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
+		{"backwards", Delivery{OutForDelivery, asha}, AtStore, nobody, Delivery{AtStore, asha}, true, ""},
+		{"delivered again", Delivery{Delivered, asha}, Delivered, asha, Delivery{Delivered, asha}, false, ""},
+		{"delivered by another", Delivery{Delivered, asha}, Delivered, ravi, Delivery{Delivered, asha}, false, core.Invalid},
+		{"after the end", Delivery{Delivered, asha}, Unassigned, nobody, Delivery{Delivered, asha}, false, core.Conflict},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			next, changed, err := c.from.Move(c.to, c.rider)
+			require.Equal(t, c.code, core.CodeOf(err))
+			require.Equal(t, c.changed, changed)
+			require.Equal(t, c.next, next)
+		})
+	}
+}
+
+// The rules again, of whole histories: what was accepted never holds a
+// reassignment without UNASSIGNED between, a repeat, or anything after the end.
+func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ride := Ride{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3, Carrier: BySelf}
+		for n := range rapid.IntRange(1, 30).Draw(t, "updates") {
+			before := len(ride.Rides)
+			update := RiderUpdate{OrderID: 7, Actor: "key:pos", Status: rapid.SampledFrom(RiderStatuses()).Draw(t, "status"), Rider: rapid.SampledFrom([]Rider{nobody, asha, ravi}).Draw(t, "rider")}
+			changed, body, err := ride.Take(update, int64(1_700_000_000_000+n))
+			if err != nil || !changed {
+				require.Len(t, ride.Rides, before, "a refusal or a repeat leaves no trace")
+				require.Nil(t, body)
+				continue
+			}
+			require.Len(t, ride.Rides, before+1)
+			require.Equal(t, update.Status, ride.Rides[before].Status)
+			var told struct {
+				Delivery struct {
+					Updates []struct{ Status RiderStatus } `json:"status_updates"`
+				} `json:"delivery_info"`
+			}
+			require.NoError(t, json.Unmarshal(body, &told))
+			require.Len(t, told.Delivery.Updates, before+1)
+		}
+		carrying := nobody
+		for i, step := range ride.Rides {
+			require.False(t, i > 0 && ride.Rides[i-1].Status == Delivered && step.Status != Delivered, "nothing follows DELIVERED")
+			require.False(t, i > 0 && ride.Rides[i-1].Status == step.Status && ride.Rides[i-1].Rider == step.Rider, "no repeat is kept")
+			if step.Status == Unassigned {
+				carrying = nobody
+				continue
+			}
+			require.True(t, carrying == nobody || carrying == step.Rider, "no rider takes over without UNASSIGNED")
+			carrying = step.Rider
+		}
+	})
+}
+
+func TestAnOrderTakesABoundedNumberOfStatuses(t *testing.T) {
+	ride := Ride{Carrier: BySelf}
+	for n := range maxRides {
+		_, _, err := ride.Take(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
+		require.NoError(t, err)
+	}
+	_, _, err := ride.Take(RiderUpdate{Status: Assigned}, 1)
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+}
+
+func TestALocationIsReadFromTextOrNumber(t *testing.T) {
+	for sent, want := range map[string]string{`"12.50"`: "12.5", `12.5`: "12.5", `"-90"`: "-90", `90`: "90", `"1e1"`: "10", `-0.000000001`: "-0.000000001"} {
+		got, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":"17","location":{"latitude":%s,"longitude":"180"}}`, sent))
+		require.NoError(t, err, sent)
+		require.Equal(t, RiderLocation{OrderID: 17, Latitude: want, Longitude: "180"}, got)
+	}
+	for _, wrong := range []string{`""`, `"x"`, `true`, `[]`, `null`, `"90.000001"`, `-91`, `"1e999999999"`, `"NaN"`} {
+		_, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":17,"location":{"latitude":%s,"longitude":0}}`, wrong))
+		require.ErrorContains(t, err, "location.latitude", wrong)
+	}
+}
+
+func FuzzRiderBodies(f *testing.F) {
+	f.Add([]byte(`{"order_id":1,"status":"ASSIGNED","rider_data":{"rider_name":"A","rider_phone_number":1},"location":{"latitude":"1","longitude":2}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if u, err := DecodeRiderUpdate(body); err == nil {
+			require.Positive(t, u.OrderID)
+			require.Contains(t, RiderStatuses(), u.Status)
+		}
+		if l, err := DecodeRiderLocation(body); err == nil {
+			require.Positive(t, l.OrderID)
+			require.NotEmpty(t, l.Latitude)
+		}
+	})
+}

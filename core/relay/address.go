@@ -1,0 +1,55 @@
+package relay
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// secretPlace stands, in the template of a secret header, for the secret.
+const secretPlace = "{secret}"
+
+// fillIn makes a plan a request: with the address that the business's platform
+// has for its endpoint, which must be among the hosts that the plugin's manifest
+// allows, and with the secrets it names. The error says in plain words what is
+// missing.
+func (p Plan) fillIn(access Access) (Request, error) {
+	address := access.Addresses[p.Endpoint]
+	if address == "" {
+		return Request{}, fmt.Errorf("the platform has no address for the endpoint %q of its plugin", p.Endpoint)
+	}
+	base, err := url.Parse(address)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return Request{}, fmt.Errorf("the platform's address for the endpoint %q is no http or https address", p.Endpoint)
+	}
+	if !p.allows(base.Hostname()) {
+		return Request{}, fmt.Errorf("the host %s is none that the plugin may reach for the endpoint %q; allowed are: %s", base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
+	}
+	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
+	if err != nil || whole.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
+		return Request{}, fmt.Errorf("the plan's path %.200q is none", p.Path)
+	}
+	query := base.Query()
+	for name, value := range p.Query {
+		query.Set(name, value)
+	}
+	whole.RawQuery = query.Encode()
+	r := Request{Method: p.Method, URL: whole.String(), Headers: p.Headers, Secrets: map[string]string{}, Body: p.Body}
+	for _, h := range p.Secrets {
+		secret, known := access.Secrets[h.Secret]
+		if !known {
+			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin needs", h.Secret)
+		}
+		r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret, 1)
+	}
+	return r, nil
+}
+
+func (p Plan) allows(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	return slices.ContainsFunc(p.Hosts, func(allowed string) bool {
+		below, wild := strings.CutPrefix(allowed, "*")
+		return host == allowed || wild && strings.HasSuffix(host, below) && len(host) > len(below)
+	})
+}

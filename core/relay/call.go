@@ -1,0 +1,70 @@
+package relay
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Bounds of one call: how long it may take to plan and to read its answer, and
+// how much of its lease must be left when it starts.
+const (
+	planTime    = 4 * time.Second
+	startMargin = 13 * time.Second
+)
+
+// make plans a call, sends it, and judges the answer.
+func (e *Engine) make(c Call) (result Result) {
+	defer func() { // nobody else would catch it here
+		if p := recover(); p != nil {
+			result = absent(c, fmt.Sprintf("the hub failed: %v", p), e.Clock.Now())
+		}
+	}()
+	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
+		return Result{Call: c, State: Skipped, Message: "the platform is served by no plugin", Executed: e.Clock.Now()}
+	}
+	ctx, cancel := context.WithTimeout(e.calls, planTime)
+	defer cancel()
+	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
+	if err != nil {
+		return absent(c, "the platform's settings could not be read: "+err.Error(), e.Clock.Now())
+	}
+	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
+	switch code := core.CodeOf(err); {
+	case code == core.Invalid:
+		return Result{Call: c, State: Failed, Message: err.Error(), Executed: e.Clock.Now()}
+	case code == core.NotFound:
+		return Result{Call: c, State: Skipped, Message: err.Error(), Executed: e.Clock.Now()}
+	case err != nil:
+		return absent(c, "the plugin did not plan the call: "+err.Error(), e.Clock.Now())
+	case decision.Plan == nil:
+		return Result{Call: c, State: Skipped, Message: orElse(decision.Skip, "the plugin sends nothing"), Executed: e.Clock.Now()}
+	}
+	return e.send(c, *decision.Plan, access)
+}
+
+func (e *Engine) send(c Call, plan Plan, access Access) Result {
+	request, err := plan.fillIn(access)
+	if err != nil {
+		refused := Attempt{StartedAt: e.Clock.Now(), Method: plan.Method, ErrorClass: "not_sent", Error: err.Error()}
+		return judge(c, plan, refused, Outcome{}, e.Clock.Now())
+	}
+	attempt := e.Sender.Send(e.calls, request)
+	var outcome Outcome
+	if attempt.ErrorClass == "" {
+		ctx, cancel := context.WithTimeout(e.calls, planTime)
+		defer cancel()
+		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)), Body: attempt.ResponseBody}
+		for name, value := range attempt.ResponseHeaders {
+			response.Headers[strings.ToLower(name)] = value
+		}
+		if outcome, err = e.Plugins.Interpret(ctx, c, access.Settings, response); err != nil {
+			outcome = Outcome{} // the plan's own rule judges
+			e.Log.Warn("an answer could not be read by the plugin", "call", c.ID, "platform", c.Platform, "error", err)
+		}
+	}
+	return judge(c, plan, attempt, outcome, e.Clock.Now())
+}

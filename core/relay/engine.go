@@ -1,0 +1,307 @@
+package relay
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Queue is where calls wait; replicas share it.
+type Queue interface {
+	// Claim leases to the owner the first call of lines that are due, none of them
+	// to a busy endpoint and of each at most share, and tells when to ask again at
+	// the latest; the zero time: nothing waits.
+	Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) (calls []Call, next time.Time, err error)
+	// Finish records what came of calls, in one transaction.
+	Finish(ctx context.Context, owner core.ID, results []Result) error
+	// Release gives leased calls back, due as they were.
+	Release(ctx context.Context, owner core.ID, calls []Call) error
+}
+
+// Observer is told what the engine does, for metrics.
+type Observer interface {
+	Called(r Result)
+}
+
+// Config sets the engine's bounds. Zero values take the defaults.
+type Config struct {
+	Held             int           // calls leased to this replica at once: 1024
+	EndpointInFlight int           // calls to one platform of a business at once: 16
+	Lease            time.Duration // 20 s; longer than planning, an exchange and its recording
+	Poll             time.Duration // 1 s; how often to look when nothing wakes
+	StopWithin       time.Duration // 10 s; then calls under way are cut off
+}
+
+func (c Config) withDefaults() Config {
+	if c.Held == 0 {
+		c.Held = 1024
+	}
+	if c.EndpointInFlight == 0 {
+		c.EndpointInFlight = 16
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&c.Lease, 20 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	return c
+}
+
+// Parts are what an engine works with; every one is required.
+type Parts struct {
+	Queue     Queue
+	Plugins   Plugins
+	Platforms Platforms
+	Sender    Sender
+	Clock     core.Clock
+	Observer  Observer
+	Log       *slog.Logger
+}
+
+// Engine makes the calls of one replica. Run owns every goroutine it starts.
+type Engine struct {
+	Config
+	Parts
+	owner   core.ID
+	wake    chan struct{}
+	results chan Result
+	calls   context.Context // of every call; ended by cutOff
+	cutOff  context.CancelFunc
+
+	mu      sync.Mutex
+	lanes   map[int64]*lane
+	held    int
+	running sync.WaitGroup
+}
+
+// lane is what this replica holds for one platform of a business.
+type lane struct {
+	inFlight int
+	waiting  []Call
+}
+
+// NewEngine makes an engine; nothing happens before Run.
+func NewEngine(config Config, parts Parts) *Engine {
+	config = config.withDefaults()
+	calls, cutOff := context.WithCancel(context.Background())
+	return &Engine{
+		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
+		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), lanes: map[int64]*lane{},
+	}
+}
+
+// Wake makes the engine look at the queue soon. It never blocks.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run makes calls until the context ends, then ends those under way (at most
+// StopWithin), gives back what was not started, and returns.
+func (e *Engine) Run(ctx context.Context) {
+	defer e.cutOff()
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		e.finish()
+	}()
+	for ctx.Err() == nil {
+		e.look(ctx)
+	}
+	e.release(e.drain())
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.running.Wait()
+		close(e.results)
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(e.StopWithin):
+		e.Log.Warn("cutting off calls to aggregators that did not end in time")
+		e.cutOff()
+		<-stopped
+	}
+	<-finished
+}
+
+// look claims what there is room for, then waits for a reason to look again: a
+// wake-up, the due time of the next call, or the poll.
+func (e *Engine) look(ctx context.Context) {
+	next := e.Clock.Now().Add(e.Poll)
+	if room, busy := e.room(); room > 0 {
+		calls, due, err := e.Queue.Claim(ctx, e.owner, room, 2*e.EndpointInFlight, busy, e.Clock.Now().Add(e.Lease))
+		if err != nil && ctx.Err() == nil {
+			e.Log.Error("calls to aggregators could not be claimed", "error", err)
+		}
+		e.accept(calls)
+		if len(calls) == room {
+			return
+		}
+		if !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	timer, giveUp := e.Clock.At(next)
+	defer giveUp()
+	select {
+	case <-ctx.Done():
+	case <-e.wake:
+	case <-timer:
+	}
+}
+
+// room tells how many calls may be claimed now, and to which endpoints none.
+func (e *Engine) room() (int, []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
+	for endpoint, l := range e.lanes {
+		switch held := l.inFlight + len(l.waiting); {
+		case held == 0:
+			delete(e.lanes, endpoint)
+		case held >= e.EndpointInFlight:
+			busy = append(busy, endpoint)
+		}
+	}
+	return e.Held - e.held, busy
+}
+
+func (e *Engine) accept(calls []Call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.held += len(calls)
+	for _, c := range calls {
+		l := e.lanes[c.Endpoint]
+		if l == nil {
+			l = &lane{}
+			e.lanes[c.Endpoint] = l
+		}
+		l.waiting = append(l.waiting, c)
+		e.advance(l)
+	}
+}
+
+// advance starts calls while the lane has waiting ones and places in flight. The
+// caller holds mu.
+func (e *Engine) advance(l *lane) {
+	for len(l.waiting) > 0 && l.inFlight < e.EndpointInFlight {
+		c := l.waiting[0]
+		l.waiting = l.waiting[1:]
+		if e.Clock.Now().Add(startMargin).After(c.LeasedTo) {
+			e.held-- // too late to start; somebody claims it when the lease is over
+			continue
+		}
+		l.inFlight++
+		e.running.Add(1)
+		go e.run(l, c)
+	}
+}
+
+func (e *Engine) run(l *lane, c Call) {
+	defer e.running.Done()
+	result := e.make(c)
+	e.Observer.Called(result)
+	e.tell(result)
+	e.results <- result // holds all that can be held: never blocks
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l.inFlight--
+	e.advance(l)
+	if l.inFlight+len(l.waiting) == e.EndpointInFlight-1 { // no longer busy
+		e.Wake()
+	}
+}
+
+// drain stops new starts and returns what has not been started.
+func (e *Engine) drain() (waiting []Call) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, l := range e.lanes {
+		waiting = append(waiting, l.waiting...)
+		l.waiting = nil
+	}
+	return waiting
+}
+
+func (e *Engine) release(calls []Call) {
+	if len(calls) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := e.Queue.Release(ctx, e.owner, calls); err != nil {
+		e.Log.Warn("leases of calls could not be given back; they will run out", "calls", len(calls), "error", err)
+	}
+}
+
+// finish records results in batches: while one transaction is under way the next
+// batch gathers.
+func (e *Engine) finish() {
+	for first := range e.results {
+		batch := append(make([]Result, 0, 64), first)
+	gather:
+		for len(batch) < cap(e.results) {
+			select {
+			case r, open := <-e.results:
+				if !open {
+					break gather
+				}
+				batch = append(batch, r)
+			default:
+				break gather
+			}
+		}
+		e.record(batch)
+		e.mu.Lock()
+		e.held -= len(batch)
+		e.mu.Unlock()
+		e.Wake() // the next of their lines may be due
+	}
+}
+
+// record writes a batch, again and again while the database is away. It gives up
+// when the engine has been cut off, or when the leases are long over and others
+// have taken the calls up.
+func (e *Engine) record(batch []Result) {
+	deadline := e.Clock.Now().Add(5 * e.Lease)
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := e.Queue.Finish(ctx, e.owner, batch)
+		cancel()
+		if err == nil {
+			return
+		}
+		e.Log.Error("calls to aggregators could not be recorded", "calls", len(batch), "error", err)
+		timer, giveUp := e.Clock.At(e.Clock.Now().Add(pause))
+		select {
+		case <-e.calls.Done():
+			giveUp()
+			return
+		case <-timer:
+		}
+		if e.Clock.Now().After(deadline) {
+			return
+		}
+	}
+}
+
+func (e *Engine) tell(r Result) {
+	level := slog.LevelDebug
+	switch r.State {
+	case Waiting:
+		level = slog.LevelInfo
+	case Failed:
+		level = slog.LevelWarn
+	}
+	e.Log.Log(context.Background(), level, "call to an aggregator", "call", r.Call.ID, "kind", r.Call.Kind, "business", r.Call.Business,
+		"platform", r.Call.Platform, "order", r.Call.Order.ID, "attempt", r.Call.Attempts+1, "state", r.State, "message", r.Message)
+}

@@ -1,0 +1,194 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// bench is a queue, plugins, platforms and an aggregator in memory.
+type bench struct {
+	mu       sync.Mutex
+	due      []Call
+	results  []Result
+	released []Call
+	failing  int // recordings that fail
+	hanging  chan struct{}
+	sent     []string
+}
+
+func (b *bench) Claim(_ context.Context, _ core.ID, limit, share int, busy []int64, until time.Time) ([]Call, time.Time, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var claimed, left []Call
+	taken := map[int64]int{}
+	for _, c := range b.due {
+		isBusy := false
+		for _, endpoint := range busy {
+			isBusy = isBusy || endpoint == c.Endpoint
+		}
+		if isBusy || len(claimed) == limit || taken[c.Endpoint] == share {
+			left = append(left, c)
+			continue
+		}
+		taken[c.Endpoint]++
+		c.LeasedTo = until
+		claimed = append(claimed, c)
+	}
+	b.due = left
+	return claimed, time.Time{}, nil
+}
+
+func (b *bench) Finish(_ context.Context, _ core.ID, results []Result) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.failing > 0 {
+		b.failing--
+		return errors.New("the database is away")
+	}
+	b.results = append(b.results, results...)
+	return nil
+}
+
+func (b *bench) Release(_ context.Context, _ core.ID, calls []Call) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.released = append(b.released, calls...)
+	return nil
+}
+
+func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
+	if c.Platform == "panics" {
+		panic("a fault")
+	}
+	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
+}
+
+func (b *bench) Interpret(context.Context, Call, []byte, Response) (Outcome, error) {
+	return Outcome{}, errors.New("it fell")
+}
+
+func (b *bench) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
+	return Access{Addresses: map[string]string{"api": "https://" + platform}}, nil
+}
+
+func (b *bench) Called(Result) {}
+
+func (b *bench) Send(ctx context.Context, r Request) Attempt {
+	if r.URL == "https://hangs/" {
+		select {
+		case <-b.hanging:
+		case <-ctx.Done():
+		}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sent = append(b.sent, r.URL)
+	return Attempt{Status: 200}
+}
+
+func (b *bench) calls(platform string, endpoint int64, n int) {
+	for range n {
+		b.due = append(b.due, Call{ID: core.NewID(time.Now()), Platform: platform, Plugin: "p", Endpoint: endpoint, Since: time.Now()})
+	}
+}
+
+func (b *bench) finished(platform string) (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.results {
+		if r.Call.Platform == platform {
+			n++
+		}
+	}
+	return n
+}
+
+// run runs an engine until stop is called.
+func (b *bench) run(t *testing.T, config Config) (e *Engine, stop func()) {
+	t.Helper()
+	e = NewEngine(config, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	return e, func() {
+		cancel()
+		<-ended
+	}
+}
+
+func await(t *testing.T, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
+}
+
+func TestAPlatformThatHangsDelaysOnlyItself(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := &bench{hanging: make(chan struct{})}
+	b.calls("hangs", 1, 100)
+	b.calls("swift", 2, 300)
+	_, stop := b.run(t, Config{EndpointInFlight: 4, Poll: time.Millisecond})
+	await(t, func() bool { return b.finished("swift") == 300 })
+	require.Zero(t, b.finished("hangs"))
+	b.mu.Lock()
+	require.GreaterOrEqual(t, len(b.due), 80, "of the one that hangs few are held")
+	b.mu.Unlock()
+	close(b.hanging)
+	await(t, func() bool { return b.finished("hangs") == 100 })
+	stop()
+}
+
+func TestAStopEndsWhatIsUnderWayAndGivesBackTheRest(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := &bench{hanging: make(chan struct{})}
+	b.calls("hangs", 1, 8)
+	e, stop := b.run(t, Config{EndpointInFlight: 3, StopWithin: time.Minute})
+	await(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.lanes[1] != nil && e.lanes[1].inFlight == 3 })
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released)+len(b.due) == 5 })
+	close(b.hanging)
+	<-stopped
+	require.Equal(t, 3, b.finished("hangs"))
+}
+
+func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
+	b := &bench{failing: 3}
+	b.calls("swift", 2, 5)
+	_, stop := b.run(t, Config{})
+	await(t, func() bool { return b.finished("swift") == 5 })
+	stop()
+	require.Equal(t, Done, b.results[0].State, "an answer that the plugin cannot read is judged by the plan")
+}
+
+func TestAFaultInAPlanLetsTheCallWait(t *testing.T) {
+	b := &bench{}
+	b.calls("panics", 3, 1)
+	_, stop := b.run(t, Config{})
+	await(t, func() bool { return b.finished("panics") == 1 })
+	stop()
+	require.Equal(t, []any{Waiting, true}, []any{b.results[0].State, b.results[0].Untried})
+	require.Contains(t, b.results[0].Message, "a fault")
+}
+
+func TestACallThatCannotStartInTimeIsLeftToOthers(t *testing.T) {
+	b := &bench{}
+	e := NewEngine(Config{}, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
+	e.accept([]Call{{Endpoint: 1, Platform: "swift", LeasedTo: time.Now().Add(startMargin - time.Second)}})
+	require.Zero(t, e.lanes[1].inFlight)
+	require.Zero(t, e.held)
+}

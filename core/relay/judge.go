@@ -1,0 +1,131 @@
+package relay
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// maxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16
+// seconds: the schedule of deliveries (spec, Delivery rules).
+const maxAttempts = 6
+
+func retryAfter(attempts int) (time.Duration, bool) {
+	if attempts >= maxAttempts {
+		return 0, false
+	}
+	return time.Second << (attempts - 1), true
+}
+
+// Bounds of waiting for a plugin that is not there.
+const (
+	absencePause = 2 * time.Second
+	absenceLimit = 24 * time.Hour
+)
+
+// absent lets a call wait for its plugin, for a day: what is older is no news.
+func absent(c Call, reason string, now time.Time) Result {
+	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(absencePause), Untried: true, Executed: now}
+	if now.Sub(c.Since) >= absenceLimit {
+		r.State, r.Message = Failed, "given up after a day: "+reason
+	}
+	return r
+}
+
+// judge decides what follows from an attempt: by the plugin's reading of the
+// answer where there is one, else by the plan's rule.
+func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result {
+	r := Result{Call: c, Attempt: &a, Outcome: outcome, Executed: now}
+	final := false
+	if a.ErrorClass == "" && outcome.State == "" {
+		outcome.State, final = OutcomeDone, slices.Contains(plan.Success.Final, a.Status)
+		if failure := plan.Success.failure(Response{Status: a.Status, Body: a.ResponseBody}); failure != "" {
+			r.Attempt.ErrorClass, r.Attempt.Error = "status", failure
+			outcome.State = OutcomeRetry
+		}
+	}
+	if final && outcome.State == OutcomeRetry {
+		outcome.State = OutcomeFailed
+	}
+	switch outcome.State {
+	case OutcomeDone:
+		r.State, r.Message = Done, outcome.Message
+		return r
+	case OutcomePending:
+		r.State, r.Message = Pending, outcome.Message
+		return r
+	}
+	if r.Attempt.ErrorClass == "" { // it is the plugin who says so
+		r.Attempt.ErrorClass, r.Attempt.Error = "refused", orElse(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
+	}
+	r.Message = r.Attempt.Error
+	wait, more := retryAfter(c.Attempts + 1)
+	if outcome.State == OutcomeFailed || !more {
+		r.State = Failed
+		return r
+	}
+	r.State, r.RetryAt = Waiting, now.Add(wait)
+	return r
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// failure tells in plain words why an answer is no success; "" where it is one.
+func (s Success) failure(response Response) string {
+	status := response.Status
+	accepted := status >= 200 && status < 300
+	if len(s.Statuses) > 0 {
+		accepted = slices.Contains(s.Statuses, status)
+	}
+	if !accepted {
+		return fmt.Sprintf("the aggregator answered %d %s", status, http.StatusText(status))
+	}
+	if s.Pointer == "" {
+		return ""
+	}
+	if found, ok := pointed(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, read([]byte(s.Equals))) {
+		return fmt.Sprintf("the aggregator answered %d, but its answer does not say %s at %s", status, s.Equals, s.Pointer)
+	}
+	return ""
+}
+
+// read is a JSON value as Go has it; nil where it is none.
+func read(text []byte) (value any) {
+	_ = json.Unmarshal(text, &value)
+	return value
+}
+
+// pointed is the value at a JSON pointer (RFC 6901).
+func pointed(body []byte, pointer string) (any, bool) {
+	value := read(body)
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		switch held := value.(type) {
+		case map[string]any:
+			found, ok := held[token]
+			if !ok {
+				return nil, false
+			}
+			value = found
+		case []any:
+			n, err := strconv.Atoi(token)
+			if err != nil || n < 0 || n >= len(held) {
+				return nil, false
+			}
+			value = held[n]
+		default:
+			return nil, false
+		}
+	}
+	return value, true
+}

@@ -1,0 +1,216 @@
+// Package relay carries calls to aggregators: durable, one after the other where
+// their order matters, tried again like deliveries, each attempt on record. What
+// is sent is planned by the plugin that serves the platform; the relay adds the
+// address and the secrets, sends, and keeps what came of it (contract, Riders and
+// Feature actions).
+package relay
+
+import (
+	"context"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Kind is what a call tells the aggregator.
+type Kind string
+
+// The kinds of call.
+const (
+	RiderStatus   Kind = "rider_status"
+	RiderLocation Kind = "rider_location"
+	Action        Kind = "action"
+)
+
+// Line names what of an order goes to its platform one after the other: the
+// statuses of its rider, the places of its rider, or a single action.
+func Line(kind Kind, subject string) string { return string(kind) + ":" + subject }
+
+// Order is the order that a call is about.
+type Order struct {
+	ID              int64
+	PlatformOrderID string
+	StoreRefID      string
+	PlatformStoreID string
+	Kind            string // such as delivery
+	Carrier         string // self or partner
+	Bulk            bool
+}
+
+// RiderStatusPayload is what a call of kind RiderStatus tells.
+type RiderStatusPayload struct {
+	Status string `json:"status"`
+	Name   string `json:"name,omitzero"`
+	Phone  string `json:"phone,omitzero"`
+	At     int64  `json:"at"` // epoch milliseconds
+}
+
+// RiderLocationPayload is what a call of kind RiderLocation tells.
+type RiderLocationPayload struct {
+	Latitude  string `json:"latitude"` // decimal degrees
+	Longitude string `json:"longitude"`
+	At        int64  `json:"at"` // epoch milliseconds
+}
+
+// ActionPayload is what a call of kind Action tells.
+type ActionPayload struct {
+	Action      string `json:"action"`
+	Temp        string `json:"temp,omitzero"` // decimal, degrees Fahrenheit
+	WearingMask *bool  `json:"wearing_mask,omitzero"`
+	Phone       string `json:"phone,omitzero"`
+}
+
+// Call is a call that is leased to this replica.
+type Call struct {
+	ID       core.ID // also its idempotency key, the same in every attempt
+	Business core.BusinessID
+	Platform string
+	Plugin   string // that serves the platform; core.ServedByOwn: none does any more
+	Endpoint int64  // what fairness goes by: one for each platform of a business
+	Line     string
+	Kind     Kind
+	Order    Order
+	Payload  []byte // the JSON of its kind's payload
+	Since    time.Time
+	Attempts int // finished so far
+	DueAt    time.Time
+	LeasedTo time.Time
+	Version  int64 // of the line, as it was claimed
+}
+
+// Plan is one request to the aggregator, without address and secrets.
+type Plan struct {
+	Endpoint string   // name of one of the plugin's endpoints
+	Hosts    []string // that the plugin's manifest allows for it; *.example.com stands for all below example.com
+	Method   string
+	Path     string // begins with a slash, escaped already
+	Query    map[string]string
+	Headers  map[string]string
+	Body     []byte
+	Secrets  []SecretHeader
+	Success  Success
+}
+
+// SecretHeader is a header that carries a secret.
+type SecretHeader struct {
+	Header, Secret string
+	Template       string // holds {secret} once
+}
+
+// Success tells an answer's success. An answer that is none is tried again,
+// unless its status is among the final ones.
+type Success struct {
+	Statuses []int  // none: every 2xx
+	Pointer  string // RFC 6901, into the answer's body; "": the body does not matter
+	Equals   string // what stands there, as JSON
+	Final    []int
+}
+
+// Decision is a plan, or a reason to send nothing.
+type Decision struct {
+	Plan *Plan
+	Skip string
+}
+
+// Response is what the aggregator answered.
+type Response struct {
+	Status  int
+	Headers map[string]string // names in lower case
+	Body    []byte            // the first 64 KiB
+}
+
+// Outcome is what became of a call by its answer, or by what came later.
+type Outcome struct {
+	State         OutcomeState // "": the plugin has nothing to say of it
+	Message       string
+	CustomerPhone string // of an action that asks for it
+
+	// Of what came later: the call that is meant, by its id where the aggregator
+	// repeats that, else by the action and the order.
+	CallID          core.ID
+	Action          string
+	PlatformOrderID string
+}
+
+// OutcomeState is what an answer means.
+type OutcomeState string
+
+// The states of an outcome.
+const (
+	OutcomeDone    OutcomeState = "done"
+	OutcomeFailed  OutcomeState = "failed"  // for good
+	OutcomePending OutcomeState = "pending" // the outcome comes later
+	OutcomeRetry   OutcomeState = "retry"
+)
+
+// Plugins plan calls and read answers. An Invalid error says that the call is
+// wrong in itself and will never be planned, NotFound that there is no such
+// plugin or that it tells the aggregator nothing of the kind; with any other
+// error the call waits.
+type Plugins interface {
+	Plan(ctx context.Context, call Call, settings []byte) (Decision, error)
+	// Interpret reads an answer; the outcome's state is "" where the plugin does not.
+	Interpret(ctx context.Context, call Call, settings []byte, response Response) (Outcome, error)
+}
+
+// Access is what a platform of a business needs to be reached.
+type Access struct {
+	Settings  []byte            // a JSON object, or nothing
+	Addresses map[string]string // base address by name of endpoint
+	Secrets   map[string]string
+}
+
+// Platforms knows how the platforms of businesses are reached.
+type Platforms interface {
+	Access(ctx context.Context, business core.BusinessID, platform string) (Access, error)
+}
+
+// Request is a plan with address and secrets.
+type Request struct {
+	Method, URL string
+	Headers     map[string]string
+	Secrets     map[string]string // headers whose values are masked in records
+	Body        []byte
+}
+
+// Sender makes one attempt, within a time of its own.
+type Sender interface {
+	Send(ctx context.Context, r Request) Attempt
+}
+
+// Attempt is the record of one try.
+type Attempt struct {
+	StartedAt       time.Time
+	Method, URL     string
+	RequestHeaders  map[string]string // secrets masked
+	Status          int               // 0 when there was no answer
+	ErrorClass      string            // "" on success
+	Error           string            // in plain words
+	ResponseHeaders map[string]string
+	ResponseBody    []byte
+	Took            time.Duration
+}
+
+// State is where a call stands.
+type State string
+
+// The states of a call. Waiting is also one that was tried and will be again.
+const (
+	Waiting State = "waiting"
+	Done    State = "done"
+	Failed  State = "failed"
+	Skipped State = "skipped"
+	Pending State = "pending" // sent; what comes of it is told later
+)
+
+// Result is what came of a call that was claimed.
+type Result struct {
+	Call     Call
+	Attempt  *Attempt // nil where nothing was sent
+	State    State
+	Message  string // why, in plain words
+	Outcome  Outcome
+	RetryAt  time.Time // of Waiting
+	Untried  bool      // of Waiting: it does not count as an attempt
+	Executed time.Time // when it was decided
+}

@@ -1,0 +1,42 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+)
+
+// postFeatureAction takes an action for the aggregator (spec, Endpoint 7). It is
+// stored when the answer goes out.
+func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	request, err := action.Decode(body)
+	if err != nil {
+		return err
+	}
+	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, param(c, "platform"), caller.Actor(), request)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
+}
+
+// getAction tells what became of an action.
+func (s *Server) getAction(c *fiber.Ctx, caller core.Caller) error {
+	reference, err := uuid.Parse(c.Params("reference"))
+	if err != nil {
+		return core.Errorf(core.NotFound, "there is no action with this reference")
+	}
+	reading, err := s.Actions.Get(c.UserContext(), caller.Business, reference)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, reading)
+}

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// postRiderStatus takes the status of an order's rider (spec, Endpoint 6). It is
+// stored, and its event and relay on the way, when the answer goes out.
+func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	update, err := order.DecodeRiderUpdate(body)
+	if err != nil {
+		return err
+	}
+	update.Business, update.Actor = caller.Business, caller.Actor()
+	changed, err := s.Riders.Update(c.UserContext(), update)
+	if err != nil {
+		return err
+	}
+	message := "rider status " + string(update.Status) + " enqueued"
+	if !changed {
+		message = "the rider's status is " + string(update.Status) + " already; nothing was done"
+	}
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: message})
+}
+
+// postRiderLocation takes the place of an order's rider (spec, Endpoint 5).
+func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	location, err := order.DecodeRiderLocation(body)
+	if err != nil {
+		return err
+	}
+	location.Business, location.SeenAt = caller.Business, s.Clock.Now()
+	if err := s.Riders.Locate(c.UserContext(), location); err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})
+}
