@@ -15,6 +15,8 @@ type Records interface {
 	// Address finds the business and what the location_ref_id names; NotFound
 	// where the business has no such store.
 	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
+	// Foresee reads what a request depends on, as it is before the request.
+	Foresee(ctx context.Context, business core.BusinessID, scope Scope, needs Needs) (State, error)
 	// Ingest ends the job in one transaction: it reads what the request needs,
 	// lets decide make the plan, and writes plan, event and the job's outcome. It
 	// writes nothing and returns Conflict when the job's lease is no longer held.
@@ -28,6 +30,9 @@ type Ingested struct {
 	Event   *core.Event // nil: nobody is told
 	Result  []byte      // JSON, kept with the job
 	Failure string      // why the job failed as a whole; "" when it did not
+
+	Inspected []string       // the platforms whose rules were applied
+	Findings  []ItemFindings // what they have against the items, in the place of what they had before
 }
 
 // Rulebook is what menu requests are checked against in every business.
@@ -43,20 +48,22 @@ func (b Rulebook) Of(business core.Business) Rules {
 
 // Ingestor runs the jobs of menu requests.
 type Ingestor struct {
-	Records  Records
-	Rulebook Rulebook
-	Clock    core.Clock
+	Records   Records
+	Rulebook  Rulebook
+	Inspector Inspector // nil: no platform has rules of its own
+	Clock     core.Clock
 }
 
 // Run carries a menu request out, or tells what it would do (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	return i.end(ctx, job, report, func(request Request, state State, newID func() int64) (Ingested, error) {
+	return i.end(ctx, job, report, i.inspect, func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
 		plan := Decide(request, state, newID)
 		if job.DryRun {
 			result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
 			return Ingested{Result: result}, err
 		}
-		return i.outcome(job, request, &plan, "")
+		plan.Warnings = append(plan.Warnings, inspection.Warnings...)
+		return i.outcome(job, request, &plan, inspection, "")
 	})
 }
 
@@ -64,17 +71,19 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 // and the callback says of every object that it failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
-	return i.end(ctx, job, func(int, int) {}, func(request Request, state State, _ func() int64) (Ingested, error) {
+	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
+	return i.end(ctx, job, func(int, int) {}, unseen, func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
 		if job.DryRun {
 			return Ingested{Failure: cause.Error(), Result: []byte("{}")}, nil
 		}
 		plan := Failed(request, state, message)
-		return i.outcome(job, request, &plan, cause.Error())
+		return i.outcome(job, request, &plan, Inspection{}, cause.Error())
 	})
 }
 
 func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int),
-	decide func(Request, State, func() int64) (Ingested, error),
+	inspect func(context.Context, core.Job, Scope, Request) (Inspection, error),
+	decide func(Request, State, Inspection, func() int64) (Ingested, error),
 ) error {
 	business, scope, err := i.Records.Address(ctx, job.Business, job.Subject)
 	if err != nil {
@@ -86,8 +95,12 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 	}
 	objects := request.Objects()
 	report(0, objects)
+	inspection, err := inspect(ctx, job, scope, request)
+	if err != nil {
+		return err
+	}
 	err = i.Records.Ingest(ctx, job, scope, request.Needs(), objects, func(state State, newID func() int64) (Ingested, error) {
-		return decide(request, state, newID)
+		return decide(request, state, inspection, newID)
 	})
 	if err == nil {
 		report(objects, objects)
@@ -96,8 +109,9 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 }
 
 // outcome is what a plan comes to: what is written, told and kept.
-func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, failure string) (Ingested, error) {
-	body, err := Callback(job.ID, request, *plan, Findings{})
+func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection, failure string) (Ingested, error) {
+	told, kept := inspection.of(request, plan)
+	body, err := Callback(job.ID, request, *plan, told)
 	if err != nil {
 		return Ingested{}, fmt.Errorf("writing the callback: %w", err)
 	}
@@ -106,7 +120,7 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, failure str
 		return Ingested{}, fmt.Errorf("writing the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return Ingested{Plan: plan, Result: result, Failure: failure, Event: &core.Event{
+	return Ingested{Plan: plan, Result: result, Failure: failure, Inspected: inspection.Platforms, Findings: kept, Event: &core.Event{
 		ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 		Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 	}}, nil

@@ -52,6 +52,9 @@ type Menu struct {
 	// Others are entities of which only the identifiers matter here; none of
 	// them is among the records above. Taxes and charges have none.
 	Others PerKind[[]Ref]
+	// Blocked are the items that a platform's rules refuse, by platform and id;
+	// only in a whole menu.
+	Blocked map[string]map[int64]bool
 }
 
 // State is the stored state that one request depends on. It must hold at least

@@ -80,8 +80,12 @@ func (c serveCommand) demoBusiness(ctx context.Context, db *postgres.DB) (demoCr
 			return kept, nil
 		}
 	}
+	plugins, err := enabledPlugins(ctx, c.dir(), db)
+	if err != nil {
+		return kept, err
+	}
 	business, err := accounts.CreateBusiness(ctx,
-		core.Business{Name: "Demo Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"}, webhook.NewSecret(), nil)
+		core.Business{Name: "Demo Kitchen", Country: "US", Timezone: "America/Los_Angeles", Currency: "USD"}, webhook.NewSecret(), plugins)
 	if err != nil {
 		return kept, err
 	}

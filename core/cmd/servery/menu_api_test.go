@@ -23,7 +23,11 @@ type diner struct {
 
 func newDiner(t *testing.T, change func(*hubConfig)) *diner {
 	t.Helper()
-	a := newAPI(t, change)
+	return newDinerAt(t, newAPI(t, change))
+}
+
+func newDinerAt(t *testing.T, a *api) *diner {
+	t.Helper()
 	a.start(t)
 	d := &diner{a, t, hubtest.Business(t, a.hub.db), hubtest.NewEventSink(t, nil)}
 	for _, event := range []string{"store_creation", "inventory_update"} {

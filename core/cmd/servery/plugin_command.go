@@ -12,13 +12,21 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginCommand is the kit for authors of plugins. It needs no hub and no database.
+// pluginCommand is the kit for authors of plugins, which needs no hub and no
+// database, and, from List on, what operators do with the plugins of a hub.
 type pluginCommand struct {
 	New      pluginNew      `cmd:"" help:"Write the beginning of a plugin: a Go module of its own, with tests that pass."`
 	Check    pluginCheck    `cmd:"" help:"Check a manifest, and the digest of the programs that it lists."`
 	Test     pluginTest     `cmd:"" help:"Run the conformance suite against a program."`
 	Run      pluginRun      `cmd:"" help:"Ask a program one question, from a JSON file."`
 	Describe pluginDescribe `cmd:"" help:"Tell what a program says of itself, or write its manifest."`
+
+	List    pluginList    `cmd:"" help:"List the plugins of the hub, how they are and what went wrong with them."`
+	Install pluginInstall `cmd:"" help:"Put a plugin where the hub finds it; a running hub starts it."`
+	Enable  pluginEnable  `cmd:"" help:"Have the hubs run a plugin; one in quarantine is tried again."`
+	Disable pluginDisable `cmd:"" help:"Have the hubs end a plugin after its calls under way."`
+	Upgrade pluginUpgrade `cmd:"" help:"Put another version in the place of a plugin; running hubs change over without losing a call."`
+	Logs    pluginLogs    `cmd:"" help:"Print the last lines that a plugin logged."`
 }
 
 // pluginProgram is the program of a plugin on the command line.

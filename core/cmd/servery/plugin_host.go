@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// pluginFlags say where plugins are.
+type pluginFlags struct {
+	PluginDir string `name:"plugin-dir" env:"SERVERY_PLUGIN_DIR" help:"Directory of the plugins, one directory each; plugins beside the program unless it is set."`
+}
+
+// dir is the directory of the plugins.
+func (f pluginFlags) dir() string {
+	if f.PluginDir != "" {
+		return f.PluginDir
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return "plugins"
+	}
+	return filepath.Join(filepath.Dir(program), "plugins")
+}
+
+const (
+	pluginsReadyWithin = 5 * time.Second // how long a hub waits for its plugins before it serves without them
+	pluginsLookedAfter = 2 * time.Second // how often it looks for what operators want
+)
+
+// pluginHost runs the plugins of a hub: those that are installed here and that
+// operators want, as the database says.
+type pluginHost struct {
+	*pluginhost.Host
+	dir     string
+	records postgres.Plugins
+	places  postgres.Platforms
+	metrics *pluginMetrics
+	log     *slog.Logger
+	known   map[string]*sdk.Description // of earlier starts; not changed
+	wanted  map[string]postgres.Plugin  // as it was last looked at
+	told    map[string]string
+}
+
+// openPlugins starts the plugins and waits a moment for them. Nothing that is
+// wrong with a plugin keeps the hub from starting.
+func openPlugins(ctx context.Context, dir string, db *postgres.DB, log *slog.Logger) (*pluginHost, error) {
+	h := &pluginHost{
+		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), log: log,
+		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{},
+	}
+	var err error
+	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: h.metrics, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(h.follow(ctx), h.recall(ctx)); err != nil {
+		h.Close()
+		return nil, err
+	}
+	h.await(ctx)
+	if err := h.tell(ctx); err != nil {
+		log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
+	}
+	return h, nil
+}
+
+// await waits until every plugin is ready or has a fault.
+func (h *pluginHost) await(ctx context.Context) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	ctx, cancel := context.WithTimeout(ctx, pluginsReadyWithin)
+	defer cancel()
+	unsettled := func(s pluginhost.Status) bool { return s.About == nil && len(s.Faults) == 0 }
+	for slices.ContainsFunc(h.Status(), unsettled) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// follow starts and stops plugins as operators want.
+func (h *pluginHost) follow(ctx context.Context) error {
+	installed, err := pluginhost.Installed(h.dir)
+	if err != nil {
+		return err
+	}
+	if err := h.records.Know(ctx, installed); err != nil {
+		return err
+	}
+	list, err := h.records.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range list {
+		before, seen := h.wanted[p.ID]
+		h.wanted[p.ID] = p
+		present := slices.Contains(installed, p.ID)
+		switch {
+		case seen && before.Revision == p.Revision && before.Enabled == p.Enabled:
+		case p.Enabled && present:
+			h.Start(p.ID)
+		case !p.Enabled:
+			h.Stop(p.ID)
+		}
+		if !present {
+			delete(h.wanted, p.ID) // it may be installed later
+		}
+	}
+	return nil
+}
+
+// recall takes over what plugins said of themselves to earlier hubs.
+func (h *pluginHost) recall(ctx context.Context) error {
+	list, err := h.records.List(ctx)
+	for _, p := range list {
+		about := &sdk.Description{}
+		if err := proto.Unmarshal(p.Description, about); err != nil {
+			return fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+		}
+		if about.GetId() == p.ID {
+			h.known[p.ID] = about
+		}
+	}
+	return err
+}
+
+// about is what a plugin says of itself, now or to an earlier hub; nil: nothing yet.
+func (h *pluginHost) about(id string) *sdk.Description {
+	if about := h.Plugin(id).About(); about != nil {
+		return about
+	}
+	return h.known[id]
+}
+
+// tell records how the plugins are, where that has changed.
+func (h *pluginHost) tell(ctx context.Context) error {
+	for _, s := range h.Status() {
+		s.InFlight, s.Memory = 0, 0
+		text, err := json.Marshal(toldStatus{s, h.Logs(s.ID)})
+		if err != nil || h.told[s.ID] == string(text) {
+			continue
+		}
+		var about []byte
+		if s.About != nil {
+			if about, err = proto.Marshal(s.About); err != nil {
+				return err
+			}
+		}
+		if err := h.records.Tell(ctx, s.ID, string(text), about); err != nil {
+			return err
+		}
+		h.told[s.ID] = string(text)
+	}
+	return nil
+}
+
+// toldStatus is what hubs tell of a plugin, for the command line and the console.
+type toldStatus struct {
+	pluginhost.Status
+	Log []string `json:"log,omitzero"` // its last lines
+}
+
+// run follows and tells until the context ends.
+func (h *pluginHost) run(ctx context.Context) {
+	look := time.NewTicker(pluginsLookedAfter)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		err := h.follow(ctx)
+		if err == nil {
+			err = h.tell(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Warn("looking after the plugins failed; it is tried again", "error", err)
+		}
+	}
+}
+
+// vocabulary is core's and that of the plugins. The words of one that contradicts
+// another's, and of one that has never been ready, are missing until the next start.
+func (h *pluginHost) vocabulary() (*menu.Vocabulary, error) {
+	var declared []menu.Declaration
+	vocabulary, err := menu.NewVocabulary()
+	for _, id := range slices.Sorted(maps.Keys(h.wanted)) {
+		about := h.about(id)
+		if !h.wanted[id].Enabled {
+			continue
+		}
+		if about == nil {
+			h.log.Warn("a plugin was never ready; its key-value groups are unknown until the hub is started again", "plugin", id)
+			continue
+		}
+		more := append(slices.Clone(declared), declarations(id, about)...)
+		wider, err := menu.NewVocabulary(more...)
+		if err != nil {
+			h.log.Warn("the key-value groups of a plugin were left out", "plugin", id, "error", err)
+			continue
+		}
+		declared, vocabulary = more, wider
+	}
+	return vocabulary, err
+}
+
+func declarations(id string, about *sdk.Description) (list []menu.Declaration) {
+	rules := map[pb.ValueRule]menu.ValueRule{
+		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf, pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
+	}
+	for _, group := range about.GetVocabulary() {
+		d := menu.Declaration{Group: group.GetGroup(), Platform: id}
+		if group.GetOnItem() {
+			d.On |= menu.OnItem
+		}
+		if group.GetOnOption() {
+			d.On |= menu.OnOption
+		}
+		for _, key := range group.GetKeys() {
+			d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed(), Unit: key.GetUnit()})
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// served finds the plugins that serve a business's platforms and can do something.
+func (h *pluginHost) served(ctx context.Context, business core.BusinessID, capability string) ([]postgres.Platform, error) {
+	platforms, err := h.places.List(ctx, business)
+	return slices.DeleteFunc(platforms, func(p postgres.Platform) bool {
+		return p.ServedBy == core.ServedByOwn || !h.can(p.ServedBy, capability)
+	}), err
+}
+
+// can tells whether a plugin has a capability, as far as it is known.
+func (h *pluginHost) can(id, capability string) bool {
+	return slices.Contains(h.about(id).GetCapabilities(), capability)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// inspector holds items against the rules of plugins (menu.Inspector).
+type inspector struct{ *pluginHost }
+
+// Platforms lists the platforms that a plugin with rules serves.
+func (n inspector) Platforms(ctx context.Context, business core.BusinessID) (names []string, err error) {
+	served, err := n.served(ctx, business, sdk.CapabilityMenuCheck)
+	for _, p := range served {
+		names = append(names, p.Name)
+	}
+	return names, err
+}
+
+// Inspect asks the plugin of a platform, with the settings of the business.
+func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platform string, items []*menu.Item) (map[string][]menu.Finding, error) {
+	plugin, subject, err := n.subject(ctx, business, platform)
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]*sdk.Item, len(items))
+	for i, item := range items {
+		if asked[i], err = itemForPlugin(item); err != nil {
+			return nil, err
+		}
+	}
+	list, err := plugin.CheckItems(ctx, subject, asked)
+	found := map[string][]menu.Finding{}
+	for _, f := range list {
+		found[f.GetRefId()] = append(found[f.GetRefId()], menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()})
+	}
+	return found, err
+}
+
+// subject is a platform of a business, and the plugin that serves it.
+func (h *pluginHost) subject(ctx context.Context, business core.BusinessID, platform string) (pluginhost.Plugin, pluginhost.Subject, error) {
+	served, access, err := h.places.Of(ctx, business, platform)
+	return h.Plugin(served), pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings}, err
+}
+
+// itemForPlugin is the master's item as a plugin checks it: without what differs
+// from store to store.
+func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
+	out := &sdk.Item{
+		RefId: item.RefID, Title: item.Title, Description: text(item.Description), Price: item.Price.String(), Serves: whole(item.Serves),
+		FoodType: string(item.FoodType), SortOrder: item.SortOrder, Recommended: item.Recommended, CurrentStock: item.CurrentStock, ImgUrl: text(item.ImgURL),
+	}
+	if item.MarkupPrice != nil {
+		out.MarkupPrice = item.MarkupPrice.String()
+	}
+	if item.Weight != nil {
+		out.Weight = item.Weight.String()
+	}
+	var groups []menu.KeyValueGroup
+	if err := readStored(item.KeyValueGroups, &groups); err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		to := &pb.KeyValueGroup{Group: group.Group}
+		for _, value := range group.Data {
+			to.KeyValueData = append(to.KeyValueData, &pb.KeyValue{Key: value.Key, Value: value.Value})
+		}
+		out.KeyValueGroups = append(out.KeyValueGroups, to)
+	}
+	return out, readStored(item.FulfillmentModes, &out.FulfillmentModes)
+}
+
+func readStored(value jsontext.Value, into any) error {
+	if value == nil {
+		return nil
+	}
+	return json.Unmarshal(value, into)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func whole(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// inspector is nil in a hub without plugins.
+func (c hubConfig) inspector() menu.Inspector {
+	if c.host == nil {
+		return nil
+	}
+	return inspector{c.host}
+}

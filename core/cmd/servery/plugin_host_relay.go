@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Actions are those that a plugin offers (action.Offers).
+func (h *pluginHost) Actions(_ context.Context, id string) (names []string, err error) {
+	about := h.about(id)
+	if about == nil {
+		return nil, core.Errorf(core.Unavailable, "it is not known yet what plugin %s offers", id)
+	}
+	for _, offer := range about.GetActions() {
+		names = append(names, offer.GetName())
+	}
+	return names, nil
+}
+
+// Plan plans a call to an aggregator (relay.Plugins).
+func (h *pluginHost) Plan(ctx context.Context, call relay.Call, settings []byte) (relay.Decision, error) {
+	plugin := h.Plugin(call.Plugin)
+	decision, err := h.decide(ctx, plugin, call, subjectOf(call, settings))
+	if err != nil || decision.GetPlan() == nil {
+		return relay.Decision{Skip: decision.GetSkip()}, err
+	}
+	return relay.Decision{Plan: planOf(plugin.About(), decision.GetPlan())}, nil
+}
+
+func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
+	return pluginhost.Subject{
+		Business: call.Business, Platform: call.Platform, Store: call.Order.StoreRefID, Settings: settings, Key: call.ID.String(),
+	}
+}
+
+func (h *pluginHost) decide(ctx context.Context, plugin pluginhost.Plugin, call relay.Call, subject pluginhost.Subject) (*sdk.Decision, error) {
+	order := &pb.Order{
+		OrderId: call.Order.ID, PlatformOrderId: call.Order.PlatformOrderID, StoreRefId: call.Order.StoreRefID, PlatformStoreId: call.Order.PlatformStoreID,
+		OrderType: call.Order.Kind, DeliveryType: call.Order.Carrier, IsBulkOrder: call.Order.Bulk,
+	}
+	read := func(into any) error {
+		if err := json.Unmarshal(call.Payload, into); err != nil {
+			return core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+		}
+		return nil
+	}
+	switch call.Kind {
+	case relay.RiderStatus:
+		var p relay.RiderStatusPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanRiderStatus(ctx, subject, &pb.RiderStatusRequest{Order: order, Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone, ChangedAt: p.At})
+	case relay.RiderLocation:
+		var p relay.RiderLocationPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{Order: order, Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+	case relay.Action:
+		var p relay.ActionPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+	}
+	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
+}
+
+func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
+	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), Query: p.GetQuery(), Headers: p.GetHeaders(), Body: p.GetBody()}
+	for _, e := range about.GetEndpoints() {
+		if e.GetName() == plan.Endpoint {
+			plan.Hosts = e.GetHosts()
+		}
+	}
+	for _, s := range p.GetSecretHeaders() {
+		plan.Secrets = append(plan.Secrets, relay.SecretHeader{Header: s.GetHeader(), Secret: s.GetSecret(), Template: s.GetTemplate()})
+	}
+	plan.Success = relay.Success{
+		Statuses: integers(p.GetSuccess().GetStatuses()), Pointer: p.GetSuccess().GetJsonPointer(),
+		Equals: p.GetSuccess().GetJsonEquals(), Final: integers(p.GetSuccess().GetFinalStatuses()),
+	}
+	return plan
+}
+
+func integers(list []int32) []int {
+	out := make([]int, len(list))
+	for i, n := range list {
+		out[i] = int(n)
+	}
+	return out
+}
+
+// Interpret reads an aggregator's answer (relay.Plugins). Only answers to
+// actions say more than their status does.
+func (h *pluginHost) Interpret(ctx context.Context, call relay.Call, settings []byte, response relay.Response) (relay.Outcome, error) {
+	if call.Kind != relay.Action || !h.can(call.Plugin, sdk.CapabilityActionResponse) {
+		return relay.Outcome{}, nil
+	}
+	var p relay.ActionPayload
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return relay.Outcome{}, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	return outcomeOf(outcome)
+}
+
+func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
+	states := map[pb.OutcomeState]relay.OutcomeState{
+		pb.OutcomeState_OUTCOME_STATE_DONE: relay.OutcomeDone, pb.OutcomeState_OUTCOME_STATE_FAILED: relay.OutcomeFailed,
+		pb.OutcomeState_OUTCOME_STATE_PENDING: relay.OutcomePending, pb.OutcomeState_OUTCOME_STATE_RETRY: relay.OutcomeRetry,
+	}
+	out := relay.Outcome{
+		State: states[o.GetState()], Message: o.GetMessage(), CustomerPhone: o.GetCustomerPhone(), Action: o.GetAction(), PlatformOrderID: o.GetPlatformOrderId(),
+	}
+	if o.GetIdempotencyKey() != "" {
+		id, err := uuid.Parse(o.GetIdempotencyKey())
+		if err != nil {
+			return out, core.Errorf(core.Invalid, "the callback names the call %q, which is no id", o.GetIdempotencyKey())
+		}
+		out.CallID = id
+	}
+	return out, nil
+}
+
+// Read reads what an aggregator sent (relay.Reader). The kinds order and action
+// stand for the plugin's own of that purpose.
+func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message, error) {
+	plugin, subject, err := h.subject(ctx, in.Business, in.Platform)
+	if err != nil {
+		return relay.Message{}, err
+	}
+	kind, purpose := h.inbound(plugin.ID(), in.Kind)
+	request := &sdk.InboundRequest{Kind: kind, Query: in.Query, Headers: in.Headers, Body: in.Body, ReceivedAt: in.ReceivedAt.UnixMilli()}
+	switch purpose {
+	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER:
+		translation, err := plugin.Translate(ctx, subject, request)
+		if err != nil || translation.GetOrder() == nil {
+			return relay.Message{Ignored: translation.GetIgnored()}, err
+		}
+		body, err := orderBody(in.Platform, translation.GetOrder())
+		return relay.Message{Order: body}, err
+	case pb.InboundPurpose_INBOUND_PURPOSE_ACTION:
+		answer, err := plugin.InterpretCallback(ctx, subject, request)
+		if err != nil {
+			return relay.Message{}, err
+		}
+		outcome, err := outcomeOf(answer)
+		return relay.Message{Outcome: &outcome}, err
+	}
+	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s reads nothing of the kind %q", in.Platform, in.Kind)
+}
+
+func (h *pluginHost) inbound(id, kind string) (string, pb.InboundPurpose) {
+	byName := map[string]pb.InboundPurpose{"order": pb.InboundPurpose_INBOUND_PURPOSE_ORDER, "action": pb.InboundPurpose_INBOUND_PURPOSE_ACTION}
+	list := h.about(id).GetInbound()
+	for _, i := range list {
+		if i.GetKind() == kind {
+			return kind, i.GetPurpose()
+		}
+	}
+	for _, i := range list {
+		if i.GetPurpose() == byName[kind] {
+			return i.GetKind(), i.GetPurpose()
+		}
+	}
+	return kind, pb.InboundPurpose_INBOUND_PURPOSE_UNSPECIFIED
+}
+
+// orderBody is a translated order as a channel would bring it. What the
+// aggregator did not send is left out.
+func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
+	text, err := sdk.ToJSON(o)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&members); err != nil {
+		return nil, fmt.Errorf("the translated order: %w", err)
+	}
+	plainNumbers(members)
+	members["platform"] = platform
+	return json.Marshal(members)
+}
+
+// numbers are the members of an order that are numbers, wherever they stand.
+var numbers = []string{
+	"quantity", "delivery_datetime", "price", "value", "rate", "amount", "latitude", "longitude",
+	"order_subtotal", "total_charges", "total_taxes", "discount", "order_total", "payable_amount",
+}
+
+// plainNumbers writes the numbers of an order as such: protocol buffers' JSON has
+// whole ones, and the protocol decimal ones, as strings.
+func plainNumbers(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			plainNumbers(element)
+		}
+	case map[string]any:
+		for name, element := range value {
+			if text, ok := element.(string); ok && slices.Contains(numbers, name) {
+				value[name] = json.Number(text)
+			}
+			plainNumbers(element)
+		}
+	}
+}

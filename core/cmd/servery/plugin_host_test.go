@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/plugins/plugintest"
+	"github.com/servery-hub/servery/plugins/sdk"
+	"github.com/servery-hub/servery/web"
+)
+
+// installPlugin builds a plugin of this repository and its manifest.
+func installPlugin(t testing.TB, dir, id, source string) {
+	t.Helper()
+	program := filepath.Join(dir, id, id)
+	build := exec.Command("go", "build", "-o", program, source)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	text, err := build.CombinedOutput()
+	require.NoError(t, err, string(text))
+	running, err := plugintest.Subprocess(program, "").Start()
+	require.NoError(t, err)
+	about, err := running.Client.Describe(context.Background())
+	require.NoError(t, err)
+	require.NoError(t, running.Stop())
+	binary, err := binaryOf(program)
+	require.NoError(t, err)
+	manifest, err := sdk.ManifestOf(about, "", binary).YAML()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, id, sdk.ManifestName), manifest, 0o600))
+}
+
+// newPluginAPI makes a hub with the plugins of a directory.
+func newPluginAPI(t *testing.T, dir string) *api {
+	t.Helper()
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	host, err := openPlugins(t.Context(), dir, db, hubtest.Logger())
+	require.NoError(t, err)
+	t.Cleanup(host.Close)
+	config := hubConfig{
+		roles: []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
+		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, host: host, plugins: host, platforms: host.places,
+	}
+	config.rulebook.Vocabulary, err = host.vocabulary()
+	require.NoError(t, err)
+	unlimited(&config)
+	return &api{newHub(config, db, hubtest.Logger()), clock}
+}
+
+func (d *diner) platform(name, plugin, settings string) {
+	d.t.Helper()
+	require.NoError(d.t, postgres.Platforms{DB: d.hub.db}.Set(d.t.Context(), d.tenant.ID, core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
+		a.Settings = []byte(settings)
+		return nil
+	}))
+}
+
+func findings(callback map[string]any, item int) any {
+	return callback["items"].([]any)[item].(map[string]any)["platform_findings"]
+}
+
+// sees lists the ref_ids of the items on a platform, and the menu's entity tag.
+func (d *diner) sees(platform string) (refs []string, tag string) {
+	d.t.Helper()
+	r := d.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
+	for _, item := range r.body["items"].([]any) {
+		refs = append(refs, item.(map[string]any)["ref_id"].(string))
+	}
+	return refs, r.header.Get("ETag")
+}
+
+const (
+	nutritious = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"},{"key":"calorie_kcal","value":"1"}]}`
+	lacking    = `{"group":"NutritionalInfo","key_value_data":[{"key":"fat_mg","value":"1"},{"key":"protein_mg","value":"1"},{"key":"fiber_mg","value":"1"}]}`
+)
+
+func dishes(soup string) string {
+	return fmt.Sprintf(`{"items":[{"ref_id":"soup","title":"Soup","price":5,"key_value_groups":[%s]},{"ref_id":"tea","title":"Tea","price":2}]}`, soup)
+}
+
+func TestFindingsOfAPlatformAreToldAndBlockTheListingThereAlone(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	d := newDinerAt(t, newPluginAPI(t, dir))
+	d.platform("tasty", "aggregator-a", "")
+	d.platform("strict", "aggregator-a", `{"nutrition":"required"}`)
+
+	d.ok("POST", menuRoute+"s1/", dishes(lacking))
+	callback := d.await(2)
+	energy := func(platform string) map[string]any {
+		return map[string]any{"platform": platform, "rule": "nutrition_energy", "message": findings(callback, 0).([]any)[0].(map[string]any)["message"]}
+	}
+	require.Equal(t, []any{energy("strict"), energy("tasty")}, findings(callback, 0))
+	require.Len(t, findings(callback, 1), 4, "where the setting says so, items without the group are held against it too")
+	require.Nil(t, callback["warnings"])
+	require.Equal(t, map[string]any{"created": 2.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0}, callback["stats"].(map[string]any)["items"],
+		"a finding is no error of the item")
+	web, _ := d.sees("web")
+	require.Equal(t, []string{"soup", "tea"}, web)
+	tasty, before := d.sees("tasty")
+	require.Equal(t, []string{"tea"}, tasty)
+	strict, _ := d.sees("strict")
+	require.Empty(t, strict)
+
+	d.ok("POST", menuRoute+"-1/", dishes(nutritious))
+	callback = d.await(3)
+	require.Nil(t, findings(callback, 0))
+	tasty, after := d.sees("tasty")
+	require.Equal(t, []string{"soup", "tea"}, tasty)
+	require.NotEqual(t, before, after)
+
+	// A plugin that is down: the menu is taken in, and what was found before counts.
+	d.hub.config.host.Stop("aggregator-a")
+	d.ok("POST", menuRoute+"-1/", dishes(lacking))
+	callback = d.await(4)
+	require.Nil(t, findings(callback, 0))
+	require.Contains(t, callback["warnings"].([]any)[0].(map[string]any)["message"], `the rules of platform "strict" could not be applied`)
+	strict, _ = d.sees("strict")
+	require.Equal(t, []string{"soup"}, strict)
+}
+
+func TestAnItemThatIsNotListedOnAPlatformIsNotHeldAgainstItsRules(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-c", "../../../plugins/aggregatorc")
+	d := newDinerAt(t, newPluginAPI(t, dir))
+	d.platform("tasty", "aggregator-c", `{"nutrition":"required"}`)
+	d.ok("POST", menuRoute+"s1/", `{"items":[{"ref_id":"soup","title":"Soup","price":5,"included_platforms":["web"]},{"ref_id":"tea","title":"Tea","price":2,"included_platforms":["tasty"]}]}`)
+	callback := d.await(2)
+	require.Nil(t, findings(callback, 0))
+	require.NotEmpty(t, findings(callback, 1))
+}
+
+func TestABrokenPluginDoesNotKeepTheHubFromStarting(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "aggregator-z"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "aggregator-z", sdk.ManifestName), []byte("id: other\n"), 0o600))
+	a := newPluginAPI(t, dir)
+	require.Contains(t, a.hub.config.host.Status()[0].Faults[0].Text, "its manifest")
+	list, err := postgres.Plugins{DB: a.hub.db}.List(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, list[0].Status, "its manifest")
+}
+
+func TestAPluginIsStoppedAndStartedThroughTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
+	host := newPluginAPI(t, dir).hub.config.host
+	is := func(state string) func() bool { return func() bool { return string(host.Status()[0].State) == state } }
+	for _, wanted := range []struct {
+		enabled bool
+		state   string
+	}{{false, "stopped"}, {true, "ready"}} {
+		require.NoError(t, host.records.Want(t.Context(), "aggregator-b", wanted.enabled))
+		require.NoError(t, host.follow(t.Context()))
+		waitUntil(t, wanted.state, is(wanted.state))
+	}
+	require.NoError(t, host.tell(t.Context()))
+	next := &pluginHost{Host: host.Host, records: host.records, known: map[string]*sdk.Description{}}
+	require.NoError(t, next.recall(t.Context()))
+	require.Equal(t, "aggregator-b", next.known["aggregator-b"].GetId(), "the next hub knows what it said")
+}
+
+func TestSecretsOfAPlatformAreSealedAndOfOneBusiness(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
+	platforms := postgres.Platforms{DB: db}
+	require.NoError(t, platforms.Set(t.Context(), one.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+		a.Settings, a.Addresses, a.Secrets = []byte(`{"a":1}`), map[string]string{"api": "https://x.example"}, map[string]string{"token": "s3cret"}
+		return nil
+	}))
+	access, err := platforms.Access(t.Context(), one.ID, "tasty")
+	require.NoError(t, err)
+	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"}, Secrets: map[string]string{"token": "s3cret"}}, access)
+	_, err = platforms.Access(t.Context(), other.ID, "tasty")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+	err = platforms.Set(t.Context(), 999, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(*relay.Access) error { return nil })
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestATranslatedOrderIsOneThatAChannelMayBring(t *testing.T) {
+	body, err := orderBody("tasty", &sdk.NewOrder{PlatformOrderId: "T-1", StoreRefId: "s1", DeliveryDatetime: 1700000000000})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"platform":"tasty","platform_order_id":"T-1","store_ref_id":"s1","delivery_datetime":1700000000000}`, string(body))
+}
+
+// BenchmarkInspection checks 2,000 items on three platforms, as a menu job does.
+func BenchmarkInspection(b *testing.B) {
+	dir := b.TempDir()
+	for _, name := range []string{"a", "b", "c"} {
+		installPlugin(b, dir, "aggregator-"+name, "../../../plugins/aggregator"+name)
+	}
+	db := hubtest.Database(b, nil)
+	host, err := openPlugins(context.Background(), dir, db, hubtest.Logger())
+	require.NoError(b, err)
+	defer host.Close()
+	tenant := hubtest.Business(b, db)
+	for _, name := range []string{"a", "b", "c"} {
+		require.NoError(b, postgres.Platforms{DB: db}.Set(context.Background(), tenant.ID, core.Platform{Name: name, ServedBy: "aggregator-" + name},
+			func(*relay.Access) error { return nil }))
+	}
+	items := make([]*menu.Item, 2000)
+	for n := range items {
+		items[n] = &menu.Item{Ref: menu.Ref{RefID: fmt.Sprintf("item-%d", n)}, Title: "A dish", KeyValueGroups: []byte("[" + lacking + "]")}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		platforms, err := inspector{host}.Platforms(context.Background(), tenant.ID)
+		require.NoError(b, err)
+		for _, platform := range platforms {
+			_, err := inspector{host}.Inspect(context.Background(), tenant.ID, platform, items)
+			require.NoError(b, err)
+		}
+	}
+}

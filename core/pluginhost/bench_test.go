@@ -1,0 +1,94 @@
+package pluginhost
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// unobserved is told nothing (Observer).
+type unobserved struct{}
+
+// PluginCalled does nothing.
+func (unobserved) PluginCalled(string, string, string, time.Duration) {}
+
+// PluginEntered does nothing.
+func (unobserved) PluginEntered(string, State) {}
+
+// benchHost is a host with the hostile plugin, well behaved, and the machine's clock.
+func benchHost(b *testing.B) *Host {
+	b.Helper()
+	stage := &stage{t: &testing.T{}, dir: b.TempDir()}
+	stage.install("good")
+	h, err := Open(Config{Dir: stage.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{}, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(b, err)
+	b.Cleanup(h.Close)
+	return h
+}
+
+func askOnce(b *testing.B, h *Host, text string) {
+	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, []*sdk.Item{{RefId: "x", Description: text}})
+	require.NoError(b, err)
+}
+
+func BenchmarkCallOf256Bytes(b *testing.B) {
+	h := benchHost(b)
+	h.Start("hostile")
+	text := strings.Repeat("x", 256)
+	askOnce(b, h, text)
+	for b.Loop() {
+		askOnce(b, h, text)
+	}
+}
+
+func BenchmarkUnaryCallOf256Bytes(b *testing.B) {
+	h := benchHost(b)
+	h.Start("hostile")
+	settings := []byte(`{"x":"` + strings.Repeat("x", 256) + `"}`)
+	for b.Loop() {
+		_, err := h.Plugin("hostile").CheckSettings(context.Background(), Subject{Business: 1, Settings: settings})
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkStart is from nothing to the first answer.
+func BenchmarkStart(b *testing.B) {
+	h := benchHost(b)
+	for b.Loop() {
+		h.Start("hostile")
+		for h.Status()[0].State == Stopped {
+			time.Sleep(10 * time.Microsecond)
+		}
+		askOnce(b, h, "")
+		b.StopTimer()
+		h.Stop("hostile")
+		for h.Status()[0].State != Stopped {
+			time.Sleep(time.Millisecond)
+		}
+		b.StartTimer()
+	}
+}
+
+// BenchmarkKilledUntilItAnswers is from the kill to the next answer.
+func BenchmarkKilledUntilItAnswers(b *testing.B) {
+	h := benchHost(b)
+	h.Start("hostile")
+	askOnce(b, h, "")
+	for b.Loop() {
+		pid := h.Status()[0].PID
+		if pid <= 0 {
+			b.Fatal("the plugin does not run")
+		}
+		require.NoError(b, syscall.Kill(pid, syscall.SIGKILL))
+		askOnce(b, h, "")
+		h.keeper("hostile").forgive() // else it is quarantined
+	}
+}

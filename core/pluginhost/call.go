@@ -1,0 +1,156 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// The outcomes of a call (Observer).
+const (
+	calledOK       = "ok"
+	calledRefused  = "refused"
+	calledAbsent   = "absent"
+	calledWrong    = "wrong"
+	calledDown     = "down"
+	calledLate     = "late"
+	calledFailed   = "failed"
+	calledCanceled = "canceled"
+)
+
+// ask asks a plugin a question, within the plugin's limit of calls at a time. A
+// plugin only decides, so a question that is lost with its process is asked once
+// again, of the next one. Errors are core's:
+//
+//	Invalid      the plugin refused the question; the message says why
+//	NotFound     there is no such plugin, or it does not have the capability
+//	Unavailable  it is not running, or did not answer in time
+//	Internal     it failed, or answered wrongly
+func ask[A any](ctx context.Context, p Plugin, call string, question func(context.Context, *instance) (A, error)) (answer A, err error) {
+	clock, outcome := p.host.config.Clock, calledOK
+	start := clock.Now()
+	defer func() { p.host.config.Observer.PluginCalled(p.id, call, outcome, clock.Now().Sub(start)) }()
+	k := p.host.keeper(p.id)
+	if k == nil {
+		outcome = calledAbsent
+		return answer, core.Errorf(core.NotFound, "there is no plugin %q", p.id)
+	}
+	var lost *instance
+	for {
+		i, release, err := k.acquire(ctx, lost)
+		if err != nil {
+			outcome = calledDown
+			return answer, err
+		}
+		answer, err = question(ctx, i)
+		release()
+		if err == nil {
+			return answer, nil
+		}
+		if lost == nil && ctx.Err() == nil && isLost(err) {
+			lost = i
+			continue
+		}
+		var none A
+		outcome, err = k.explain(ctx, call, err)
+		return none, err
+	}
+}
+
+// isLost tells whether a question was lost with the process or the connection:
+// a connection that we close ends its calls as canceled.
+func isLost(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.Canceled
+}
+
+// acquire takes a place in a plugin that serves. Where it is only just being
+// started, or lost the caller's instance, it is waited for a moment.
+func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func(), error) {
+	var due <-chan time.Time
+	for {
+		k.mu.Lock()
+		i, slots, changed, state := k.current, k.slots, k.changed, k.state
+		k.mu.Unlock()
+		if i != nil && i != lost {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return nil, nil, k.down(state, "all its calls are taken")
+			}
+			if i.begin() {
+				return i, func() { i.done(); <-slots }, nil
+			}
+			<-slots // it was replaced meanwhile
+			lost = i
+			continue
+		}
+		if state == Quarantined || state == Stopped || state == Draining {
+			return nil, nil, k.down(state, "")
+		}
+		if due == nil {
+			clock := k.host.config.Clock
+			var giveUp func()
+			due, giveUp = clock.At(clock.Now().Add(k.host.config.Patience))
+			defer giveUp()
+		}
+		select {
+		case <-changed:
+		case <-due:
+			return nil, nil, k.down(state, "")
+		case <-ctx.Done():
+			return nil, nil, k.down(state, "")
+		}
+	}
+}
+
+// down is the error of a plugin that cannot be asked now.
+func (k *keeper) down(state State, why string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if why == "" {
+		why = "it is " + string(state)
+		if len(k.faults) > 0 {
+			why += ": " + k.faults[0].Text
+		}
+	}
+	err := core.Errorf(core.Unavailable, "plugin %s cannot be asked now: %s", k.id, why)
+	err.RetryAfter = firstBackoff
+	return err
+}
+
+// explain turns what came of a call into an outcome and core's error.
+func (k *keeper) explain(ctx context.Context, call string, err error) (string, error) {
+	var wrong *sdk.Fault
+	code := status.Code(err)
+	if errors.As(err, &wrong) || code == codes.ResourceExhausted {
+		fault := fmt.Errorf("%s: its answer was refused: %s", call, plain(err))
+		k.note(fault, false)
+		return calledWrong, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
+	}
+	switch {
+	case sdk.IsRefusal(err):
+		return calledRefused, core.Errorf(core.Invalid, "plugin %s: %s", k.id, plain(err))
+	case sdk.IsAbsent(err):
+		return calledAbsent, core.Errorf(core.NotFound, "plugin %s: %s", k.id, plain(err))
+	case errors.Is(ctx.Err(), context.Canceled):
+		return calledCanceled, ctx.Err()
+	case code == codes.DeadlineExceeded || ctx.Err() != nil:
+		fault := fmt.Errorf("%s: it did not answer in time", call)
+		k.note(fault, false)
+		return calledLate, core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)
+	case isLost(err):
+		return calledDown, core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)
+	default:
+		fault := fmt.Errorf("%s: it failed: %s", call, plain(err))
+		k.note(fault, false)
+		return calledFailed, core.Errorf(core.Internal, "plugin %s: %v", k.id, fault)
+	}
+}

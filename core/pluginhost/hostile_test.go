@@ -1,0 +1,311 @@
+package pluginhost
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+func TestALogLineWhoseMessageIsNoStringIsWrittenAsItStands(t *testing.T) {
+	s := newStage(t)
+	s.ready("logs-a-number")
+	s.still("the line is in the log", func() bool {
+		return strings.Contains(strings.Join(s.Logs("hostile"), "\n"), `"@message":7`)
+	})
+	_, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+}
+
+func TestAStoppedPluginIsKilledAndItsCallAskedAgain(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	first := s.state().PID
+	stopped := s.asked("stop", "")
+	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+	s.until("the plugin is killed", s.another(first))
+	require.Contains(t, s.fault(), "missed 3 health checks in a row: it did not tell its health in time; its process is stopped")
+	// it stops the next one too: asked twice, and no more
+	var got answered
+	s.until("the call has failed", arrived(stopped, &got))
+	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
+	s.until("it is ready again", s.is(Ready))
+}
+
+func TestAStoppedPluginDoesNotKeepTheHostFromClosing(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	s.signal(syscall.SIGSTOP)
+}
+
+func TestAPluginIsKilledDuringItsStart(t *testing.T) {
+	for _, mode := range []string{"mute", "stopped", "deaf"} {
+		t.Run(mode, func(t *testing.T) {
+			s := newStage(t)
+			s.install(mode)
+			s.Start("hostile")
+			want := Starting
+			if mode == "deaf" {
+				want = Configuring
+			}
+			s.still("it is being started", s.is(want))
+		}) // and the host closes at once
+	}
+}
+
+func TestAStartThatNeverAnswersIsGivenUp(t *testing.T) {
+	for _, mode := range []string{"mute", "stopped", "deaf"} {
+		t.Run(mode, func(t *testing.T) {
+			s := newStage(t)
+			s.install(mode)
+			s.Start("hostile")
+			want := Starting
+			if mode == "deaf" {
+				want = Configuring
+			}
+			s.still("it is being started", s.is(want))
+			s.clock.Advance(s.config.StartWithin)
+			s.still("a fault", func() bool { return s.fault() != "" })
+			require.Contains(t, s.fault(), "in time")
+		})
+	}
+}
+
+func TestAStartThatGoesWrongIsSaidInPlainWords(t *testing.T) {
+	for mode, says := range map[string]string{
+		"dies":         "it ended before it served (exit status 7; the last line of its log: there is no disk)",
+		"babbles":      "Unrecognized remote plugin message: hello",
+		"babbles-long": "Unrecognized remote plugin message",
+		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
+		"not-serving":  "it says that it does not serve",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			s := newStage(t)
+			s.install(mode)
+			s.Start("hostile")
+			s.still("a fault", func() bool { return s.fault() != "" })
+			require.Contains(t, s.fault(), says)
+		})
+	}
+}
+
+func TestAPluginThatStopsServingIsReplaced(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	first := s.state().PID
+	require.NoError(t, s.keeper("hostile").current.client.Drain(t.Context()))
+	s.until("it is killed", s.another(first))
+	require.Contains(t, s.fault(), "it says that it does not serve")
+}
+
+func TestLongOutputDoesNotStopAPlugin(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	for range 3 {
+		message, err := s.check(t.Context(), "print", "")
+		require.NoError(t, err)
+		require.Equal(t, "printed", message)
+	}
+	s.still("all of it is in the log", func() bool {
+		log := strings.Join(s.Logs("hostile"), "\n")
+		return strings.Count(log, "bytes)") >= 9 && strings.Contains(log, "more")
+	})
+	for _, line := range s.Logs("hostile") {
+		require.Less(t, len(line), shownOfALine+100)
+	}
+}
+
+func TestACrashInMidCallIsAskedAgainOfTheNextProcess(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	call := s.asked("crash-once", filepath.Join(t.TempDir(), "crashed"))
+	var got answered
+	s.until("the call is answered", arrived(call, &got))
+	require.NoError(t, got.err)
+	require.Contains(t, s.fault(), "its process ended (exit status 3")
+}
+
+func TestACrashAtEveryTryIsUnavailable(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	call := s.asked("crash", "")
+	var got answered
+	s.until("the call has failed", arrived(call, &got))
+	require.Equal(t, core.Unavailable, core.CodeOf(got.err))
+	require.ErrorContains(t, got.err, "ended while it was asked (Menu.CheckItems), twice")
+}
+
+func TestAPanicIsAnErrorOfTheCallAlone(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	first := s.state().PID
+	_, err := s.check(t.Context(), "panic", "")
+	require.ErrorContains(t, err, "the plugin panicked: a mistake")
+	_, err = s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+	require.Equal(t, first, s.state().PID)
+}
+
+func TestADigestIsCheckedAtEveryStart(t *testing.T) {
+	// go-plugin's SecureConfig keeps the state of its hash, and refuses the same file the second time
+	s := newStage(t)
+	s.ready("good")
+	s.until("the same file is started again", s.another(s.signal(syscall.SIGKILL)))
+
+	s.install("good", func(m *sdk.Manifest) { m.Binaries[0].SHA256 = strings.Repeat("0", 64) })
+	s.signal(syscall.SIGKILL)
+	s.until("it is refused", func() bool { return strings.Contains(s.fault(), "it is not started") })
+	require.Contains(t, s.fault(), "its manifest says 000000")
+}
+
+func TestWhatRunsIsWhatWasVerified(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.state().PID), "exe"))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(program, s.den.dir), "it runs from the host's own copy")
+	info, err := os.Stat(s.den.dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestADescriptionUnlikeTheManifestIsRefused(t *testing.T) {
+	for says, change := range map[string]func(*sdk.Manifest){
+		"version: the manifest says":      func(m *sdk.Manifest) { m.Version = "9.0.0" },
+		"endpoints: the manifest says":    func(m *sdk.Manifest) { m.Endpoints[0].Hosts = []string{"other.example.com"} },
+		"capabilities: the manifest says": func(m *sdk.Manifest) { m.Capabilities = []string{"menu_check"} },
+		"secrets: the manifest says":      func(m *sdk.Manifest) { m.Secrets = nil },
+	} {
+		t.Run(says, func(t *testing.T) {
+			s := newStage(t)
+			s.install("good", change)
+			s.Start("hostile")
+			s.still("a fault", func() bool { return s.fault() != "" })
+			require.Contains(t, s.fault(), says)
+		})
+	}
+}
+
+func TestWithoutAManifestNothingIsStarted(t *testing.T) {
+	s := newStage(t)
+	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "hostile"), 0o700))
+	s.Start("hostile")
+	s.still("a fault", func() bool { return s.fault() != "" })
+	require.Contains(t, s.fault(), "it has no manifest")
+}
+
+func TestAFindingOfAnotherItemIsRefused(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	_, err := s.check(t.Context(), "unknown-item", "")
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.Contains(t, s.fault(), `found fault with item "of-somebody-else", which it was not asked about`)
+	require.Equal(t, Ready, s.state().State)
+}
+
+func TestFindingsAreBounded(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	_, err := s.check(t.Context(), "findings-without-end", "")
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.Contains(t, s.fault(), "findings are more than 16 MB")
+	_, err = s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+}
+
+func TestAPlanThatReachesBeyondTheManifestIsRefused(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	plan := func(order string) (*sdk.Decision, error) {
+		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1}, &pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
+	}
+	decision, err := plan("")
+	require.NoError(t, err)
+	require.Equal(t, "/riders", decision.GetPlan().GetPath())
+	for order, says := range map[string]string{
+		"other-endpoint": `endpoint "metadata" is not declared`, "other-host": "must begin with a slash and have no host",
+		"whole-address": "must begin with a slash and have no host", "host-header": "header Host is set by the hub",
+		"other-secret": `secret "of_the_hub" is not declared`, "nothing": "a decision is a plan, or a reason to skip",
+	} {
+		_, err := plan(order)
+		require.Equal(t, core.Internal, core.CodeOf(err), order)
+		require.ErrorContains(t, err, says)
+		require.Contains(t, s.fault(), says)
+	}
+}
+
+func TestATranslationThatSaysNothingIsRefused(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
+	require.ErrorContains(t, err, "neither that it is an order nor why it is ignored")
+}
+
+func TestMemoryIsLimited(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	call := s.asked("eat", "")
+	var got answered
+	s.until("the call has failed", arrived(call, &got))
+	require.Error(t, got.err)
+	require.NotEmpty(t, s.fault())
+}
+
+func TestAKilledHostLeavesNoProcessAndNoSocket(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		s := newStage(t)
+		s.install("good")
+		temp, err := os.MkdirTemp("", "")
+		require.NoError(t, err)
+		hub := exec.Command(filepath.Join(built, "hub"), s.dir, temp)
+		out, err := hub.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, hub.Start())
+		line, err := bufio.NewReader(out).ReadString('\n')
+		require.NoError(t, err)
+		plugin, err := strconv.Atoi(strings.TrimSpace(line))
+		require.NoError(t, err)
+		require.Positive(t, plugin)
+		if stopped { // it asked for SIGTERM, which waits until it goes on
+			require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP))
+		}
+		require.NoError(t, hub.Process.Kill())
+		require.Error(t, hub.Wait())
+		gone := func() bool {
+			text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(plugin), "stat"))
+			return err != nil || strings.Contains(string(text), ") Z ")
+		}
+		if !stopped {
+			s.still("the plugin has ended", gone)
+		}
+		next, err := newDen(temp) // the next hub sweeps
+		require.NoError(t, err)
+		s.still("the plugin has ended", gone)
+		dens, err := filepath.Glob(filepath.Join(temp, denPrefix+"*"))
+		require.NoError(t, err)
+		require.Equal(t, []string{next.dir}, dens)
+		next.close()
+		require.NoError(t, os.RemoveAll(temp))
+	}
+}
+
+func TestADenIsNotSweptWhileItsOwnerLives(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	next, err := newDen(filepath.Dir(s.den.dir))
+	require.NoError(t, err)
+	defer next.close()
+	_, err = s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+	require.DirExists(t, s.den.dir)
+}

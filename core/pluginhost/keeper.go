@@ -1,0 +1,383 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+)
+
+// keeper looks after one plugin: one goroutine that starts it, watches it,
+// replaces it, and starts it again.
+type keeper struct {
+	host  *Host
+	id    string
+	log   *logbook
+	slots chan struct{} // one for each call at a time; made anew by an upgrade that changes the limit
+
+	wishes chan wish // buffered; the last counts
+
+	mu      sync.Mutex
+	state   State
+	since   time.Time
+	current *instance // that is called; nil: none
+	known   *instance // the last that was ready, for its description
+	changed chan struct{}
+	version string
+	starts  int
+	faults  []Fault // newest first; those of the process
+}
+
+// wish is what an operator wants of a plugin.
+type wish struct {
+	run      bool
+	upgraded chan error // of an upgrade: gets its outcome
+}
+
+func newKeeper(h *Host, id string) *keeper {
+	log := &logbook{log: h.config.Log.With("plugin", id), clock: h.config.Clock}
+	k := &keeper{host: h, id: id, log: log, wishes: make(chan wish, 16), changed: make(chan struct{})}
+	k.enter(Discovered)
+	return k
+}
+
+// want tells the keeper what is wanted. With too many wishes waiting the oldest
+// are answered first; none is lost.
+func (k *keeper) want(w wish) {
+	select {
+	case k.wishes <- w:
+	case <-k.host.running.Done():
+	}
+}
+
+// keep looks after the plugin until the context ends.
+func (k *keeper) keep(ctx context.Context) {
+	run := true
+	for ctx.Err() == nil {
+		if !run {
+			run = k.rest(ctx)
+			continue
+		}
+		i, p, err := k.begin(ctx)
+		if err == nil {
+			run, err = k.watch(ctx, i)
+		}
+		if ctx.Err() != nil || err == nil {
+			continue
+		}
+		run = k.recover(ctx, p, err)
+	}
+	k.enter(Stopped)
+}
+
+// rest waits, stopped, until the plugin is wanted.
+func (k *keeper) rest(ctx context.Context) (run bool) {
+	k.enter(Stopped)
+	select {
+	case <-ctx.Done():
+		return false
+	case w := <-k.wishes:
+		w.answer(nil)
+		return w.run
+	}
+}
+
+// answer tells the outcome of an upgrade to who waits for it.
+func (w wish) answer(err error) {
+	if w.upgraded != nil {
+		w.upgraded <- err
+	}
+}
+
+// begin starts the version that is installed and serves calls from it.
+func (k *keeper) begin(ctx context.Context) (*instance, parcel, error) {
+	p, err := readParcel(k.host.config.Dir, k.id)
+	if err != nil {
+		return nil, p, err
+	}
+	i, err := k.start(ctx, p, k.enter)
+	if err != nil {
+		return nil, p, err
+	}
+	k.serve(i)
+	return i, p, nil
+}
+
+// start brings one version up until it could be called.
+func (k *keeper) start(ctx context.Context, p parcel, enter func(State)) (*instance, error) {
+	ctx, cancel := until(ctx, k.host.config.Clock, k.host.config.StartWithin)
+	defer cancel()
+	k.mu.Lock()
+	k.version = p.manifest.Version
+	k.starts++
+	k.mu.Unlock()
+	i, err := k.host.launch(ctx, p, k.log, enter)
+	if err != nil {
+		return nil, err
+	}
+	enter(Configuring)
+	examined := make(chan error, 1)
+	go func() { examined <- i.examine(ctx) }()
+	select {
+	case err = <-examined:
+	case <-i.process.ended:
+		err = fmt.Errorf("it ended while it was being started (%s)", i.process.last())
+		_ = i.conn.Close()
+		<-examined
+	}
+	if errors.As(err, new(degraded)) {
+		err = nil
+	}
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = errors.New("it did not get ready in time")
+	}
+	if err != nil {
+		i.end()
+		return nil, err
+	}
+	return i, nil
+}
+
+// serve has calls made to an instance.
+func (k *keeper) serve(i *instance) {
+	k.mu.Lock()
+	k.current, k.known = i, i
+	if k.slots == nil || cap(k.slots) != i.parcel.inFlight {
+		k.slots = make(chan struct{}, i.parcel.inFlight)
+	}
+	k.wake()
+	k.mu.Unlock()
+	k.enter(Ready)
+}
+
+// wake has the calls that wait look again; k.mu is held.
+func (k *keeper) wake() {
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// watch looks after a ready plugin until it is not wanted any more (run is
+// false), or has a fault.
+func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error) {
+	misses := 0
+	for {
+		due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.HealthEvery))
+		select {
+		case <-ctx.Done():
+			giveUp()
+			k.retire(i, true)
+			return false, nil
+		case <-i.process.ended:
+			giveUp()
+			k.drop(i)
+			return true, fmt.Errorf("its process ended (%s)", i.process.last())
+		case w := <-k.wishes:
+			giveUp()
+			if !w.run {
+				k.retire(i, true)
+				w.answer(nil)
+				return false, nil
+			}
+			i = k.upgrade(ctx, i, w)
+		case <-due:
+			if fault := k.check(ctx, i, &misses); fault != nil {
+				k.drop(i)
+				return true, fault
+			}
+		}
+	}
+}
+
+// check asks for the health of a plugin. It fails after too many misses in a row,
+// or when the plugin has taken more memory than it may.
+func (k *keeper) check(ctx context.Context, i *instance, misses *int) error {
+	ctx, cancel := until(ctx, k.host.config.Clock, healthWithin)
+	defer cancel()
+	err := i.serving(ctx)
+	if used := resident(i.process.pid()); used > i.parcel.memory {
+		return fmt.Errorf("it took %d MB of memory, and its manifest allows %d", used>>20, i.parcel.memory>>20)
+	}
+	var says degraded
+	switch {
+	case err == nil:
+		*misses = 0
+		k.enter(Ready)
+	case errors.As(err, &says):
+		*misses = 0
+		k.enter(Degraded)
+	default:
+		*misses++
+		k.enter(Degraded)
+		if *misses >= mostMisses {
+			return fmt.Errorf("it missed %d health checks in a row: %w%s", *misses, err, condition(i.process.pid()))
+		}
+	}
+	return nil
+}
+
+// upgrade puts what is installed now in the place of an instance, where it is
+// another version; the old one ends after its calls. Where the new one does not
+// get ready the old one stays.
+func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
+	p, err := readParcel(k.host.config.Dir, k.id)
+	if err == nil && p.text == old.parcel.text {
+		w.answer(nil)
+		return old
+	}
+	var i *instance
+	if err == nil {
+		i, err = k.start(ctx, p, func(State) {}) // the old one serves meanwhile
+	}
+	if err != nil {
+		k.mu.Lock()
+		k.version = old.parcel.manifest.Version
+		k.mu.Unlock()
+		err = fmt.Errorf("the upgrade was refused, version %s goes on: %w", old.parcel.manifest.Version, err)
+		k.note(err, false)
+		w.answer(err)
+		return old
+	}
+	k.serve(i)
+	k.retire(old, false)
+	w.answer(nil)
+	return i
+}
+
+// retire ends an instance after its calls under way, as long as they may take.
+func (k *keeper) retire(i *instance, last bool) {
+	if last {
+		k.withdraw(i)
+		k.enter(Draining)
+	}
+	due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainWithin))
+	defer giveUp()
+	select {
+	case <-i.leave():
+	case <-i.process.ended:
+	case <-due:
+		k.note(errors.New("its calls did not end in time and were cut off"), false)
+	}
+	drain, cancel := until(context.Background(), k.host.config.Clock, healthWithin)
+	defer cancel()
+	_ = i.client.Drain(drain) // its own last words; whatever it answers, it ends
+	i.end()
+}
+
+// drop ends an instance at once.
+func (k *keeper) drop(i *instance) {
+	k.withdraw(i)
+	i.leave()
+	i.end()
+}
+
+func (k *keeper) withdraw(i *instance) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.current == i {
+		k.current = nil
+	}
+}
+
+// recover waits after a fault, or, after too many, until the plugin is wanted
+// again or another version is there. It tells whether the plugin is to run.
+func (k *keeper) recover(ctx context.Context, p parcel, fault error) (run bool) {
+	clock := k.host.config.Clock
+	count := k.note(fault, true)
+	state, wait := Backoff, backoff(count, rand.Float64())
+	if count >= mostFaults {
+		state, wait = Quarantined, longBackoff
+	}
+	k.enter(state)
+	for {
+		due, giveUp := clock.At(clock.Now().Add(wait))
+		select {
+		case <-ctx.Done():
+			giveUp()
+			return false
+		case w := <-k.wishes:
+			giveUp()
+			k.forgive()
+			w.answer(nil)
+			return w.run
+		case <-due:
+			if state == Backoff {
+				return true
+			}
+			if now, err := readParcel(k.host.config.Dir, k.id); err == nil && now.text != p.text {
+				k.forgive()
+				return true
+			}
+		}
+	}
+}
+
+// note records a fault and returns how many of late ended the plugin.
+func (k *keeper) note(fault error, ended bool) int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.host.config.Clock.Now()
+	k.faults = slices.Insert(k.faults, 0, Fault{now, shorten(fault.Error()), ended})
+	k.faults = k.faults[:min(len(k.faults), keptFaults)]
+	k.log.log.Warn("a plugin has a fault", "fault", k.faults[0].Text, "ended", ended)
+	return recent(k.faults, now)
+}
+
+// forgive begins to count faults anew.
+func (k *keeper) forgive() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.faults = nil
+}
+
+// enter changes the state and wakes the calls that wait for it.
+func (k *keeper) enter(state State) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.state == state {
+		return
+	}
+	k.state, k.since = state, k.host.config.Clock.Now()
+	k.wake()
+	k.host.config.Observer.PluginEntered(k.id, state)
+	level := slog.LevelInfo
+	if state == Discovered || state == Verified || state == Starting || state == Configuring {
+		level = slog.LevelDebug
+	}
+	k.log.log.Log(context.Background(), level, "a plugin changed its state", "state", string(state), "version", k.version)
+}
+
+func (k *keeper) status() Status {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := Status{ID: k.id, Version: k.version, State: k.state, Since: k.since, Starts: k.starts, Faults: slices.Clone(k.faults)}
+	if k.known != nil {
+		s.About = k.known.about
+	}
+	if k.current != nil {
+		s.PID, s.InFlight = k.current.process.pid(), k.current.underWay()
+		s.Memory = resident(s.PID)
+	}
+	return s
+}
+
+// until bounds a context by the host's clock.
+func until(ctx context.Context, clock interface {
+	Now() time.Time
+	At(time.Time) (<-chan time.Time, func())
+}, within time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	due, giveUp := clock.At(clock.Now().Add(within))
+	go func() {
+		defer giveUp()
+		select {
+		case <-due:
+			cancel(context.DeadlineExceeded)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}

@@ -1,0 +1,97 @@
+package pluginhost
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+const (
+	keptLines     = 200 // of a plugin's log, for people
+	linesASecond  = 100 // more than that are left out and counted
+	shownOfALine  = 4 << 10
+	messageMember = "@message"
+)
+
+// logbook writes the lines that a plugin logs into the hub's log, and keeps the
+// last ones. A plugin that logs without end costs a bounded share of the log.
+type logbook struct {
+	log   *slog.Logger // names the plugin
+	clock core.Clock
+
+	mu     sync.Mutex
+	last   []string
+	second time.Time
+	count  int
+}
+
+// Write takes one line.
+func (b *logbook) Write(line []byte) (int, error) {
+	text := strings.ToValidUTF8(string(line[:min(len(line), shownOfALine)]), "�")
+	if len(line) > shownOfALine {
+		text += fmt.Sprintf("… (%d bytes)", len(line))
+	}
+	write, dropped := b.keep(text)
+	if dropped > 0 {
+		b.log.Warn("the plugin logs too much; lines were left out", "lines", dropped)
+	}
+	if write {
+		level, message, attrs := readLine(text, line)
+		b.log.LogAttrs(context.Background(), level, message, attrs...)
+	}
+	return len(line), nil
+}
+
+// keep remembers a line, and tells whether it may be written and how many were
+// left out in the second before.
+func (b *logbook) keep(text string) (write bool, dropped int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.last = append(b.last, text); len(b.last) > keptLines {
+		b.last = slices.Delete(b.last, 0, len(b.last)-keptLines)
+	}
+	if now := b.clock.Now().Truncate(time.Second); !now.Equal(b.second) {
+		dropped = max(0, b.count-linesASecond)
+		b.second, b.count = now, 0
+	}
+	b.count++
+	return b.count <= linesASecond, dropped
+}
+
+// lines are the last lines, oldest first.
+func (b *logbook) lines() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.last)
+}
+
+// readLine reads what a plugin of the SDK writes: JSON with @level and @message.
+// Anything else, a message that is no string too, is a message as it stands.
+func readLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
+	var members map[string]any
+	if len(line) > shownOfALine || json.Unmarshal(line, &members) != nil {
+		return slog.LevelInfo, text, nil
+	}
+	message, ok := members[messageMember].(string)
+	if !ok {
+		return slog.LevelInfo, text, nil
+	}
+	named, _ := members["@level"].(string)
+	if level.UnmarshalText([]byte(named)) != nil {
+		level = slog.LevelInfo
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if !strings.HasPrefix(name, "@") {
+			attrs = append(attrs, slog.Any(name, members[name]))
+		}
+	}
+	return level, message, []slog.Attr{{Key: "of_plugin", Value: slog.GroupValue(attrs...)}}
+}

@@ -1,0 +1,82 @@
+package pluginhost
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// parcel is what is installed of a plugin: its manifest, and its program for this system.
+type parcel struct {
+	manifest *sdk.Manifest
+	program  string // path
+	digest   string // SHA-256 that the program must have
+	text     string // digest of the manifest
+	memory   uint64 // bytes
+	inFlight int
+}
+
+const (
+	defaultMemory   = 512 // MB
+	defaultInFlight = 16
+)
+
+// readParcel reads the manifest in a directory that has the name of the plugin.
+func readParcel(dir, id string) (parcel, error) {
+	path := filepath.Join(dir, id, sdk.ManifestName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return parcel{}, fmt.Errorf("it has no manifest: %w", err)
+	}
+	digest, err := sdk.Digest(strings.NewReader(string(text)))
+	if err != nil {
+		return parcel{}, err
+	}
+	p := parcel{text: digest}
+	if p.manifest, err = sdk.ParseManifest(text); err != nil {
+		return p, fmt.Errorf("its manifest %s is wrong: %s", path, inOneLine(err))
+	}
+	if p.manifest.ID != id {
+		return p, fmt.Errorf("its manifest %s is of plugin %q", path, p.manifest.ID)
+	}
+	binary, err := p.manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return p, err
+	}
+	p.program, p.digest = filepath.Join(dir, id, binary.Path), binary.SHA256
+	p.memory = uint64(orElse(int(p.manifest.Limits.MemoryMB), defaultMemory)) << 20
+	p.inFlight = orElse(int(p.manifest.Limits.InFlight), defaultInFlight)
+	return p, nil
+}
+
+func orElse(value, otherwise int) int {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Installed lists the plugins in a directory: one directory with a manifest
+// each, under the plugin's id. A directory that does not exist has none.
+func Installed(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if os.IsNotExist(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the directory of plugins: %w", err)
+	}
+	var ids []string
+	for _, entry := range entries {
+		if _, err := os.Stat(filepath.Join(dir, entry.Name(), sdk.ManifestName)); err == nil {
+			ids = append(ids, entry.Name())
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}

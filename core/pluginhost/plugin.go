@@ -1,0 +1,184 @@
+package pluginhost
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Plugin asks one plugin. The errors of its calls are described at ask: Invalid,
+// NotFound, Unavailable or Internal, with a message for people. Nothing of a call
+// is kept for another one: tenant and settings travel in each.
+type Plugin struct {
+	host *Host
+	id   string
+}
+
+// Plugin names a plugin, whether there is one or not.
+func (h *Host) Plugin(id string) Plugin { return Plugin{h, id} }
+
+// ID is the plugin's id.
+func (p Plugin) ID() string { return p.id }
+
+// Subject is whom a call is about.
+type Subject struct {
+	Business core.BusinessID
+	Platform string // the business's name for the aggregator
+	Store    string // ref_id, where there is one
+	Settings []byte // of the platform: a JSON object, or nothing
+	Key      string // the same for every repeat of what the call is about
+}
+
+func (s Subject) call() *sdk.Call {
+	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings, IdempotencyKey: s.Key}
+}
+
+// About is what the plugin says of itself; nil until it has been ready once.
+func (p Plugin) About() *sdk.Description {
+	if k := p.host.keeper(p.id); k != nil {
+		return k.status().About
+	}
+	return nil
+}
+
+// CheckSettings lists what is wrong with the settings of the subject.
+func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
+	return ask(ctx, p, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
+		return i.client.Configure(ctx, s.call())
+	})
+}
+
+// CheckItems tells which items break the aggregator's rules.
+func (p Plugin) CheckItems(ctx context.Context, s Subject, items []*sdk.Item) ([]*sdk.Finding, error) {
+	return ask(ctx, p, "Menu.CheckItems", func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+		return i.client.CheckItems(ctx, s.call(), items)
+	})
+}
+
+// Render turns a store and its menu into a request in the aggregator's format.
+func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
+	return decide(ctx, p, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
+}
+
+// InterpretPublish reads the aggregator's answer to a menu.
+func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return ask(ctx, p, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+		return known(i.client.InterpretPublish(ctx, s.call(), response))
+	})
+}
+
+// Translate reads an inbound request that brings an order.
+func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	return ask(ctx, p, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+		t, err := i.client.Translate(ctx, s.call(), request)
+		if err == nil && t.GetOrder() == nil && t.GetIgnored() == "" {
+			err = &sdk.Fault{Message: "it says neither that it is an order nor why it is ignored"}
+		}
+		return t, err
+	})
+}
+
+// PlanAcknowledge plans the acknowledgement of an order. The request's call is
+// filled in from the subject, here and below.
+func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Orders.PlanAcknowledge", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
+}
+
+// PlanOrderStatus plans the news of an order's state.
+func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Orders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
+}
+
+// PlanRiderStatus plans the relay of a rider's status.
+func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Riders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
+}
+
+// PlanRiderLocation plans the relay of a rider's place.
+func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Riders.PlanLocation", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
+}
+
+// PlanAction plans a feature action.
+func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Actions.PlanAction", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
+}
+
+// InterpretResponse reads the aggregator's answer to an action.
+func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, "Actions.InterpretResponse", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+		return known(i.client.InterpretResponse(ctx, s.call(), action, response))
+	})
+}
+
+// InterpretCallback reads an inbound request that answers an action.
+func (p Plugin) InterpretCallback(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, "Actions.InterpretCallback", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+		return known(i.client.InterpretCallback(ctx, s.call(), request))
+	})
+}
+
+// decide asks for a decision, and refuses a plan that reaches beyond what the
+// plugin declares.
+func decide(ctx context.Context, p Plugin, call string, question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
+	return ask(ctx, p, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) {
+		decision, err := question(ctx, i.client)
+		if err != nil {
+			return nil, err
+		}
+		if err := sdk.CheckDecision(i.about, decision); err != nil {
+			return nil, &sdk.Fault{Message: inOneLine(err)}
+		}
+		return decision, nil
+	})
+}
+
+// known refuses an outcome without a state.
+func known[O interface{ GetState() pb.OutcomeState }](outcome O, err error) (O, error) {
+	if _, named := pb.OutcomeState_name[int32(outcome.GetState())]; err == nil && (!named || outcome.GetState() == pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED) {
+		err = &sdk.Fault{Message: fmt.Sprintf("the outcome's state %d is none", outcome.GetState())}
+	}
+	return outcome, err
+}
+
+// CheckAddress tells whether a base address may be used for an endpoint: HTTPS,
+// at one of the hosts that the plugin's manifest allows. This machine may be
+// reached by HTTP, where the manifest allows it.
+func CheckAddress(about *sdk.Description, endpoint, address string) error {
+	for _, e := range about.GetEndpoints() {
+		if e.GetName() == endpoint {
+			return checkHost(e.GetHosts(), endpoint, address)
+		}
+	}
+	return core.Errorf(core.Invalid, "endpoint %q: plugin %s has none of that name", endpoint, about.GetId())
+}
+
+func checkHost(hosts []string, endpoint, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return core.Errorf(core.Invalid, "endpoint %q: %q is not an address such as https://api.example.com/v1", endpoint, address)
+	}
+	host := strings.ToLower(u.Hostname())
+	ip := net.ParseIP(host)
+	local := host == "localhost" || ip != nil && ip.IsLoopback()
+	if u.Scheme != "https" && !(u.Scheme == "http" && local) {
+		return core.Errorf(core.Invalid, "endpoint %q: %q must begin with https://", endpoint, address)
+	}
+	for _, allowed := range hosts {
+		if below, wild := strings.CutPrefix(allowed, "*"); host == allowed || wild && strings.HasSuffix(host, below) {
+			return nil
+		}
+	}
+	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed; the plugin's manifest allows %s", endpoint, host, strings.Join(hosts, ", "))
+}

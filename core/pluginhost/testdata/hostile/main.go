@@ -1,0 +1,174 @@
+// Hostile is a plugin that does what a plugin must not do, as the name under
+// which it is started and the questions it is asked say.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+type hostile struct{ version string }
+
+func (h hostile) Describe(context.Context) (*sdk.Description, error) {
+	return &sdk.Description{
+		Id: "hostile", Version: h.version, DisplayName: "Hostile",
+		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"api.example.com"}}},
+		Secrets:   []*pb.Secret{{Name: "token"}},
+		Limits:    &pb.Limits{MemoryMb: 128, InFlight: 4},
+	}, nil
+}
+
+// CheckItems does what the first item's ref_id says.
+func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+	first := items[0]
+	says := func(message string) []*sdk.Finding {
+		return []*sdk.Finding{{RefId: first.RefId, Rule: "says", Message: message}}
+	}
+	switch first.RefId {
+	case "settings":
+		return says(fmt.Sprintf("%d %s %s", call.Business, call.Platform, call.Settings)), nil
+	case "version":
+		return says(h.version), nil
+	case "wait": // until the file is there
+		for ctx.Err() == nil {
+			if _, err := os.Stat(first.Description); err == nil {
+				return says(h.version), nil
+			}
+		}
+		return nil, ctx.Err()
+	case "crash":
+		os.Exit(3)
+	case "crash-once":
+		if _, err := os.Stat(first.Description); err != nil {
+			_ = os.WriteFile(first.Description, nil, 0o600)
+			os.Exit(3)
+		}
+	case "panic":
+		panic("a mistake")
+	case "stop":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang() // other threads run on for a moment
+	case "unknown-item":
+		return []*sdk.Finding{{RefId: "of-somebody-else", Rule: "x"}}, nil
+	case "findings-without-end":
+		finding := &sdk.Finding{RefId: first.RefId, Rule: "x", Message: strings.Repeat("x", 1000)}
+		findings := make([]*sdk.Finding, 1<<20)
+		for i := range findings {
+			findings[i] = finding
+		}
+		return findings, nil
+	case "print":
+		long := strings.Repeat("y", 200_000)
+		_, _ = syscall.Write(1, []byte(long+"\nmore\n"))
+		fmt.Println(long)
+		fmt.Fprintln(os.Stderr, long)
+		return says("printed"), nil
+	case "eat":
+		var eaten [][]byte
+		for range 64 {
+			part := make([]byte, 64<<20)
+			for i := range part {
+				part[i] = 1
+			}
+			eaten = append(eaten, part)
+		}
+		return says(fmt.Sprint(len(eaten))), nil
+	}
+	return nil, nil
+}
+
+// PlanRiderStatus plans what the order's number on the platform says.
+func (hostile) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	plan := &sdk.Plan{Endpoint: "api", Method: "POST", Path: "/riders"}
+	switch r.GetOrder().GetPlatformOrderId() {
+	case "other-endpoint":
+		plan.Endpoint = "metadata"
+	case "other-host":
+		plan.Path = "//evil.example.com/riders"
+	case "whole-address":
+		plan.Path = "https://evil.example.com/riders"
+	case "host-header":
+		plan.Headers = map[string]string{"Host": "evil.example.com"}
+	case "other-secret":
+		plan.SecretHeaders = []*sdk.SecretHeader{{Header: "X-Token", Secret: "of_the_hub", Template: "{secret}"}}
+	case "nothing":
+		return &sdk.Decision{}, nil
+	}
+	return sdk.Send(plan)
+}
+
+// Translate answers nothing.
+func (hostile) Translate(context.Context, *sdk.Call, *sdk.InboundRequest) (*sdk.Translation, error) {
+	return &sdk.Translation{}, nil
+}
+
+func main() {
+	mode := filepath.Base(os.Args[0])
+	switch mode {
+	case "mute":
+		hang()
+	case "stopped":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		hang()
+	case "dies":
+		fmt.Fprintln(os.Stderr, "there is no disk")
+		os.Exit(7)
+	case "babbles":
+		fmt.Println("hello")
+		hang()
+	case "babbles-long":
+		fmt.Print(strings.Repeat("z", 100_000))
+		hang()
+	case "elsewhere":
+		fmt.Println("1|1|tcp|127.0.0.1:9|grpc")
+		hang()
+	case "logs-a-number":
+		fmt.Fprintln(os.Stderr, `{"@level":"info","@message":7,"@timestamp":"x"}`)
+		fmt.Fprintln(os.Stderr, `{"@level":{"a":1},"@message":["x"]}`)
+	}
+	version := "1.0.0"
+	if mode == "second" {
+		version = "2.0.0"
+	}
+	server, err := sdk.NewServer(hostile{version}, slog.New(sdk.NewLogHandler(os.Stderr, slog.LevelInfo)))
+	if err != nil {
+		panic(err)
+	}
+	config := server.ServeConfig(nil)
+	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
+		return grpc.NewServer(append(append(options, server.Options()...), grpc.ChainUnaryInterceptor(spoil(mode)))...)
+	}
+	plugin.Serve(config)
+}
+
+func hang() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+// spoil answers questions to every plugin wrongly.
+func spoil(mode string) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		switch {
+		case mode == "not-serving" && strings.HasSuffix(info.FullMethod, "/CheckHealth"):
+			return &pb.Health{}, nil
+		case mode == "deaf" && strings.HasSuffix(info.FullMethod, "/Describe"):
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return handle(ctx, req)
+	}
+}
