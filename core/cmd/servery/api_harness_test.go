@@ -156,6 +156,16 @@ func waitUntil(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
 }
 
+// waitWhileTimeGoesOn waits for a condition with the clock moving by a
+// millisecond a look: what stands in a line is now and then put off by ten.
+func (a *api) waitWhileTimeGoesOn(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	waitUntil(t, what, func() bool {
+		a.clock.Advance(time.Millisecond)
+		return condition()
+	})
+}
+
 // requireEnvelope checks the form of every refusal.
 func requireEnvelope(t *testing.T, r answered, status int, message string) {
 	t.Helper()

@@ -61,7 +61,7 @@ func orderOf(id, fields string) string {
 // awaitOrderEvents waits for the first n events about orders.
 func (s *shop) awaitOrderEvents(n int) (events []map[string]any) {
 	s.t.Helper()
-	waitUntil(s.t, "events of orders", func() bool { return len(s.orders.Arrivals()) >= n })
+	s.waitWhileTimeGoesOn(s.t, "events of orders", func() bool { return len(s.orders.Arrivals()) >= n })
 	for _, arrival := range s.orders.Arrivals() {
 		var event map[string]any
 		require.NoError(s.t, json.Unmarshal(arrival.Body, &event))

@@ -158,13 +158,13 @@ const asha = `{"rider_name":"Asha","rider_phone_number":"5550100"}`
 // reachedWith waits for the n-th request at the aggregator.
 func (f *fleet) reachedWith(n int) hubtest.Arrival {
 	f.t.Helper()
-	waitUntil(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })
+	f.waitWhileTimeGoesOn(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })
 	return f.aggregator.Arrivals()[n-1]
 }
 
 func (f *fleet) event(n int) (event map[string]any) {
 	f.t.Helper()
-	waitUntil(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
+	f.waitWhileTimeGoesOn(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
 	require.NoError(f.t, json.Unmarshal(f.events.Arrivals()[n-1].Body, &event))
 	return event
 }
