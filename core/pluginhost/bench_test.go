@@ -59,20 +59,24 @@ func BenchmarkUnaryCallOf256Bytes(b *testing.B) {
 	}
 }
 
+func awaitState(h *Host, is func(State) bool) {
+	tick := time.NewTicker(20 * time.Microsecond)
+	defer tick.Stop()
+	for !is(h.Status()[0].State) {
+		<-tick.C
+	}
+}
+
 // BenchmarkStart is from nothing to the first answer.
 func BenchmarkStart(b *testing.B) {
 	h := benchHost(b)
 	for b.Loop() {
 		h.Start("hostile")
-		for h.Status()[0].State == Stopped {
-			time.Sleep(10 * time.Microsecond)
-		}
+		awaitState(h, func(s State) bool { return s != Stopped })
 		askOnce(b, h, "")
 		b.StopTimer()
 		h.Stop("hostile")
-		for h.Status()[0].State != Stopped {
-			time.Sleep(time.Millisecond)
-		}
+		awaitState(h, func(s State) bool { return s == Stopped })
 		b.StartTimer()
 	}
 }
