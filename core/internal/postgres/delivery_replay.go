@@ -113,7 +113,7 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 			return fmt.Errorf("choosing deliveries: %w", err)
 		}
 		if len(ids) > 0 {
-			resent, err := q.resend(ctx, tx, work.Business, ids)
+			resent, err := q.resend(ctx, tx, work.Business, ids, "")
 			if err != nil {
 				return err
 			}
@@ -141,10 +141,10 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 }
 
 // resend makes the deliveries due now and tells how many it could: what came to
-// an end begins anew while its webhook is on and its event kept, what waits for
+// an end, to that of the state where one is given, begins anew while its webhook is on and its event kept, what waits for
 // its time is hastened. A single one that a person asks for goes out also to an
 // endpoint that fails (Retry); these wait until it is well.
-func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string) (int, error) {
+func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State) (int, error) {
 	var ended []struct {
 		recordRow
 		Size int `bun:"size"`
@@ -152,8 +152,8 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 	if err := tx.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts, length(e.body) AS size
 		FROM deliveries d JOIN events e ON e.id = d.event_id AND e.business_id = d.business_id
 		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
-		WHERE d.business_id = ? AND d.id = ANY (?::uuid[]) AND (d.webhook_id IS NULL OR w.active) ORDER BY d.id FOR UPDATE OF d`,
-		business, pgdialect.Array(ids)).Scan(ctx, &ended); err != nil {
+		WHERE d.business_id = ? AND d.id = ANY (?::uuid[]) AND (d.webhook_id IS NULL OR w.active) AND (? = '' OR d.state = ?) ORDER BY d.id FOR UPDATE OF d`,
+		business, pgdialect.Array(ids), end, end).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("reading deliveries to send again: %w", err)
 	}
 	now, again := q.clock.Now(), make([]string, len(ended))

@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core/order"
 )
@@ -50,19 +48,7 @@ func (i *Intake) Place(ctx context.Context, arrival order.Arrival) (order.Receip
 // store stores a round of orders. What the database refuses as a whole is tried
 // one by one, so that no order fails for another.
 func (i *Intake) store(ctx context.Context, arrivals []order.Arrival) []verdict[order.Receipt] {
-	verdicts, err := i.commit(ctx, arrivals)
-	if err == nil {
-		return verdicts
-	}
-	var refusal pgdriver.Error
-	if len(arrivals) == 1 || !errors.As(err, &refusal) {
-		return failed[order.Receipt](len(arrivals), err)
-	}
-	verdicts = verdicts[:0]
-	for n := range arrivals {
-		verdicts = append(verdicts, i.store(ctx, arrivals[n:n+1])...)
-	}
-	return verdicts
+	return apart(arrivals, func(arrivals []order.Arrival) ([]verdict[order.Receipt], error) { return i.commit(ctx, arrivals) })
 }
 
 func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdict[order.Receipt], error) {

@@ -70,22 +70,19 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 		if n = len(ids); n == 0 {
 			return nil
 		}
+		if _, err := (Deliveries{r.DB}).resend(ctx, tx, work.Business, ids, webhook.Failed); err != nil {
+			return err
+		}
 		for _, statement := range []string{
-			// Beginning the schedule anew, of those that were given up.
-			`WITH failed AS (DELETE FROM deliveries d USING webhooks w
-				WHERE d.business_id = ?0 AND d.id = ANY (?1::uuid[]) AND d.state = 'failed' AND w.business_id = ?0 AND w.id = d.webhook_id AND w.active
-				RETURNING d.id, d.event_id, d.event_type, d.webhook_id, d.attempts)
-			INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, endpoint, size, attempts, base, due_at, available_at)
-			SELECT ?0, f.id, f.event_id, f.event_type, f.webhook_id, f.webhook_id, length(e.body), f.attempts, f.attempts, ?2, ?2
-			FROM failed f JOIN events e ON e.id = f.event_id AND e.business_id = ?0`,
-			`UPDATE order_resends r SET state = ?4, before = q.attempts FROM delivery_queue q JOIN webhooks w ON w.business_id = ?0 AND w.id = q.webhook_id AND w.active
-			WHERE r.business_id = ?0 AND r.reference = ?3 AND r.delivery_id = ANY (?1::uuid[]) AND q.business_id = ?0 AND q.id = r.delivery_id`,
-			`UPDATE delivery_queue q SET due_at = ?2, available_at = ?2, asked = true FROM order_resends r
-			WHERE r.business_id = ?0 AND r.reference = ?3 AND r.delivery_id = ANY (?1::uuid[]) AND r.state = ?4
+			`UPDATE order_resends r SET state = ?3, before = q.attempts FROM delivery_queue q JOIN webhooks w ON w.business_id = ?0 AND w.id = q.webhook_id AND w.active
+			WHERE r.business_id = ?0 AND r.reference = ?2 AND r.delivery_id = ANY (?1::uuid[]) AND q.business_id = ?0 AND q.id = r.delivery_id`,
+			// Also to an endpoint that fails: every re-send is to have an answer.
+			`UPDATE delivery_queue q SET asked = true FROM order_resends r
+			WHERE r.business_id = ?0 AND r.reference = ?2 AND r.delivery_id = ANY (?1::uuid[]) AND r.state = ?3
 			AND q.business_id = ?0 AND q.id = r.delivery_id AND q.owner IS NULL`,
-			`DELETE FROM order_resends WHERE business_id = ?0 AND reference = ?3 AND delivery_id = ANY (?1::uuid[]) AND state <> ?4`,
+			`DELETE FROM order_resends WHERE business_id = ?0 AND reference = ?2 AND delivery_id = ANY (?1::uuid[]) AND state <> ?3`,
 		} {
-			if _, err := tx.ExecContext(ctx, statement, work.Business, pgdialect.Array(ids), r.clock.Now(), work.ID, resendSent); err != nil {
+			if _, err := tx.ExecContext(ctx, statement, work.Business, pgdialect.Array(ids), work.ID, resendSent); err != nil {
 				return fmt.Errorf("sending orders again: %w", err)
 			}
 		}

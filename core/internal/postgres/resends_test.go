@@ -82,6 +82,50 @@ func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
+func TestWhatIsAcceptedBeforeItsTurnIsNotSentAgain(t *testing.T) {
+	ctx := context.Background()
+	db := hubtest.Database(t, nil)
+	var accepting atomic.Bool
+	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		if !accepting.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+	startEngine(t, db, webhook.Config{}, true)
+	deliveries, resends := postgres.Deliveries{DB: db}, postgres.Resends{DB: db}
+	list := func(state webhook.State) []webhook.DeliveryRecord {
+		found, err := deliveries.List(ctx, k.business, webhook.Filter{State: state, Limit: 10})
+		require.NoError(t, err)
+		return found
+	}
+	start := db.Clock().Now()
+	_, err := newIntake(t, db).Place(ctx, k.arrival("1", "web", oneCurry, ""))
+	require.NoError(t, err)
+	eventually(t, "the first attempt", func() bool { waiting := list(webhook.Pending); return len(waiting) == 1 && waiting[0].Attempts == 1 })
+
+	now := db.Clock().Now()
+	window := webhook.Window{From: start, To: now}
+	work, err := webhook.RetryRequest{Window: window}.Job(k.business, now)
+	require.NoError(t, err)
+	require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
+	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	require.NoError(t, resends.Choose(ctx, claimed[0], window))
+	accepting.Store(true)
+	require.NoError(t, deliveries.Retry(ctx, k.business, list("")[0].ID))
+	eventually(t, "the delivery", func() bool { return len(list(webhook.Delivered)) == 1 })
+
+	_, err = resends.Resend(ctx, claimed[0], 10)
+	require.NoError(t, err)
+	tally, err := resends.Tally(ctx, claimed[0])
+	require.NoError(t, err)
+	require.Zero(t, tally)
+	require.Len(t, list(webhook.Delivered), 1)
+}
+
 // runOrderRetry claims the job, under a lease that is over at once, and runs it.
 func runOrderRetry(db *postgres.DB) error {
 	ctx := context.Background()

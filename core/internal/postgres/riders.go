@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
@@ -57,24 +55,6 @@ func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, er
 func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error {
 	_, err := r.places.put(ctx, location)
 	return err
-}
-
-// apart answers questions all by one transaction; what the database refuses as a
-// whole is tried one by one, so that none fails for another.
-func apart[Q, A any](questions []Q, all func([]Q) ([]verdict[A], error)) []verdict[A] {
-	verdicts, err := all(questions)
-	if err == nil {
-		return verdicts
-	}
-	var refusal pgdriver.Error
-	if len(questions) == 1 || !errors.As(err, &refusal) {
-		return failed[A](len(questions), err)
-	}
-	verdicts = verdicts[:0]
-	for n := range questions {
-		verdicts = append(verdicts, apart(questions[n:n+1], all)...)
-	}
-	return verdicts
 }
 
 func (r *Riders) takeStatuses(ctx context.Context, updates []order.RiderUpdate) []verdict[bool] {

@@ -2,10 +2,13 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -133,6 +136,24 @@ func failed[A any](n int, err error) []verdict[A] {
 	verdicts := make([]verdict[A], n)
 	for i := range verdicts {
 		verdicts[i].err = err
+	}
+	return verdicts
+}
+
+// apart answers questions all by one transaction; what the database refuses as a
+// whole is tried one by one, so that none fails for another.
+func apart[Q, A any](questions []Q, all func([]Q) ([]verdict[A], error)) []verdict[A] {
+	verdicts, err := all(questions)
+	if err == nil {
+		return verdicts
+	}
+	var refusal pgdriver.Error
+	if len(questions) == 1 || !errors.As(err, &refusal) {
+		return failed[A](len(questions), err)
+	}
+	verdicts = verdicts[:0]
+	for n := range questions {
+		verdicts = append(verdicts, apart(questions[n:n+1], all)...)
 	}
 	return verdicts
 }
