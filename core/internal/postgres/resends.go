@@ -70,7 +70,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		if _, err := (Deliveries{r.DB}).resend(ctx, tx, work.Business, ids, webhook.Failed); err != nil {
+		if _, err := Deliveries(r).resend(ctx, tx, work.Business, ids, webhook.Failed); err != nil {
 			return err
 		}
 		for _, statement := range []string{
