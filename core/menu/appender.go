@@ -2,7 +2,6 @@ package menu
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,44 +69,12 @@ func (a *appender) textsIfAny(name string, list []string) {
 	}
 }
 
-// quote writes a string; the JSON library writes it where that takes more than quotes.
+// quote writes a string.
 func (a *appender) quote(text string) {
-	if !plain(text) {
-		var err error
-		if a.out, err = jsontext.AppendQuote(a.out, text); err != nil && a.err == nil {
-			a.err = err
-		}
-		return
+	out, err := core.AppendText(a.out, text)
+	if a.out = out; err != nil && a.err == nil {
+		a.err = err
 	}
-	a.out = append(append(append(a.out, '"'), text...), '"')
-}
-
-// What there may be in a string that takes more than quotes.
-const (
-	beyondASCII byte = 1 << iota
-	toEscape
-)
-
-// special tells what each byte is.
-var special = func() (table [256]byte) {
-	for c := range table {
-		switch {
-		case c < ' ', c == '"', c == '\\':
-			table[c] = toEscape
-		case c >= utf8.RuneSelf:
-			table[c] = beyondASCII
-		}
-	}
-	return table
-}()
-
-// plain tells whether a string has nothing to escape, nor to complain of.
-func plain(text string) bool {
-	var found byte
-	for i := range len(text) {
-		found |= special[text[i]]
-	}
-	return found == 0 || found == beyondASCII && utf8.ValidString(text)
 }
 
 // document writes JSON that is stored in canonical form.
@@ -124,27 +91,9 @@ func (a *appender) amountIfAny(name string, amount *core.Amount) {
 	}
 }
 
-// amount writes an amount as core.Amount says it; a small one by hand.
 func (a *appender) amount(name string, amount core.Amount) {
 	a.raw(name)
-	whole, scale := amount.CoefficientInt64(), amount.Exponent()
-	if scale > 0 || scale < -6 || whole < 0 || amount.NumDigits() > 15 {
-		a.raw(amount.String())
-		return
-	}
-	for ; scale < 0 && whole%10 == 0; scale++ {
-		whole /= 10
-	}
-	unit := int64(1)
-	for range -scale {
-		unit *= 10
-	}
-	a.out = strconv.AppendInt(a.out, whole/unit, 10)
-	if unit > 1 {
-		begin := len(a.out)
-		a.out = strconv.AppendInt(a.out, unit+whole%unit, 10) // 1 and the decimals
-		a.out[begin] = '.'
-	}
+	a.out = amount.AppendTo(a.out)
 }
 
 // value has the JSON library write anything.

@@ -89,7 +89,7 @@ func TestGoldenOrders(t *testing.T) {
 			require.NoError(t, err)
 			relay, err := Place(draft, cafe(), id, noon)
 			require.NoError(t, err)
-			written, err := json.Marshal(relay)
+			written, err := relay.AppendTo(nil)
 			require.NoError(t, err)
 			eventtest.Check(t, core.OrderPlaced, written)
 			requireGolden(t, strings.Replace(file, ".order.", ".placed.", 1), written)

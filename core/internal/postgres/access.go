@@ -45,9 +45,22 @@ func (db *DB) lookUpKeys(ctx context.Context, hashes [][]byte) []verdict[access.
 	return verdicts
 }
 
+var keysByHash = planned{
+	name: "keys_by_hash", types: "bytea[]",
+	query: `SELECT key_hash, business_id, id, username, scope, coalesce(platform, ''), disabled_at FROM api_keys WHERE key_hash = ANY ($1)`,
+}
+
 func (db *DB) readKeys(ctx context.Context, hashes [][]byte) (map[string]access.Key, error) {
-	rows, err := db.bun.QueryContext(ctx, `SELECT key_hash, business_id, id, username, scope, coalesce(platform, ''), disabled_at
-		FROM api_keys WHERE key_hash IN (?)`, bun.List(hashes))
+	conn, err := db.bun.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	query, err := db.prepared.ready(ctx, conn, &keysByHash, array(hashes))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,8 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 		pgdriver.WithApplicationName(config.Application),
 		// Every statement here is written for its index; with the disks of today the
 		// planner need not fear to use it. What nobody waits for any more is not to go on.
-		pgdriver.WithConnParams(map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "statement_timeout": statementTime.Milliseconds()}),
+		pgdriver.WithConnParams(map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "statement_timeout": statementTime.Milliseconds(),
+			"plan_cache_mode": "force_generic_plan"}), // of what is prepared: see planned
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
 	}

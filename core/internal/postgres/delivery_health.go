@@ -33,6 +33,12 @@ func (r healthRow) health() webhook.Health {
 	}
 }
 
+var healthOf = planned{
+	name: "health_of", types: "bigint[]",
+	query: `SELECT business_id, endpoint, failures, since, status, error, probing_since, next_probe, pause_ms
+		FROM unwell_endpoints WHERE endpoint = ANY ($1) ORDER BY endpoint FOR UPDATE`,
+}
+
 // judge brings the health of the results' endpoints up to date, and tells which
 // of them are probed from now on and which are well again. An endpoint that was
 // and stays well costs no more than a look.
@@ -54,9 +60,12 @@ func (q Deliveries) judge(ctx context.Context, tx bun.Conn, results []webhook.Re
 	if err := q.startHealth(ctx, tx, unwell, byEndpoint); err != nil {
 		return judgement{}, err
 	}
+	query, err := q.prepared.ready(ctx, tx, &healthOf, array(all))
+	if err != nil {
+		return judgement{}, err
+	}
 	var rows []healthRow
-	if err := tx.NewRaw(`SELECT business_id, endpoint, failures, since, status, error, probing_since, next_probe, pause_ms
-		FROM unwell_endpoints WHERE endpoint = ANY (?) ORDER BY endpoint FOR UPDATE`, pgdialect.Array(all)).Scan(ctx, &rows); err != nil {
+	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
 		return judgement{}, fmt.Errorf("reading the health of endpoints: %w", err)
 	}
 	var j judgement

@@ -128,16 +128,26 @@ func (db *DB) readTargets(ctx context.Context, tx bun.Conn, query string, args .
 	return rows, nil
 }
 
+var subscribedTargets = planned{
+	name: "subscribed_targets", types: "bigint[], text[]",
+	query: `SELECT w.business_id, w.event_type, ` + probedTarget("w.id") + `, ` + targetColumns + `
+		FROM unnest($1, $2) AS r (business_id, event_type)
+		JOIN webhooks w ON w.business_id = r.business_id AND w.event_type = r.event_type AND w.active ORDER BY w.id`,
+}
+
 func (db *DB) readSubscribed(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
 	if len(routes) == 0 {
 		return nil
 	}
-	pairs := make([][]any, len(routes)) // written out: of a single pair, the quickest statement to plan
+	businesses, types := make([]int64, len(routes)), make([]string, len(routes))
 	for i, r := range routes {
-		pairs[i] = []any{r.Business, r.EventType}
+		businesses[i], types[i] = int64(r.Business), string(r.EventType)
 	}
-	rows, err := db.readTargets(ctx, tx, `SELECT w.business_id, w.event_type, `+probedTarget("w.id")+`, `+targetColumns+`
-		FROM webhooks w WHERE (w.business_id, w.event_type) IN ? AND w.active ORDER BY w.id`, bun.Tuple(pairs))
+	query, err := db.prepared.ready(ctx, tx, &subscribedTargets, array(businesses), array(types))
+	if err != nil {
+		return err
+	}
+	rows, err := db.readTargets(ctx, tx, query)
 	for _, row := range rows {
 		receivers[row.route] = append(receivers[row.route], row.target)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/uptrace/bun"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -141,14 +142,17 @@ func (db *DB) LeapClock(by time.Duration) {
 
 type counter struct{ n atomic.Int64 }
 
-func (c *counter) BeforeQuery(ctx context.Context, _ *bun.QueryEvent) context.Context {
-	c.n.Add(1)
+func (c *counter) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	if !strings.HasPrefix(event.Query, "PREPARE ") {
+		c.n.Add(1)
+	}
 	return ctx
 }
 
 func (c *counter) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// Statements counts, for tests, the statements from now on, COPY not among them.
+// Statements counts, for tests, the statements from now on, neither COPY nor
+// what a connection prepares among them.
 func (db *DB) Statements() func() int {
 	c := &counter{}
 	db.bun.AddQueryHook(c)

@@ -121,6 +121,16 @@ func writeAttempt(c *copyRows, r webhook.Result) {
 	c.end()
 }
 
+var intoHistory = planned{
+	name: "into_history", types: "bigint[], uuid[], text[], text[], smallint[], uuid, timestamptz",
+	query: `WITH over AS (
+			DELETE FROM delivery_queue q USING unnest($1, $2, $3, $4, $5) AS r (business_id, id, url, state, status)
+			WHERE q.business_id = r.business_id AND q.id = r.id AND (r.state = 'delivered' OR q.owner = $6)
+			RETURNING q.business_id, q.id, q.event_id, q.event_type, q.webhook_id, r.url, r.state, q.attempts + 1 AS attempts, r.status)
+		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at)
+		SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, $7 FROM over`,
+}
+
 // finishOver moves deliveries that came to an end from the queue to the history.
 func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) error {
 	if len(results) == 0 {
@@ -133,16 +143,11 @@ func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, 
 		businesses[i], ids[i], urls[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), r.Attempt.URL
 		states[i], statuses[i] = string(r.State), int64(r.Attempt.Status)
 	}
-	_, err := tx.ExecContext(ctx, `WITH over AS (
-			DELETE FROM delivery_queue q
-			USING unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::smallint[]) AS r (business_id, id, url, state, status)
-			WHERE q.business_id = r.business_id AND q.id = r.id AND (r.state = 'delivered' OR q.owner = ?)
-			RETURNING q.business_id, q.id, q.event_id, q.event_type, q.webhook_id, r.url, r.state, q.attempts + 1 AS attempts, r.status)
-		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at)
-		SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, ? FROM over`,
-		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(urls), pgdialect.Array(states), pgdialect.Array(statuses),
-		owner, q.clock.Now())
+	query, err := q.prepared.ready(ctx, tx, &intoHistory, array(businesses), array(ids), array(urls), array(states), array(statuses), owner, q.clock.Now())
 	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, query); err != nil {
 		return fmt.Errorf("recording finished deliveries: %w", err)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
@@ -96,7 +95,7 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(&relay)
+	body, err := relay.AppendTo(make([]byte, 0, 4096))
 	if err != nil {
 		return nil, fmt.Errorf("writing an order: %w", err)
 	}
@@ -106,6 +105,16 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, Order: id, Place: 1,
 		},
 	}, nil
+}
+
+var intakeInsert = planned{
+	name:  "intake_insert",
+	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[]",
+	query: `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
+			flags, events, placed_event, placed_by, created_at, updated_at)
+		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2
+		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor)
+		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
 }
 
 // insert stores the orders, all by one statement, in the order of their keys:
@@ -125,15 +134,13 @@ func (b *intakeBatch) insert() error {
 		platforms[i], refs[i], carriers[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier)
 		events[i], actors[i], bulks[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk
 	}
+	query, err := b.db.prepared.ready(b.ctx, b.tx, &intakeInsert, order.Placed, b.placed[0].event.At, array(businesses), array(ids), array(platforms),
+		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors))
+	if err != nil {
+		return err
+	}
 	var stored []int64
-	if err := b.tx.NewRaw(`INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
-			flags, events, placed_event, placed_by, created_at, updated_at)
-		SELECT business, id, platform, ref, store, ?, bulk, carrier, flags, 1, event, actor, ?, ?
-		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::bigint[], ?::boolean[], ?::text[], ?::smallint[], ?::uuid[], ?::text[])
-			AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor)
-		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
-		order.Placed, b.placed[0].event.At, b.placed[0].event.At, array(businesses), array(ids), array(platforms), array(refs), array(stores),
-		array(bulks), array(carriers), array(flags), array(events), array(actors)).Scan(b.ctx, &stored); err != nil {
+	if err := b.tx.NewRaw(query).Scan(b.ctx, &stored); err != nil {
 		return fmt.Errorf("inserting orders: %w", err)
 	}
 	if len(stored) < n {

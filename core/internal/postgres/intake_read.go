@@ -61,6 +61,20 @@ func (b *intakeBatch) read() error {
 	return b.readMenus()
 }
 
+// intakeSettings reads businesses, platforms and stores, and the versions of the menus.
+var intakeSettings = planned{
+	name: "intake_settings", types: "bigint[], text[], text[]",
+	query: `SELECT q.business, q.platform, q.store, b.currency, coalesce(p.served_by, ''), coalesce(s.id, 0), coalesce(s.name, ''),
+			coalesce(s.address, ''), coalesce(s.active, false), coalesce(s.ordering_enabled, false), s.excluded_platforms, s.included_platforms,
+			coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = q.platform LIMIT 1), ''),
+			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = 0), 0),
+			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = s.id), 0)
+		FROM unnest($1, $2, $3) AS q (business, platform, store)
+		JOIN businesses b ON b.id = q.business
+		LEFT JOIN platforms p ON p.business_id = q.business AND p.name = q.platform
+		LEFT JOIN stores s ON s.business_id = q.business AND s.ref_id = q.store`,
+}
+
 // readSettings reads businesses, platforms and stores.
 func (b *intakeBatch) readSettings() error {
 	var businesses []int64
@@ -68,15 +82,11 @@ func (b *intakeBatch) readSettings() error {
 	for key := range b.settings {
 		businesses, platforms, stores = append(businesses, int64(key.business)), append(platforms, key.platform), append(stores, key.store)
 	}
-	rows, err := b.tx.QueryContext(b.ctx, `SELECT q.business, q.platform, q.store, b.currency, coalesce(p.served_by, ''), coalesce(s.id, 0), coalesce(s.name, ''),
-			coalesce(s.address, ''), coalesce(s.active, false), coalesce(s.ordering_enabled, false), s.excluded_platforms, s.included_platforms,
-			coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = q.platform LIMIT 1), ''),
-			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = 0), 0),
-			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = s.id), 0)
-		FROM unnest(?::bigint[], ?::text[], ?::text[]) AS q (business, platform, store)
-		JOIN businesses b ON b.id = q.business
-		LEFT JOIN platforms p ON p.business_id = q.business AND p.name = q.platform
-		LEFT JOIN stores s ON s.business_id = q.business AND s.ref_id = q.store`, array(businesses), array(platforms), array(stores))
+	query, err := b.db.prepared.ready(b.ctx, b.tx, &intakeSettings, array(businesses), array(platforms), array(stores))
+	if err != nil {
+		return err
+	}
+	rows, err := b.tx.QueryContext(b.ctx, query)
 	if err != nil {
 		return fmt.Errorf("reading stores: %w", err)
 	}

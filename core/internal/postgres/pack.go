@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 
+	"github.com/klauspost/compress/s2"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -14,7 +17,17 @@ const packFrom = 1500
 // maxBody bounds what a packed body may unfold to.
 const maxBody = 1 << 30
 
-var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1: no JSON begins so
+// No JSON begins so.
+var (
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
+	s2Mark    = []byte{0xff, 's', '2', 0}
+)
+
+// packedQuickly is the size up to which a body is packed by S2 instead of Zstandard: an
+// order or a status. It takes a fifth of the time and leaves a third more.
+const packedQuickly = 8 << 10
+
+var errTooLong = errors.New("it is longer than any that is packed so")
 
 // packer compresses large bodies before they are stored: less to send, to log
 // ahead and to keep. Both halves are safe for concurrent use.
@@ -39,10 +52,24 @@ func (p *packer) pack(body []byte) []byte {
 	if len(body) < packFrom {
 		return body
 	}
+	if len(body) <= packedQuickly {
+		packed := append(make([]byte, 0, len(s2Mark)+s2.MaxEncodedLen(len(body))), s2Mark...)
+		return packed[:len(s2Mark)+len(s2.Encode(packed[len(s2Mark):cap(packed)], body))]
+	}
 	return p.encoder.EncodeAll(body, nil)
 }
 
 func (p *packer) unpack(stored []byte) ([]byte, error) {
+	if quick, found := bytes.CutPrefix(stored, s2Mark); found {
+		if n, err := s2.DecodedLen(quick); err != nil || n > packedQuickly {
+			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", cmp.Or(err, errTooLong))
+		}
+		body, err := s2.Decode(nil, quick)
+		if err != nil {
+			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", err)
+		}
+		return body, nil
+	}
 	if !bytes.HasPrefix(stored, zstdMagic) {
 		return stored, nil
 	}

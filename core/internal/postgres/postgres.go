@@ -43,6 +43,8 @@ type DB struct {
 	told    atomic.Int64
 	keys    rounds[[]byte, access.Key] // looks up API keys
 
+	prepared preparations
+
 	throttled rounds[throttleChange, struct{}] // counts requests
 	toldCalls atomic.Int64
 	wakeRelay func() // nil where this replica makes no calls

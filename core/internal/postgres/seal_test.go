@@ -39,15 +39,17 @@ func TestSealedSecretsOpenOnlyInTheirPlaceAndWithTheirKey(t *testing.T) {
 func TestBodiesUnpackToWhatTheyWere(t *testing.T) {
 	p, err := newPacker()
 	require.NoError(t, err)
-	for _, body := range []string{``, `{}`, strings.Repeat(`{"a":"ñ"}`, 100000)} {
+	for _, body := range []string{``, `{}`, strings.Repeat(`{"a":"ñ"}`, 200), strings.Repeat("x", packedQuickly), strings.Repeat("x", packedQuickly+1), strings.Repeat(`{"a":"ñ"}`, 100000)} {
 		packed := p.pack([]byte(body))
 		back, err := p.unpack(packed)
 		require.NoError(t, err)
 		require.Equal(t, body, string(back))
 		require.LessOrEqual(t, len(packed), max(len(body), packFrom))
 	}
-	_, err = p.unpack(append(bytes.Clone(zstdMagic), 1, 2, 3))
-	require.Error(t, err)
+	for _, broken := range [][]byte{append(bytes.Clone(zstdMagic), 1, 2, 3), s2Mark, append(bytes.Clone(s2Mark), 0xff, 0xff, 0xff, 0x0f), append(bytes.Clone(s2Mark), 5, 0)} {
+		_, err = p.unpack(broken)
+		require.Error(t, err)
+	}
 }
 
 func TestTLSIsSettledByHostAndMode(t *testing.T) {

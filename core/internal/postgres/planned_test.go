@@ -1,0 +1,25 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+func TestAStatementIsPreparedOnceAConnectionAndAnewWhenItsPlanIsOld(t *testing.T) {
+	db := hubtest.Database(t, hubtest.NewClock())
+	p := db.Preparations(t)
+	require.Equal(t, 42, p.Ask(42), "prepared")
+	require.Equal(t, `quoted '? \`, p.AskText(`quoted '? \`), "arguments are written as elsewhere")
+	require.Equal(t, 2, p.Prepared())
+	require.Equal(t, 43, p.Ask(43))
+	require.Equal(t, 2, p.Prepared())
+	p.Age()
+	require.Equal(t, 44, p.Ask(44))
+	require.Equal(t, 3, p.Prepared(), "the old plan was given up")
+	p.Reconnect()
+	require.Equal(t, 45, p.Ask(45), "another connection")
+	require.Equal(t, 4, p.Prepared())
+}
