@@ -113,7 +113,7 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 			return fmt.Errorf("choosing deliveries: %w", err)
 		}
 		if len(ids) > 0 {
-			resent, err := q.resend(ctx, tx, work.Business, ids, "")
+			resent, err := q.resend(ctx, tx, work.Business, ids, "", false)
 			if err != nil {
 				return err
 			}
@@ -141,10 +141,11 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 }
 
 // resend makes the deliveries due now and tells how many it could: what came to
-// an end, to that of the state where one is given, begins anew while its webhook is on and its event kept, what waits for
-// its time is hastened. A single one that a person asks for goes out also to an
-// endpoint that fails (Retry); these wait until it is well.
-func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State) (int, error) {
+// an end, to that of the state where one is given, begins anew while its webhook
+// is on and its event kept, what waits for its time is hastened. What begins anew
+// goes out also to an endpoint that fails where it is asked for; else it waits
+// until that is well.
+func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State, asked bool) (int, error) {
 	var ended []struct {
 		recordRow
 		Size int `bun:"size"`
@@ -175,6 +176,7 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 		}
 		rows.time(now)
 		rows.time(now)
+		rows.bool(asked)
 		rows.end()
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM deliveries WHERE business_id = ? AND id = ANY (?::uuid[])`, business, pgdialect.Array(again)); err != nil {
@@ -190,7 +192,7 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 		return 0, err
 	}
 	return int(n) + len(ended), rows.copyInto(ctx, tx, "delivery_queue",
-		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at")
+		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at, asked")
 }
 
 // EndRedelivery ends the job (webhook.Redeliveries).

@@ -70,7 +70,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 		if n = len(ids); n == 0 {
 			return nil
 		}
-		if _, err := Deliveries(r).resend(ctx, tx, work.Business, ids, webhook.Failed); err != nil {
+		if _, err := Deliveries(r).resend(ctx, tx, work.Business, ids, webhook.Failed, true); err != nil {
 			return err
 		}
 		for _, statement := range []string{
@@ -79,7 +79,7 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 			// Also to an endpoint that fails: every re-send is to have an answer.
 			`UPDATE delivery_queue q SET asked = true FROM order_resends r
 			WHERE r.business_id = ?0 AND r.reference = ?2 AND r.delivery_id = ANY (?1::uuid[]) AND r.state = ?3
-			AND q.business_id = ?0 AND q.id = r.delivery_id AND q.owner IS NULL`,
+			AND q.business_id = ?0 AND q.id = r.delivery_id AND q.owner IS NULL AND NOT q.asked`,
 			`DELETE FROM order_resends WHERE business_id = ?0 AND reference = ?2 AND delivery_id = ANY (?1::uuid[]) AND state <> ?3`,
 		} {
 			if _, err := tx.ExecContext(ctx, statement, work.Business, pgdialect.Array(ids), work.ID, resendSent); err != nil {
