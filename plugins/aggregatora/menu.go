@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"slices"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -167,10 +166,15 @@ func modifierGroups(menu *sdk.Menu) []modifierGroup {
 }
 
 // list writes no names as an empty list.
-func list(names []string) []string { return slices.Concat([]string{}, names) }
+func list(names []string) []string { return append([]string{}, names...) }
 
 // InterpretPublish reads A's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return readAnswer(response)
+}
+
+// readAnswer reads what A answers to menus and switches.
+func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil
@@ -185,7 +189,7 @@ func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Res
 			Detail string `json:"detail"`
 		} `json:"problems"`
 	}
-	if err := sdk.ReadJSON("the answer to the menu", response.GetBody(), &answer); err != nil && success {
+	if err := sdk.ReadJSON("the answer", response.GetBody(), &answer); err != nil && success {
 		return nil, err
 	}
 	outcome := &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}

@@ -206,6 +206,11 @@ func (k kitchen) description(item *sdk.Item) string {
 
 // InterpretPublish reads B's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return readAnswer(response)
+}
+
+// readAnswer reads what B answers to catalogues and switches.
+func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 	"strconv"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -97,7 +96,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		if err != nil {
 			return nil, err
 		}
-		body.Extras = append(body.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, slices.Concat([]string{}, o.GetOptGrpRefIds())})
+		body.Extras = append(body.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, append([]string{}, o.GetOptGrpRefIds()...)})
 	}
 	return send(call, "/gw/menu.replace", body)
 }
@@ -108,7 +107,7 @@ func renderDish(item *sdk.Item, s settings) (dish, error) {
 		return dish{}, err
 	}
 	d := dish{
-		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents, Groups: slices.Concat([]string{}, item.GetCategoryRefIds()),
+		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents, Groups: append([]string{}, item.GetCategoryRefIds()...),
 		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Left: item.GetCurrentStock(), Picture: item.GetImgUrl(),
 	}
 	d.Nutrients, _ = sdk.Values(item.GetKeyValueGroups(), sdk.Nutrition)
@@ -136,9 +135,14 @@ func named(name string, translations []*pb.LocalName) names {
 	return all
 }
 
-// InterpretPublish reads the gateway's answer to a menu: code 0 is success, 1 to
-// 99 mean later, anything else is final.
+// InterpretPublish reads the gateway's answer to a menu.
 func (plugin) InterpretPublish(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return readAnswer(response)
+}
+
+// readAnswer reads what the gateway answers to menus and switches: code 0 is
+// success, 1 to 99 mean later, anything else is final.
+func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	success, again := sdk.Judge(response.GetStatus())
 	if again {
 		return &sdk.PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}, nil

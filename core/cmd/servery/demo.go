@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,12 +29,16 @@ type demoCredentials struct {
 }
 
 // demo makes sure of the demo business and prints how to go on.
-func (c serveCommand) demo(ctx context.Context, h *hub, base string, out output) (demoCredentials, error) {
+func (c serveCommand) demo(ctx context.Context, h *hub, base string, log *slog.Logger, out output) (demoCredentials, error) {
 	credentials, err := c.demoBusiness(ctx, h.db)
 	if err != nil {
 		return credentials, err
 	}
 	if err := h.demoWebhooks(ctx, credentials.Business, base+receiver.Path); err != nil {
+		return credentials, err
+	}
+	aggregators, err := c.demoAggregators(ctx, h, credentials.Business, base, log)
+	if err != nil {
 		return credentials, err
 	}
 	link := ""
@@ -42,7 +47,7 @@ func (c serveCommand) demo(ctx context.Context, h *hub, base string, out output)
 			return credentials, err
 		}
 	}
-	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, link, credentials.Username, credentials.APIKey,
+	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, aggregators, link, credentials.Username, credentials.APIKey,
 		base, credentials.Username, credentials.APIKey, filepath.Join(c.DataDir, "servery.log"))
 	return credentials, err
 }
@@ -53,6 +58,7 @@ Servery is ready.
   API        %s
   Reference  %s/docs
   Receiver   %s%s   (shows what the demo's webhooks got)
+  Simulator  %s   (aggregators A, B and C: what they were told)
   Console    %s   (signs you in, once)
   API key    Authorization: apikey %s:%s
 
@@ -64,6 +70,19 @@ Send a store, then look at the receiver for the callback:
 
 The log is in %s. Ctrl-C stops everything.
 `
+
+// demoAggregators plays the aggregators and makes the demo a customer of theirs.
+func (c serveCommand) demoAggregators(ctx context.Context, h *hub, business core.BusinessID, base string, log *slog.Logger) (string, error) {
+	plugins, err := enabledPlugins(ctx, c.dir(), h.db)
+	if err != nil {
+		return "", err
+	}
+	address, err := c.demoSimulator(ctx, h, base, log)
+	if err != nil {
+		return "", err
+	}
+	return address + "/", sandbox(ctx, h.db, business, plugins, address)
+}
 
 // demoBusiness finds the business of the kept credentials, or makes one.
 func (c serveCommand) demoBusiness(ctx context.Context, db *postgres.DB) (demoCredentials, error) {
@@ -108,7 +127,7 @@ func (c serveCommand) demoBusiness(ctx context.Context, db *postgres.DB) (demoCr
 // another port the subscriptions move along.
 func (h *hub) demoWebhooks(ctx context.Context, business core.BusinessID, url string) error {
 	records := postgres.Webhooks{DB: h.db}
-	subscriptions := webhook.Subscriptions{Records: records, Guard: h.guard, Clock: h.db.Clock()}
+	subscriptions := h.subscriptions()
 	existing, _, err := records.List(ctx, business, 200, 0)
 	if err != nil {
 		return err

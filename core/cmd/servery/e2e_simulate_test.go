@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// simulated is what `servery simulate … --json` prints.
+type simulated struct {
+	Seed      uint64         `json:"seed"`
+	Platforms []string       `json:"platforms"`
+	Orders    []placedOrder  `json:"orders"`
+	Calls     []reportedCall `json:"calls"`
+}
+
+func (s simulated) counted(call string) reportedCall {
+	for _, c := range s.Calls {
+		if c.Call == call {
+			return c
+		}
+	}
+	return reportedCall{}
+}
+
+var simulatorLine = regexp.MustCompile(`Simulator\s+(http://\S+)/`)
+
+func TestCustomersOfTheDemoArePlayed(t *testing.T) {
+	plugins := t.TempDir()
+	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		installPlugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer taken.Close()
+	env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_PLUGIN_DIR": plugins,
+		"SERVERY_LIMIT_RIDER": "off", "SERVERY_SIMULATOR": "http://" + taken.Addr().String()}
+	d := startDemo(t, env)
+	play := simulatorLine.FindStringSubmatch(d.stdout.String())
+	require.NotNil(t, play, d.stdout.String())
+	require.NotContains(t, play[1], taken.Addr().String(), "a port that is taken is left alone")
+	env["SERVERY_BASE_URL"] = d.url
+	none := servery(t, env, "simulate", "order", "--store", "S-9")
+	require.Equal(t, 1, none.status)
+	require.Contains(t, none.stderr, `no store "S-9"`)
+
+	require.Equal(t, http.StatusOK, call(t, "POST", d.url+storesPath, d.authorization, json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).status)
+	eventually(t, patience, func() error {
+		if r := call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.status != http.StatusOK {
+			return fmt.Errorf("the store is not there: %d", r.status)
+		}
+		return nil
+	})
+	menu := `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2.25}],
+		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"],"min_selectable":1,"max_selectable":1}],
+		"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
+	require.Equal(t, http.StatusOK, call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization, json.RawMessage(menu)).status)
+	var first, again, other simulated
+	eventually(t, patience, func() error {
+		if e := servery(t, env, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7", "--json"); e.status != 0 {
+			return fmt.Errorf("%s", e.stderr)
+		} else {
+			return json.Unmarshal([]byte(e.stdout), &first)
+		}
+	})
+	require.Equal(t, []string{"aggregator-a", "aggregator-b", "aggregator-c", "app", "web"}, first.Platforms)
+	require.Len(t, first.Orders, 10)
+	require.Equal(t, []int{10, 0}, []int{first.counted("order").Count, first.counted("order").Failed})
+	serveryJSON(t, env, &again, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7")
+	for i := range first.Orders {
+		require.Equal(t, first.Orders[i].PlatformOrderID, again.Orders[i].PlatformOrderID)
+		require.Equal(t, first.Orders[i].OrderID, again.Orders[i].OrderID, "the same seed places the same orders")
+	}
+	serveryJSON(t, env, &other, "simulate", "rush", "--store", "S-1", "--count", "20", "--rate", "200", "--platform", "aggregator-c", "--platform", "web")
+	require.NotEqual(t, first.Seed, other.Seed)
+	require.Equal(t, []string{"aggregator-c", "web"}, other.Platforms)
+	require.Len(t, other.Orders, 20)
+
+	var moved, cancelled simulated
+	serveryJSON(t, env, &moved, "simulate", "rider", "--store", "S-1", "--platform", "aggregator-b", "--step", "0s", "--places", "3")
+	require.Equal(t, []int{5, 3}, []int{moved.counted("rider_status").Count, moved.counted("rider_location").Count})
+	eventually(t, patience, func() error {
+		var order simulator.Order
+		r := call(t, "GET", play[1]+"/admin/1/aggregator-b/orders/"+moved.Orders[0].PlatformOrderID, "", nil)
+		if err := json.Unmarshal(r.body, &order); err != nil || !strings.HasPrefix(order.Rider, "delivered") {
+			return fmt.Errorf("the aggregator knows of the rider: %s", r.body)
+		}
+		return nil
+	})
+	serveryJSON(t, env, &cancelled, "simulate", "cancel", "--store", "S-1", "--count", "5")
+	require.Equal(t, []int{5, 0}, []int{cancelled.counted("cancel").Count, cancelled.counted("cancel").Failed})
+	require.Zero(t, d.terminate(t))
+}
+
+func TestASandboxIsReachedAtTheSimulator(t *testing.T) {
+	o := newOperator(t)
+	plugins := t.TempDir()
+	installPlugin(t, plugins, "aggregator-b", "../../../plugins/aggregatorb")
+	t.Setenv("SERVERY_PLUGIN_DIR", plugins)
+	said, complaints := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency", "USD", "--sandbox", "--simulator", "http://127.0.0.1:9999/")
+	require.Empty(t, complaints)
+	require.Contains(t, said, "business 1")
+	said, _ = o.run("platform", "list", "--business", "1")
+	require.Contains(t, said, "endpoint delivery_api at http://127.0.0.1:9999/1/aggregator-b")
+	require.Contains(t, said, "secrets access_token, callback_token")
+
+	for flags, says := range map[string]string{
+		"--simulator nowhere": "SERVERY_SIMULATOR: must be an address",
+		"--listen 0.0.0.0:1":  "SERVERY_SIMULATOR_TOKEN is required",
+		"--fault eat":         "must be one of: fail",
+		"--simulator http://127.0.0.1:1 --fault fail:x": "is none of",
+	} {
+		_, complaints := o.run(append([]string{"simulator"}, strings.Fields(flags)...)...)
+		require.Contains(t, complaints, says)
+	}
+	_, complaints = o.run("simulate", "order", "--store", "S-1", "--base-url", "here")
+	require.Contains(t, complaints, "SERVERY_BASE_URL")
+}

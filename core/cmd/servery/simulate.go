@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// simulateCommand plays the customers of a business, and its point of sale.
+type simulateCommand struct {
+	Order  simulateOrder  `cmd:"" help:"Place orders."`
+	Rider  simulateRider  `cmd:"" help:"Place self-delivery orders and move their riders from the store to the door."`
+	Cancel simulateCancel `cmd:"" help:"Place orders and cancel them."`
+	Rush   simulateRush   `cmd:"" help:"Place many orders at a rate."`
+}
+
+// simulateFlags are those of every scenario.
+type simulateFlags struct {
+	databaseFlags
+	BaseURL  string   `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub."`
+	Token    string   `env:"SERVERY_SIMULATOR_TOKEN" help:"Of the simulator, where it asks for one."`
+	Business int64    `help:"Id of the business; the demo's unless it is given."`
+	Store    string   `required:"" help:"ref_id of the store."`
+	Platform []string `help:"Platforms of the orders, in turn; all on which the store is listed unless given."`
+	Seed     uint64   `help:"The same seed places the same orders again, which the hub knows already; drawn by lot unless given."`
+	JSON     bool     `help:"Print JSON."`
+}
+
+type simulateOrder struct {
+	simulateFlags
+	Count int     `default:"1" help:"How many."`
+	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
+	Bulk  bool    `help:"Bulk orders."`
+}
+
+// Run places orders.
+func (c simulateOrder) Run(ctx context.Context, out output) error {
+	return c.play(ctx, out, func(s *simulation) {
+		s.placeAll(ctx, simulator.Wish{Bulk: c.Bulk}, c.Count, c.Rate)
+	})
+}
+
+type simulateRush struct {
+	simulateFlags
+	Rate float64       `default:"50" help:"Orders a second."`
+	For  time.Duration `default:"10s" help:"How long; --count goes before it."`
+
+	Count int `help:"How many orders."`
+}
+
+// Run places orders at a rate.
+func (c simulateRush) Run(ctx context.Context, out output) error {
+	if c.Rate <= 0 {
+		return errors.New("--rate: must be more than 0")
+	}
+	if c.Count == 0 {
+		c.Count = max(1, int(c.Rate*c.For.Seconds()))
+	}
+	return c.play(ctx, out, func(s *simulation) { s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate) })
+}
+
+type simulateRider struct {
+	simulateFlags
+	Count  int           `default:"1" help:"How many orders."`
+	Rate   float64       `help:"Orders a second; 0: each as soon as the one before was answered."`
+	Order  []int64       `help:"Move the riders of these orders of the hub instead of placing some."`
+	Step   time.Duration `default:"500ms" help:"Time between two moves of a rider."`
+	Places int           `default:"5" help:"Places that are told on the way."`
+}
+
+// Run places orders and moves their riders.
+func (c simulateRider) Run(ctx context.Context, out output) error {
+	return c.play(ctx, out, func(s *simulation) {
+		orders := existing(c.Order)
+		if len(orders) == 0 {
+			orders = s.placeAll(ctx, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}, c.Count, c.Rate)
+		}
+		s.moveRiders(ctx, orders, c.Places, c.Step)
+	})
+}
+
+type simulateCancel struct {
+	simulateFlags
+	Count int     `default:"1" help:"How many orders."`
+	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
+	Order []int64 `help:"Cancel these orders of the hub instead of placing some."`
+}
+
+// Run places orders and cancels them: its own channels' as the channel does, an
+// aggregator's as the merchant does.
+func (c simulateCancel) Run(ctx context.Context, out output) error {
+	return c.play(ctx, out, func(s *simulation) {
+		orders := existing(c.Order)
+		if len(orders) == 0 {
+			orders = s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate)
+		}
+		for _, o := range orders {
+			s.cancel(ctx, o)
+		}
+	})
+}
+
+// play opens the scenario, plays it and reports.
+func (f simulateFlags) play(ctx context.Context, out output, scenario func(*simulation)) error {
+	if f.Seed == 0 {
+		f.Seed = rand.Uint64() >> 11 // exact in every reader of JSON
+	}
+	return f.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
+		s, err := f.open(ctx, a, db)
+		if err != nil {
+			return err
+		}
+		defer s.client.CloseIdleConnections()
+		begun := time.Now()
+		scenario(s)
+		if err := s.report.print(out, f, s.platforms, time.Since(begun)); err != nil {
+			return err
+		}
+		return s.report.failure()
+	})
+}
+
+// existing are orders that the hub has already.
+func existing(ids []int64) (orders []placedOrder) {
+	for _, id := range slices.Compact(ids) {
+		orders = append(orders, placedOrder{OrderID: id, Status: 200})
+	}
+	return orders
+}
+
+// check finds what is wrong with the flags, all of it.
+func (f simulateFlags) check() error {
+	if !isWebAddress(f.BaseURL) {
+		return errors.Join(f.databaseFlags.check(), fmt.Errorf("SERVERY_BASE_URL: must be an address such as http://127.0.0.1:8080"))
+	}
+	return f.databaseFlags.check()
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// simulatorFlags say where the simulator is.
+type simulatorFlags struct {
+	Simulator string `env:"SERVERY_SIMULATOR" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Address of the simulated aggregators."`
+}
+
+// simulatorCommand plays the aggregators beside a hub.
+type simulatorCommand struct {
+	databaseFlags
+	simulatorFlags
+	Listen        string        `name:"listen" env:"SERVERY_SIMULATOR_LISTEN" placeholder:"HOST:PORT" help:"Address to listen on, where it is not that of --simulator."`
+	BaseURL       string        `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub, for orders and callbacks."`
+	Token         string        `env:"SERVERY_SIMULATOR_TOKEN" help:"What its pages and admin API ask for; needed where others can reach it."`
+	CallbackAfter time.Duration `name:"callback-after" env:"SERVERY_SIMULATOR_CALLBACK_AFTER" default:"1s" help:"How long a customer's contact takes."`
+	Fault         []string      `sep:"none" env:"SERVERY_SIMULATOR_FAULT" placeholder:"KIND:NAME=VALUE,…" help:"A fault from the start, such as fail:platform=aggregator-a,call=menu,status=500,times=2; repeatable. Kinds: fail, delay, hang, reset, refuse, duplicate."`
+}
+
+// Run plays until it is told to stop.
+func (c simulatorCommand) Run(ctx context.Context, out output) error {
+	config := simulator.Config{Token: c.Token, CallbackAfter: c.CallbackAfter}
+	for _, text := range c.Fault {
+		fault, err := simulator.ParseFault(text)
+		if err != nil {
+			return err
+		}
+		config.Faults = append(config.Faults, fault)
+	}
+	address, err := url.Parse(c.Simulator)
+	if err != nil || !isWebAddress(c.Simulator) {
+		return fmt.Errorf("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
+	}
+	if c.Listen == "" {
+		c.Listen = address.Host
+	}
+	host, _, _ := net.SplitHostPort(c.Listen)
+	if ip := net.ParseIP(host); c.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("SERVERY_SIMULATOR_TOKEN is required where others can reach the simulator (%s)", c.Listen)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%s is in use, perhaps by another simulator: stop it, or choose another address with --listen HOST:PORT", c.Listen)
+	}
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		config.Directory = &simulatedAccounts{platforms: postgres.Platforms{DB: db}, address: c.Simulator, hub: c.BaseURL}
+		s, err := simulator.New(config)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out.stdout, "aggregators A, B and C are played at %s, for the businesses whose platforms are reached there\n", c.Simulator)
+		return s.Serve(ctx, listener)
+	})
+}
+
+// demoSimulator plays the aggregators for a demo: at the address of the flag, else
+// at a free port. It returns its address; the hub runs it.
+func (c serveCommand) demoSimulator(ctx context.Context, h *hub, base string, log *slog.Logger) (string, error) {
+	wanted, err := url.Parse(c.Simulator)
+	if err != nil {
+		return "", fmt.Errorf("SERVERY_SIMULATOR: %w", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", wanted.Host)
+	if err != nil {
+		log.Info("the simulator takes a free port", "wanted", wanted.Host, "error", err)
+		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return "", err
+		}
+	}
+	address := "http://" + listener.Addr().String()
+	s, err := simulator.New(simulator.Config{Directory: &simulatedAccounts{platforms: postgres.Platforms{DB: h.db}, address: address, hub: base}})
+	if err != nil {
+		return "", err
+	}
+	h.simulate = func(ctx context.Context) {
+		if err := s.Serve(ctx, listener); err != nil {
+			log.Error("the simulator ended", "error", err)
+		}
+	}
+	return address, nil
+}

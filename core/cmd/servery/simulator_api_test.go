@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// stage is a shop that is a customer of the simulated aggregators: the hub's own
+// plugins, the hub and the simulator each behind an address.
+type stage struct {
+	*shop
+	sim    *simulator.Simulator
+	space  string
+	events *hubtest.Sink // of riders and actions
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	dir, plugins := t.TempDir(), []string{"aggregator-a", "aggregator-b", "aggregator-c"}
+	for _, id := range plugins {
+		installPlugin(t, dir, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
+	}
+	a := newPluginAPI(t, dir)
+	hubAt, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	simulatorAt, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := "http://" + simulatorAt.Addr().String()
+	sim, err := simulator.New(simulator.Config{CallbackAfter: time.Millisecond, Directory: &simulatedAccounts{
+		platforms: postgres.Platforms{DB: a.hub.db}, address: address, hub: "http://" + hubAt.Addr().String()}})
+	require.NoError(t, err)
+	playing, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- a.hub.server.App.Listener(hubAt) }()
+	go func() { ended <- sim.Serve(playing, simulatorAt) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, a.hub.server.App.ShutdownWithTimeout(10*time.Second))
+		<-ended
+		<-ended
+	})
+	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, events: hubtest.NewEventSink(t, nil)}
+	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
+	for _, event := range []string{"rider_status_update", "feature_action"} {
+		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.events.URL))
+	}
+	require.NoError(t, sandbox(t.Context(), a.hub.db, s.tenant.ID, plugins, address))
+	return s
+}
+
+// shelf is what customers of a platform can order.
+func (s *stage) shelf() simulator.Shelf {
+	return simulator.Shelf{Store: "s1", Dishes: []simulator.Dish{{Ref: "dal", Title: "Dal", Price: "9.5",
+		Choices: []simulator.Choice{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
+}
+
+// places places the n-th order of a platform, and returns what it is to the hub
+// and to the aggregator.
+func (s *stage) places(platform string, n int, wish simulator.Wish) (id int64, its string) {
+	s.t.Helper()
+	basket, err := s.shelf().Basket(wish, 1, n)
+	require.NoError(s.t, err)
+	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
+	require.NoError(s.t, err)
+	require.Equal(s.t, []any{200, "order accepted"}, []any{sent.Status, sent.Message})
+	return sent.HubOrder, sent.ID
+}
+
+// heard waits until the aggregator has heard so much of an order of a call.
+func (s *stage) heard(platform, order string, call simulator.Call, n int) []string {
+	s.t.Helper()
+	var whats []string
+	s.waitWhileTimeGoesOn(s.t, fmt.Sprint(n, " of ", call), func() bool {
+		whats = nil
+		o, err := s.sim.Order(s.t.Context(), s.space, platform, order)
+		require.NoError(s.t, err)
+		for _, step := range o.Steps {
+			if step.Call == call {
+				whats = append(whats, step.What)
+			}
+		}
+		return len(whats) >= n
+	})
+	return whats
+}
+
+var toTheDoor = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
+
+func TestOrdersComeInTheFormatsOfTheAggregators(t *testing.T) {
+	s := newStage(t)
+	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		id, its := s.places(platform, n, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner})
+		placed := s.awaitOrderEvents(n + 1)[n]
+		basket, err := s.shelf().Basket(simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner}, 1, n)
+		require.NoError(t, err)
+		details := at(placed, "order.details").(map[string]any)
+		channel := details["ext_platforms"].([]any)[0]
+		require.Equal(t, []any{float64(id), platform, its, "partner", basket.Customer.Name, basket.Customer.Phone, basket.Note, "s1"}, []any{
+			details["id"], details["channel"], at(channel, "id"), at(channel, "delivery_type"), at(placed, "customer.name"), at(placed, "customer.phone"),
+			details["instructions"], at(placed, "order.store.merchant_ref_id")})
+		item := at(placed, "order.items").([]any)[0]
+		require.Equal(t, []any{"dal", 9.5, float64(basket.Lines[0].Quantity)}, []any{at(item, "merchant_id"), at(item, "price"), at(item, "quantity")})
+		require.Len(t, at(item, "options_to_add"), len(basket.Lines[0].Options))
+	}
+	// A duplicate is one order.
+	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1}))
+	s.places("aggregator-b", 7, toTheDoor)
+	s.places("aggregator-b", 8, toTheDoor)
+	s.awaitOrderEvents(5)
+	require.Len(t, s.orders.Arrivals(), 5)
+
+	refused, err := s.sim.Message(t.Context(), s.space, "aggregator-b", "order", []byte(`{"orderId":"B-1"}`))
+	require.NoError(t, err)
+	require.Equal(t, 400, refused.Status)
+	require.Contains(t, refused.Message, "restaurantRef")
+	stranger := hubtest.Business(t, s.hub.db)
+	_, err = s.sim.Message(t.Context(), fmt.Sprint(stranger.ID), "aggregator-b", "order", []byte(`{}`))
+	require.ErrorIs(t, err, simulator.ErrNoAccount, "a business whose platforms are elsewhere is not spoken for")
+}
+
+func TestRidersAreRelayedToTheAggregatorInOrder(t *testing.T) {
+	s := newStage(t)
+	id, its := s.places("aggregator-b", 1, toTheDoor)
+	move := func(status string) {
+		t.Helper()
+		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, asha))
+	}
+	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY"} {
+		move(status)
+	}
+	for n := range 3 {
+		s.ok("POST", riderLocationRoute, fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8%d","longitude":"-122.27"}}`, id, n))
+		s.clock.Advance(time.Millisecond)
+	}
+	var order simulator.Order
+	s.waitWhileTimeGoesOn(t, "the last place", func() bool {
+		var err error
+		order, err = s.sim.Order(t.Context(), s.space, "aggregator-b", its)
+		require.NoError(t, err)
+		return order.Place != nil && order.Place.Latitude == 37.82
+	})
+	move("RIDER-REACHED")
+	move("DELIVERED")
+	require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha", "picked_up Asha", "rider_at_customer Asha", "delivered Asha"},
+		s.heard("aggregator-b", its, simulator.CallRiderStatus, 5))
+}
+
+func TestTheCustomersContactComesFromTheAggregator(t *testing.T) {
+	s := newStage(t)
+	id, its := s.places("aggregator-a", 1, toTheDoor)
+	for n, body := range []string{`"action":"fetch_customer_data"`, `"action":"rider_with_mask","wearing_mask":true`} {
+		s.ok("POST", fmt.Sprintf(actionRoute, "aggregator-a"), fmt.Sprintf(`{"order_id":"%d",%s}`, id, body))
+		require.Equal(t, []string{"fetch_customer_data", "rider_with_mask true"}[n], s.heard("aggregator-a", its, simulator.CallAction, n+1)[n])
+	}
+	s.waitWhileTimeGoesOn(t, "the contact", func() bool { return len(s.events.Arrivals()) == 1 })
+	body := string(s.events.Arrivals()[0].Body)
+	require.Contains(t, body, `"customer_phone":"+1510556`)
+	require.Contains(t, body, `"platform_order_id":`+its)
+}
+
+func TestEachFaultOfTheAggregatorLeadsToRetryAndArrival(t *testing.T) {
+	s := newStage(t)
+	for n, fault := range []simulator.Fault{
+		{Kind: simulator.FaultFail, Status: 500}, {Kind: simulator.FaultFail, Status: 429}, {Kind: simulator.FaultReset}, {Kind: simulator.FaultHang},
+		{Kind: simulator.FaultDelay, DelayMS: 20},
+	} {
+		t.Run(fmt.Sprint(fault.Kind, fault.Status), func(t *testing.T) {
+			id, its := s.places("aggregator-b", n, toTheDoor)
+			fault.Call, fault.Times = simulator.CallRiderStatus, 1
+			require.NoError(t, s.sim.Fail(fault))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, asha))
+			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"}, s.heard("aggregator-b", its, simulator.CallRiderStatus, 2))
+		})
+	}
+	id, _ := s.places("aggregator-b", 100, toTheDoor)
+	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus}))
+	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+	s.waitWhileTimeGoesOn(t, "the refusal on record", func() bool {
+		step := at(s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
+		return at(step, "relay.state") == "failed" && strings.Contains(fmt.Sprint(at(step, "relay.message")), "422")
+	})
+}

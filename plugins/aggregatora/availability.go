@@ -1,0 +1,46 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+type outletState struct {
+	Open bool `json:"open"`
+}
+
+type availability struct {
+	Available bool     `json:"available"`
+	Products  []string `json:"products"`
+	Modifiers []string `json:"modifiers"`
+}
+
+// PlanStoreAction opens or closes an outlet.
+func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
+	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	return send(request.GetCall(), http.MethodPut, path+"/state", outletState{request.GetOpen()})
+}
+
+// PlanItemAction puts products and modifiers on or off.
+func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
+	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	return send(request.GetCall(), http.MethodPost, path+"/availability",
+		availability{request.GetAvailable(), list(request.GetItemRefIds()), list(request.GetOptionRefIds())})
+}
+
+func outletPath(id, reference string) string { return "/v2/outlets/" + url.PathEscape(cmp.Or(id, reference)) }
+
+// InterpretAvailability reads A's answer to a switch. What A does not have is off.
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	outcome, err := readAnswer(response)
+	if err == nil && action == sdk.Disable {
+		outcome.Errors = slices.DeleteFunc(outcome.Errors, func(e *pb.PublishError) bool { return e.GetCode() == "unknown" })
+	}
+	return outcome, err
+}

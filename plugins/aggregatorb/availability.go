@@ -1,0 +1,48 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+type opening struct {
+	Accepts bool   `json:"acceptsOrders"`
+	At      string `json:"at"`
+}
+
+type stock struct {
+	InStock bool     `json:"inStock"`
+	Dishes  []string `json:"dishIds"`
+	AddOns  []string `json:"addOnIds"`
+	At      string   `json:"at"`
+}
+
+// PlanStoreAction opens or closes a restaurant.
+func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
+	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	return send(request.GetCall(), catalogue, http.MethodPut, path+"/opening", opening{request.GetOpen(), instant(request.GetChangedAt())})
+}
+
+// PlanItemAction puts dishes and add-ons on or off.
+func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
+	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	return send(request.GetCall(), catalogue, http.MethodPost, path+"/stock", stock{
+		request.GetAvailable(), append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...), instant(request.GetChangedAt())})
+}
+
+func restaurantPath(id, ref string) string { return "/api/restaurants/" + url.PathEscape(cmp.Or(id, ref)) }
+
+// InterpretAvailability reads B's answer to a switch. Of a stock B rejects what it
+// does not have, which is off.
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	outcome, err := readAnswer(response)
+	if err == nil && action == sdk.Disable {
+		outcome.Errors = nil
+	}
+	return outcome, err
+}

@@ -1,0 +1,50 @@
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// Account is a platform of a merchant: what an aggregator knows of a customer of
+// its own. Space tells merchants apart, Platform the accounts of one of them.
+type Account struct {
+	Space    string
+	Platform string // its name at the hub, in the path of the hub's callback route
+	Plugin   string // that serves it there: whose aggregator is played
+	Callback string // address of the hub's callback route; {kind} stands for what is sent
+	Settings []byte // of the plugin, a JSON object or nothing
+	Secrets  map[string]string
+}
+
+// minorDigits are the digits after the point of the currency, where the aggregator
+// counts in its smallest unit.
+func (a Account) minorDigits() int {
+	s := struct {
+		Digits int `json:"minor_digits"`
+	}{2}
+	_ = json.Unmarshal(a.Settings, &s) // settings of another form leave it at 2
+	return s.Digits
+}
+
+// Directory knows the accounts. It is asked at each request and may keep what it
+// has read for a while.
+type Directory interface {
+	Account(ctx context.Context, space, platform string) (Account, error) // ErrNoAccount where there is none
+}
+
+// ErrNoAccount says that there is no such account.
+var ErrNoAccount = errors.New("there is no such account")
+
+// Accounts is a directory of what does not change.
+type Accounts []Account
+
+// Account finds an account.
+func (list Accounts) Account(_ context.Context, space, platform string) (Account, error) {
+	for _, a := range list {
+		if a.Space == space && a.Platform == platform {
+			return a, nil
+		}
+	}
+	return Account{}, ErrNoAccount
+}

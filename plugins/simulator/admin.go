@@ -1,0 +1,316 @@
+package simulator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bounds of the admin API.
+const (
+	maxAdminBody = 1 << 20
+	maxPlaced    = 1000 // orders of one request
+)
+
+// mountAdmin makes the admin API's routes. Bodies and answers are JSON.
+func (s *Simulator) mountAdmin() {
+	for pattern, handle := range map[string]func(*http.Request) (any, error){
+		"GET /admin/{$}":                                        s.getAccounts,
+		"GET /admin/faults":                                     func(*http.Request) (any, error) { return s.faults.all(), nil },
+		"POST /admin/faults":                                    s.postFault,
+		"DELETE /admin/faults":                                  func(*http.Request) (any, error) { s.faults.remove(0); return s.faults.all(), nil },
+		"DELETE /admin/faults/{id}":                             s.deleteFault,
+		"GET /admin/{space}/{platform}/received":                s.getReceived,
+		"GET /admin/{space}/{platform}/stores":                  s.getStores,
+		"GET /admin/{space}/{platform}/stores/{store}/menu":     s.getMenu,
+		"GET /admin/{space}/{platform}/orders":                  s.getOrders,
+		"GET /admin/{space}/{platform}/orders/{order}":          s.getOrder,
+		"POST /admin/{space}/{platform}/orders":                 s.postOrders,
+		"POST /admin/{space}/{platform}/orders/{order}/cancel":  s.postCancel,
+		"POST /admin/{space}/{platform}/orders/{order}/contact": s.postContact,
+		"POST /admin/{space}/{platform}/messages/{kind}":        s.postMessage,
+	} {
+		s.admin.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.administer(w, r, handle) })
+	}
+}
+
+// badRequest is a request of the admin API that is wrong in itself.
+type badRequest string
+
+// Error says what is wrong.
+func (b badRequest) Error() string { return string(b) }
+
+func (s *Simulator) administer(w http.ResponseWriter, r *http.Request, handle func(*http.Request) (any, error)) {
+	if !s.mayLook(w, r) {
+		return
+	}
+	if r.Method == http.MethodPost { // what a page of another site can send without asking is no JSON
+		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
+			reply(w, http.StatusUnsupportedMediaType, map[string]string{"message": "send JSON, with Content-Type: application/json"})
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
+	}
+	answer, err := handle(r)
+	var bad badRequest
+	switch {
+	case err == nil:
+		reply(w, http.StatusOK, answer)
+	case errors.As(err, &bad):
+		reply(w, http.StatusBadRequest, map[string]string{"message": err.Error()})
+	case errors.Is(err, errNotSent):
+		reply(w, http.StatusConflict, map[string]string{"message": err.Error()})
+	default:
+		refuse(w, err)
+	}
+}
+
+// mayLook asks for the token, where there is one.
+func (s *Simulator) mayLook(w http.ResponseWriter, r *http.Request) bool {
+	given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if _, password, basic := r.BasicAuth(); basic {
+		given = password // of a browser
+	}
+	if s.config.Token == "" || same(given, s.config.Token) {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Basic realm="simulator"`)
+	reply(w, http.StatusUnauthorized, map[string]string{"message": "send the simulator's token: Authorization: Bearer TOKEN"})
+	return false
+}
+
+func readBody[T any](r *http.Request) (T, error) {
+	var into T
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&into); err != nil && !errors.Is(err, io.EOF) {
+		return into, badRequest(err.Error())
+	}
+	return into, nil
+}
+
+// seen finds what is kept of the account in the path.
+func (s *Simulator) seen(r *http.Request) (*stand, Account, error) {
+	return s.stand(r.Context(), r.PathValue("space"), r.PathValue("platform"))
+}
+
+// AccountView is an account in the list of those that the simulator has met.
+type AccountView struct {
+	Space    string `json:"space"`
+	Platform string `json:"platform"`
+	Plugin   string `json:"plugin"`
+	Stores   int    `json:"stores"`
+	Orders   int    `json:"orders"`
+	Received int64  `json:"received"`
+}
+
+func (s *Simulator) accounts() []AccountView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []AccountView{}
+	for key, at := range s.stands {
+		at.mu.Lock()
+		list = append(list, AccountView{key.space, key.platform, at.account.Plugin, len(at.stores), len(at.orders), at.last})
+		at.mu.Unlock()
+	}
+	slices.SortFunc(list, func(a, b AccountView) int {
+		return strings.Compare(a.Space+"\x00"+a.Platform, b.Space+"\x00"+b.Platform)
+	})
+	return list
+}
+
+func (s *Simulator) getAccounts(*http.Request) (any, error) { return s.accounts(), nil }
+
+func (s *Simulator) postFault(r *http.Request) (any, error) {
+	f, err := readBody[Fault](r)
+	if err == nil {
+		if f, err = s.faults.add(f); err != nil {
+			err = badRequest(err.Error())
+		}
+	}
+	return f, err
+}
+
+func (s *Simulator) deleteFault(r *http.Request) (any, error) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || id < 1 || !s.faults.remove(id) {
+		return nil, badRequest("there is no such fault")
+	}
+	return s.faults.all(), nil
+}
+
+// getReceived lists requests and messages, the oldest first; after and call narrow it.
+func (s *Simulator) getReceived(r *http.Request) (any, error) {
+	at, _, err := s.seen(r)
+	if err != nil {
+		return nil, err
+	}
+	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+	call := Call(r.URL.Query().Get("call"))
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	list := []Received{}
+	for _, e := range at.received {
+		if e.ID > after && (call == "" || e.Call == call) {
+			list = append(list, e)
+		}
+	}
+	return list, nil
+}
+
+func (s *Simulator) getStores(r *http.Request) (any, error) {
+	return s.Stores(r.Context(), r.PathValue("space"), r.PathValue("platform"))
+}
+
+// Stores are what the aggregator knows of the stores of an account.
+func (s *Simulator) Stores(ctx context.Context, space, platform string) ([]Store, error) {
+	at, _, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return nil, err
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	list := []Store{}
+	for _, code := range at.codes {
+		list = append(list, at.stores[code].copied())
+	}
+	return list, nil
+}
+
+func (s *Simulator) getMenu(r *http.Request) (any, error) {
+	if _, _, err := s.seen(r); err != nil {
+		return nil, err
+	}
+	menu := s.menus.get(menuKey{r.PathValue("space"), r.PathValue("platform"), r.PathValue("store")})
+	if menu == nil {
+		return nil, badRequest("no menu of that store is kept")
+	}
+	return json.RawMessage(menu), nil
+}
+
+// getOrders lists the latest 500 orders, the oldest first.
+func (s *Simulator) getOrders(r *http.Request) (any, error) {
+	at, _, err := s.seen(r)
+	if err != nil {
+		return nil, err
+	}
+	return at.latestOrders(500), nil
+}
+
+func (s *Simulator) getOrder(r *http.Request) (any, error) {
+	at, _, err := s.seen(r)
+	if err != nil {
+		return nil, err
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	o := at.orders[r.PathValue("order")]
+	if o == nil {
+		return nil, badRequest("there is no such order")
+	}
+	return o.copied(), nil
+}
+
+// placing asks for orders: one that is given, or some from the store's latest menu.
+type placing struct {
+	Basket *Basket `json:"basket"`
+	Store  string  `json:"store"`
+	Count  int     `json:"count"` // 1 unless it is given
+	First  int     `json:"first"` // number of the first within the seed; 0
+	Seed   uint64  `json:"seed"`
+	Wish   Wish    `json:"wish"`
+}
+
+func (s *Simulator) postOrders(r *http.Request) (any, error) {
+	p, err := readBody[placing](r)
+	if err != nil {
+		return nil, err
+	}
+	space, platform := r.PathValue("space"), r.PathValue("platform")
+	if p.Basket != nil {
+		out, err := s.Place(r.Context(), space, platform, *p.Basket)
+		return []Sent{out}, err
+	}
+	if p.Count < 0 || p.Count > maxPlaced {
+		return nil, badRequest("count must be from 1 to 1000")
+	}
+	placed := []Sent{}
+	for n := range max(p.Count, 1) {
+		b, err := s.FromMenu(r.Context(), space, platform, p.Store, p.Wish, p.Seed, p.First+n)
+		if err != nil {
+			return nil, err
+		}
+		out, err := s.Place(r.Context(), space, platform, b)
+		if err != nil {
+			return nil, err
+		}
+		placed = append(placed, out)
+	}
+	return placed, nil
+}
+
+func (s *Simulator) postCancel(r *http.Request) (any, error) {
+	return s.Cancel(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("order"))
+}
+
+// postContact sends a customer's contact that nobody waits for, or once more.
+func (s *Simulator) postContact(r *http.Request) (any, error) {
+	p, err := readBody[struct {
+		RequestID   string `json:"request_id"`
+		MaskedPhone string `json:"masked_phone"`
+		Error       string `json:"error"`
+	}](r)
+	if err != nil {
+		return nil, err
+	}
+	at, account, err := s.seen(r)
+	if err != nil {
+		return nil, err
+	}
+	own, order := playedBy(account.Plugin), r.PathValue("order")
+	if own.contact == nil {
+		return nil, badRequest(own.Plugin + " tells no contacts")
+	}
+	if p.MaskedPhone == "" {
+		p.MaskedPhone = maskedPhone(order)
+	}
+	return s.send(r.Context(), at, account, own.contact(p.RequestID, order, p.MaskedPhone, p.Error)), nil
+}
+
+func (s *Simulator) postMessage(r *http.Request) (any, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, badRequest(err.Error())
+	}
+	return s.Message(r.Context(), r.PathValue("space"), r.PathValue("platform"), r.PathValue("kind"), body)
+}
+
+// copied is a copy that may be read without the lock.
+func (o *Order) copied() Order {
+	c := *o
+	c.Steps = append([]Step{}, o.Steps...)
+	return c
+}
+
+func (st *Store) copied() Store {
+	c := *st
+	c.OffDishes, c.OffOptions = slices.Clone(st.OffDishes), slices.Clone(st.OffOptions)
+	return c
+}
+
+// latestOrders copies the latest orders, the oldest first.
+func (s *stand) latestOrders(most int) []Order {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []Order{}
+	for _, id := range s.orderIDs[max(0, len(s.orderIDs)-most):] {
+		list = append(list, s.orders[id].copied())
+	}
+	return list
+}

@@ -1,0 +1,238 @@
+package simulator
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// The formats of aggregator A, as its plugin's README documents them.
+type (
+	menuA struct {
+		Outlet struct {
+			ID        string `json:"id" as:"id"`
+			Reference string `json:"reference" as:"id"`
+			Brand     string `json:"brand,omitempty"`
+			Name      string `json:"name"`
+			City      string `json:"city"`
+			Open      bool   `json:"open"`
+			Currency  string `json:"currency,omitempty"`
+			Hours     []struct {
+				Day  string `json:"day" as:"weekday"`
+				From string `json:"from" as:"time"`
+				To   string `json:"to" as:"time"`
+			} `json:"hours"`
+		} `json:"outlet"`
+		Categories []struct {
+			ID       string `json:"id" as:"id"`
+			Name     string `json:"name"`
+			Parent   string `json:"parent,omitempty"`
+			Position int64  `json:"position"`
+		} `json:"categories"`
+		Products       []productA       `json:"products"`
+		ModifierGroups []modifierGroupA `json:"modifier_groups"`
+		Taxes          []levyA          `json:"taxes"`
+		Charges        []levyA          `json:"charges"`
+	}
+	productA struct {
+		ID             string            `json:"id" as:"id"`
+		Name           string            `json:"name"`
+		Description    string            `json:"description,omitempty"`
+		Price          string            `json:"price" as:"decimal"`
+		Was            string            `json:"was,omitempty" as:"decimal"`
+		Categories     []string          `json:"categories"`
+		ModifierGroups []string          `json:"modifier_groups,omitempty"`
+		Diet           string            `json:"diet,omitempty" as:"one of veg non_veg egg"`
+		Position       int64             `json:"position"`
+		Featured       bool              `json:"featured"`
+		Stock          *int64            `json:"stock,omitempty"`
+		Image          string            `json:"image,omitempty"`
+		Labels         []string          `json:"labels,omitempty"`
+		Modes          []string          `json:"modes,omitempty" as:"one of delivery pickup"`
+		Nutrition      map[string]string `json:"nutrition,omitempty" as:"count"`
+	}
+	modifierGroupA struct {
+		ID        string      `json:"id" as:"id"`
+		Name      string      `json:"name"`
+		Min       int64       `json:"min"`
+		Max       *int64      `json:"max,omitempty"`
+		Repeat    bool        `json:"repeat"`
+		Modifiers []modifierA `json:"modifiers"`
+	}
+	modifierA struct {
+		ID             string   `json:"id" as:"id"`
+		Name           string   `json:"name"`
+		Price          string   `json:"price" as:"decimal"`
+		Diet           string   `json:"diet,omitempty" as:"one of veg non_veg egg"`
+		Position       int64    `json:"position"`
+		ModifierGroups []string `json:"modifier_groups,omitempty"`
+	}
+	levyA struct {
+		Code     string   `json:"code" as:"id"`
+		Name     string   `json:"name"`
+		Value    string   `json:"value" as:"decimal"`
+		On       string   `json:"on,omitempty" as:"one of item.quantity item.price order.order_subtotal"`
+		Products []string `json:"products"`
+	}
+	acceptA struct {
+		PrepMinutes int64 `json:"prep_minutes,omitempty"`
+	}
+	rejectA struct {
+		Reason string `json:"reason"`
+	}
+	statusA struct {
+		Status string `json:"status" as:"one of ready dispatched completed cancelled"`
+		Note   string `json:"note,omitempty"`
+		At     string `json:"at" as:"instant"`
+	}
+	temperatureA struct {
+		Fahrenheit float64 `json:"fahrenheit"`
+		RiderPhone string  `json:"rider_phone,omitempty" as:"count"`
+	}
+	maskA struct {
+		Wearing    bool   `json:"wearing"`
+		RiderPhone string `json:"rider_phone,omitempty" as:"count"`
+	}
+	additionalRiderA struct {
+		RiderPhone string `json:"rider_phone,omitempty" as:"count"`
+	}
+	contactA struct {
+		RequestID  string `json:"request_id" as:"id"`
+		RiderPhone string `json:"rider_phone,omitempty" as:"count"`
+	}
+	stateA struct {
+		Open bool `json:"open"`
+	}
+	availabilityA struct {
+		Available bool     `json:"available"`
+		Products  []string `json:"products"`
+		Modifiers []string `json:"modifiers"`
+	}
+)
+
+var aggregatorA = aggregator{
+	Needs: Needs{Plugin: "aggregator-a", Endpoints: []string{"partner_api"}, Outgoing: "api_key", Inbound: "webhook_secret"},
+	takes: []takes{
+		{"PUT /v2/outlets/{store}/menu", CallMenu, reading(func(_ *http.Request, m menuA) told {
+			return told{store: m.Outlet.ID, ref: m.Outlet.Reference, open: &m.Outlet.Open, dishes: len(m.Products)}
+		})},
+		{"PUT /v2/outlets/{store}/state", CallStoreState, reading(func(r *http.Request, s stateA) told {
+			return told{store: r.PathValue("store"), open: &s.Open}
+		})},
+		{"POST /v2/outlets/{store}/availability", CallItemState, reading(func(r *http.Request, a availabilityA) told {
+			return told{store: r.PathValue("store"), toggle: &toggle{a.Available, a.Products, a.Modifiers}}
+		})},
+		{"POST /v2/orders/{order}/accept", CallDecision, ofOrder(func(a acceptA) string { return "accepted" })},
+		{"POST /v2/orders/{order}/reject", CallDecision, ofOrder(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
+		{"POST /v2/orders/{order}/status", CallStatus, ofOrder(func(s statusA) string { return s.Status })},
+		{"POST /v2/orders/{order}/rider-temperature", CallAction, ofOrder(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
+		{"POST /v2/orders/{order}/rider-mask", CallAction, ofOrder(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
+		{"POST /v2/orders/{order}/additional-rider", CallAction, ofOrder(func(additionalRiderA) string { return "request_additional_rider" })},
+		{"POST /v2/orders/{order}/customer-contact", CallAction, reading(func(r *http.Request, c contactA) told {
+			return told{order: r.PathValue("order"), what: "fetch_customer_data", id: c.RequestID}
+		})},
+	},
+	admits: func(r *http.Request, secrets map[string]string) bool {
+		return same(r.Header.Get("X-Partner-Key"), secrets["api_key"])
+	},
+	answer: answerA, shelf: shelfA, order: orderA,
+	cancel: func(id string) sent {
+		return sent{CallCancel, "orders", id, marshal(map[string]any{"event": "order.cancelled", "order": map[string]any{"id": json.Number(id)}})}
+	},
+	contact: func(request, order, phone, failure string) sent {
+		body := map[string]any{"request_id": request, "order_id": order}
+		if failure != "" {
+			body["error"] = failure
+		} else {
+			body["masked_phone"] = phone
+		}
+		return sent{CallCallback, "customer-data", order, marshal(body)}
+	},
+	sign: func(h http.Header, body []byte, secrets map[string]string) {
+		mac := hmac.New(sha256.New, []byte(secrets["webhook_secret"]))
+		mac.Write(body)
+		h.Set("X-Signature", hex.EncodeToString(mac.Sum(nil)))
+	},
+}
+
+// ofOrder reads what says something of the order in the path.
+func ofOrder[T any](say func(T) string) func(*http.Request, []byte) (told, error) {
+	return reading(func(r *http.Request, body T) told { return told{order: r.PathValue("order"), what: say(body)} })
+}
+
+func answerA(call Call, v verdict) (int, any) {
+	status := statuses[v.kind]
+	if v.kind == failing {
+		status = v.status
+	}
+	body := map[string]any{"message": v.message}
+	if v.phone != "" {
+		body["masked_phone"] = v.phone
+	}
+	if call == CallMenu || call == CallItemState || call == CallStoreState {
+		problems := []map[string]string{}
+		for _, p := range v.problems {
+			problems = append(problems, map[string]string{"kind": p.kind, "id": p.id, "code": p.code, "detail": p.detail})
+		}
+		body["accepted"], body["problems"] = v.kind == taken, problems
+	}
+	return status, body
+}
+
+func shelfA(menu []byte, _ Account) (Shelf, error) {
+	m, err := strictly[menuA](menu)
+	groups := make(map[string]Choice, len(m.ModifierGroups))
+	for _, g := range m.ModifierGroups {
+		c := Choice{Min: g.Min, Max: -1}
+		if g.Max != nil {
+			c.Max = *g.Max
+		}
+		for _, o := range g.Modifiers {
+			c.Options = append(c.Options, Option{o.ID, o.Name, o.Price})
+		}
+		groups[g.ID] = c
+	}
+	shelf := Shelf{Store: m.Outlet.Reference, Code: m.Outlet.ID, City: m.Outlet.City}
+	for _, p := range m.Products {
+		d := Dish{Ref: p.ID, Title: p.Name, Price: p.Price, Out: p.Stock != nil && *p.Stock == 0}
+		for _, id := range p.ModifierGroups {
+			d.Choices = append(d.Choices, groups[id])
+		}
+		shelf.Dishes = append(shelf.Dishes, d)
+	}
+	return shelf, err
+}
+
+// lineA is a line of an order, or a modifier of one.
+type lineA struct {
+	SKU       string      `json:"sku"`
+	Name      string      `json:"name"`
+	Qty       int64       `json:"qty"`
+	UnitPrice json.Number `json:"unit_price"`
+	Note      string      `json:"note,omitempty"`
+	Modifiers []lineA     `json:"modifiers,omitempty"`
+}
+
+// orderA leaves fees, taxes and totals to who reads it: A works them out of the
+// taxes and charges that its menu came with.
+func orderA(b Basket, _ Account) (sent, error) {
+	lines := make([]lineA, len(b.Lines))
+	for i, l := range b.Lines {
+		lines[i] = lineA{l.Ref, l.Title, l.Quantity, json.Number(l.Price), l.Note, nil}
+		for _, o := range l.Options {
+			lines[i].Modifiers = append(lines[i].Modifiers, lineA{SKU: o.Ref, Name: o.Title, Qty: 1, UnitPrice: json.Number(o.Price)})
+		}
+	}
+	c := b.Customer
+	order := map[string]any{
+		"id": json.Number(b.Number), "outlet_id": b.Code, "outlet_reference": b.Store, "fulfilment": b.Mode,
+		"delivered_by": map[string]string{BySelf: "merchant", ByPartner: "platform"}[b.Carrier], "bulk": b.Bulk, "note": b.Note, "lines": lines,
+		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
+			"line1": c.Street, "city": c.City, "postcode": c.Zip, "lat": c.Point.Latitude, "lng": c.Point.Longitude}},
+	}
+	return sent{CallOrder, "orders", b.Number, marshal(map[string]any{"event": "order.created", "order": order})}, nil
+}

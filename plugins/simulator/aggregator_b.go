@@ -1,0 +1,216 @@
+package simulator
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+)
+
+// The formats of aggregator B, as its plugin's README documents them.
+type (
+	catalogueB struct {
+		MerchantID string `json:"merchantId,omitempty"`
+		Restaurant struct {
+			ID       string `json:"id" as:"id"`
+			Ref      string `json:"ref" as:"id"`
+			Name     string `json:"name"`
+			Accepts  bool   `json:"acceptsOrders"`
+			PrepSecs int64  `json:"prepSeconds,omitempty"`
+		} `json:"restaurant"`
+		Sections []topSectionB `json:"sections"`
+		Fees     []struct {
+			Code  string `json:"code" as:"id"`
+			Title string `json:"title"`
+			Value string `json:"value" as:"decimal"`
+		} `json:"fees"`
+	}
+	topSectionB struct {
+		ID       string     `json:"id" as:"id"`
+		Title    string     `json:"title"`
+		Order    int64      `json:"order"`
+		Dishes   []dishB    `json:"dishes"`
+		Sections []sectionB `json:"sections,omitempty"`
+	}
+	sectionB struct {
+		ID     string  `json:"id" as:"id"`
+		Title  string  `json:"title"`
+		Order  int64   `json:"order"`
+		Dishes []dishB `json:"dishes"`
+	}
+	moneyB struct {
+		Amount   string `json:"amount" as:"decimal"`
+		Currency string `json:"currency"`
+	}
+	dishB struct {
+		ID          string   `json:"id" as:"id"`
+		Title       string   `json:"title"`
+		Description string   `json:"description,omitempty"`
+		Price       moneyB   `json:"price"`
+		Order       int64    `json:"order"`
+		Photo       string   `json:"photo,omitempty"`
+		Tags        []string `json:"tags,omitempty"`
+		Additional  *struct {
+			Accompaniments string `json:"accompaniments,omitempty"`
+			Quantity       string `json:"quantity,omitempty" as:"count"`
+			Unit           string `json:"unit,omitempty" as:"one of kg ounces pounds pieces scoop litre ml gram inches slices"`
+		} `json:"additionalInfo,omitempty"`
+		AddOns []struct {
+			ID     string `json:"id" as:"id"`
+			Title  string `json:"title"`
+			Min    int64  `json:"min"`
+			Max    int64  `json:"max"`
+			AddOns []struct {
+				ID    string `json:"id" as:"id"`
+				Title string `json:"title"`
+				Price moneyB `json:"price"`
+			} `json:"addOns"`
+		} `json:"addOns,omitempty"`
+	}
+	decisionB struct {
+		Decision string `json:"decision" as:"one of CONFIRMED DECLINED"`
+		Reason   string `json:"reason,omitempty"`
+		ReadyIn  int64  `json:"readyInSeconds,omitempty"`
+	}
+	progressB struct {
+		Progress string `json:"progress" as:"one of READY ON_THE_WAY CLOSED CANCELLED"`
+		At       string `json:"at" as:"instant"`
+	}
+	deliveryB struct {
+		State string `json:"state" as:"one of rider_assigned rider_unassigned rider_at_store picked_up rider_at_customer delivered no_rider"`
+		Rider *struct {
+			Name  string `json:"name"`
+			Phone string `json:"phone"`
+		} `json:"rider,omitempty"`
+		At string `json:"at" as:"instant"`
+	}
+	positionB struct {
+		Lat float64 `json:"lat"`
+		Lng float64 `json:"lng"`
+		At  string  `json:"at" as:"instant"`
+	}
+	openingB struct {
+		Accepts bool   `json:"acceptsOrders"`
+		At      string `json:"at" as:"instant"`
+	}
+	stockB struct {
+		InStock bool     `json:"inStock"`
+		Dishes  []string `json:"dishIds"`
+		AddOns  []string `json:"addOnIds"`
+		At      string   `json:"at" as:"instant"`
+	}
+)
+
+var aggregatorB = aggregator{
+	Needs: Needs{Plugin: "aggregator-b", Endpoints: []string{"catalogue_api", "delivery_api"}, Outgoing: "access_token", Inbound: "callback_token"},
+	takes: []takes{
+		{"POST /api/restaurants/{store}/catalogue", CallMenu, reading(func(_ *http.Request, c catalogueB) told {
+			dishes := map[string]bool{}
+			c.each(func(d *dishB) { dishes[d.ID] = true })
+			return told{store: c.Restaurant.ID, ref: c.Restaurant.Ref, open: &c.Restaurant.Accepts, dishes: len(dishes)}
+		})},
+		{"PUT /api/restaurants/{store}/opening", CallStoreState, reading(func(r *http.Request, o openingB) told {
+			return told{store: r.PathValue("store"), open: &o.Accepts}
+		})},
+		{"POST /api/restaurants/{store}/stock", CallItemState, reading(func(r *http.Request, s stockB) told {
+			return told{store: r.PathValue("store"), toggle: &toggle{s.InStock, s.Dishes, s.AddOns}}
+		})},
+		{"POST /api/orders/{order}/decision", CallDecision, ofOrder(func(d decisionB) string { return strings.TrimSuffix(d.Decision+": "+d.Reason, ": ") })},
+		{"POST /api/orders/{order}/progress", CallStatus, ofOrder(func(p progressB) string { return p.Progress })},
+		{"POST /api/orders/{order}/delivery-state", CallRiderStatus, ofOrder(func(d deliveryB) string {
+			if d.Rider == nil {
+				return d.State
+			}
+			return d.State + " " + cmp.Or(d.Rider.Name, d.Rider.Phone)
+		})},
+		{"PUT /api/orders/{order}/rider-position", CallRiderLocation, reading(func(r *http.Request, p positionB) told {
+			return told{order: r.PathValue("order"), point: &Point{p.Lat, p.Lng}}
+		})},
+	},
+	admits: func(r *http.Request, secrets map[string]string) bool {
+		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		return bearer && same(given, secrets["access_token"])
+	},
+	answer: answerB, shelf: shelfB, order: orderB,
+	sign: func(h http.Header, _ []byte, secrets map[string]string) {
+		h.Set("Authorization", "Bearer "+secrets["callback_token"])
+	},
+}
+
+// each visits every dish, as often as it stands in sections.
+func (c *catalogueB) each(visit func(*dishB)) {
+	all := func(dishes []dishB) {
+		for i := range dishes {
+			visit(&dishes[i])
+		}
+	}
+	for _, top := range c.Sections {
+		all(top.Dishes)
+		for _, below := range top.Sections {
+			all(below.Dishes)
+		}
+	}
+}
+
+func answerB(_ Call, v verdict) (int, any) {
+	switch {
+	case v.kind == failing:
+		return v.status, map[string]any{"message": v.message}
+	case v.kind == taken && len(v.problems) == 0:
+		return http.StatusNoContent, nil
+	}
+	body := map[string]any{"message": v.message}
+	if len(v.problems) > 0 {
+		rejected := []map[string]string{}
+		for _, p := range v.problems {
+			rejected = append(rejected, map[string]string{"dishId": p.id, "reason": p.detail})
+		}
+		body["rejected"] = rejected
+	}
+	return statuses[v.kind], body
+}
+
+func shelfB(menu []byte, _ Account) (Shelf, error) {
+	c, err := strictly[catalogueB](menu)
+	shelf, seen := Shelf{Store: c.Restaurant.Ref, Code: c.Restaurant.ID}, map[string]bool{}
+	c.each(func(d *dishB) {
+		if seen[d.ID] {
+			return
+		}
+		seen[d.ID] = true
+		dish := Dish{Ref: d.ID, Title: d.Title, Price: d.Price.Amount}
+		for _, set := range d.AddOns {
+			choice := Choice{Min: set.Min, Max: set.Max}
+			if set.Max == 0 {
+				choice.Max = -1
+			}
+			for _, o := range set.AddOns {
+				choice.Options = append(choice.Options, Option{o.ID, o.Title, o.Price.Amount})
+			}
+			dish.Choices = append(dish.Choices, choice)
+		}
+		shelf.Dishes = append(shelf.Dishes, dish)
+	})
+	return shelf, err
+}
+
+// orderB leaves fees, taxes and the total to who reads it.
+func orderB(b Basket, _ Account) (sent, error) {
+	mode := map[string]string{BySelf: "SELF_DELIVERY", ByPartner: "DELIVERY"}[b.Carrier]
+	if b.Mode == Pickup {
+		mode = "TAKEAWAY"
+	}
+	cart := make([]map[string]any, len(b.Lines))
+	for i, l := range b.Lines {
+		addOns := []map[string]any{}
+		for _, o := range l.Options {
+			addOns = append(addOns, map[string]any{"addOnId": o.Ref, "title": o.Title, "count": 1, "unitPrice": o.Price})
+		}
+		cart[i] = map[string]any{"dishId": l.Ref, "title": l.Title, "count": l.Quantity, "unitPrice": l.Price, "note": l.Note, "addOns": addOns}
+	}
+	c, id := b.Customer, "B-"+b.Number
+	return sent{CallOrder, "order", id, marshal(map[string]any{
+		"orderId": id, "restaurantId": b.Code, "restaurantRef": b.Store, "mode": mode, "largeOrder": b.Bulk, "cart": cart, "note": b.Note,
+		"customer": map[string]any{"fullName": c.Name, "phone": c.Phone, "street": c.Street, "city": c.City, "zip": c.Zip,
+			"location": map[string]any{"lat": c.Point.Latitude, "lng": c.Point.Longitude}},
+	})}, nil
+}

@@ -1,0 +1,207 @@
+package simulator
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// The formats of aggregator C, as its plugin's README documents them.
+type (
+	menuC struct {
+		Shop struct {
+			Code   string `json:"code" as:"id"`
+			Ref    string `json:"ref" as:"id"`
+			Names  namesC `json:"names"`
+			Status int64  `json:"status"`
+		} `json:"shop"`
+		Groups []struct {
+			Code   string `json:"code" as:"id"`
+			Names  namesC `json:"names"`
+			Parent string `json:"parent,omitempty"`
+			Seq    int64  `json:"seq"`
+		} `json:"groups"`
+		Dishes []struct {
+			Code      string            `json:"code" as:"id"`
+			Names     namesC            `json:"names"`
+			Texts     namesC            `json:"texts,omitempty"`
+			Minor     int64             `json:"price_minor"`
+			Groups    []string          `json:"groups"`
+			Choices   []string          `json:"choices,omitempty"`
+			Seq       int64             `json:"seq"`
+			Left      int64             `json:"left"`
+			Picture   string            `json:"picture,omitempty"`
+			Nutrients map[string]string `json:"nutrients,omitempty" as:"count"`
+		} `json:"dishes"`
+		Choices []struct {
+			Code  string `json:"code" as:"id"`
+			Names namesC `json:"names"`
+			Min   int64  `json:"min"`
+			Max   int64  `json:"max"`
+		} `json:"choices"`
+		Extras []struct {
+			Code    string   `json:"code" as:"id"`
+			Names   namesC   `json:"names"`
+			Minor   int64    `json:"price_minor"`
+			Choices []string `json:"choices"`
+		} `json:"extras"`
+	}
+	namesC map[string]string
+	replyC struct {
+		No     string `json:"no" as:"id"`
+		Accept bool   `json:"accept"`
+		Why    string `json:"why,omitempty"`
+	}
+	stageC struct {
+		No    string `json:"no" as:"id"`
+		Stage int64  `json:"stage"`
+		At    string `json:"at" as:"instant"`
+	}
+	statusC struct {
+		Shop   string `json:"shop" as:"id"`
+		Status int64  `json:"status"`
+	}
+	switchC struct {
+		Shop   string   `json:"shop" as:"id"`
+		On     bool     `json:"on"`
+		Dishes []string `json:"dishes"`
+		Extras []string `json:"extras"`
+	}
+)
+
+var stagesC = map[int64]string{30: "ready", 40: "dispatched", 50: "completed", 90: "cancelled"}
+
+var aggregatorC = aggregator{
+	Needs: Needs{Plugin: "aggregator-c", Endpoints: []string{"gateway"}, Outgoing: "app_key", Inbound: "shop_token"},
+	takes: []takes{
+		{"POST /gw/menu.replace", CallMenu, func(_ *http.Request, body []byte) (told, error) {
+			m, err := strictly[menuC](body)
+			open, err := openC(m.Shop.Status, err)
+			return told{store: m.Shop.Code, ref: m.Shop.Ref, open: open, dishes: len(m.Dishes)}, err
+		}},
+		{"POST /gw/shop.status", CallStoreState, func(_ *http.Request, body []byte) (told, error) {
+			s, err := strictly[statusC](body)
+			open, err := openC(s.Status, err)
+			return told{store: s.Shop, open: open}, err
+		}},
+		{"POST /gw/dish.switch", CallItemState, reading(func(_ *http.Request, s switchC) told {
+			return told{store: s.Shop, toggle: &toggle{s.On, s.Dishes, s.Extras}}
+		})},
+		{"POST /gw/order.reply", CallDecision, reading(func(_ *http.Request, r replyC) told {
+			what := map[bool]string{true: "accepted", false: "refused"}[r.Accept]
+			return told{order: r.No, what: strings.TrimSuffix(what+": "+r.Why, ": ")}
+		})},
+		{"POST /gw/order.stage", CallStatus, func(_ *http.Request, body []byte) (told, error) {
+			s, err := strictly[stageC](body)
+			if err == nil && stagesC[s.Stage] == "" {
+				err = formFaults{fmt.Sprintf("stage %d must be 30, 40, 50 or 90", s.Stage)}
+			}
+			return told{order: s.No, what: stagesC[s.Stage]}, err
+		}},
+	},
+	admits: func(r *http.Request, secrets map[string]string) bool {
+		return same(r.Header.Get("X-App-Key"), secrets["app_key"])
+	},
+	answer: answerC, shelf: shelfC, order: orderC,
+	cancel: func(id string) sent {
+		return sent{CallCancel, "message", id, marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id}})}
+	},
+	sign: func(h http.Header, _ []byte, secrets map[string]string) { h.Set("X-Shop-Token", secrets["shop_token"]) },
+}
+
+func openC(status int64, err error) (*bool, error) {
+	open := status == 1
+	if err == nil && status != 0 && status != 1 {
+		err = formFaults{fmt.Sprintf("status %d must be 0 or 1", status)}
+	}
+	return &open, err
+}
+
+// answerC answers 200 to all but a machine's failure; the code tells.
+func answerC(call Call, v verdict) (int, any) {
+	if v.kind == failing {
+		return v.status, map[string]any{"code": v.status, "msg": v.message}
+	}
+	body := map[string]any{"code": statuses[v.kind], "msg": v.message}
+	if v.kind == taken {
+		body["code"] = 0
+	}
+	if call == CallMenu || call == CallItemState {
+		failed := []map[string]any{}
+		for _, p := range v.problems {
+			failed = append(failed, map[string]any{"dish": p.id, "code": http.StatusNotFound, "msg": p.detail})
+		}
+		body["failed"] = failed
+	}
+	return http.StatusOK, body
+}
+
+func shelfC(menu []byte, a Account) (Shelf, error) {
+	m, err := strictly[menuC](menu)
+	price := func(minor int64) string { return sdk.FromMinorUnits(minor, a.minorDigits()) }
+	choices := make(map[string]*Choice, len(m.Choices))
+	for _, c := range m.Choices {
+		choices[c.Code] = &Choice{Min: c.Min, Max: c.Max}
+	}
+	for _, e := range m.Extras {
+		for _, code := range e.Choices {
+			if c := choices[code]; c != nil {
+				c.Options = append(c.Options, Option{e.Code, e.Names["default"], price(e.Minor)})
+			}
+		}
+	}
+	shelf := Shelf{Store: m.Shop.Ref, Code: m.Shop.Code}
+	for _, d := range m.Dishes {
+		dish := Dish{Ref: d.Code, Title: d.Names["default"], Price: price(d.Minor), Out: d.Left == 0}
+		for _, code := range d.Choices {
+			if c := choices[code]; c != nil {
+				dish.Choices = append(dish.Choices, *c)
+			}
+		}
+		shelf.Dishes = append(shelf.Dishes, dish)
+	}
+	return shelf, err
+}
+
+// lineC is a line of an order, or an extra of one.
+type lineC struct {
+	Dish   string  `json:"dish"`
+	Name   string  `json:"name"`
+	N      int64   `json:"n"`
+	Minor  int64   `json:"price_minor"`
+	Remark string  `json:"remark,omitempty"`
+	Extras []lineC `json:"extras,omitempty"`
+}
+
+// orderC is paid by what its lines come to: the simulated C adds no fees and taxes.
+func orderC(b Basket, a Account) (sent, error) {
+	var total int64
+	var wrong error
+	minor := func(price string) int64 {
+		units, err := sdk.MinorUnits("price", price, a.minorDigits())
+		n, overflow := units.Int64()
+		if err != nil || overflow != nil {
+			wrong = fmt.Errorf("the price %q is none", price)
+		}
+		return n
+	}
+	lines := make([]lineC, len(b.Lines))
+	for i, l := range b.Lines {
+		lines[i] = lineC{l.Ref, l.Title, l.Quantity, minor(l.Price), l.Note, nil}
+		each := lines[i].Minor
+		for _, o := range l.Options {
+			extra := lineC{Dish: o.Ref, Name: o.Title, N: 1, Minor: minor(o.Price)}
+			each += extra.Minor
+			lines[i].Extras = append(lines[i].Extras, extra)
+		}
+		total += each * l.Quantity
+	}
+	c, id := b.Customer, "C"+b.Number
+	return sent{CallOrder, "message", id, marshal(map[string]any{"type": "ORDER_NEW", "data": map[string]any{
+		"no": id, "shop_code": b.Code, "shop_ref": b.Store, "pickup": b.Mode == Pickup, "own_rider": b.Carrier == BySelf, "group_order": b.Bulk,
+		"lines": lines, "total_minor": total, "paid_minor": total, "paid_by": "wallet", "remark": b.Note,
+		"recipient": map[string]any{"name": c.Name, "tel": c.Phone, "address": c.Street, "city": c.City, "zip": c.Zip},
+	}})}, wrong
+}

@@ -1,0 +1,169 @@
+package simulator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The kinds of fault.
+const (
+	FaultFail      = "fail"      // answer with a status, 503 unless one is named
+	FaultDelay     = "delay"     // wait before answering as usual
+	FaultHang      = "hang"      // never answer
+	FaultReset     = "reset"     // cut the connection
+	FaultRefuse    = "refuse"    // refuse, in the aggregator's own form
+	FaultDuplicate = "duplicate" // send a message to the hub twice
+)
+
+var faultKinds = []string{FaultFail, FaultDelay, FaultHang, FaultReset, FaultRefuse, FaultDuplicate}
+
+// Fault goes wrong on demand. Empty Space, Platform and Call stand for every one;
+// a Platform may also be a plugin, such as aggregator-a.
+type Fault struct {
+	ID          int     `json:"id"`
+	Space       string  `json:"space,omitempty"`
+	Platform    string  `json:"platform,omitempty"`
+	Call        Call    `json:"call,omitempty"`
+	Kind        string  `json:"kind"`
+	Status      int     `json:"status,omitempty"`      // of FaultFail: 400 to 599
+	DelayMS     int64   `json:"delay_ms,omitempty"`    // of FaultDelay: up to 10 minutes
+	Probability float64 `json:"probability,omitempty"` // above 0, up to 1; 0 stands for 1
+	Seed        uint64  `json:"seed,omitempty"`        // of the probability
+	Times       int     `json:"times,omitempty"`       // 0: until it is taken away
+	Hits        int     `json:"hits"`
+}
+
+// ParseFault reads a fault as a flag says it: KIND or KIND:NAME=VALUE,…, such as
+// fail:platform=aggregator-a,call=menu,status=500,times=2.
+func ParseFault(text string) (Fault, error) {
+	kind, rest, _ := strings.Cut(text, ":")
+	f := Fault{Kind: kind}
+	for _, pair := range strings.FieldsFunc(rest, func(r rune) bool { return r == ',' }) {
+		name, value, _ := strings.Cut(pair, "=")
+		var err error
+		switch name {
+		case "space":
+			f.Space = value
+		case "platform":
+			f.Platform = value
+		case "call":
+			f.Call = Call(value)
+		case "status":
+			f.Status, err = strconv.Atoi(value)
+		case "times":
+			f.Times, err = strconv.Atoi(value)
+		case "seed":
+			f.Seed, err = strconv.ParseUint(value, 10, 64)
+		case "probability":
+			f.Probability, err = strconv.ParseFloat(value, 64)
+		case "delay":
+			var d time.Duration
+			d, err = time.ParseDuration(value)
+			f.DelayMS = d.Milliseconds()
+		default:
+			err = fmt.Errorf("is none of space, platform, call, status, delay, probability, seed, times")
+		}
+		if err != nil {
+			return f, fmt.Errorf("fault %q: %s: %w", text, name, err)
+		}
+	}
+	return f, f.check()
+}
+
+// check names what is wrong with a fault.
+func (f Fault) check() error {
+	calls := callsIn
+	if f.Kind == FaultDuplicate {
+		calls = callsOut
+	}
+	switch {
+	case !slices.Contains(faultKinds, f.Kind):
+		return fmt.Errorf("fault: kind %q must be one of: %s", f.Kind, strings.Join(faultKinds, ", "))
+	case f.Call != "" && !slices.Contains(calls, f.Call):
+		return fmt.Errorf("fault %s: call %q must be one of: %v", f.Kind, f.Call, calls)
+	case f.Kind == FaultFail && f.Status != 0 && (f.Status < 400 || f.Status > 599):
+		return fmt.Errorf("fault fail: status must be from 400 to 599")
+	case f.Kind == FaultDelay && (f.DelayMS <= 0 || f.DelayMS > 600_000):
+		return fmt.Errorf("fault delay: delay_ms must be from 1 to 600000")
+	case !(f.Probability >= 0 && f.Probability <= 1):
+		return fmt.Errorf("fault %s: probability must be from 0 to 1", f.Kind)
+	case f.Times < 0:
+		return fmt.Errorf("fault %s: times must not be negative", f.Kind)
+	}
+	return nil
+}
+
+// maxFaultsSet bounds the faults that are in force at once.
+const maxFaultsSet = 100
+
+// faults are those in force.
+type faults struct {
+	mu   sync.Mutex
+	last int
+	list []*setFault
+}
+
+type setFault struct {
+	Fault
+	lot *rand.Rand
+}
+
+func (s *faults) add(f Fault) (Fault, error) {
+	if err := f.check(); err != nil {
+		return f, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.list) == maxFaultsSet {
+		return f, fmt.Errorf("fault: there are %d already", maxFaultsSet)
+	}
+	if f.Kind == FaultFail && f.Status == 0 {
+		f.Status = http.StatusServiceUnavailable
+	}
+	s.last++
+	f.ID, f.Hits = s.last, 0
+	s.list = append(s.list, &setFault{f, rand.New(rand.NewPCG(f.Seed, 0))})
+	return f, nil
+}
+
+func (s *faults) all() []Fault {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []Fault{}
+	for _, f := range s.list {
+		list = append(list, f.Fault)
+	}
+	return list
+}
+
+// remove takes a fault away, or all of them for 0, and tells whether there was one.
+func (s *faults) remove(id int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := len(s.list)
+	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return id == 0 || f.ID == id })
+	return len(s.list) < before
+}
+
+// strike tells the fault that befalls a call: the first in force that is meant for
+// it and, where it has a probability, drawn.
+func (s *faults) strike(a Account, call Call) (Fault, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := slices.Contains(callsOut, call)
+	for _, f := range s.list {
+		meant := (f.Space == "" || f.Space == a.Space) && (f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
+			(f.Call == "" || f.Call == call) && out == (f.Kind == FaultDuplicate) && (f.Times == 0 || f.Hits < f.Times)
+		if meant && (f.Probability == 0 || f.lot.Float64() < f.Probability) {
+			f.Hits++
+			return f.Fault, true
+		}
+	}
+	return Fault{}, false
+}

@@ -1,0 +1,141 @@
+package simulator
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// strikes tells what befalls n calls.
+func strikes(t *testing.T, f Fault, n int) string {
+	t.Helper()
+	var set faults
+	_, err := set.add(f)
+	require.NoError(t, err)
+	var out strings.Builder
+	for range n {
+		_, struck := set.strike(Account{Space: "7", Platform: "tasty", Plugin: "aggregator-a"}, CallMenu)
+		out.WriteString(map[bool]string{true: "x", false: "."}[struck])
+	}
+	return out.String()
+}
+
+func TestAFaultStrikesWhatItIsMeantFor(t *testing.T) {
+	for want, f := range map[string]Fault{
+		"xxxxx": {Kind: FaultFail, Space: "7", Platform: "tasty", Call: CallMenu},
+		"xx...": {Kind: FaultHang, Platform: "aggregator-a", Times: 2},
+		".....": {Kind: FaultFail, Call: CallStatus},
+	} {
+		require.Equal(t, want, strikes(t, f, 5))
+	}
+	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultFail, Platform: "other"}, 5))
+	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultFail, Space: "8"}, 5))
+	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultDuplicate}, 5), "it is for messages to the hub")
+}
+
+func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
+	drawn := strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64)
+	require.Equal(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64))
+	require.NotEqual(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 4}, 64))
+	require.Contains(t, drawn, "x")
+	require.Contains(t, drawn, ".")
+}
+
+func TestFaultsAreReadFromFlags(t *testing.T) {
+	f, err := ParseFault("fail:platform=aggregator-a,call=menu,status=500,times=2,probability=0.5,seed=9,space=7")
+	require.NoError(t, err)
+	require.Equal(t, Fault{Kind: "fail", Platform: "aggregator-a", Call: CallMenu, Status: 500, Times: 2, Probability: 0.5, Seed: 9, Space: "7"}, f)
+	f, err = ParseFault("delay:delay=1.5s")
+	require.NoError(t, err)
+	require.Equal(t, int64(1500), f.DelayMS)
+	for text, says := range map[string]string{
+		"eat": "must be one of: fail", "delay": "delay_ms must be", "fail:status=200": "status must be from 400", "fail:status=x": "status",
+		"hang:call=order": `call "order" must be`, "duplicate:call=menu": `call "menu" must be`, "reset:colour=1": "is none of",
+		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be", "reset:times=-1": "times must not",
+	} {
+		_, err := ParseFault(text)
+		require.ErrorContains(t, err, says, text)
+	}
+}
+
+const acceptRoute = "/a/v2/orders/1/accept"
+
+// withFault is a bench with one fault, set by the admin API.
+func withFault(t *testing.T, body string) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	var set Fault
+	b.admin("POST", "faults", body, &set)
+	require.Positive(t, set.ID)
+	return b
+}
+
+func TestAFaultFailsOrRefusesInTheAggregatorsForm(t *testing.T) {
+	b := withFault(t, `{"kind":"fail","times":1}`)
+	require.Equal(t, answered{503, `{"message":"told to fail"}`}, b.tell("7", "POST", acceptRoute, `{}`))
+	require.Equal(t, 200, b.tell("7", "POST", acceptRoute, `{}`).status)
+	var received []Received
+	b.admin("GET", "7/a/received", "", &received)
+	require.Equal(t, []string{"fail", ""}, []string{received[0].Fault, received[1].Fault})
+
+	b = withFault(t, `{"kind":"refuse","call":"menu"}`)
+	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"told to refuse","problems":[]}`, "b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
+		p := plans(t, "aggregator"+letter)["menu"]
+		require.Equal(t, says, b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
+		require.Empty(t, b.storesOf(letter), "nothing of it is kept")
+	}
+}
+
+func TestAFaultDelaysHangsAndResets(t *testing.T) {
+	b := withFault(t, `{"kind":"delay","delay_ms":60000}`)
+	got := make(chan answered, 1)
+	go func() { got <- b.tell("7", "POST", acceptRoute, `{}`) }()
+	waited := <-b.waiting
+	require.Empty(t, got)
+	waited <- time.Time{}
+	require.Equal(t, 200, (<-got).status)
+
+	for _, kind := range []string{"hang", "reset"} {
+		b := withFault(t, `{"kind":"`+kind+`"}`)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.do("POST", "/7"+acceptRoute, `{}`, map[string]string{"X-Partner-Key": "key-7"})
+			ended <- err
+		}()
+		if kind == "hang" {
+			require.Eventually(t, func() bool { return b.faults.all()[0].Hits == 1 }, 10*time.Second, time.Millisecond)
+			require.Empty(t, ended)
+			b.end() // what hangs ends with the simulator
+		}
+		require.Error(t, <-ended)
+		require.Eventually(t, func() bool { return len(b.latestReceived()) == 1 }, 10*time.Second, time.Millisecond)
+		require.Equal(t, 0, b.latestReceived()[0].Status)
+	}
+}
+
+// latestReceived is what the account a of space 7 keeps, also after the server's end.
+func (b *bench) latestReceived() []Received {
+	at, _, err := b.stand(b.t.Context(), "7", "a")
+	require.NoError(b.t, err)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	return append([]Received{}, at.received...)
+}
+
+func TestFaultsAreListedAndTakenAway(t *testing.T) {
+	b := withFault(t, `{"kind":"fail"}`)
+	var list []Fault
+	b.admin("POST", "faults", `{"kind":"reset","call":"status"}`, new(Fault))
+	b.admin("DELETE", "faults/1", "", &list)
+	require.Len(t, list, 1)
+	require.Equal(t, "reset", list[0].Kind)
+	require.Equal(t, 400, b.admin("DELETE", "faults/1", "", nil).status)
+	b.admin("DELETE", "faults", "", &list)
+	require.Empty(t, list)
+	for range maxFaultsSet {
+		b.admin("POST", "faults", `{"kind":"hang","call":"status"}`, new(Fault))
+	}
+	require.Equal(t, 400, b.admin("POST", "faults", `{"kind":"hang"}`, nil).status)
+}

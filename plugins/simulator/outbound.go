@@ -1,0 +1,219 @@
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Sent is what became of a message to the hub.
+type Sent struct {
+	ID       string  `json:"id"`                 // of the order, as the aggregator calls it
+	HubOrder int64   `json:"order_id,omitempty"` // as the hub calls it
+	Status   int     `json:"status"`             // of the hub's answer; 0: there was none
+	Message  string  `json:"message"`
+	TookMS   float64 `json:"took_ms"`
+	Twice    bool    `json:"twice,omitempty"` // it was sent again, by a fault
+}
+
+// maxAnswer is how much of the hub's answer is read, in bytes.
+const maxAnswer = 64 << 10
+
+// errNotSent says that a message is none that can be sent.
+var errNotSent = errors.New("not sent")
+
+// Place places an order in the account's own format. ErrNoAccount where there is none.
+func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket) (Sent, error) {
+	at, account, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return Sent{}, err
+	}
+	m, err := playedBy(account.Plugin).order(b, account)
+	if err != nil {
+		return Sent{}, fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	out := s.send(ctx, at, account, m)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	now := s.config.Now()
+	o := at.order(m.id, now)
+	if o.Elsewhere && o.Steps == nil {
+		o.PlacedAt = now
+	}
+	o.Elsewhere, o.Store, o.Answer = false, b.Store, out.Message
+	if out.HubOrder != 0 {
+		o.HubOrder = out.HubOrder
+	}
+	return out, nil
+}
+
+// FromMenu makes the n-th order of a seed from the latest menu of a store, which
+// may be named by the merchant's or the aggregator's id.
+func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string, wish Wish, seed uint64, n int) (Basket, error) {
+	at, account, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return Basket{}, err
+	}
+	at.mu.Lock()
+	code, off, open := store, []string(nil), true
+	for _, st := range at.stores {
+		if st.Ref == store || st.Code == store {
+			code, off, open = st.Code, slices.Clone(st.OffDishes), st.Open
+		}
+	}
+	at.mu.Unlock()
+	menu := s.menus.get(menuKey{space, platform, code})
+	if menu == nil {
+		return Basket{}, fmt.Errorf("%w: no menu of store %q came", errNotSent, store)
+	}
+	if !open {
+		return Basket{}, fmt.Errorf("%w: store %q is closed", errNotSent, store)
+	}
+	shelf, err := playedBy(account.Plugin).shelf(menu, account)
+	if err != nil {
+		return Basket{}, err
+	}
+	for i := range shelf.Dishes {
+		shelf.Dishes[i].Out = shelf.Dishes[i].Out || slices.Contains(off, shelf.Dishes[i].Ref)
+	}
+	b, err := shelf.Basket(wish, seed, n)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	return b, err
+}
+
+// Fail puts a fault in force; an error says that it is none.
+func (s *Simulator) Fail(f Fault) error {
+	_, err := s.faults.add(f)
+	return err
+}
+
+// Order is what the aggregator knows of an order, by its own id of it; of an
+// unknown one, nothing but that.
+func (s *Simulator) Order(ctx context.Context, space, platform, id string) (Order, error) {
+	at, _, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return Order{}, err
+	}
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	if o := at.orders[id]; o != nil {
+		return o.copied(), nil
+	}
+	return Order{ID: id}, nil
+}
+
+// Cancel tells the hub that the customer has cancelled an order.
+func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sent, error) {
+	at, account, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return Sent{}, err
+	}
+	own := playedBy(account.Plugin)
+	if own.cancel == nil {
+		return Sent{}, fmt.Errorf("%w: %s has no message for it", errNotSent, own.Plugin)
+	}
+	return s.send(ctx, at, account, own.cancel(id)), nil
+}
+
+// Message sends the hub a body as it is, with the account's credentials, to a kind
+// of its callback route.
+func (s *Simulator) Message(ctx context.Context, space, platform, kind string, body []byte) (Sent, error) {
+	at, account, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return Sent{}, err
+	}
+	return s.send(ctx, at, account, sent{call: CallCallback, kind: kind, body: body}), nil
+}
+
+// contactLater answers a request for a customer's contact: by a callback in a while,
+// or at once when too many wait.
+func (s *Simulator) contactLater(at *stand, account Account, t told) verdict {
+	own, phone := playedBy(account.Plugin), maskedPhone(t.order)
+	select {
+	case s.room <- struct{}{}:
+	default:
+		return verdict{kind: taken, message: "here it is", phone: phone}
+	}
+	s.later.Go(func() {
+		defer func() { <-s.room }()
+		m, wait := own.contact(t.id, t.order, phone, ""), s.config.CallbackAfter
+		for range 6 { // as real ones do, it tries again
+			select {
+			case <-s.life.Done():
+				return
+			case <-s.config.After(wait):
+			}
+			out := s.send(s.life, at, account, m)
+			if out.Status != 0 && out.Status < 500 && out.Status != http.StatusTooManyRequests && out.Status != http.StatusNotFound {
+				return // it is not found where the hub has not yet recorded our own answer
+			}
+			wait = max(time.Second, 2*wait)
+		}
+	})
+	return verdict{kind: awaited, message: "it is being looked up"}
+}
+
+// maskedPhone is the number behind which the customer of an order answers.
+func maskedPhone(order string) string {
+	sum := fnv.New32a()
+	sum.Write([]byte(order))
+	return fmt.Sprintf("+1510556%04d", sum.Sum32()%10_000)
+}
+
+// send sends a message, or by a fault sends it twice.
+func (s *Simulator) send(ctx context.Context, at *stand, account Account, m sent) Sent {
+	fault, twice := s.faults.strike(account, m.call)
+	out := s.post(ctx, at, account, m, "")
+	if twice {
+		s.post(ctx, at, account, m, fault.Kind)
+	}
+	out.Twice = twice
+	return out
+}
+
+func (s *Simulator) post(ctx context.Context, at *stand, account Account, m sent, fault string) Sent {
+	address := strings.Replace(account.Callback, "{kind}", url.PathEscape(m.kind), 1)
+	entry := Received{At: s.config.Now(), Call: m.call, Sent: true, Request: "POST " + address, Body: string(m.body), Fault: fault}
+	defer func() { at.record(entry) }()
+	out := Sent{ID: m.id}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(m.body))
+	if err != nil {
+		entry.Problem, out.Message = err.Error(), err.Error()
+		return out
+	}
+	request.Header.Set("Content-Type", "application/json")
+	playedBy(account.Plugin).sign(request.Header, m.body, account.Secrets)
+	begun := time.Now()
+	response, err := s.client.Do(request)
+	var answer []byte
+	if err == nil {
+		defer response.Body.Close()
+		answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer))
+		out.Status, entry.Status = response.StatusCode, response.StatusCode
+	}
+	out.TookMS = float64(time.Since(begun).Microseconds()) / 1000
+	if err != nil {
+		out.Status, entry.Status = 0, 0
+		entry.Problem, out.Message = err.Error(), "the hub did not answer: "+err.Error()
+		return out
+	}
+	entry.Answer = string(answer)
+	var read struct {
+		Message string `json:"message"`
+		OrderID int64  `json:"order_id"`
+	}
+	_ = json.Unmarshal(answer, &read) // an answer of another form says nothing
+	out.Message, out.HubOrder = read.Message, read.OrderID
+	return out
+}

@@ -1,0 +1,266 @@
+package simulator
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/plugins/plugintest"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+func TestMessagesCarryTheCredentialsThatTheREADMEsName(t *testing.T) {
+	b := newBench(t, nil)
+	for n, letter := range []string{"a", "b", "c"} {
+		b.menuOf(letter)
+		b.admin("POST", "7/"+letter+"/orders", `{"store":"R-88","seed":1}`, new([]Sent))
+		got := b.reached()[n]
+		switch letter {
+		case "a":
+			mac := hmac.New(sha256.New, []byte("in-7"))
+			mac.Write([]byte(got.body))
+			require.Equal(t, hex.EncodeToString(mac.Sum(nil)), got.header.Get("X-Signature"))
+			require.Equal(t, "/channel/api/v1/a/callback/orders/", got.path)
+		case "b":
+			require.Equal(t, "Bearer in-7", got.header.Get("Authorization"))
+			require.Equal(t, "/channel/api/v1/b/callback/order/", got.path)
+		case "c":
+			require.Equal(t, "in-7", got.header.Get("X-Shop-Token"))
+			require.Equal(t, "/channel/api/v1/c/callback/message/", got.path)
+		}
+	}
+}
+
+// running starts the plugin of an aggregator.
+func running(t *testing.T, letter string) *sdk.Client {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "plugin")
+	text, err := exec.Command("go", "build", "-o", program, "../aggregator"+letter).CombinedOutput()
+	require.NoError(t, err, string(text))
+	plugin, err := plugintest.Subprocess(program, "").Start()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = plugin.Stop() })
+	return plugin.Client
+}
+
+func TestThePluginsReadTheOrdersAsTheyWereMeant(t *testing.T) {
+	for _, letter := range []string{"a", "b", "c"} {
+		b, plugin := newBench(t, nil), running(t, letter)
+		b.menuOf(letter)
+		account, err := b.config.Directory.Account(t.Context(), "7", letter)
+		require.NoError(t, err)
+		for n := range 50 {
+			basket, err := b.FromMenu(t.Context(), "7", letter, "S-1", Wish{Bulk: n%10 == 0}, 42, n)
+			require.NoError(t, err)
+			m, err := playedBy(account.Plugin).order(basket, account)
+			require.NoError(t, err)
+			read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
+			require.NoError(t, err, string(m.body))
+			o := read.GetOrder()
+			mode := Delivery
+			if basket.Mode == Pickup {
+				mode = Pickup
+			}
+			require.Equal(t, []any{m.id, "S-1", "R-88", mode, basket.Bulk, basket.Note, basket.Customer.Name, basket.Customer.Phone, basket.Customer.Street, basket.Customer.Zip},
+				[]any{o.GetPlatformOrderId(), o.GetStoreRefId(), o.GetPlatformStoreId(), o.GetOrderType(), o.GetIsBulkOrder(), o.GetInstructions(),
+					o.GetCustomer().GetName(), o.GetCustomer().GetPhone(), o.GetCustomer().GetAddress().GetLine_1(), o.GetCustomer().GetAddress().GetPin()})
+			if mode == Delivery {
+				require.Equal(t, basket.Carrier, o.GetDeliveryType())
+			}
+			require.Len(t, o.GetItems(), len(basket.Lines))
+			for i, l := range basket.Lines {
+				requireLine(t, l, o.GetItems()[i])
+			}
+			require.Empty(t, o.GetTaxes())
+			require.Empty(t, o.GetCharges())
+		}
+		if cancel := playedBy(account.Plugin).cancel; cancel != nil {
+			m := cancel("42")
+			read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
+			require.NoError(t, err)
+			require.Nil(t, read.GetOrder())
+		}
+	}
+}
+
+func requireLine(t *testing.T, l Line, read *pb.OrderItem) {
+	t.Helper()
+	require.Equal(t, []any{l.Ref, l.Title, l.Quantity, l.Price, l.Note}, []any{read.GetRefId(), read.GetTitle(), read.GetQuantity(), read.GetPrice(), read.GetInstructions()})
+	require.Len(t, read.GetOptions(), len(l.Options))
+	for i, o := range l.Options {
+		require.Equal(t, []any{o.Ref, o.Title, o.Price, int64(1)}, []any{read.GetOptions()[i].GetRefId(), read.GetOptions()[i].GetTitle(), read.GetOptions()[i].GetPrice(), read.GetOptions()[i].GetQuantity()})
+	}
+}
+
+func TestTheCustomersContactComesByCallback(t *testing.T) {
+	b := newBench(t, nil)
+	b.answer = func(n int) (int, string) {
+		if n == 1 {
+			return 503, "busy"
+		}
+		return 200, `{"message":"outcome recorded"}`
+	}
+	const request = "01a1fd44-7c00-7000-8000-000000000001"
+	r := b.tell("7", "POST", "/a/v2/orders/90001/customer-contact", `{"request_id":"`+request+`"}`)
+	require.Equal(t, answered{202, `{"message":"it is being looked up"}`}, r)
+	for n := range 2 { // the hub fails once
+		(<-b.waiting) <- time.Time{}
+		require.Eventually(t, func() bool { return len(b.reached()) == n+1 }, 10*time.Second, time.Millisecond)
+	}
+	got := b.reached()[1]
+	require.Equal(t, "/channel/api/v1/a/callback/customer-data/", got.path)
+	var sent map[string]any
+	require.NoError(t, json.Unmarshal([]byte(got.body), &sent))
+	require.Equal(t, map[string]any{"request_id": request, "order_id": "90001", "masked_phone": maskedPhone("90001")}, sent)
+	require.Equal(t, b.reached()[0].body, got.body)
+
+	plugin := running(t, "a")
+	outcome, err := plugin.InterpretCallback(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: "customer-data", Body: []byte(got.body)})
+	require.NoError(t, err)
+	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_DONE, maskedPhone("90001"), request}, []any{outcome.GetState(), outcome.GetCustomerPhone(), outcome.GetIdempotencyKey()})
+	b.admin("POST", "7/a/orders/90001/contact", `{"error":"no such customer"}`, new(Sent))
+	outcome, err = plugin.InterpretCallback(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.reached()[2].body)})
+	require.NoError(t, err)
+	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_FAILED, "no such customer", "90001"}, []any{outcome.GetState(), outcome.GetMessage(), outcome.GetPlatformOrderId()})
+}
+
+func TestContactsThatWaitAreBounded(t *testing.T) {
+	b := newBench(t, nil)
+	for range maxLater {
+		require.Equal(t, 202, b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`).status)
+	}
+	r := b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`)
+	require.Equal(t, answered{200, fmt.Sprintf(`{"masked_phone":%q,"message":"here it is"}`, maskedPhone("1"))}, r)
+}
+
+func TestADuplicateIsTheSameMessageTwice(t *testing.T) {
+	b := withFault(t, `{"kind":"duplicate","times":1}`)
+	b.menuOf("b")
+	var placed []Sent
+	b.admin("POST", "7/b/orders", `{"store":"S-1","count":2}`, &placed)
+	require.Equal(t, []bool{true, false}, []bool{placed[0].Twice, placed[1].Twice})
+	got := b.reached()
+	require.Len(t, got, 3)
+	require.Equal(t, got[0].body, got[1].body)
+	require.NotEqual(t, got[1].body, got[2].body)
+}
+
+func TestAMessageIsSentAsItIsAndFailuresAreTold(t *testing.T) {
+	b := newBench(t, nil)
+	b.answer = func(int) (int, string) { return 400, `{"status":"error","message":"order: mode is wrong"}` }
+	var out Sent
+	b.admin("POST", "7/b/messages/order", `{"orderId":1,  "odd":[]}`, &out)
+	require.Equal(t, []any{400, "order: mode is wrong"}, []any{out.Status, out.Message})
+	require.Equal(t, `{"orderId":1,  "odd":[]}`, b.reached()[0].body)
+
+	accounts := b.config.Directory.(Accounts)
+	accounts[1].Callback = "http://127.0.0.1:1/"
+	b.admin("POST", "7/b/messages/order", `{}`, &out)
+	require.Equal(t, 0, out.Status)
+	require.Contains(t, out.Message, "the hub did not answer")
+}
+
+func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
+	shelf := Shelf{Store: "S-1", Dishes: []Dish{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
+	make := func(seed uint64) (list []Basket) {
+		for n := range 20 {
+			b, err := shelf.Basket(Wish{}, seed, n)
+			require.NoError(t, err)
+			list = append(list, b)
+		}
+		return list
+	}
+	require.Equal(t, make(7), make(7))
+	require.NotEqual(t, make(7), make(8))
+	_, err := Shelf{Dishes: []Dish{{Ref: "a", Out: true}, {Ref: "b", Choices: []Choice{{Min: 1}}}}}.Basket(Wish{}, 1, 1)
+	require.ErrorContains(t, err, "nothing to order")
+}
+
+// TestOrdersKeepTheRulesOfTheMenu: dishes that are to be had, none twice, and of
+// each choice as many options as it asks for.
+func TestOrdersKeepTheRulesOfTheMenu(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shelf := Shelf{Store: "S"}
+		for d := range rapid.IntRange(1, 6).Draw(t, "dishes") {
+			dish := Dish{Ref: fmt.Sprint("d", d), Price: "1", Out: rapid.Bool().Draw(t, "out")}
+			for c := range rapid.IntRange(0, 3).Draw(t, "choices") {
+				options := rapid.IntRange(0, 5).Draw(t, "options")
+				choice := Choice{Min: rapid.Int64Range(0, 3).Draw(t, "min"), Max: rapid.Int64Range(-1, 4).Draw(t, "max")}
+				for o := range options {
+					choice.Options = append(choice.Options, Option{Ref: fmt.Sprint("o", d, c, o)})
+				}
+				dish.Choices = append(dish.Choices, choice)
+			}
+			shelf.Dishes = append(shelf.Dishes, dish)
+		}
+		b, err := shelf.Basket(Wish{}, rapid.Uint64().Draw(t, "seed"), rapid.Int().Draw(t, "n"))
+		if err != nil {
+			return
+		}
+		seen := map[string]bool{}
+		for _, l := range b.Lines {
+			at := int(l.Ref[1] - '0')
+			require.False(t, seen[l.Ref])
+			seen[l.Ref] = true
+			require.False(t, shelf.Dishes[at].Out)
+			require.Positive(t, l.Quantity)
+			for _, c := range shelf.Dishes[at].Choices {
+				chosen := int64(0)
+				for _, o := range c.Options {
+					for _, taken := range l.Options {
+						if taken.Ref == o.Ref {
+							chosen++
+						}
+					}
+				}
+				require.GreaterOrEqual(t, chosen, c.Min)
+				require.True(t, c.Max < 0 || chosen <= max(c.Max, c.Min))
+			}
+		}
+	})
+}
+
+// FuzzFormats: whatever the hub sends is taken or refused, and shown.
+func FuzzFormats(f *testing.F) {
+	for n, plugin := range []string{"aggregatora", "aggregatorb", "aggregatorc"} {
+		for _, p := range plans(f, plugin) {
+			f.Add(uint8(n), []byte(p.Body))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
+		own := aggregators[int(which)%len(aggregators)]
+		for _, takes := range own.takes {
+			request, err := fuzzRequest(takes.pattern)
+			require.NoError(t, err)
+			said, err := takes.read(request, body)
+			if err != nil {
+				require.NotEmpty(t, err.Error())
+				continue
+			}
+			newStand().note(takes.call, said, len(body), time.Time{})
+		}
+		if shelf, err := own.shelf(body, Account{}); err == nil {
+			if b, err := shelf.Basket(Wish{}, 1, 1); err == nil {
+				_, _ = own.order(b, Account{})
+			}
+		}
+	})
+}
+
+// fuzzRequest is a request of a pattern, whose wildcards stand for themselves.
+func fuzzRequest(pattern string) (*http.Request, error) {
+	method, path, _ := strings.Cut(pattern, " ")
+	return http.NewRequest(method, path, nil)
+}

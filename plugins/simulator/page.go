@@ -1,0 +1,79 @@
+package simulator
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"time"
+)
+
+//go:embed page.html
+var pageText string
+
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+	"clock": func(at time.Time) string { return at.UTC().Format("15:04:05.000") },
+	"place": func(p *Point) string { return fmt.Sprintf("%.5f, %.5f", p.Latitude, p.Longitude) },
+	"brief": func(text string) string { return cut(text, 160) },
+}).Parse(pageText))
+
+// pageStand is an account as the page shows it, the latest first.
+type pageStand struct {
+	AccountView
+	Stores   []Store
+	Orders   []Order
+	Received []Received
+}
+
+// shown is how much of each account the page shows.
+const shown = 50
+
+// page shows the accounts, or what came for those of one space.
+func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
+	if !s.mayLook(w, r) {
+		return
+	}
+	data := struct {
+		Space    string
+		Accounts []AccountView
+		Stands   []pageStand
+		Faults   []Fault
+	}{r.PathValue("space"), s.accounts(), nil, s.faults.all()}
+	for _, a := range data.Accounts {
+		if a.Space == data.Space {
+			data.Stands = append(data.Stands, s.pageStand(a))
+		}
+	}
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, data); err != nil {
+		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write(out.Bytes())
+}
+
+func (s *Simulator) pageStand(a AccountView) pageStand {
+	s.mu.Lock()
+	at := s.stands[standKey{a.Space, a.Platform}]
+	s.mu.Unlock()
+	p := pageStand{AccountView: a}
+	if at == nil {
+		return p
+	}
+	p.Orders = at.latestOrders(shown)
+	at.mu.Lock()
+	defer at.mu.Unlock()
+	for _, code := range at.codes[max(0, len(at.codes)-shown):] {
+		p.Stores = append(p.Stores, at.stores[code].copied())
+	}
+	p.Received = slices.Clone(at.received[max(0, len(at.received)-shown):])
+	slices.Reverse(p.Orders)
+	slices.Reverse(p.Received)
+	return p
+}

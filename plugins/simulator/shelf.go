@@ -1,0 +1,210 @@
+package simulator
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+)
+
+// Shelf is what a customer can order at a store of a platform.
+type Shelf struct {
+	Store  string `json:"store"`           // the merchant's ref_id
+	Code   string `json:"code,omitempty"`  // the platform's own id of the store
+	City   string `json:"city,omitempty"`  // of the customers' addresses
+	Point  *Point `json:"point,omitempty"` // around which the customers live
+	Dishes []Dish `json:"dishes"`
+}
+
+// Point is a place on the map, in decimal degrees.
+type Point struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+// Dish is an item that can be ordered. Prices are decimals.
+type Dish struct {
+	Ref     string   `json:"ref"`
+	Title   string   `json:"title"`
+	Price   string   `json:"price"`
+	Out     bool     `json:"out,omitempty"` // not to be had just now
+	Choices []Choice `json:"choices,omitempty"`
+}
+
+// Choice is an option group of a dish.
+type Choice struct {
+	Min     int64    `json:"min"`
+	Max     int64    `json:"max"` // -1: any number
+	Options []Option `json:"options"`
+}
+
+// Option is an option of a choice.
+type Option struct {
+	Ref   string `json:"ref"`
+	Title string `json:"title"`
+	Price string `json:"price"`
+}
+
+// The carriers of an order, and the ways in which it reaches its customer.
+const (
+	BySelf    = "self"    // the merchant's riders
+	ByPartner = "partner" // the platform's
+	Delivery  = "delivery"
+	Pickup    = "pickup"
+)
+
+// Wish is what an order must be like; what it leaves open is drawn by lot.
+type Wish struct {
+	Mode    string `json:"mode,omitempty"`    // Delivery or Pickup
+	Carrier string `json:"carrier,omitempty"` // BySelf or ByPartner
+	Bulk    bool   `json:"bulk,omitempty"`
+}
+
+// Basket is an order before it takes a platform's format.
+type Basket struct {
+	Number   string   `json:"number"` // of digits; each platform makes its order's id of it
+	Store    string   `json:"store"`
+	Code     string   `json:"code,omitempty"`
+	Mode     string   `json:"mode"`
+	Carrier  string   `json:"carrier"`
+	Bulk     bool     `json:"bulk,omitempty"`
+	Note     string   `json:"note,omitempty"`
+	Customer Customer `json:"customer"`
+	Lines    []Line   `json:"lines"`
+}
+
+// Customer is who orders.
+type Customer struct {
+	Name   string `json:"name"`
+	Phone  string `json:"phone"`
+	Street string `json:"street"`
+	City   string `json:"city"`
+	Zip    string `json:"zip"`
+	Point  Point  `json:"point"`
+}
+
+// Line is a dish of a basket.
+type Line struct {
+	Ref      string   `json:"ref"`
+	Title    string   `json:"title"`
+	Price    string   `json:"price"`
+	Quantity int64    `json:"quantity"`
+	Note     string   `json:"note,omitempty"`
+	Options  []Option `json:"options,omitempty"`
+}
+
+var (
+	names   = []string{"Maya Ortiz", "Liam Chen", "Aisha Khan", "Noah Weber", "Priya Nair", "Sofia Rossi", "Omar Haddad", "Emma Larsen", "Kenji Mori", "Chloé Martin"}
+	streets = []string{"Pier Road", "Orchard Lane", "Mill Street", "Station Avenue", "Hill Crescent", "Lake View"}
+	notes   = []string{"Ring twice", "Leave it at the door", "No cutlery, please", "Call when you are downstairs"}
+	wishes  = []string{"mild", "extra hot", "no onions", "sauce on the side"}
+	// harbour is where customers live whose store is nowhere.
+	harbour = Point{37.8044, -122.2712}
+)
+
+// Basket makes the n-th order of a seed: of one to four dishes, with what their
+// choices require. The same shelf, wish, seed and n make the same order. An error
+// says that nothing can be ordered.
+func (s Shelf) Basket(wish Wish, seed uint64, n int) (Basket, error) {
+	lot := rand.New(rand.NewPCG(seed, uint64(n)))
+	dishes := make([]*Dish, 0, len(s.Dishes))
+	for i := range s.Dishes {
+		if s.Dishes[i].orderable() {
+			dishes = append(dishes, &s.Dishes[i])
+		}
+	}
+	if len(dishes) == 0 {
+		return Basket{}, fmt.Errorf("there is nothing to order at store %q", s.Store)
+	}
+	b := Basket{
+		Number: s.number(seed, n), Store: s.Store, Code: s.Code, Bulk: wish.Bulk,
+		Mode: drawn(lot, wish.Mode, Pickup, Delivery, 0.15), Carrier: drawn(lot, wish.Carrier, BySelf, ByPartner, 0.4),
+		Customer: s.customer(lot),
+	}
+	if lot.Float64() < 0.3 {
+		b.Note = notes[lot.IntN(len(notes))]
+	}
+	lines := min(1+lot.IntN(2)+lot.IntN(2)+lot.IntN(2), len(dishes))
+	for range lines {
+		i := lot.IntN(len(dishes))
+		b.Lines = append(b.Lines, dishes[i].line(lot, wish.Bulk))
+		dishes[i] = dishes[len(dishes)-1]
+		dishes = dishes[:len(dishes)-1]
+	}
+	return b, nil
+}
+
+// number names an order by what it was made of.
+func (s Shelf) number(seed uint64, n int) string {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%d/%d/%s", seed, n, s.Store)
+	return strconv.FormatUint(100_000_000_000+sum.Sum64()%900_000_000_000, 10)
+}
+
+func drawn(lot *rand.Rand, wished, rare, common string, share float64) string {
+	if chosen := lot.Float64() < share; wished == "" && chosen {
+		return rare
+	}
+	if wished != "" {
+		return wished
+	}
+	return common
+}
+
+func (s Shelf) customer(lot *rand.Rand) Customer {
+	home, city := harbour, "Oakland"
+	if s.Point != nil {
+		home = *s.Point
+	}
+	if s.City != "" {
+		city = s.City
+	}
+	near := func(at float64) float64 { return float64(int64((at+(lot.Float64()-0.5)*0.04)*1e5)) / 1e5 } // some 2 km around, to a metre
+	return Customer{
+		Name: names[lot.IntN(len(names))], Phone: fmt.Sprintf("+1510555%04d", lot.IntN(10_000)),
+		Street: fmt.Sprintf("%d %s", 1+lot.IntN(200), streets[lot.IntN(len(streets))]), City: city, Zip: fmt.Sprintf("946%02d", lot.IntN(100)),
+		Point: Point{near(home.Latitude), near(home.Longitude)},
+	}
+}
+
+// orderable tells whether it is to be had, with as many options as its choices require.
+func (d *Dish) orderable() bool {
+	if d.Out {
+		return false
+	}
+	for _, c := range d.Choices {
+		if int64(len(c.Options)) < c.Min {
+			return false
+		}
+	}
+	return true
+}
+
+func (d *Dish) line(lot *rand.Rand, bulk bool) Line {
+	l := Line{Ref: d.Ref, Title: d.Title, Price: d.Price, Quantity: 1}
+	switch {
+	case bulk:
+		l.Quantity = 10 + lot.Int64N(20)
+	case lot.Float64() < 0.25:
+		l.Quantity = 2 + lot.Int64N(2)
+	}
+	if lot.Float64() < 0.15 {
+		l.Note = wishes[lot.IntN(len(wishes))]
+	}
+	taken := map[string]bool{} // an option of two groups is chosen in one
+	for _, c := range d.Choices {
+		most := min(int64(len(c.Options)), c.Min+2)
+		if c.Max >= 0 {
+			most = max(min(most, c.Max), c.Min)
+		}
+		wanted := c.Min + lot.Int64N(most-c.Min+1)
+		for _, i := range lot.Perm(len(c.Options)) {
+			if o := c.Options[i]; wanted > 0 && !taken[o.Ref] {
+				taken[o.Ref] = true
+				l.Options = append(l.Options, o)
+				wanted--
+			}
+		}
+	}
+	return l
+}

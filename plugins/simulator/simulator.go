@@ -1,0 +1,347 @@
+// Package simulator plays the aggregators A, B and C and their customers over
+// HTTP, for trying a hub out: it takes what the hub tells them, strictly in the
+// formats that their plugins' READMEs document, fails on demand, places orders, and
+// shows what came. One server stands for all three and for many merchants.
+package simulator
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is what a simulator is made of. Only the directory is required.
+type Config struct {
+	Directory     Directory
+	Token         string        // that the admin API and the pages ask for, as a bearer; "": none
+	CallbackAfter time.Duration // how long a customer's contact takes; 1 s
+	MenuBytes     int           // of all the menus that are kept; 64 MiB
+	Faults        []Fault       // in force from the start
+
+	Now   func() time.Time
+	After func(time.Duration) <-chan time.Time
+}
+
+// Bounds of the server.
+const (
+	maxBody   = 32 << 20
+	maxStands = 64
+	maxLater  = 256 // callbacks that wait for their time
+)
+
+// Simulator is the aggregators. It is an http.Handler; Close ends what it has
+// begun by itself.
+type Simulator struct {
+	config Config
+	routes *http.ServeMux
+	admin  *http.ServeMux
+	faults faults
+	menus  *menus
+	client *http.Client
+
+	life  context.Context // ends with Close
+	end   context.CancelFunc
+	later sync.WaitGroup
+	room  chan struct{} // a place for each callback that waits
+
+	mu     sync.Mutex
+	stands map[standKey]*stand
+}
+
+type standKey struct{ space, platform string }
+
+// New makes a simulator. An error names a fault that is none.
+func New(config Config) (*Simulator, error) {
+	if config.CallbackAfter == 0 {
+		config.CallbackAfter = time.Second
+	}
+	if config.MenuBytes == 0 {
+		config.MenuBytes = 64 << 20
+	}
+	if config.Now == nil {
+		config.Now = time.Now
+	}
+	if config.After == nil {
+		config.After = time.After
+	}
+	s := &Simulator{
+		config: config, menus: newMenus(config.MenuBytes), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
+		client: &http.Client{
+			Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute},
+		},
+	}
+	for _, f := range config.Faults {
+		if _, err := s.faults.add(f); err != nil {
+			return nil, err
+		}
+	}
+	s.life, s.end = context.WithCancel(context.Background())
+	s.mount()
+	return s, nil
+}
+
+// Serve answers on the listener until the context ends, then ends what is under
+// way, at most within 5 s, and what it has begun by itself.
+func (s *Simulator) Serve(ctx context.Context, listener net.Listener) error {
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+	}
+	s.end()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if server.Shutdown(ending) != nil {
+		_ = server.Close()
+	}
+	s.Close()
+	return err
+}
+
+// Close ends requests that hang and callbacks that wait, and returns once none is
+// under way.
+func (s *Simulator) Close() {
+	s.end()
+	s.later.Wait()
+	s.client.CloseIdleConnections()
+}
+
+// mount makes the routes: an account's address is /SPACE/PLATFORM.
+func (s *Simulator) mount() {
+	s.routes, s.admin = http.NewServeMux(), http.NewServeMux()
+	for _, played := range aggregators {
+		for _, t := range played.takes {
+			method, path, _ := strings.Cut(t.pattern, " ")
+			s.routes.HandleFunc(method+" /{space}/{platform}"+path, func(w http.ResponseWriter, r *http.Request) { s.take(w, r, played, &t) })
+		}
+	}
+	s.routes.HandleFunc("/{space}/{platform}/{rest...}", func(w http.ResponseWriter, r *http.Request) { s.take(w, r, nil, nil) })
+	s.routes.HandleFunc("GET /{$}", s.page)
+	s.routes.HandleFunc("GET /{space}/{$}", s.page)
+	s.mountAdmin()
+}
+
+// ServeHTTP answers the hub, and those who look on.
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasPrefix(r.URL.Path, "/admin/") {
+		s.admin.ServeHTTP(w, r)
+		return
+	}
+	s.routes.ServeHTTP(w, r)
+}
+
+// stand finds what is kept of an account, as long as the directory knows it.
+func (s *Simulator) stand(ctx context.Context, space, platform string) (*stand, Account, error) {
+	account, err := s.config.Directory.Account(ctx, space, platform)
+	if err == nil && playedBy(account.Plugin) == nil {
+		err = ErrNoAccount
+	}
+	if err != nil {
+		return nil, account, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := standKey{space, platform}
+	at := s.stands[key]
+	if at == nil {
+		if len(s.stands) == maxStands {
+			s.forgetOne()
+		}
+		at = newStand()
+		s.stands[key] = at
+	}
+	at.used, at.account = s.config.Now(), account
+	return at, account, nil
+}
+
+// forgetOne forgets the account that was used longest ago. The caller holds mu.
+func (s *Simulator) forgetOne() {
+	var oldest standKey
+	for key, at := range s.stands {
+		if o := s.stands[oldest]; o == nil || at.used.Before(o.used) {
+			oldest = key
+		}
+	}
+	delete(s.stands, oldest)
+}
+
+// take answers a request of the hub. played is whose request it is by its path;
+// nil: nobody's.
+func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggregator, t *takes) {
+	at, account, err := s.stand(r.Context(), r.PathValue("space"), r.PathValue("platform"))
+	if err != nil {
+		refuse(w, err)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if err != nil {
+		reply(w, http.StatusRequestEntityTooLarge, map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
+		return
+	}
+	own := playedBy(account.Plugin)
+	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(), Body: string(body[:min(len(body), keptText+1)])}
+	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"), r.URL.Query().Get("nonce")} {
+		entry.Key += key
+	}
+	if played != own { // a path of another aggregator
+		t = nil
+	}
+	defer func() { at.record(entry) }()
+	var call Call
+	if t != nil {
+		call = t.call
+	}
+	entry.Call = call
+	fault, struck := s.faults.strike(account, call)
+	if struck {
+		entry.Fault = fault.Kind
+		if !s.suffer(w, r, fault) {
+			return
+		}
+	}
+	v, told := s.judge(r, own, t, account, body)
+	if struck && v.kind == taken {
+		switch fault.Kind {
+		case FaultFail:
+			v = verdict{kind: failing, status: fault.Status, message: "told to fail"}
+		case FaultRefuse:
+			v = verdict{kind: refused, message: "told to refuse"}
+		}
+	}
+	if v.kind == taken {
+		v = s.heed(at, account, call, told, body)
+	} else {
+		entry.Problem = v.message
+	}
+	status, answer := own.answer(call, v)
+	entry.Status = status
+	if answer != nil {
+		entry.Answer = string(marshal(answer))
+	}
+	reply(w, status, answer)
+}
+
+// heed does what a request says that was taken.
+func (s *Simulator) heed(at *stand, account Account, call Call, t told, body []byte) verdict {
+	at.note(call, t, len(body), s.config.Now())
+	switch {
+	case call == CallMenu:
+		s.menus.put(menuKey{account.Space, account.Platform, t.store}, bytes.Clone(body))
+	case call == CallItemState:
+		return verdict{kind: taken, message: "taken", problems: s.missing(playedBy(account.Plugin), account, t)}
+	case t.id != "":
+		return s.contactLater(at, account, t)
+	}
+	return verdict{kind: taken, message: "taken"}
+}
+
+// judge holds a request against the account's credentials and the format.
+func (s *Simulator) judge(r *http.Request, own *aggregator, t *takes, account Account, body []byte) (verdict, told) {
+	if !own.admits(r, account.Secrets) {
+		return verdict{kind: denied, message: "the credentials are wrong"}, told{}
+	}
+	if t == nil {
+		return verdict{kind: unknown, message: own.Plugin + " has no " + r.Method + " " + r.URL.Path}, told{}
+	}
+	said, err := t.read(r, body)
+	if err != nil {
+		return verdict{kind: malformed, message: err.Error()}, told{}
+	}
+	if named := r.PathValue("store"); named != "" && named != said.store {
+		return verdict{kind: malformed, message: "the store in the body is not the one in the path"}, told{}
+	}
+	return verdict{kind: taken, message: "taken"}, said
+}
+
+// suffer lets a fault befall a request; false: there is no answer any more.
+func (s *Simulator) suffer(w http.ResponseWriter, r *http.Request, f Fault) bool {
+	wait := (<-chan time.Time)(nil)
+	switch f.Kind {
+	case FaultReset:
+		cutOff(w)
+		return false
+	case FaultDelay:
+		wait = s.config.After(time.Duration(f.DelayMS) * time.Millisecond)
+	case FaultHang:
+	default:
+		return true
+	}
+	select {
+	case <-wait:
+		return true
+	case <-r.Context().Done():
+	case <-s.life.Done():
+	}
+	cutOff(w)
+	return false
+}
+
+// cutOff resets the connection.
+func cutOff(w http.ResponseWriter) {
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := connection.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = connection.Close()
+}
+
+// missing names what a toggle is about and the store's menu does not have.
+func (s *Simulator) missing(own *aggregator, account Account, t told) (problems []problem) {
+	menu := s.menus.get(menuKey{account.Space, account.Platform, t.store})
+	if menu == nil {
+		return nil
+	}
+	shelf, err := own.shelf(menu, account)
+	if err != nil {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, d := range shelf.Dishes {
+		known["product "+d.Ref] = true
+		for _, c := range d.Choices {
+			for _, o := range c.Options {
+				known["modifier "+o.Ref] = true
+			}
+		}
+	}
+	for kind, refs := range map[string][]string{"product": t.toggle.dishes, "modifier": t.toggle.options} {
+		for _, ref := range refs {
+			if !known[kind+" "+ref] {
+				problems = append(problems, problem{kind, ref, "unknown", "the menu has none of that id"})
+			}
+		}
+	}
+	return problems
+}
+
+// refuse answers a request that finds no account.
+func refuse(w http.ResponseWriter, err error) {
+	if errors.Is(err, ErrNoAccount) {
+		reply(w, http.StatusNotFound, map[string]any{"message": err.Error()})
+		return
+	}
+	reply(w, http.StatusServiceUnavailable, map[string]any{"message": "the accounts cannot be read just now"})
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	if body == nil {
+		w.WriteHeader(status)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(marshal(body))
+}

@@ -1,0 +1,166 @@
+package simulator
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// maxFaults bounds the faults that are told of one body.
+const maxFaults = 20
+
+// formFaults says in what a body departs from the documented format.
+type formFaults []string
+
+// Error names all of them.
+func (f formFaults) Error() string { return strings.Join(f, "; ") }
+
+// strictly reads a body by the type that describes its format, a struct. Every
+// member must be one of the type's; one without omitempty must be there; null
+// stands for nothing; the tag `as` says what a text must be: id (not empty),
+// decimal, count (a whole number), instant (RFC 3339), time (HH:MM:SS), weekday, or
+// one of the words after "one of".
+func strictly[T any](body []byte) (T, error) {
+	var into T
+	var value any
+	if err := json.Unmarshal(body, &value); err != nil {
+		return into, formFaults{"the body is no JSON: " + err.Error()}
+	}
+	c := checker{}
+	c.value("", value, reflect.TypeOf(into), "")
+	if len(c.faults) > 0 {
+		return into, c.faults
+	}
+	if err := json.Unmarshal(body, &into); err != nil {
+		return into, formFaults{err.Error()}
+	}
+	return into, nil
+}
+
+// checker holds a value against a type.
+type checker struct{ faults formFaults }
+
+func (c *checker) fail(path, format string, values ...any) {
+	if len(c.faults) < maxFaults {
+		if path == "" {
+			path = "the body"
+		}
+		c.faults = append(c.faults, path+" "+fmt.Sprintf(format, values...))
+	}
+}
+
+func (c *checker) value(path string, value any, t reflect.Type, as string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		c.object(path, value, t)
+	case reflect.Slice:
+		list, ok := value.([]any)
+		if !ok {
+			c.fail(path, "must be an array")
+		}
+		for i, element := range list {
+			c.value(fmt.Sprintf("%s[%d]", path, i), element, t.Elem(), as)
+		}
+	case reflect.Map:
+		members, ok := value.(map[string]any)
+		if !ok {
+			c.fail(path, "must be an object")
+		}
+		for name, member := range members {
+			c.value(path+"."+name, member, t.Elem(), as)
+		}
+	case reflect.String:
+		if text, ok := value.(string); !ok {
+			c.fail(path, "must be a string")
+		} else if rule := mismatch(text, as); rule != "" {
+			c.fail(path, "%q %s", cut(text, 100), rule)
+		}
+	case reflect.Bool:
+		if _, ok := value.(bool); !ok {
+			c.fail(path, "must be true or false")
+		}
+	case reflect.Int64, reflect.Float64:
+		number, ok := value.(float64)
+		if !ok {
+			c.fail(path, "must be a number")
+		} else if t.Kind() == reflect.Int64 && (number != math.Trunc(number) || math.Abs(number) > 1<<53) {
+			c.fail(path, "must be a whole number")
+		}
+	}
+}
+
+func (c *checker) object(path string, value any, t reflect.Type) {
+	members, ok := value.(map[string]any)
+	if !ok {
+		c.fail(path, "must be an object")
+		return
+	}
+	known := make(map[string]bool, t.NumField())
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, option, _ := strings.Cut(field.Tag.Get("json"), ",")
+		known[name] = true
+		below := strings.TrimPrefix(path+"."+name, ".")
+		if member, sent := members[name]; sent {
+			c.value(below, member, field.Type, field.Tag.Get("as"))
+		} else if option != "omitempty" {
+			c.fail(below, "is missing")
+		}
+	}
+	for name := range members {
+		if !known[name] {
+			c.fail(strings.TrimPrefix(path+"."+cut(name, 100), "."), "is unknown")
+		}
+	}
+}
+
+var (
+	decimalText = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	countText   = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	timeText    = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$`)
+	weekdays    = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+)
+
+// mismatch tells what a text should be and is not.
+func mismatch(text, as string) string {
+	wrong, rule := false, ""
+	switch as {
+	case "id":
+		wrong, rule = text == "", "must not be empty"
+	case "decimal":
+		wrong, rule = !decimalText.MatchString(text), "must be a decimal number"
+	case "count":
+		wrong, rule = !countText.MatchString(text), "must be a whole number"
+	case "instant":
+		_, err := time.Parse(time.RFC3339, text)
+		wrong, rule = err != nil, "must be a time such as 2026-11-21T18:30:00Z"
+	case "time":
+		wrong, rule = !timeText.MatchString(text), "must be a time of day such as 18:30:00"
+	case "weekday":
+		wrong, rule = !slices.Contains(weekdays, text), "must be a weekday"
+	default:
+		words, choice := strings.CutPrefix(as, "one of ")
+		wrong, rule = choice && !slices.Contains(strings.Fields(words), text), "must be one of: "+words
+	}
+	if wrong {
+		return rule
+	}
+	return ""
+}
+
+// cut shortens a text to at most so many bytes, at a letter's end.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
