@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// deployed are the files of deploy/ with one of the endings, by their paths.
+func deployed(t *testing.T, endings ...string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || len(endings) > 0 && !slices.Contains(endings, filepath.Ext(path)) {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		files[path] = string(content)
+		return err
+	}))
+	require.NotEmpty(t, files)
+	return files
+}
+
+func TestEveryYAMLFileOfDeployParses(t *testing.T) {
+	for path, text := range deployed(t, ".yaml", ".yml") {
+		decoder := yaml.NewDecoder(strings.NewReader(text))
+		decoder.KnownFields(true)
+		for n := 0; ; n++ {
+			var document map[string]any
+			err := decoder.Decode(&document)
+			if errors.Is(err, io.EOF) {
+				require.Positive(t, n, path)
+				break
+			}
+			require.NoError(t, err, path)
+			require.NotEmpty(t, document, path)
+		}
+	}
+}
+
+func TestDeployNamesOnlyVariablesThatThereAre(t *testing.T) {
+	parser, err := kong.New(&cli{})
+	require.NoError(t, err)
+	known := map[string]bool{}
+	require.NoError(t, kong.Visit(parser.Model.Node, func(node kong.Visitable, next kong.Next) error {
+		if value, ok := node.(*kong.Value); ok {
+			for _, name := range value.Tag.Envs {
+				known[name] = true
+			}
+		}
+		return next(nil)
+	}))
+	require.True(t, known["SERVERY_DATABASE_URL"])
+	known["SERVERY_HOST"] = true // of the Caddyfile itself
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	files := deployed(t)
+	files["README.md"] = string(readme)
+	for path, text := range files {
+		for _, name := range regexp.MustCompile(`\bSERVERY_[A-Z_]*[A-Z]\b`).FindAllString(text, -1) {
+			require.True(t, known[name], "%s: no flag reads %s", path, name)
+		}
+	}
+	table, _, _ := strings.Cut(string(readme), "## The console")
+	for _, flag := range reflectedVariables(reflect.TypeOf(serveCommand{})) {
+		require.True(t, strings.Contains(table, "`"+flag+"`"), "README has no row for %s", flag)
+	}
+}
+
+func reflectedVariables(of reflect.Type) (names []string) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Anonymous {
+			names = append(names, reflectedVariables(field.Type)...)
+		} else if name := field.Tag.Get("env"); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestPortsOfDeployAgree(t *testing.T) {
+	const port = "8080"
+	for file, patterns := range map[string][]string{
+		"Dockerfile":                    {`SERVERY_LISTEN=0\.0\.0\.0:(\d+)`, `EXPOSE (\d+)`},
+		"compose.yaml":                  {`SERVERY_LISTEN: 0\.0\.0\.0:(\d+)`, `127\.0\.0\.1:\d+:(\d+)`},
+		"Caddyfile":                     {`reverse_proxy @\w+ 127\.0\.0\.1:(\d+)`},
+		"systemd/servery.env":           {`SERVERY_LISTEN=127\.0\.0\.1:(\d+)`},
+		"kubernetes/configuration.yaml": {`SERVERY_LISTEN: 0\.0\.0\.0:(\d+)`},
+		"kubernetes/api.yaml":           {`containerPort: (\d+)`, `prometheus.io/port: "(\d+)"`},
+		"kubernetes/worker.yaml":        {`containerPort: (\d+)`, `prometheus.io/port: "(\d+)"`},
+		"kubernetes/console.yaml":       {`containerPort: (\d+)`, `prometheus.io/port: "(\d+)"`},
+		"kubernetes/network.yaml":       {`ports: \[\{port: (8\d+)\}\]`},
+	} {
+		text, err := os.ReadFile(filepath.Join(root, "deploy", file))
+		require.NoError(t, err)
+		for _, pattern := range patterns {
+			found := regexp.MustCompile(pattern).FindAllSubmatch(text, -1)
+			require.NotEmpty(t, found, "%s: %s", file, pattern)
+			for _, match := range found {
+				require.Equal(t, port, string(match[1]), "%s: %s", file, pattern)
+			}
+		}
+	}
+}
+
+// figures are the names of all metrics that hubs show, and the labels of each.
+func figures(t *testing.T) map[string][]string {
+	t.Helper()
+	m, plugins := newMetrics(hubtest.Database(t, nil), hubtest.Logger()), newPluginMetrics()
+	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{})
+	descriptions, found := make(chan *prometheus.Desc), map[string][]string{}
+	go func() {
+		m.registry.Describe(descriptions)
+		close(descriptions)
+	}()
+	form := regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
+	for d := range descriptions {
+		match := form.FindStringSubmatch(d.String())
+		require.NotNil(t, match, d.String())
+		labels := strings.Split(match[2], ",")
+		found[match[1]] = labels
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			found[match[1]+suffix] = append(slices.Clone(labels), "le")
+		}
+	}
+	return found
+}
+
+var (
+	figureName    = regexp.MustCompile(`\b(?:servery|process|go)_[a-z0-9_]+`)
+	figureMatched = regexp.MustCompile(`\b((?:servery|process)_[a-z0-9_]+)\{([^}]*)\}`)
+	matchedLabel  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)`)
+)
+
+func TestAlertsAndDashboardUseFiguresThatHubsShow(t *testing.T) {
+	known := figures(t)
+	require.Contains(t, known, "servery_queue_depth")
+	var expressions []string
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr string
+				Annotations map[string]string
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/prometheus/servery.rules.yaml")]), &rules))
+	for _, group := range rules.Groups {
+		for _, rule := range group.Rules {
+			require.NotEmpty(t, rule.Annotations["do"], "%s says what to do", rule.Alert)
+			expressions = append(expressions, rule.Expr)
+		}
+	}
+	var dashboard struct {
+		Panels []struct{ Targets []struct{ Expr string } }
+	}
+	require.NoError(t, json.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/grafana/servery.json")]), &dashboard))
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			expressions = append(expressions, target.Expr)
+		}
+	}
+	expressions = append(expressions, figureName.FindAllString(deployed(t)[filepath.Join(root, "deploy/kubernetes/scaling.yaml")], -1)...)
+	require.Greater(t, len(expressions), 20)
+	for _, expression := range expressions {
+		for _, name := range figureName.FindAllString(expression, -1) {
+			require.Contains(t, slices.Sorted(maps.Keys(known)), name, expression)
+		}
+		for _, match := range figureMatched.FindAllStringSubmatch(expression, -1) {
+			for _, label := range matchedLabel.FindAllStringSubmatch(match[2], -1) {
+				if label[1] != "instance" { // of Prometheus
+					require.Contains(t, known[match[1]], label[1], expression)
+				}
+			}
+		}
+	}
+}
+
+func TestScriptsOfDeployAreProperShell(t *testing.T) {
+	for path, text := range deployed(t, ".sh") {
+		var stderr bytes.Buffer
+		check := exec.CommandContext(t.Context(), "sh", "-n")
+		check.Stdin, check.Stderr = strings.NewReader(text), &stderr
+		require.NoError(t, check.Run(), "%s: %s", path, &stderr)
+	}
+}
+
+func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
+	needsPrograms(t, "curl", "openssl")
+	binary, err := builtBinary()
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/restore.sh"), binary)
+	check.Env = append(os.Environ(), "ORDERS=10", "PORT="+port)
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "all 20 accepted orders and their events are back")
+}
+
+// needsPrograms skips a test where the machine lacks a program, but not in CI.
+func needsPrograms(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") != "" {
+				require.FailNow(t, "the machine lacks a program", program)
+			}
+			t.Skipf("%s is missing", program)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// Bounds beyond which the doctor is not content.
+const (
+	oldestVersion   = 140000
+	spareConns      = 10 // of the database, beside those of one hub
+	clockDifference = time.Second
+	partitionsAhead = 2 // days
+)
+
+// database checks the server and the schema; false: nothing further can be looked at.
+func (d *doctor) database(ctx context.Context, db *postgres.DB) bool {
+	condition, err := db.Examine(ctx)
+	if err != nil {
+		d.say("database", broken, err.Error(), "see the log of PostgreSQL")
+		return false
+	}
+	d.say("database", fine, fmt.Sprintf("PostgreSQL %d.%d, %d MiB", condition.Version/10000, condition.Version%10000, condition.Size>>20), "")
+	for _, row := range []struct {
+		wrong     bool
+		how       verdict
+		found, do string
+	}{
+		{condition.Version < oldestVersion, broken, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
+		{condition.Standby, broken, "the server is a standby, which takes no changes", "let SERVERY_DATABASE_URL name the primary"},
+		{!condition.Fsync, broken, "fsync is off: a crash of the machine may destroy the database", "set fsync = on"},
+		{!condition.FullPageWrites, broken, "full_page_writes is off: a crash of the machine may destroy the database", "set full_page_writes = on"},
+		{condition.SynchronousCommit == "off", broken, "synchronous_commit is off: what was accepted may be lost in a crash", "set synchronous_commit = on, also of the role and the database"},
+		{condition.Spare < spareConns, doubt, fmt.Sprintf("only %d of max_connections are left", condition.Spare), fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
+		{condition.TimeZone != "UTC", broken, "sessions have the time zone " + condition.TimeZone + " although they ask for UTC", "let hubs connect without a pooler, or with one that passes settings of the session on"},
+		{!condition.Checksums, doubt, "the data has no checksums: a disk that changes it is not noticed", "make the cluster with initdb --data-checksums, or run pg_checksums --enable"},
+	} {
+		if row.wrong {
+			d.say("database", row.how, row.found, row.do)
+		}
+	}
+	if off := db.ClockDifference(); off.Abs() > clockDifference {
+		d.say("clock", doubt, fmt.Sprintf("this machine and the database are %v apart; hubs go by the database's", off.Round(time.Millisecond)), "keep both right by NTP")
+	} else {
+		d.say("clock", fine, fmt.Sprintf("%v from the database's", off.Round(time.Millisecond)), "")
+	}
+	return d.schema(ctx, db, condition)
+}
+
+func (d *doctor) schema(ctx context.Context, db *postgres.DB, condition postgres.Condition) bool {
+	switch {
+	case len(condition.Missing) > 0:
+		d.say("migrations", broken, fmt.Sprintf("%d are missing, the first is %s", len(condition.Missing), condition.Missing[0]), "run `servery migrate up`, or start a hub, which does it")
+		return false
+	case len(condition.Unknown) > 0:
+		d.say("migrations", doubt, fmt.Sprintf("the database has %d that this program does not know: it is the older one", len(condition.Unknown)), "go on with this version for no longer than a rollback needs")
+	default:
+		d.say("migrations", fine, "all are applied", "")
+	}
+	switch there, err := db.Walled(ctx); {
+	case err != nil:
+		d.say("roles", broken, err.Error(), "see the log of PostgreSQL")
+	case !there:
+		d.say("roles", doubt, "the second wall between businesses is missing: the hub could not make the role servery_tenant, or may not take it",
+			"as a superuser: CREATE ROLE servery_tenant NOLOGIN; GRANT servery_tenant TO the role of the hub; then, as the hub: SELECT wall_off()")
+	default:
+		d.say("roles", fine, "businesses are read as servery_tenant, which sees one alone", "")
+	}
+	ahead, stray, err := db.PartitionsAhead(ctx)
+	switch {
+	case err != nil:
+		d.say("partitions", broken, err.Error(), "see the log of PostgreSQL")
+	case stray > 0:
+		d.say("partitions", doubt, fmt.Sprintf("%d rows lie outside the partitions of their days and are not dropped by age", stray), "let hubs run all day, or run `servery serve` at least every week")
+	case ahead < partitionsAhead:
+		d.say("partitions", doubt, fmt.Sprintf("there are some for %d days ahead", ahead), "start a hub: it makes those of the coming week each hour; if one runs, its log says why it does not")
+	default:
+		d.say("partitions", fine, fmt.Sprintf("made for %d days ahead", ahead), "")
+	}
+	return true
+}
+
+// secrets checks that the secrets in the database can be opened.
+func (d *doctor) secrets(ctx context.Context, db *postgres.DB) {
+	state, err := db.SealState(ctx)
+	if err != nil {
+		d.say("secret key", broken, err.Error(), "give this hub the key that the others have")
+		return
+	}
+	sealed, err := db.Sealed(ctx)
+	if err != nil {
+		d.say("secret key", broken, err.Error(), "see the log of PostgreSQL")
+		return
+	}
+	total, others, unreadable := 0, 0, 0
+	for _, column := range sealed {
+		unreadable += column.Unreadable
+		for key, n := range column.Keys {
+			if total += n; key != db.SealKey() {
+				others += n
+			}
+		}
+		for key, n := range column.Unnamed {
+			if total += n; key != db.SealKey() {
+				others += n
+			}
+		}
+	}
+	switch {
+	case unreadable > 0:
+		d.say("secret key", broken, fmt.Sprintf("%d stored secrets are sealed with a key that is not here", unreadable), "add that key to SERVERY_SECRET_KEY_PREVIOUS, then run `servery secrets rotate`")
+	case others > 0 || state != "" && state != db.SealKey():
+		d.say("secret key", doubt, fmt.Sprintf("%d of %d secrets are sealed with an earlier key", others, total), "once every hub has both keys, run `servery secrets rotate`; then take SERVERY_SECRET_KEY_PREVIOUS away")
+	default:
+		d.say("secret key", fine, fmt.Sprintf("key %s opens all %d secrets", db.SealKey(), total), "")
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// plugins checks the manifest and the digest of every installed plugin, and
+// starts those that operators want, apart from the hubs that run.
+func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
+	installed, err := pluginhost.Installed(dir)
+	if err != nil {
+		d.say("plugins", broken, err.Error(), "make the directory readable, or set SERVERY_PLUGIN_DIR")
+		return
+	}
+	enabled, err := enabledPlugins(ctx, dir, db)
+	if err != nil {
+		d.say("plugins", broken, err.Error(), "see the log of PostgreSQL")
+		return
+	}
+	for _, id := range enabled {
+		if !slices.Contains(installed, id) {
+			d.say("plugin "+id, doubt, "hubs are to run it, but it is not in "+dir, "install it here, or run `servery plugin disable "+id+"`")
+		}
+	}
+	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: newPluginMetrics(), Log: d.log})
+	if err != nil {
+		d.say("plugins", broken, err.Error(), "let TMPDIR name a directory that allows programs to be run")
+		return
+	}
+	defer host.Close()
+	for _, id := range installed {
+		switch err := parcelOf(dir, id); {
+		case err != nil:
+			d.say("plugin "+id, broken, err.Error(), "install it again: servery plugin install DIR")
+		case !slices.Contains(enabled, id):
+			d.say("plugin "+id, fine, "disabled", "")
+		default:
+			host.Start(id)
+		}
+	}
+	(&pluginHost{Host: host}).await(ctx)
+	for _, status := range host.Status() {
+		switch {
+		case status.State == pluginhost.Ready:
+			d.say("plugin "+status.ID, fine, status.Version+" starts and answers", "")
+		case len(status.Faults) > 0:
+			d.say("plugin "+status.ID, broken, "it does not start: "+status.Faults[0].Text, "see `servery plugin logs "+status.ID+"`; try it alone by `servery plugin test`")
+		default:
+			d.say("plugin "+status.ID, doubt, fmt.Sprintf("it is not ready within %v", pluginsReadyWithin), "see `servery plugin logs "+status.ID+"`")
+		}
+	}
+	if len(installed) == 0 {
+		d.say("plugins", fine, "none are installed in "+dir, "")
+	}
+}
+
+// parcelOf tells what is wrong with the files of an installed plugin.
+func parcelOf(dir, id string) error {
+	manifest, err := sdk.ReadManifest(filepath.Join(dir, id, sdk.ManifestName))
+	if err != nil {
+		return err
+	}
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return err
+	}
+	return verifyBinary(filepath.Join(dir, id), binary)
+}

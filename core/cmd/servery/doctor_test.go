@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// diagnoses runs the doctor and returns what it found, by check.
+func diagnoses(t *testing.T, env environment) (int, map[string][]diagnosis) {
+	t.Helper()
+	e := servery(t, env, "doctor", "--json")
+	var list []diagnosis
+	require.NoError(t, json.Unmarshal([]byte(e.stdout), &list), e.stdout+e.stderr)
+	found := map[string][]diagnosis{}
+	for _, one := range list {
+		require.True(t, one.Verdict == fine || one.Do != "", "%v says what to do", one)
+		found[one.Check] = append(found[one.Check], one)
+	}
+	return e.status, found
+}
+
+// says tells whether a check came to a verdict in these words.
+func says(found map[string][]diagnosis, check string, v verdict, words string) bool {
+	for _, one := range found[check] {
+		if one.Verdict == v && strings.Contains(one.Found, words) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
+	url := hubtest.DatabaseURL(t)
+	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	db := hubtest.Open(t, url, nil)
+	require.NoError(t, db.CheckSeal(t.Context()))
+	tenant, sink := hubtest.Business(t, db), hubtest.NewSink(t, nil)
+	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL, webhook.Minutes)
+	hubtest.Subscribe(t, db, tenant.ID, "inventory_update", "http://127.0.0.1:1/hook", webhook.Minutes)
+
+	status, found := diagnoses(t, env)
+	for check, words := range map[string]string{
+		"configuration": "every variable can be read", "clock": "from the database's", "migrations": "all are applied",
+		"partitions": "6 days ahead", "secret key": "opens all 5 secrets", "plugins": "none are installed", "webhooks": "1 of 2 servers",
+	} {
+		require.True(t, says(found, check, fine, words), "%s: %v", check, found[check])
+	}
+	require.True(t, says(found, "webhooks", doubt, "http://127.0.0.1:1: the connection was refused"), found["webhooks"])
+	require.True(t, says(found, "database", broken, "fsync is off"), "tests do without it")
+	require.Equal(t, 1, status)
+
+	_, found = diagnoses(t, env.with("SERVERY_WEBHOOK_ALLOW", ""))
+	require.True(t, says(found, "webhooks", doubt, "is not on the public internet"), found["webhooks"])
+
+	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
+	require.True(t, says(found, "secret key", broken, "SERVERY_SECRET_KEY is not the key"), found["secret key"])
+
+	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey))
+	require.True(t, says(found, "secret key", doubt, "5 of 5 secrets"), found["secret key"])
+
+	_, err := db.MigrateDown(t.Context())
+	require.NoError(t, err)
+	_, found = diagnoses(t, env)
+	require.True(t, says(found, "migrations", broken, "are missing"), found["migrations"])
+}
+
+func TestTheDoctorTellsOfEveryMistake(t *testing.T) {
+	env := environment{
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3",
+		"SERVERY_DATABASE_URL": "mysql://there",
+	}
+	status, found := diagnoses(t, env)
+	require.Equal(t, 1, status)
+	for _, variable := range []string{"SERVERY_ROLES", "SERVERY_RETENTION", "SERVERY_MAX_BODY", "SERVERY_DATABASE_URL"} {
+		require.True(t, says(found, "configuration", broken, variable), "%s in %v", variable, found)
+	}
+	require.True(t, says(found, "database", broken, "not looked at"), found)
+}
+
+func TestWhatNoFlagCanReadIsNamedWithAllOtherMistakes(t *testing.T) {
+	e := servery(t, environment{
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_ROLES": "api,cook", "SERVERY_RETENTION": "soon", "SERVERY_DELIVERY_LEASE": "later", "SERVERY_LOG_LEVEL": "loud",
+		"SERVERY_FLUSH_GUARD": "half", "SERVERY_LIMIT_STORES": "many", "SERVERY_SECRET_KEY": "short", "SERVERY_SECRET_KEY_PREVIOUS": "short", "SERVERY_DATABASE_URL": "mysql://there",
+	}, "serve")
+	require.Equal(t, 1, e.status)
+	for _, variable := range []string{
+		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_DELIVERY_LEASE:", "SERVERY_LOG_LEVEL:", "SERVERY_FLUSH_GUARD:", "SERVERY_LIMIT_STORES:",
+		"SERVERY_SECRET_KEY:", "SERVERY_SECRET_KEY_PREVIOUS:", "SERVERY_DATABASE_URL must",
+	} {
+		require.Equal(t, 1, strings.Count(e.stderr, variable), "%s in %s", variable, e.stderr)
+	}
+}
+
+func TestSecretsAreRotatedByTheCommand(t *testing.T) {
+	url, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
+	db := hubtest.Open(t, url, nil)
+	require.NoError(t, db.CheckSeal(t.Context()))
+	hubtest.Business(t, db)
+	env := onDatabase(url).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
+	counted := servery(t, env, "secrets", "rotate", "--dry-run")
+	require.Zero(t, counted.status, counted.stderr)
+	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be sealed anew\): 1\n`, counted.stdout)
+	done := servery(t, env, "secrets", "rotate")
+	require.Zero(t, done.status, done.stderr)
+	require.Regexp(t, `^1 values are now sealed with key [0-9a-f]{8}\n$`, done.stdout)
+	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
+	require.Equal(t, 1, servery(t, onDatabase(url), "secrets", "rotate", "--dry-run").status, "the earlier key opens nothing any more")
+	require.Zero(t, servery(t, env.with("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
+}

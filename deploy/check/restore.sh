@@ -1,0 +1,131 @@
+#!/bin/sh
+# Proves that a base backup and the archive of the WAL bring back what was accepted:
+# a hub takes orders on a PostgreSQL of its own, a backup is made meanwhile, more is
+# taken, the moment is noted, all tables are destroyed, and a second server is
+# restored to that moment. Every accepted order must be there, and the hub must work.
+#   deploy/check/restore.sh SERVERY [DIRECTORY]
+# It needs PostgreSQL's programs, curl and openssl; root runs the server as postgres.
+set -eu
+servery=$(realpath "$1")
+keep=${2:-}
+dir=${keep:-$(mktemp -d)}
+orders=${ORDERS:-40} # of each of the two halves
+bin=$(dirname "$(realpath "$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n1)")")
+port=${PORT:-54410}
+mkdir -p "$dir/archive"
+as=""
+if [ "$(id -u)" -eq 0 ]; then
+	chown -R postgres "$dir"
+	chmod 755 "$dir"
+	as="setpriv --reuid=postgres --regid=postgres --init-groups"
+fi
+pg() { program=$1; shift; (cd / && $as "$bin/$program" "$@"); }
+sql() { (cd / && $as "$bin/psql" -h "$dir" -p "$1" -U servery -d servery -XAtqc "$2"); }
+hub=""
+stop() {
+	[ -z "$hub" ] || kill "$hub" 2>/dev/null || true
+	wait
+	for data in "$dir/data" "$dir/restored"; do
+		[ ! -e "$data/postmaster.pid" ] || pg pg_ctl -D "$data" -m immediate stop >/dev/null 2>&1 || true
+	done
+	[ -n "$keep" ] || rm -rf "$dir"
+}
+trap stop EXIT INT TERM
+say() { printf '%s\n' "$*"; }
+
+say "starting PostgreSQL with an archive of its WAL"
+pg initdb -D "$dir/data" -U servery -A trust --data-checksums >/dev/null
+cat <<-SETTINGS | $as tee -a "$dir/data/postgresql.conf" >/dev/null
+	port = $port
+	listen_addresses = '127.0.0.1'
+	unix_socket_directories = '$dir'
+	archive_mode = on
+	archive_command = 'test ! -f $dir/archive/%f && cp %p $dir/archive/%f'
+	wal_level = replica
+SETTINGS
+pg pg_ctl -D "$dir/data" -l "$dir/log" -w start >/dev/null
+pg createdb -h "$dir" -p "$port" -U servery servery
+
+SERVERY_SECRET_KEY=$(openssl rand -hex 32)
+SERVERY_DATA_DIR=$dir/hub
+SERVERY_PLUGIN_DIR=$dir/none
+SERVERY_LIMIT_STORES=off SERVERY_LIMIT_MENU=off SERVERY_LIMIT_READ=off
+SERVERY_LISTEN=127.0.0.1:$((port + 1))
+export SERVERY_SECRET_KEY SERVERY_DATA_DIR SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_READ SERVERY_LISTEN
+base=http://$SERVERY_LISTEN
+
+# serve starts a hub on the server of a port and waits until it is ready.
+serve() {
+	SERVERY_DATABASE_URL=postgres://servery@127.0.0.1:$1/servery
+	export SERVERY_DATABASE_URL
+	"$servery" serve 2>>"$dir/hub.log" &
+	hub=$!
+	for _ in $(seq 300); do
+		if curl -fsS "$base/readyz" >/dev/null 2>&1; then return; fi
+		kill -0 "$hub" 2>/dev/null || { tail -n 5 "$dir/hub.log"; exit 1; }
+		sleep 0.1
+	done
+	say "the hub does not become ready"; exit 1
+}
+key() { "$servery" key create --business 1 --username "$1" --scope "$2" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'; }
+# takes sends orders with the numbers of a range; each must be accepted.
+takes() {
+	for n in $(seq "$1" "$2"); do
+		curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H 'Content-Type: application/json' \
+			-d "{\"platform\":\"web\",\"platform_order_id\":\"R-$n\",\"store_ref_id\":\"S-1\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" >/dev/null
+	done
+}
+counted() { sql "$1" "SELECT count(*) FROM orders WHERE platform_order_id LIKE 'R-%'"; }
+
+serve "$port"
+"$servery" business create --name Restored --country US --timezone America/New_York --currency USD >/dev/null
+pos=$(key pos pos)
+shop=$(key shop channel)
+curl -fsS "$base/external/api/v1/stores/" -H "Authorization: apikey pos:$pos" -H 'Content-Type: application/json' \
+	-d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}' >/dev/null
+for _ in $(seq 300); do
+	if [ "$(sql "$port" 'SELECT count(*) FROM stores')" = 1 ]; then break; fi
+	sleep 0.1
+done
+
+takes 1 "$orders"
+say "making a base backup while the hub works"
+pg pg_basebackup -h "$dir" -p "$port" -U servery -D "$dir/restored" -c fast -X none
+takes $((orders + 1)) $((2 * orders))
+moment=$(sql "$port" "SELECT clock_timestamp()")
+accepted=$(counted "$port")
+[ "$accepted" -eq $((2 * orders)) ] || { say "only $accepted of $((2 * orders)) orders were stored"; exit 1; }
+
+say "destroying everything after $moment"
+kill "$hub"; wait "$hub" || true; hub=""
+sql "$port" 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' 2>/dev/null
+sql "$port" 'SELECT pg_switch_wal()' >/dev/null
+sql "$port" 'SELECT pg_switch_wal()' >/dev/null
+pg pg_ctl -D "$dir/data" -m fast -w stop >/dev/null
+
+say "restoring to that moment"
+cat <<-SETTINGS | $as tee -a "$dir/restored/postgresql.conf" >/dev/null
+	port = $((port + 2))
+	archive_mode = off
+	restore_command = 'cp $dir/archive/%f %p'
+	recovery_target_time = '$moment'
+	recovery_target_action = promote
+SETTINGS
+$as touch "$dir/restored/recovery.signal"
+$as chmod 700 "$dir/restored"
+pg pg_ctl -D "$dir/restored" -l "$dir/restored.log" -w start >/dev/null
+for _ in $(seq 600); do
+	if [ "$(sql $((port + 2)) 'SELECT pg_is_in_recovery()' 2>/dev/null)" = f ]; then break; fi
+	sleep 0.1
+done
+
+back=$(counted $((port + 2)))
+events=$(sql $((port + 2)) "SELECT count(*) FROM events WHERE event_type = 'order_placed'")
+[ "$back" = "$accepted" ] || { say "$accepted orders were accepted, $back are back"; exit 1; }
+[ "$events" = "$accepted" ] || { say "$accepted orders were accepted, $events of their events are back"; exit 1; }
+serve $((port + 2))
+shop=$(key shop2 channel)
+curl -fsS "$base/external/api/v1/orders/?limit=1" -H "Authorization: apikey pos:$pos" >/dev/null # the key of before
+curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop2:$shop" -H 'Content-Type: application/json' \
+	-d '{"platform":"web","platform_order_id":"R-after","store_ref_id":"S-1","items":[{"ref_id":"dal","title":"Dal","price":9.5,"quantity":1}]}' >/dev/null
+say "all $accepted accepted orders and their events are back, and the hub takes more"
