@@ -1,84 +1,157 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
-	"database/sql"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/uptrace/bun"
 )
 
 // Sealer encrypts secrets at rest: AES-256-GCM, each value bound to the place
-// where it is kept, so that one cannot be put in the place of another.
-type Sealer struct{ aead cipher.AEAD }
+// where it is kept, so that one cannot be put in the place of another. It opens what
+// any of its keys has sealed.
+type Sealer struct{ keys []sealKey }
 
-// sealVersion begins every sealed value, so that keys and schemes can change.
-const sealVersion = 1
+// sealKey is a key and the beginning of what it seals: the version, and the id
+// of the key.
+type sealKey struct {
+	prefix []byte
+	aead   cipher.AEAD
+}
 
-// NewSealer takes a key of 32 bytes, written in hexadecimal or base64.
-func NewSealer(key string) (*Sealer, error) {
-	key = strings.TrimSpace(key)
-	raw, err := hex.DecodeString(key)
+// The version begins every sealed value. Values of the first one do not say which
+// key sealed them; databases that have begun with it stay with it until their key is rotated.
+const (
+	sealUnnamed = 1
+	sealNamed   = 2
+	keyIDSize   = 4
+)
+
+// NewSealer takes the key that is to seal, and keys that may have sealed before:
+// 32 bytes each, written in hexadecimal or base64.
+func NewSealer(key string, previous ...string) (*Sealer, error) {
+	s := &Sealer{}
+	for _, text := range append([]string{key}, previous...) {
+		one, err := newSealKey(text)
+		if err != nil {
+			return nil, err
+		}
+		s.keys = append(s.keys, one)
+	}
+	return s, nil
+}
+
+func newSealKey(text string) (sealKey, error) {
+	text = strings.TrimSpace(text)
+	raw, err := hex.DecodeString(text)
 	if err != nil {
-		raw, err = base64.StdEncoding.DecodeString(key)
+		raw, err = base64.StdEncoding.DecodeString(text)
 	}
 	if err != nil || len(raw) != 32 {
-		return nil, errors.New("the secret key must be 32 bytes in hexadecimal or base64, as `openssl rand -hex 32` makes one")
+		return sealKey{}, errors.New("the secret key must be 32 bytes in hexadecimal or base64, as `openssl rand -hex 32` makes one")
 	}
 	block, err := aes.NewCipher(raw)
 	if err != nil {
-		return nil, err
+		return sealKey{}, err
 	}
 	aead, err := cipher.NewGCM(block)
 	if err != nil {
-		return nil, err
+		return sealKey{}, err
 	}
-	return &Sealer{aead}, nil
+	id := sha256.Sum256(append([]byte("servery key id:"), raw...))
+	return sealKey{append([]byte{sealNamed}, id[:keyIDSize]...), aead}, nil
 }
 
-func (s *Sealer) seal(place string, plain []byte) []byte {
-	out := make([]byte, 1+s.aead.NonceSize(), 1+s.aead.NonceSize()+len(plain)+s.aead.Overhead())
-	out[0] = sealVersion
-	if _, err := rand.Read(out[1:]); err != nil {
+// id names the key to people, without telling anything of it.
+func (k sealKey) id() string { return hex.EncodeToString(k.prefix[1:]) }
+
+// seal seals in the present form.
+func (k sealKey) seal(place string, plain []byte) []byte { return k.sealAs(k.prefix, place, plain) }
+
+func (k sealKey) sealAs(prefix []byte, place string, plain []byte) []byte {
+	nonce := make([]byte, k.aead.NonceSize())
+	if _, err := rand.Read(nonce); err != nil {
 		panic(fmt.Sprintf("postgres: no random bytes: %v", err)) // crypto/rand never fails on a supported system
 	}
-	return s.aead.Seal(out, out[1:], plain, []byte(place))
+	return k.aead.Seal(append(bytes.Clone(prefix), nonce...), nonce, plain, []byte(place))
 }
 
 var errSeal = errors.New("a stored secret cannot be opened: it was sealed with another key")
 
 func (s *Sealer) open(place string, sealed []byte) ([]byte, error) {
-	n := 1 + s.aead.NonceSize()
-	if len(sealed) < n || sealed[0] != sealVersion {
-		return nil, errSeal
-	}
-	plain, err := s.aead.Open(nil, sealed[1:n], sealed[n:], []byte(place))
-	if err != nil {
-		return nil, errSeal
-	}
-	return plain, nil
+	plain, _, err := s.opened(place, sealed)
+	return plain, err
 }
 
-// CheckSeal makes sure that this hub's key is the one that seals this database;
-// the first hub to come fixes it.
+// opened is also the key that opens the value.
+func (s *Sealer) opened(place string, sealed []byte) ([]byte, sealKey, error) {
+	for _, key := range s.keys {
+		rest, named := bytes.CutPrefix(sealed, key.prefix)
+		if !named {
+			var unnamed bool
+			if rest, unnamed = bytes.CutPrefix(sealed, []byte{sealUnnamed}); !unnamed {
+				continue
+			}
+		}
+		if n := key.aead.NonceSize(); len(rest) >= n {
+			if plain, err := key.aead.Open(nil, rest[:n], rest[n:], []byte(place)); err == nil {
+				return plain, key, nil
+			}
+		}
+	}
+	return nil, sealKey{}, errSeal
+}
+
+// The value by which a database tells which key seals it, and in which form.
+const (
+	sealPlace = "seal_check"
+	sealWord  = "servery"
+)
+
+var errOtherKey = errors.New("SERVERY_SECRET_KEY is not the key that seals the secrets of this database, and none of SERVERY_SECRET_KEY_PREVIOUS is")
+
+// sealIn seals a value in the transaction that stores it: with the key, and in
+// the form, that the database is at. A rotation waits for such transactions, and they for it.
+func (db *DB) sealIn(ctx context.Context, tx bun.IDB, place string, plain []byte) ([]byte, error) {
+	var checks [][]byte
+	if err := tx.NewRaw(`SELECT sealed FROM seal_check FOR SHARE`).Scan(ctx, &checks); err != nil {
+		return nil, fmt.Errorf("reading which key seals: %w", err)
+	}
+	if len(checks) == 0 {
+		return db.seal.keys[0].seal(place, plain), nil
+	}
+	_, key, err := db.seal.opened(sealPlace, checks[0])
+	if err != nil {
+		return nil, errOtherKey
+	}
+	if checks[0][0] == sealUnnamed {
+		return key.sealAs([]byte{sealUnnamed}, place, plain), nil
+	}
+	return key.seal(place, plain), nil
+}
+
+// CheckSeal makes sure that this hub has the key that seals this database; the
+// first hub to come fixes it.
 func (db *DB) CheckSeal(ctx context.Context) error {
-	const place, word = "seal_check", "servery"
 	if _, err := db.bun.ExecContext(ctx, "INSERT INTO seal_check (sealed) VALUES (?) ON CONFLICT DO NOTHING",
-		db.seal.seal(place, []byte(word))); err != nil {
+		db.seal.keys[0].seal(sealPlace, []byte(sealWord))); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
 	var sealed []byte
-	err := db.bun.QueryRowContext(ctx, "SELECT sealed FROM seal_check").Scan(&sealed)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := db.bun.QueryRowContext(ctx, "SELECT sealed FROM seal_check").Scan(&sealed); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
-	if _, err := db.seal.open(place, sealed); err != nil {
-		return errors.New("SERVERY_SECRET_KEY is not the key that seals the secrets of this database")
+	if _, err := db.seal.open(sealPlace, sealed); err != nil {
+		return errOtherKey
 	}
 	return nil
 }

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// secretsCommand is about the key that seals the secrets in the database.
+type secretsCommand struct {
+	Rotate secretsRotate `cmd:"" help:"Seal every secret in the database with SERVERY_SECRET_KEY, while hubs run. They need the old key as SERVERY_SECRET_KEY_PREVIOUS until it is done."`
+}
+
+type secretsRotate struct {
+	databaseFlags
+	DryRun bool `name:"dry-run" help:"Only count what is sealed with which key."`
+	JSON   bool `help:"Print JSON."`
+}
+
+// Run seals everything anew, or counts.
+func (c secretsRotate) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		if c.DryRun {
+			sealed, err := db.Sealed(ctx)
+			if err != nil || c.JSON {
+				return printJSON(out, sealed, err)
+			}
+			printSealed(out, sealed, db.SealKey())
+			return nil
+		}
+		done, err := db.RotateSeal(ctx, "cli")
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			err = printJSON(out, done, nil)
+		} else {
+			fmt.Fprintf(out.stdout, "%d values are now sealed with key %s\n", done.Resealed, done.Key)
+		}
+		if len(done.Unreadable) > 0 {
+			return fmt.Errorf("none of the keys opens %d values, which stay as they are: add their key to SERVERY_SECRET_KEY_PREVIOUS and run this again; the first is %s",
+				len(done.Unreadable), done.Unreadable[0])
+		}
+		return err
+	})
+}
+
+func printSealed(out output, sealed []postgres.SealedBy, present string) {
+	for _, column := range sealed {
+		for _, key := range slices.Sorted(maps.Keys(column.Keys)) {
+			note := "to be sealed anew"
+			if key == present {
+				note = "SERVERY_SECRET_KEY"
+			}
+			fmt.Fprintf(out.stdout, "%-28s key %s (%s): %d\n", column.Column, key, note, column.Keys[key])
+		}
+		for _, key := range slices.Sorted(maps.Keys(column.Unnamed)) {
+			fmt.Fprintf(out.stdout, "%-28s key %s, not named in the value (to be sealed anew): %d\n", column.Column, key, column.Unnamed[key])
+		}
+		if column.Unreadable > 0 {
+			fmt.Fprintf(out.stdout, "%-28s none of the keys: %d\n", column.Column, column.Unreadable)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestAQueryThatForgetsItsBusinessSeesNoOtherOne(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	there, err := db.Walled(ctx)
+	require.NoError(t, err)
+	require.True(t, there)
+	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
+	for _, tenant := range []hubtest.Tenant{one, other} {
+		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+		publish(t, db, tenant.ID, "", `{}`)
+	}
+	for table, column := range map[string]string{"businesses": "id", "webhooks": "business_id", "events": "business_id", "api_keys": "business_id", "delivery_queue": "business_id"} {
+		rows, err := db.Of(one.ID).QueryContext(ctx, `SELECT `+column+` FROM `+table)
+		require.NoError(t, err, table)
+		n := 0
+		for rows.Next() {
+			var business core.BusinessID
+			require.NoError(t, rows.Scan(&business))
+			require.Equal(t, one.ID, business, table)
+			n++
+		}
+		require.NoError(t, rows.Err())
+		require.Equal(t, 1, n, table)
+	}
+	for name, forgetful := range map[string]string{
+		"an address in a partition": `SELECT count(*) FROM events_other`,
+		"who may sign in":           `SELECT count(*) FROM users`,
+		"a write":                   `DELETE FROM webhooks`,
+	} {
+		_, err := db.Of(one.ID).ExecContext(ctx, forgetful)
+		require.ErrorContains(t, err, "permission denied", name)
+	}
+	db.Exec(t, `SELECT count(*) FROM users`) // nothing of it stays with the connection
+	_, n, err := postgres.Webhooks{DB: db}.List(ctx, other.ID, 10, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestEveryTableOfBusinessesStandsBehindTheWall(t *testing.T) {
+	tables := hubtest.Database(t, nil).Tenants(t)
+	require.Greater(t, len(tables), 20)
+	for name, walled := range tables {
+		require.True(t, walled, "%s: its migration must end with SELECT wall_off()", name)
+	}
+}
+
+func TestWithoutTheRoleHubsWorkAsBefore(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	db.Exec(t, `DROP POLICY own_business ON stores`)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	_, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 10, 0)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestTheAuditTrailIsOnlyAddedTo(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	db.Exec(t, `INSERT INTO audit (business_id, id, at, actor, action, object) VALUES (1, gen_random_uuid(), now(), 'cli', 'test', 'nothing')`)
+	for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`, `TRUNCATE audit`} {
+		require.ErrorContains(t, db.Try(statement), "only added to", statement)
+	}
+	require.Equal(t, 1, db.Audited(t, "test"))
+}

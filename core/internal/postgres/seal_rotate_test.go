@@ -1,0 +1,157 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+var newKey = strings.Repeat("cd", 32)
+
+// withKeys opens a database as a hub with these keys does.
+func withKeys(t *testing.T, url string, keys ...string) *postgres.DB {
+	t.Helper()
+	db := hubtest.Open(t, url, nil)
+	sealer, err := postgres.NewSealer(keys[0], keys[1:]...)
+	require.NoError(t, err)
+	db.UseSealer(sealer)
+	require.NoError(t, db.CheckSeal(context.Background()))
+	return db
+}
+
+// sealSomething stores secrets of every kind, enough webhooks for several batches.
+func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Subscription) {
+	t.Helper()
+	tenant := hubtest.Business(t, db)
+	var subscriptions []webhook.Subscription
+	for i := range 450 {
+		subscriptions = append(subscriptions, hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, fmt.Sprintf("https://pos.example.com/%d", i), webhook.Minutes))
+	}
+	require.NoError(t, postgres.Platforms{DB: db}.Set(context.Background(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+		a.Settings, a.Addresses, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}
+		return nil
+	}))
+	return tenant, subscriptions
+}
+
+func requireSecrets(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscriptions []webhook.Subscription) {
+	t.Helper()
+	ctx := context.Background()
+	secret, err := postgres.Access{DB: db}.CallbackSecret(ctx, tenant.ID)
+	require.NoError(t, err)
+	require.Equal(t, tenant.CallbackSecret, secret)
+	list, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 1000, 0)
+	require.NoError(t, err)
+	require.Equal(t, len(subscriptions), n)
+	for i, sub := range subscriptions {
+		require.Equal(t, sub.Secret, list[i].Secret)
+	}
+	access, err := postgres.Platforms{DB: db}.Access(ctx, tenant.ID, "tasty")
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{"key": "hush"}, access.Secrets)
+}
+
+func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
+	t.Helper()
+	sealed, err := db.Sealed(context.Background())
+	require.NoError(t, err)
+	for _, column := range sealed {
+		n += column.Keys[key]
+	}
+	return n
+}
+
+func TestARotationSealsEverythingAnewWhileHubsRun(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	old := withKeys(t, url, hubtest.SecretKey)
+	tenant, subscriptions := sealSomething(t, old)
+
+	hub := withKeys(t, url, newKey, hubtest.SecretKey)
+	requireSecrets(t, hub, tenant, subscriptions)
+	subscriptions = append(subscriptions, hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
+	requireSecrets(t, old, tenant, subscriptions)
+	require.Zero(t, sealedWith(t, hub, hub.SealKey()), "until the rotation hubs seal with the key that all have")
+
+	done, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	require.Equal(t, postgres.Rotation{Key: hub.SealKey(), Resealed: 2*len(subscriptions) + 2, Unreadable: []string{}}, done)
+	subscriptions = append(subscriptions, hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
+	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
+	require.ErrorContains(t, old.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key")
+	require.Equal(t, 2*len(subscriptions)+2, sealedWith(t, hub, hub.SealKey()))
+
+	again, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	require.Zero(t, again.Resealed)
+	require.Equal(t, 1, hub.Audited(t, "secrets.rotate"))
+}
+
+func TestARotationThatBreaksOffGoesOn(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
+	all, hub := 2*len(subscriptions)+2, withKeys(t, url, newKey, hubtest.SecretKey)
+	hub.Exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more'; END $$`)
+	hub.Exec(t, `CREATE TRIGGER refuse BEFORE UPDATE ON webhooks FOR EACH ROW WHEN (OLD.id = ?) EXECUTE FUNCTION refuse()`, subscriptions[300].ID)
+	_, err := hub.RotateSeal(ctx, "cli")
+	require.ErrorContains(t, err, "no more")
+	done := sealedWith(t, hub, hub.SealKey())
+	require.Equal(t, all, done+sealedWith(t, hub, keyID(t, hubtest.SecretKey)), "each value is sealed with one of the two")
+	requireSecrets(t, hub, tenant, subscriptions)
+
+	hub.Exec(t, `DROP TRIGGER refuse ON webhooks`)
+	rest, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	require.Positive(t, done)
+	require.Equal(t, all-done, rest.Resealed, "what is done is not done again")
+	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
+}
+
+// keyID is the name of a key.
+func keyID(t *testing.T, key string) string {
+	t.Helper()
+	db := &postgres.DB{}
+	sealer, err := postgres.NewSealer(key)
+	require.NoError(t, err)
+	db.UseSealer(sealer)
+	return db.SealKey()
+}
+
+func TestDatabasesOfTheFirstFormKeepItUntilTheyAreRotated(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	hub := withKeys(t, url, hubtest.SecretKey)
+	hub.SealUnnamed(t)
+	tenant, subscriptions := sealSomething(t, hub)
+	requireSecrets(t, hub, tenant, subscriptions)
+	require.Zero(t, sealedWith(t, hub, hub.SealKey()), "an earlier version can be put back")
+	done, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	require.Equal(t, 2*len(subscriptions)+2, done.Resealed)
+	requireSecrets(t, hub, tenant, subscriptions)
+}
+
+func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	tenant := hubtest.Business(t, hubtest.Open(t, url, nil))
+	lost, err := postgres.NewSealer(newKey)
+	require.NoError(t, err)
+	db := hubtest.Open(t, url, nil)
+	db.UseSealer(lost)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	hub := withKeys(t, url, hubtest.SecretKey)
+	done, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID), fmt.Sprintf("webhooks/%d/secret", tenant.ID)}, done.Unreadable)
+	sealed, err := hub.Sealed(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 1, sealed[1].Unreadable)
+	require.Equal(t, 1, sealed[2].Unreadable)
+}
