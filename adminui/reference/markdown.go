@@ -8,8 +8,8 @@ import (
 	"github.com/a-h/templ"
 )
 
-// prose turns the Markdown of descriptions into HTML: paragraphs, lists, code
-// blocks and inline code. All else is text, HTML included.
+// prose turns the Markdown of descriptions and guides into HTML: headings,
+// paragraphs, lists, code blocks, inline code and links. All else is text, HTML included.
 func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
 
 // phrase is prose of one line, without a paragraph around it.
@@ -19,11 +19,29 @@ var (
 	codeSpan     = regexp.MustCompile("`([^`]+)`")
 	bulletItem   = regexp.MustCompile(`^[-*] +(.*)$`)
 	numberedItem = regexp.MustCompile(`^[0-9]+\. +(.*)$`)
+	heading      = regexp.MustCompile(`^##+ +(.*)$`)
+	link         = regexp.MustCompile(`\[([^\]]+)\]\(((?:/|#|https://)[^)\s]*)\)`)
 )
 
 func inline(text string) string {
-	return codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
+	text = codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
+	return link.ReplaceAllString(text, `<a href="$2">$1</a>`)
 }
+
+// headings lists the headings of a text.
+func headings(text string) (list []string) {
+	for _, line := range strings.Split(outsideFences(text), "\n") {
+		if match := heading.FindStringSubmatch(line); match != nil {
+			list = append(list, match[1])
+		}
+	}
+	return list
+}
+
+// fenced is a code block; its first group is the language, its second the code.
+var fenced = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+
+func outsideFences(text string) string { return fenced.ReplaceAllString(text, "") }
 
 // block is what is being read: a paragraph, a list or nothing.
 type block struct {
@@ -41,6 +59,10 @@ func markdown(text string) string {
 		case strings.HasPrefix(line, "```"):
 			b.end()
 			i = b.fence(lines, i+1)
+		case heading.MatchString(line):
+			b.end()
+			words := heading.FindStringSubmatch(line)[1]
+			b.out.WriteString(`<h2 id="` + slug(words) + `">` + inline(words) + "</h2>")
 		case bullet != nil:
 			b.item("ul", bullet[1])
 		case number != nil:

@@ -1,16 +1,10 @@
-// Package reference is the page at /docs: the description of the interface as a
-// page to read, made on the server and in need of no script.
+// Package reference serves what integrators read: the description of the
+// interface, made from the OpenAPI document, guides, and a collection for Postman.
 package reference
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -18,8 +12,11 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-// Path is where the page is.
+// Path is where the page is; the guides are below it.
 const Path = "/docs"
+
+// PostmanPath is where the collection for Postman is.
+const PostmanPath = Path + "/postman.json"
 
 // Config is what the page is made of.
 type Config struct {
@@ -28,53 +25,52 @@ type Config struct {
 	Links   []ui.Link // of the top bar
 }
 
-// Reference serves the page, which is made once.
-type Reference struct {
-	page, packed []byte
-	tag          string
-}
+// Reference serves the pages, which are made once.
+type Reference struct{ pages map[string]still }
 
-// New makes the page. It fails on a document that is not JSON or refers to what
+// New makes the pages. It fails on a document that is not JSON or refers to what
 // is not in it.
 func New(config Config) (*Reference, error) {
 	var d document
 	if err := json.Unmarshal(config.OpenAPI, &d); err != nil {
 		return nil, fmt.Errorf("reading the interface description: %w", err)
 	}
-	v, err := makeView(&d, config.BaseURL, ui.Page{Title: "Reference", Links: config.Links, Active: Path})
+	guides, err := readGuides(config.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	page := ui.Page{Title: "Reference", Links: config.Links, Active: Path}
+	v, err := makeView(&d, config.BaseURL, page, guides)
 	if err != nil {
 		return nil, fmt.Errorf("reading the interface description: %w", err)
 	}
-	page, err := ui.Render(context.Background(), shown(v))
-	if err != nil {
-		return nil, fmt.Errorf("rendering the reference: %w", err)
+	r := &Reference{map[string]still{}}
+	add := func(path, media string, body []byte, err error) error {
+		if err == nil {
+			r.pages[path], err = newStill(media, body)
+		}
+		if err != nil {
+			return fmt.Errorf("making %s: %w", path, err)
+		}
+		return nil
 	}
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(page); err != nil {
-		return nil, fmt.Errorf("packing the reference: %w", err)
+	body, err := ui.Render(context.Background(), shown(v))
+	if err := add(Path, fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
+		return nil, err
 	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("packing the reference: %w", err)
+	for _, g := range guides {
+		body, err := g.render(page, guides)
+		if err := add(g.path(), fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
+			return nil, err
+		}
 	}
-	sum := sha256.Sum256(page)
-	return &Reference{page, packed.Bytes(), `W/"` + hex.EncodeToString(sum[:8]) + `"`}, nil
+	body, err = postman(&d, config.BaseURL)
+	return r, add(PostmanPath, fiber.MIMEApplicationJSON, body, err)
 }
 
-// Mount serves the page at Path.
+// Mount serves the pages at Path and below.
 func (r *Reference) Mount(router fiber.Router) {
-	router.Get(Path, func(c *fiber.Ctx) error {
-		ui.Secure(c)
-		c.Set(fiber.HeaderETag, r.tag)
-		c.Set(fiber.HeaderCacheControl, "no-cache")
-		c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
-		if strings.Contains(c.Get(fiber.HeaderIfNoneMatch), r.tag) {
-			return c.SendStatus(http.StatusNotModified)
-		}
-		if strings.Contains(c.Get(fiber.HeaderAcceptEncoding), "gzip") {
-			c.Set(fiber.HeaderContentEncoding, "gzip")
-			return c.Send(r.packed)
-		}
-		return c.Send(r.page)
-	})
+	for path, page := range r.pages {
+		router.Get(path, page.send)
+	}
 }

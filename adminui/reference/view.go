@@ -62,7 +62,7 @@ func slug(name string) string {
 }
 
 // makeView reads the document into what is shown.
-func makeView(d *document, base string, page ui.Page) (*view, error) {
+func makeView(d *document, base string, page ui.Page, guides []guide) (*view, error) {
 	v := &view{page: page, title: d.Info.Title, summary: d.Info.Summary, intro: d.Info.Description}
 	byTag := map[string][]described{}
 	for _, set := range []struct {
@@ -97,17 +97,17 @@ func makeView(d *document, base string, page ui.Page) (*view, error) {
 		shown.name, shown.status = each.name, d.statusOf(each.name)
 		v.answers = append(v.answers, shown)
 	}
-	v.list()
+	v.list(guides)
 	return v, nil
 }
 
 // list makes the side navigation.
-func (v *view) list() {
-	guides := ui.Section{Title: "Guides", Lines: []ui.Line{{Href: "#introduction", Label: "Introduction"}}}
-	for _, guide := range v.guides {
-		guides.Lines = append(guides.Lines, ui.Line{Href: "#" + guide.id, Label: guide.title})
+func (v *view) list(guides []guide) {
+	basics := ui.Section{Title: "Basics", Lines: []ui.Line{{Href: "#introduction", Label: "Introduction"}}}
+	for _, chapter := range v.guides {
+		basics.Lines = append(basics.Lines, ui.Line{Href: "#" + chapter.id, Label: chapter.title})
 	}
-	v.contents = []ui.Section{guides}
+	v.contents = []ui.Section{{Title: "Guides", Lines: guideLines(guides)}, basics}
 	for _, group := range v.groups {
 		section := ui.Section{Title: group.title}
 		for _, each := range group.operations {
@@ -116,7 +116,7 @@ func (v *view) list() {
 		v.contents = append(v.contents, section)
 	}
 	v.contents = append(v.contents, ui.Section{Title: "More", Lines: []ui.Line{
-		{Href: "#answers", Label: "Shared answers"}, {Href: "/openapi.json", Label: "openapi.json"},
+		{Href: "#answers", Label: "Shared answers"}, {Href: "/openapi.json", Label: "openapi.json"}, {Href: PostmanPath, Label: "postman.json"},
 	}})
 }
 

@@ -1,0 +1,152 @@
+package reference
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The collection in Postman's format 2.1, as far as it is used here.
+type (
+	collection struct {
+		Info     collectionInfo       `json:"info"`
+		Auth     collectionAuth       `json:"auth"`
+		Variable []collectionVariable `json:"variable"`
+		Item     []collectionFolder   `json:"item"`
+	}
+	collectionInfo struct {
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Schema      string `json:"schema"`
+	}
+	collectionAuth struct {
+		Type   string               `json:"type"`
+		APIKey []collectionVariable `json:"apikey,omitzero"`
+	}
+	collectionVariable struct {
+		Key         string `json:"key"`
+		Value       string `json:"value"`
+		Description string `json:"description,omitzero"`
+		Disabled    bool   `json:"disabled,omitzero"`
+	}
+	collectionFolder struct {
+		Name        string              `json:"name"`
+		Description string              `json:"description"`
+		Item        []collectionRequest `json:"item"`
+	}
+	collectionRequest struct {
+		Name    string         `json:"name"`
+		Request requestDetails `json:"request"`
+	}
+	requestDetails struct {
+		Method      string               `json:"method"`
+		Description string               `json:"description"`
+		Auth        *collectionAuth      `json:"auth,omitzero"`
+		Header      []collectionVariable `json:"header"`
+		URL         requestURL           `json:"url"`
+		Body        *requestBody         `json:"body,omitzero"`
+	}
+	requestURL struct {
+		Raw      string               `json:"raw"`
+		Host     []string             `json:"host"`
+		Path     []string             `json:"path"`
+		Query    []collectionVariable `json:"query"`
+		Variable []collectionVariable `json:"variable"`
+	}
+	requestBody struct {
+		Mode string `json:"mode"`
+		Raw  string `json:"raw"`
+	}
+)
+
+// postman is the collection of every operation, in folders by tag: with the
+// hub's address and the key as variables, and each example as a request.
+func postman(d *document, base string) ([]byte, error) {
+	c := collection{
+		Info: collectionInfo{d.Info.Title, d.Info.Description, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+		Auth: collectionAuth{"apikey", []collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: "apikey {{username}}:{{api_key}}"}, {Key: "in", Value: "header"}}},
+		Variable: []collectionVariable{
+			{Key: "base", Value: base}, {Key: "username", Value: "", Description: "of the API key"}, {Key: "api_key", Value: ""},
+		},
+	}
+	for _, tag := range d.Tags {
+		folder := collectionFolder{tag.Name, tag.Description, nil}
+		for _, path := range d.Paths {
+			for _, o := range path.value.operations() {
+				if len(o.Tags) == 0 || o.Tags[0] != tag.Name {
+					continue
+				}
+				requests, err := d.requests(o, path)
+				if err != nil {
+					return nil, err
+				}
+				folder.Item = append(folder.Item, requests...)
+			}
+		}
+		if len(folder.Item) > 0 {
+			c.Item = append(c.Item, folder)
+		}
+	}
+	return json.Marshal(c, jsontext.WithIndent("  "), json.FormatNilSliceAsNull(false))
+}
+
+// requests are those of an operation: one for each example of its body.
+func (d *document) requests(o method, path member[pathItem]) ([]collectionRequest, error) {
+	details := requestDetails{Method: o.method, Description: o.Description, URL: requestURL{Host: []string{"{{base}}"}}}
+	if o.Security != nil {
+		details.Auth = &collectionAuth{Type: "noauth"}
+	}
+	for _, part := range strings.Split(strings.TrimPrefix(path.name, "/"), "/") {
+		if name, named := strings.CutPrefix(part, "{"); named {
+			part = ":" + strings.TrimSuffix(name, "}")
+		}
+		details.URL.Path = append(details.URL.Path, part)
+	}
+	var query []string
+	for _, listed := range append(path.value.Parameters, o.Parameters...) {
+		p, err := d.parameter(listed)
+		if err != nil {
+			return nil, err
+		}
+		v := collectionVariable{Key: p.Name, Description: p.Description, Disabled: p.In != "path" && !p.Required}
+		if len(p.Example) > 0 {
+			v.Value = plain(p.Example)
+		}
+		switch p.In {
+		case "path":
+			details.URL.Variable = append(details.URL.Variable, v)
+		case "query":
+			details.URL.Query = append(details.URL.Query, v)
+			if !v.Disabled {
+				query = append(query, p.Name+"="+url.QueryEscape(v.Value))
+			}
+		case "header":
+			details.Header = append(details.Header, v)
+		}
+	}
+	details.URL.Raw = "{{base}}/" + strings.Join(details.URL.Path, "/")
+	if len(query) > 0 {
+		details.URL.Raw += "?" + strings.Join(query, "&")
+	}
+	if o.RequestBody == nil || len(o.RequestBody.Content) == 0 {
+		return []collectionRequest{{o.Summary, details}}, nil
+	}
+	content := o.RequestBody.Content[0]
+	details.Header = append(details.Header, collectionVariable{Key: "Content-Type", Value: content.name})
+	bodies := examplesOf(content.value)
+	var list []collectionRequest
+	for _, body := range bodies {
+		with, name := details, o.Summary
+		with.Body = &requestBody{"raw", body.text}
+		if len(bodies) > 1 {
+			name += ": " + body.title
+		}
+		list = append(list, collectionRequest{name, with})
+	}
+	if len(list) == 0 {
+		list = []collectionRequest{{o.Summary, details}}
+	}
+	return list, nil
+}

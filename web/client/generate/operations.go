@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// operations writes a call for each operation that a key is needed for and that
+// answers with JSON.
+func (w *writer) operations() string {
+	var out strings.Builder
+	for _, path := range slices.Sorted(maps.Keys(w.document.Paths)) {
+		item := w.document.Paths[path]
+		var shared []parameter
+		if node, there := item["parameters"]; there {
+			_ = node.Decode(&shared)
+		}
+		for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+			node, there := item[method]
+			var o operation
+			if !there || node.Decode(&o) != nil || strings.Count(path, "/") < 3 || o.ID == "postCallback" {
+				continue
+			}
+			if answer := o.Responses["200"].Content.json(); answer != nil {
+				w.call(&out, strings.ToUpper(method), path, o, append(shared, o.Parameters...), answer)
+			}
+		}
+	}
+	return out.String()
+}
+
+// call writes one call, and the types that it alone has.
+func (w *writer) call(out *strings.Builder, method, path string, o operation, parameters []parameter, answer *schema) {
+	name := exported(o.ID)
+	arguments, target, query := "ctx context.Context", fmt.Sprintf("%q", path), ""
+	var fields strings.Builder
+	for _, p := range parameters {
+		if p.Ref != "" {
+			p = w.document.Components.Parameters[p.Ref[strings.LastIndexByte(p.Ref, '/')+1:]]
+		}
+		switch p.In {
+		case "path":
+			argument := strings.ToLower(exported(p.Name)[:1]) + exported(p.Name)[1:]
+			if argument == "iD" {
+				argument = "id"
+			}
+			kind, value := "string", "url.PathEscape("+argument+")"
+			if slices.Equal(p.Schema.Type, kinds{"integer"}) {
+				kind, value = "int64", "strconv.FormatInt("+argument+", 10)"
+			}
+			arguments += ", " + argument + " " + kind
+			target = strings.ReplaceAll(target, "{"+p.Name+"}", `"+`+value+`+"`)
+		case "query":
+			kind := w.typeOf("", p.Schema)
+			if !slices.Contains([]string{"string", "int64", "bool"}, kind) {
+				kind = "string"
+			}
+			fmt.Fprintf(&fields, "\t%s %s // %s\n", exported(p.Name), kind, firstSentence(p.Description))
+			query += fmt.Sprintf("\tput(values, %q, query.%s)\n", p.Name, exported(p.Name))
+		}
+	}
+	values, body := "nil", "nil"
+	if query != "" {
+		arguments += ", query " + name + "Query"
+		values, query = "values", "\tvalues := url.Values{}\n"+query
+		w.declared[name+"Query"] = fmt.Sprintf("// %sQuery narrows %s; what is zero is not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
+	}
+	if s := o.RequestBody.Content.json(); s != nil {
+		arguments += ", body " + w.typeOf(name+"Body", s)
+		body = "body"
+	}
+	result := w.typeOf(name+"Answer", answer)
+	fmt.Fprintf(out, "// %s: %s. It is %s %s; anything but 200 is a *Refusal.\nfunc (c *Client) %s(%s) (answer %s, err error) {\n%s\terr = c.do(ctx, %q, %s, %s, %s, &answer)\n\treturn answer, err\n}\n\n",
+		name, strings.TrimSuffix(firstSentence(o.Summary), "."), method, path, name, arguments, result, query, method, target, values, body)
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// writer writes Go; declared are the types so far, by name.
+type writer struct {
+	document *document
+	declared map[string]string
+}
+
+// declare writes the type of a name, which may be any type.
+func (w *writer) declare(name string, s *schema) {
+	if _, done := w.declared[name]; done {
+		return
+	}
+	w.declared[name] = "" // a type may contain itself
+	comment := fmt.Sprintf("// %s is as the reference describes it.\n", name)
+	if text := firstSentence(s.Description); text != "" {
+		comment = fmt.Sprintf("// %s: %s\n", name, text)
+	}
+	if !s.structured() {
+		w.declared[name] = comment + "type " + name + " = " + w.typeOf(name+"Value", s) + "\n\n"
+		return
+	}
+	var fields strings.Builder
+	for _, property := range slices.Sorted(maps.Keys(s.Properties)) {
+		p, required := s.Properties[property], slices.Contains(s.Required, property)
+		kind, tag := w.typeOf(name+exported(property), p), property
+		if !required || w.nullable(p) {
+			if !strings.HasPrefix(kind, "[]") && !strings.HasPrefix(kind, "map[") && kind != "json.RawMessage" {
+				kind = "*" + kind
+			}
+			tag += ",omitzero"
+		}
+		fmt.Fprintf(&fields, "\t%s %s `json:%q`", exported(property), kind, tag)
+		if text := firstSentence(p.Description); text != "" {
+			fields.WriteString(" // " + text)
+		}
+		fields.WriteString("\n")
+	}
+	w.declared[name] = comment + "type " + name + " struct {\n" + fields.String() + "}\n\n"
+}
+
+func (s *schema) structured() bool { return s.Ref == "" && len(s.Properties) > 0 }
+
+// typeOf is the type of a schema; one of its own is declared under the name.
+func (w *writer) typeOf(name string, s *schema) string {
+	if s == nil {
+		return "json.RawMessage"
+	}
+	if s.Ref != "" {
+		return exported(s.Ref[strings.LastIndexByte(s.Ref, '/')+1:])
+	}
+	types := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
+	if s.structured() {
+		w.declare(name, s)
+		return name
+	}
+	if _, fixed := s.Const.(string); fixed {
+		types = kinds{"string"}
+	}
+	if len(types) != 1 {
+		return "json.RawMessage"
+	}
+	switch types[0] {
+	case "array":
+		return "[]" + w.typeOf(name, s.Items)
+	case "string":
+		return "string"
+	case "integer":
+		return "int64"
+	case "number":
+		return "json.Number" // every digit counts
+	case "boolean":
+		return "bool"
+	}
+	var values schema
+	if s.Additional.Decode(&values) == nil && (values.Ref != "" || len(values.Type) > 0) {
+		return "map[string]" + w.typeOf(name+"Value", &values)
+	}
+	return "json.RawMessage"
+}
+
+func (w *writer) nullable(s *schema) bool {
+	if s.Ref != "" {
+		s = w.document.Components.Schemas[s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]]
+	}
+	return s != nil && slices.Contains(s.Type, "null")
+}
+
+// firstSentence is a description in one line.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if end := strings.Index(text, ". "); end >= 0 {
+		text = text[:end]
+	}
+	return strings.TrimSuffix(text, ".")
+}
