@@ -5,6 +5,7 @@ package signin
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -16,24 +17,39 @@ import (
 )
 
 // Pages are the pages of signing in.
-type Pages struct{ *shell.Shell }
+type Pages struct {
+	*shell.Shell
+	Provider Provider // nil: people sign in by passwords and links alone
+	BaseURL  string   // of the hub as people reach it; "" as the request came
+}
 
 // doorView is a page before signing in.
 type doorView struct {
 	theme, problem string
 	email, next    string
 	link           string
-	has            bool // a password already
+	provider       string // where people sign in by the identity provider; "": there is none
+	has            bool   // a password already
+}
+
+// door is the sign-in page as this request asks for it.
+func (p Pages) door(c *fiber.Ctx, problem string) doorView {
+	v := doorView{theme: shell.ThemeOf(c), problem: problem, next: shell.Inside(c.Query("next"))}
+	if p.Provider != nil {
+		v.provider = shell.ProviderPath + "?next=" + url.QueryEscape(v.next)
+	}
+	return v
 }
 
 // SignIn shows the form.
 func (p Pages) SignIn(c *fiber.Ctx) error {
-	return ui.Write(c, http.StatusOK, signInPage(doorView{theme: shell.ThemeOf(c), next: shell.Inside(c.Query("next"))}))
+	return ui.Write(c, http.StatusOK, signInPage(p.door(c, "")))
 }
 
 // Enter checks a password and starts a session.
 func (p Pages) Enter(c *fiber.Ctx) error {
-	v := doorView{theme: shell.ThemeOf(c), email: strings.Clone(c.FormValue("email")), next: shell.Inside(c.FormValue("next"))}
+	v := p.door(c, "")
+	v.email, v.next = strings.Clone(c.FormValue("email")), shell.Inside(c.FormValue("next"))
 	err := shell.FromOurPage(c)
 	if err == nil {
 		var token string

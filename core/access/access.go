@@ -43,6 +43,7 @@ type Records interface {
 type Access struct {
 	Records Records
 	Clock   core.Clock
+	Uses    *Uses // notes which keys are shown; nil: nobody does
 }
 
 // keyPrefix marks an API key, so that scanners of leaked secrets know one.
@@ -67,7 +68,11 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 		return core.Caller{}, err
 	case subtle.ConstantTimeCompare([]byte(key.Username), []byte(username)) != 1:
 		return core.Caller{}, errCredentials
-	case !key.DisabledAt.IsZero():
+	}
+	if a.Uses != nil {
+		a.Uses.note(key, a.Clock.Now())
+	}
+	if !key.DisabledAt.IsZero() {
 		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
 	}
 	return core.Caller{Business: key.Business, Username: key.Username, KeyID: key.ID, Scope: key.Scope, Platform: key.Platform}, nil
@@ -83,10 +88,10 @@ var usernameForm = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
 // CreateKey makes a key and returns its text, which is not kept.
 func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	if !usernameForm.MatchString(key.Username) {
-		return Key{}, "", core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits and . _ @ -")
+		return Key{}, "", ErrUsername
 	}
 	if key.Scope != core.ScopePOS && key.Scope != core.ScopeChannel {
-		return Key{}, "", core.Errorf(core.Invalid, "scope must be pos or channel")
+		return Key{}, "", ErrScope
 	}
 	var random [32]byte
 	if _, err := rand.Read(random[:]); err != nil {

@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
-
-	"github.com/servery-hub/servery/core"
 )
 
 // The cost of a password (OWASP Password Storage Cheat Sheet, argon2id).
@@ -27,13 +25,13 @@ var hashing = make(chan struct{}, 4)
 
 // The length of a password, in characters.
 const (
-	minPassword = 12
-	maxPassword = 200
+	MinPassword = 12
+	MaxPassword = 200
 )
 
 func checkPassword(password string) error {
-	if n := utf8.RuneCountInString(password); n < minPassword || n > maxPassword {
-		return core.Errorf(core.Invalid, "the password must have %d to %d characters", minPassword, maxPassword)
+	if n := utf8.RuneCountInString(password); n < MinPassword || n > MaxPassword {
+		return ErrPassword
 	}
 	return nil
 }
@@ -45,7 +43,7 @@ func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) 
 		defer func() { <-hashing }()
 		return argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey), nil
 	case <-ctx.Done():
-		return nil, core.Errorf(core.Unavailable, "too many people are signing in at once; try again")
+		return nil, ErrBusy
 	}
 }
 
@@ -69,7 +67,7 @@ const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAA
 
 // passwordIs tells whether the stored hash is of the password.
 func passwordIs(ctx context.Context, stored, password string) (bool, error) {
-	known := stored != "" && len(password) <= 4*maxPassword
+	known := stored != "" && len(password) <= 4*MaxPassword
 	if !known {
 		stored, password = nobody, ""
 	}

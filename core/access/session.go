@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,14 +67,9 @@ type Accounts struct {
 	Users    Users
 	Sessions Sessions
 	Attempts Attempts
+	Domains  []string // whose people may come by the identity provider without being made first; in lower case
 	Clock    core.Clock
 }
-
-var (
-	errSignIn  = core.Errorf(core.Unauthenticated, "this address and password do not belong together")
-	errLink    = core.Errorf(core.NotFound, "this link has been used or has expired; ask an admin for a new one")
-	errSession = core.Errorf(core.Unauthenticated, "sign in first")
-)
 
 // newToken is 32 random bytes as text.
 func newToken() string {
@@ -93,7 +89,7 @@ func (a Accounts) Link(ctx context.Context, user int64) (string, error) {
 func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced string) (token string, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if len(email) > 254 {
-		return "", errSignIn
+		return "", ErrSignIn
 	}
 	account, now := "account/"+email, a.Clock.Now()
 	counts, err := a.Attempts.CountAttempt(ctx, []string{account, "address/" + address}, now, now.Add(-attemptLife))
@@ -101,8 +97,7 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 		return "", err
 	}
 	if counts[0] > maxPerAccount || counts[1] > maxPerAddress {
-		return "", &core.Error{Code: core.Throttled, RetryAfter: attemptLife,
-			Message: "too many attempts to sign in; try again in a quarter of an hour"}
+		return "", ErrTooOften
 	}
 	user, err := a.Users.UserByEmail(ctx, email)
 	if err != nil && core.CodeOf(err) != core.NotFound {
@@ -113,12 +108,35 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 		return "", err
 	}
 	if !right || !user.DisabledAt.IsZero() {
-		return "", errSignIn
+		return "", ErrSignIn
 	}
 	if err := a.Attempts.ForgetAttempts(ctx, account); err != nil {
 		return "", err
 	}
 	return a.start(ctx, user, replaced, "user.sign_in")
+}
+
+// SignInAs starts a session for the person whose address an identity provider
+// has vouched for. Who has no account gets one that sees nothing yet, where the
+// address is of one of the Domains; else ErrUnknown. Nobody becomes an admin, or
+// is granted a business, by it.
+func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token string, err error) {
+	email = strings.ToLower(email)
+	user, err := a.Users.UserByEmail(ctx, email)
+	if core.CodeOf(err) == core.NotFound {
+		if _, domain, _ := strings.Cut(email, "@"); !slices.Contains(a.Domains, domain) {
+			return "", ErrUnknown
+		}
+		user, err = a.Users.CreateUser(ctx, User{Email: email, Role: Viewer, CreatedAt: a.Clock.Now()}, Change{Actor: "hub", Action: "user.create",
+			Why: "first sign-in by the identity provider", After: map[string]any{"email": email, "role": Viewer}})
+	}
+	if err != nil {
+		return "", err
+	}
+	if !user.DisabledAt.IsZero() {
+		return "", ErrUnknown
+	}
+	return a.start(ctx, user, replaced, "user.sign_in_by_provider")
 }
 
 // LinkUser tells whose link it is, without using it up.
@@ -129,7 +147,7 @@ func (a Accounts) LinkUser(ctx context.Context, link string) (User, error) {
 func (a Accounts) link(ctx context.Context, link string, take bool) (User, error) {
 	user, err := a.Sessions.LinkUser(ctx, hash(link), a.Clock.Now(), take)
 	if core.CodeOf(err) == core.NotFound || err == nil && !user.DisabledAt.IsZero() {
-		return User{}, errLink
+		return User{}, ErrLink
 	}
 	return user, err
 }
@@ -167,7 +185,7 @@ func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh,
 		return err
 	}
 	if !right {
-		return core.Errorf(core.Invalid, "the present password is not right")
+		return ErrPresent
 	}
 	if err := checkPassword(fresh); err != nil {
 		return err
@@ -200,18 +218,18 @@ func (a Accounts) start(ctx context.Context, user User, replaced, action string)
 // Visitor finds the user of a session; Unauthenticated when it is over.
 func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 	if token == "" {
-		return User{}, errSession
+		return User{}, ErrSession
 	}
 	session, user, err := a.Sessions.SessionUser(ctx, hash(token))
 	if core.CodeOf(err) == core.NotFound {
-		return User{}, errSession
+		return User{}, ErrSession
 	}
 	if err != nil {
 		return User{}, err
 	}
 	now := a.Clock.Now()
 	if !user.DisabledAt.IsZero() || now.Sub(session.SeenAt) > SessionIdle || now.Sub(session.CreatedAt) > SessionLife {
-		return User{}, errSession
+		return User{}, ErrSession
 	}
 	if now.Sub(session.SeenAt) > seenEvery {
 		err = a.Sessions.TouchSession(ctx, session.Hash, user.ID, now)

@@ -75,10 +75,10 @@ type Users interface {
 func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) (User, string, error) {
 	address, err := mail.ParseAddress(user.Email)
 	if err != nil || address.Address != strings.TrimSpace(user.Email) || len(user.Email) > 254 {
-		return user, "", core.Errorf(core.Invalid, "email must be an address such as sam@example.com")
+		return user, "", ErrEmail
 	}
 	if !slices.Contains(Roles(), user.Role) {
-		return user, "", core.Errorf(core.Invalid, "role must be viewer, support or admin")
+		return user, "", ErrRole
 	}
 	user.Email, user.CreatedAt = strings.ToLower(address.Address), a.Clock.Now()
 	if user.Role == Admin {
@@ -97,10 +97,10 @@ func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) 
 // cannot take the own role away, so that one remains.
 func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, businesses []core.BusinessID, disabled bool, why string) error {
 	if !slices.Contains(Roles(), role) {
-		return core.Errorf(core.Invalid, "role must be viewer, support or admin")
+		return ErrRole
 	}
 	if id == by.ID && (role != Admin || disabled) {
-		return core.Errorf(core.Conflict, "you cannot take your own access away; ask another admin")
+		return ErrOwnAccess
 	}
 	if role == Admin {
 		businesses = nil

@@ -1,0 +1,78 @@
+package signin
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+)
+
+// Provider vouches for people. back is the address of the hub to which they come
+// back; secret is known to the browser that began alone.
+type Provider interface {
+	NewSecret() string
+	Begin(ctx context.Context, secret, back string) (address string, err error)
+	Finish(ctx context.Context, secret, back, state, code string) (email string, err error)
+}
+
+// begunLife is how long a person may take at the provider.
+const begunLife = 10 * time.Minute
+
+// back is where the provider sends people back to.
+func (p Pages) back(c *fiber.Ctx) string {
+	base := p.BaseURL
+	if base == "" {
+		base = c.BaseURL()
+	}
+	return strings.TrimSuffix(base, "/") + shell.ProviderBackPath
+}
+
+// ToProvider sends the visitor to the identity provider. A cookie holds what ties
+// the way back to this browser, and the page to go on to.
+func (p Pages) ToProvider(c *fiber.Ctx) error {
+	secret := p.Provider.NewSecret()
+	address, err := p.Provider.Begin(c.UserContext(), secret, p.back(c))
+	if err != nil {
+		return p.refused(c, err)
+	}
+	shell.SetBegun(c, secret+"."+base64.RawURLEncoding.EncodeToString([]byte(shell.Inside(c.Query("next")))), begunLife)
+	return c.Redirect(address, http.StatusSeeOther)
+}
+
+// FromProvider starts the session of whom the provider vouches for.
+func (p Pages) FromProvider(c *fiber.Ctx) error {
+	secret, encoded, _ := strings.Cut(shell.Begun(c), ".")
+	shell.SetBegun(c, "", 0)
+	if told := strings.Clone(c.Query("error")); told != "" {
+		return p.refused(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRefused, told)))
+	}
+	email, err := p.Provider.Finish(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")), strings.Clone(c.Query("code")))
+	if err != nil {
+		return p.refused(c, err)
+	}
+	token, err := p.Accounts.SignInAs(c.UserContext(), email, shell.SessionOf(c))
+	if err != nil {
+		return p.refused(c, err)
+	}
+	shell.SetSession(c, token)
+	next, err := base64.RawURLEncoding.DecodeString(encoded)
+	if err != nil {
+		next = nil
+	}
+	return c.Redirect(shell.Inside(string(next)), http.StatusSeeOther)
+}
+
+// refused shows the sign-in page with what went wrong.
+func (p Pages) refused(c *fiber.Ctx, err error) error {
+	status, problem := p.Problem(c, err)
+	return ui.Write(c, status, signInPage(p.door(c, problem)))
+}

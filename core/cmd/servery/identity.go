@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core/access/oidc"
+)
+
+// identityFlags say where the console is and who vouches for its users.
+type identityFlags struct {
+	BaseURL      string   `name:"base-url" env:"SERVERY_BASE_URL" help:"Address of the hub as people reach it; without it, as each request names it."`
+	Issuer       string   `name:"oidc-issuer" env:"SERVERY_OIDC_ISSUER" help:"OpenID Connect provider by which people sign in to the console."`
+	ClientID     string   `name:"oidc-client-id" env:"SERVERY_OIDC_CLIENT_ID" help:"The hub's name at the provider."`
+	ClientSecret string   `name:"oidc-client-secret" env:"SERVERY_OIDC_CLIENT_SECRET" help:"The hub's secret at the provider."`
+	Domains      []string `name:"oidc-domains" env:"SERVERY_OIDC_DOMAINS" help:"Domains of addresses whose people need not be made first: they come in as viewers of nothing."`
+}
+
+// wrong tells what is wrong with the flags.
+func (f identityFlags) wrong() (mistakes []error) {
+	for name, text := range map[string]string{"SERVERY_BASE_URL": f.BaseURL, "SERVERY_OIDC_ISSUER": f.Issuer} {
+		if u, err := url.Parse(text); text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+			mistakes = append(mistakes, errors.New(name+": must be an address such as https://hub.example.com"))
+		}
+	}
+	if (f.Issuer == "") != (f.ClientID == "") {
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))
+	}
+	if f.Issuer == "" && len(f.Domains) > 0 {
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_DOMAINS: needs SERVERY_OIDC_ISSUER"))
+	}
+	return mistakes
+}
+
+// join gives the console what the flags say.
+func (f identityFlags) join(c *adminui.Config) {
+	c.BaseURL = strings.TrimSuffix(f.BaseURL, "/")
+	if f.Issuer == "" {
+		return
+	}
+	c.Provider = oidc.New(oidc.Config{Issuer: f.Issuer, ClientID: f.ClientID, ClientSecret: f.ClientSecret})
+	for _, domain := range f.Domains {
+		c.Accounts.Domains = append(c.Accounts.Domains, strings.ToLower(strings.TrimPrefix(strings.TrimSpace(domain), "@")))
+	}
+}
