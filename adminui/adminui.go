@@ -13,8 +13,11 @@ import (
 	"github.com/servery-hub/servery/adminui/items"
 	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/keys"
+	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/overview"
+	"github.com/servery-hub/servery/adminui/plugins"
 	"github.com/servery-hub/servery/adminui/search"
+	"github.com/servery-hub/servery/adminui/settings"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/signin"
 	"github.com/servery-hub/servery/adminui/stores"
@@ -22,6 +25,7 @@ import (
 	"github.com/servery-hub/servery/adminui/webhooks"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
 )
 
 // Records is all that the pages read and do; postgres.Console has it.
@@ -31,6 +35,9 @@ type Records interface {
 	jobs.Records
 	webhooks.Records
 	deliveries.Records
+	orders.Records
+	plugins.Records
+	settings.Records
 	stores.Records
 	items.Records
 	keys.Records
@@ -40,11 +47,23 @@ type Records interface {
 	Pulse(ctx context.Context, business core.BusinessID) (string, error)
 }
 
-// Config is what a console is made of. Every field is required but BaseURL.
+// Plugins knows the plugins of all hubs.
+type Plugins interface {
+	plugins.Registry
+	settings.Plugins
+}
+
+// Config is what a console is made of. Every field is required but Provider and BaseURL.
 type Config struct {
 	Accounts   access.Accounts
+	Provider   signin.Provider // of identities; nil: none
 	Records    Records
 	Deliveries deliveries.Reader
+	Tester     webhooks.Tester
+	Rotator    webhooks.Rotator
+	Orders     orders.Reader
+	Plugins    Plugins
+	Published  items.Publications
 	Stores     stores.Reader
 	BaseURL    string // of the hub as people reach it; "" as their requests come
 	Clock      core.Clock
@@ -57,6 +76,9 @@ type Console struct {
 	table []route
 	doors []door
 }
+
+// Streams is how many pages follow what happens.
+func (c *Console) Streams() int { return c.shell.Live.Streams() }
 
 // route is one line of the table: who may see or do what.
 type route struct {
@@ -75,19 +97,22 @@ type door struct {
 func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Log), Clock: config.Clock, Log: config.Log}
 	r := config.Records
-	in := signin.Pages{Shell: s}
-	first := overview.Pages{Records: r}
+	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL}
+	first := overview.Pages{Records: r, Plugins: config.Plugins}
 	work := jobs.Pages{Records: r}
-	hooks := webhooks.Pages{Records: r, Counts: r, Deliveries: config.Deliveries}
+	hooks := webhooks.Pages{Records: r, Counts: r, Deliveries: config.Deliveries, Tester: config.Tester, Rotator: config.Rotator}
 	sent := deliveries.Pages{Deliveries: config.Deliveries, Records: r}
-	shops := stores.Pages{Records: r, Stores: config.Stores}
-	menu := items.Pages{Records: r}
+	bought := orders.Pages{Records: r, Orders: config.Orders}
+	engines := plugins.Pages{Registry: config.Plugins, Records: r}
+	setup := settings.Pages{Records: r, Plugins: config.Plugins, Clock: config.Clock}
+	shops := stores.Pages{Records: r, Stores: config.Stores, Plugins: config.Plugins, Publications: config.Published}
+	menu := items.Pages{Records: r, Publications: config.Published}
 	credentials := keys.Pages{Records: r, Clock: config.Clock}
 	people := users.Pages{Records: r, Accounts: config.Accounts, BaseURL: config.BaseURL}
 	trail := audit.Pages{Records: r}
 	find := search.Pages{Records: r}
 	const b = shell.Root + "b/:business/"
-	return &Console{shell: s,
+	console := &Console{shell: s,
 		doors: []door{
 			{"GET", shell.SignInPath, in.SignIn},
 			{"POST", shell.SignInPath, in.Enter},
@@ -109,19 +134,38 @@ func New(config Config) *Console {
 			{"POST", shell.UsersPath + ":id/", access.Admin, people.Change},
 			{"POST", shell.UsersPath + ":id/link/", access.Admin, people.Link},
 			{"GET", shell.AuditPath, access.Admin, trail.List},
+			{"GET", shell.AuditPath + ":id/", access.Admin, trail.One},
+
+			{"GET", shell.PluginsPath, access.Viewer, engines.List},
+			{"GET", shell.PluginsPath + ":id/", access.Viewer, engines.One},
+			{"POST", shell.PluginsPath + ":id/enable/", access.Admin, engines.Want(console.EnablePlugin)},
+			{"POST", shell.PluginsPath + ":id/disable/", access.Admin, engines.Want(console.DisablePlugin)},
+			{"POST", shell.PluginsPath + ":id/restart/", access.Admin, engines.Want(console.RestartPlugin)},
+			{"POST", shell.PluginsPath + ":id/upgrade/", access.Admin, engines.Want(console.UpgradePlugin)},
 
 			{"GET", b, access.Viewer, first.Business},
+			{"GET", b + "grid/", access.Viewer, first.Grid},
 			{"GET", b + "webhooks/", access.Viewer, hooks.List},
 			{"GET", b + "webhooks/:id/", access.Viewer, hooks.One},
 			{"POST", b + "webhooks/:id/pause/", access.Support, hooks.Pause},
 			{"POST", b + "webhooks/:id/resume/", access.Support, hooks.Resume},
+			{"POST", b + "webhooks/:id/test/", access.Support, hooks.Test},
+			{"POST", b + "webhooks/:id/rotate/", access.Support, hooks.Rotate},
 			{"GET", b + "deliveries/", access.Viewer, sent.List},
 			{"POST", b + "deliveries/retry/", access.Support, sent.RetryChosen},
+			{"GET", b + "deliveries/again/", access.Support, sent.Again},
+			{"POST", b + "deliveries/again/", access.Support, sent.SendAgain},
 			{"GET", b + "deliveries/:id/", access.Viewer, sent.One},
+			{"GET", b + "deliveries/:id/diff/", access.Viewer, sent.Diff},
 			{"GET", b + "deliveries/:id/payload.json", access.Viewer, sent.Payload},
 			{"POST", b + "deliveries/:id/retry/", access.Support, sent.Retry},
+			{"GET", b + "orders/", access.Viewer, bought.List},
+			{"GET", b + "orders/:id/", access.Viewer, bought.One},
+			{"GET", b + "orders/:id/payload.json", access.Viewer, bought.Payload},
 			{"GET", b + "jobs/", access.Viewer, work.List},
 			{"GET", b + "jobs/:reference/", access.Viewer, work.One},
+			{"GET", b + "jobs/:reference/diff/", access.Viewer, work.Diff},
+			{"POST", b + "jobs/:reference/again/", access.Support, work.Again},
 			{"GET", b + "jobs/:reference/request.json", access.Viewer, work.Request},
 			{"GET", b + "jobs/:reference/callback.json", access.Viewer, work.Callback},
 			{"GET", b + "stores/", access.Viewer, shops.List},
@@ -131,9 +175,20 @@ func New(config Config) *Console {
 			{"GET", b + "keys/", access.Viewer, credentials.List},
 			{"POST", b + "keys/", access.Support, credentials.Create},
 			{"POST", b + "keys/revoke/", access.Support, credentials.Revoke},
+			{"GET", b + "settings/", access.Viewer, setup.List},
+			{"POST", b + "settings/platforms/", access.Support, setup.Add},
+			{"GET", b + "settings/platform/", access.Viewer, setup.One},
+			{"POST", b + "settings/platform/", access.Support, setup.Save},
+			{"POST", b + "settings/callback/", access.Support, setup.Callback},
+			{"POST", b + "settings/callback/drop/", access.Support, setup.DropCallbacks},
 			{"GET", b + "audit/", access.Viewer, trail.List},
+			{"GET", b + "audit/:id/", access.Viewer, trail.One},
 		},
 	}
+	if config.Provider != nil {
+		console.doors = append(console.doors, door{"GET", shell.ProviderPath, in.ToProvider}, door{"GET", shell.ProviderBackPath, in.FromProvider})
+	}
+	return console
 }
 
 // Mount serves the console below /console/.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"github.com/servery-hub/servery/adminui/assets"
 	"github.com/servery-hub/servery/adminui/internal/browsertest"
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/signin"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 const password = "correct horse battery"
@@ -33,7 +36,7 @@ func served(t *testing.T, f *fake) string {
 		f.users[i].Password = f.users[0].Password
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
-	c := adminui.New(adminui.Config{Accounts: accounts, Records: f, Deliveries: f, Stores: storeReader{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
+	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
 	assets.Mount(app)
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
 	c.Mount(app)
@@ -61,8 +64,8 @@ func enter(t *testing.T, browser *browsertest.Browser, base, email string) {
 
 // every is each page of the console by its name.
 func every(f *fake) map[string]string {
-	pages := map[string]string{"overview": "", "business": "b/7/", "webhooks": "b/7/webhooks/", "deliveries": "b/7/deliveries/", "jobs": "b/7/jobs/", "stores": "b/7/stores/",
-		"items": "b/7/items/", "keys": "b/7/keys/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
+	pages := map[string]string{"overview": "", "business": "b/7/", "grid": "b/7/grid/", "webhooks": "b/7/webhooks/", "deliveries": "b/7/deliveries/", "jobs": "b/7/jobs/", "stores": "b/7/stores/",
+		"orders": "b/7/orders/", "settings": "b/7/settings/", "plugins": "plugins/", "items": "b/7/items/", "keys": "b/7/keys/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
 	if len(f.endpoints) == 0 {
 		return pages
 	}
@@ -70,6 +73,13 @@ func every(f *fake) map[string]string {
 	pages["delivery"], pages["delivery-callback"] = fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[1].ID), fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[4].ID)
 	pages["job"], pages["job-running"], pages["job-failed"] = "b/7/jobs/"+f.jobs[0].Reference.String()+"/", "b/7/jobs/"+f.jobs[1].Reference.String()+"/", "b/7/jobs/"+f.jobs[2].Reference.String()+"/"
 	pages["store"], pages["store-hostile"], pages["item"] = "b/7/stores/1040/", "b/7/stores/1041/", "b/7/items/501/"
+	pages["delivery-diff"], pages["job-diff"] = pages["delivery"]+"diff/", pages["job"]+"diff/"
+	pages["audit-entry"] = "b/7/audit/" + f.audit[0].ID.String() + "/"
+	pages["again"] = "b/7/deliveries/again/?webhook=3"
+	pages["item-platform"] = "b/7/items/501/?platform=aggregator-a"
+	pages["order"], pages["order-hostile"], pages["order-unacknowledged"] = "b/7/orders/10412/", "b/7/orders/10410/", "b/7/orders/10411/"
+	pages["plugin"], pages["plugin-failed"], pages["plugin-new"] = "plugins/aggregator-a/", "plugins/aggregator-c/", "plugins/aggregator-d/"
+	pages["platform"], pages["platform-hostile"], pages["platform-own"] = "b/7/settings/platform/?name=tasty-eats", "b/7/settings/platform/?name="+url.QueryEscape(hostile), "b/7/settings/platform/?name=web"
 	pages["user"], pages["missing"] = "users/2/", "b/7/nothing/"
 	return pages
 }
@@ -85,7 +95,7 @@ func TestEveryPageInTheBrowser(t *testing.T) {
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
-	}{{"full", wholeBase, every(whole)}, {"empty", noneBase, every(none)}, {"error", brokenBase, map[string]string{"overview": "", "jobs": "b/7/jobs/"}}} {
+	}{{"full", wholeBase, every(whole)}, {"empty", noneBase, every(none)}, {"error", brokenBase, map[string]string{"overview": "", "jobs": "b/7/jobs/", "orders": "b/7/orders/", "plugins": "plugins/", "settings": "b/7/settings/"}}} {
 		for name, path := range hub.pages {
 			t.Run(hub.name+"-"+name, func(t *testing.T) {
 				t.Parallel()
@@ -106,13 +116,18 @@ func TestEveryPageInTheBrowser(t *testing.T) {
 	}
 }
 
+// vouching stands for an identity provider.
+type vouching struct{ signin.Provider }
+
 func TestDoorsInTheBrowser(t *testing.T) {
 	browser := browsertest.Start(t)
-	base := served(t, empty())
+	vouched := empty()
+	vouched.provider = vouching{}
+	base, other := served(t, empty()), served(t, vouched)
 	for _, view := range browsertest.Views() {
-		for name, path := range map[string]string{"sign-in": shell.SignInPath, "welcome": shell.WelcomePath + "?link=x"} {
+		for name, address := range map[string]string{"sign-in": base + shell.SignInPath, "welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
 			t.Run(name+"-"+view.Name, func(t *testing.T) {
-				page := browser.Open(t, base+path, view)
+				page := browser.Open(t, address, view)
 				page.Check(t)
 				page.Screenshot(t, "console-door-"+name+"-"+view.Name)
 			})
@@ -154,7 +169,23 @@ func TestJourneys(t *testing.T) {
 		page.Do(t, click("Look at the menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
 		assert.Contains(t, told(t, page), "31")
 	})
-	t.Run("a delivery is sent again with a reason: four clicks", func(t *testing.T) {
+	t.Run("it is mended, and what failed is sent again: four clicks", func(t *testing.T) {
+		page := open(t, "")
+		page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
+			click("All deliveries"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)),
+			click("Send many again"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+		assert.Contains(t, told(t, page), "1 deliveries are sent again, those that are counted here and no others.")
+		page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
+			click("Send 1 again"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+		assert.Empty(t, page.Problems())
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		require.Len(t, f.done, 1)
+		assert.Equal(t, "delivery.retry_many", f.done[0].Action)
+		assert.Equal(t, int64(3), f.done[0].After["filter"].(webhook.Choice).WebhookID, "of the webhook alone")
+		f.done = nil
+	})
+	t.Run("a delivery is sent again with a reason: three clicks", func(t *testing.T) {
 		page := open(t, "b/7/webhooks/3/")
 		page.Do(t, click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")), click("Send again"),
 			chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
@@ -164,6 +195,31 @@ func TestJourneys(t *testing.T) {
 		require.Len(t, f.done, 1)
 		assert.Equal(t, "The receiver is back.", f.done[0].Why)
 		assert.Equal(t, "user:sam@example.com", f.done[0].Actor)
+	})
+	side := func(words string) browsertest.Step {
+		return chromedp.Click(chromedp.Search(fmt.Sprintf(`//nav[@id="side"]//a[.=%q]`, words)))
+	}
+	t.Run("where is an order and its rider: one search", func(t *testing.T) {
+		page := open(t, "")
+		page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")), chromedp.KeyEvent("\b10412\r"),
+			chromedp.WaitVisible(chromedp.Search(`//h1[.="Order 10412"]`)))
+		assert.Contains(t, told(t, page), "Acknowledged since 21 Nov 05:48 CST. The rider Asha")
+		assert.Contains(t, told(t, page), "is at the store since 21 Nov 05:51 CST.")
+		assert.Contains(t, told(t, page), "Rider status AT-STORE to aggregator-a: Refused for good")
+		assert.Empty(t, page.Problems())
+	})
+	t.Run("a store is not live on a platform: two clicks", func(t *testing.T) {
+		page := open(t, "b/7/")
+		page.Do(t, side("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
+		assert.Contains(t, told(t, page), "The store is closed now by its opening hours.")
+		assert.Contains(t, told(t, page), "On aggregator-a it is not live: Its menu was not taken: the aggregator answered 422")
+	})
+	t.Run("one merchant or platform-wide: two clicks", func(t *testing.T) {
+		page := open(t, "")
+		page.Do(t, side("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"), chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
+		assert.Contains(t, told(t, page), "Plugin aggregator-a answers, but something is wrong with it")
+		assert.Contains(t, told(t, page), "tasty-eats")
+		assert.Empty(t, page.Problems())
 	})
 	t.Run("the slash leads to the search, and a single match opens", func(t *testing.T) {
 		page := open(t, "")

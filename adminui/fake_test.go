@@ -7,9 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/servery-hub/servery/adminui/signin"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -49,9 +51,12 @@ type fake struct {
 	users      []access.User
 	audit      []console.Entry
 	hits       []console.Hit
+	notices    console.Notices
+	provider   signin.Provider
 	done       []access.Change
 	pulse      int
 	sessions   map[string]int64
+	shelf
 }
 
 func (f *fake) Businesses(_ context.Context, among []core.BusinessID, limit int) (list []core.Business, err error) {
@@ -71,13 +76,13 @@ func (f *fake) Figures(context.Context, []core.BusinessID, time.Time) (console.F
 	return f.figures, f.broken
 }
 
-func (f *fake) Troubled(context.Context, []core.BusinessID, int) (list []console.Endpoint, err error) {
+func (f *fake) Troubled(_ context.Context, _ []core.BusinessID, limit int) (list []console.Endpoint, err error) {
 	for _, e := range f.endpoints {
 		if !e.Active || !e.Health.FailingSince.IsZero() {
 			list = append(list, e)
 		}
 	}
-	return list, f.broken
+	return take(list, limit), f.broken
 }
 
 func (f *fake) Endpoints(context.Context, core.BusinessID, int64, int) ([]console.Endpoint, error) {
@@ -105,13 +110,13 @@ func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, act
 	return nil
 }
 
-func (f *fake) FailedJobs(context.Context, []core.BusinessID, time.Time, int) (list []console.Job, err error) {
+func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time, limit int) (list []console.Job, err error) {
 	for _, j := range f.jobs {
 		if j.State == "failed" {
 			list = append(list, j.Job)
 		}
 	}
-	return list, nil
+	return take(list, limit), nil
 }
 
 func (f *fake) ListJobs(_ context.Context, _ core.BusinessID, filter console.JobFilter) (list []console.Job, err error) {
@@ -135,10 +140,6 @@ func (f *fake) DeliveriesOf(context.Context, core.BusinessID, core.ID) (ids []co
 		ids = append(ids, d.ID)
 	}
 	return ids, nil
-}
-
-func (f *fake) DeliveriesOfReference(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error) {
-	return f.DeliveriesOf(ctx, business, event)
 }
 
 func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {
@@ -208,7 +209,7 @@ func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (
 	return list, f.broken
 }
 
-func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64) (console.ItemDetail, error) {
+func (f *fake) Item(_ context.Context, _ core.BusinessID, id int64, _ string) (console.ItemDetail, error) {
 	for _, i := range f.items {
 		if i.ID == id {
 			return i, nil
@@ -324,3 +325,76 @@ func (f *fake) CountAttempt(_ context.Context, subjects []string, _, _ time.Time
 }
 
 func (f *fake) ForgetAttempts(context.Context, string) error { return nil }
+
+func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (console.Entry, error) {
+	for _, e := range f.audit {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return console.Entry{}, missing()
+}
+
+func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRecord) (core.ID, []byte, error) {
+	return id(500), []byte(`{"reference":"q","stores":[{"ref_id":"S-17","name":"<script>alert(2)</script>","city":"Oakland"}]}`), nil
+}
+
+func (f *fake) GridStores(_ context.Context, _ core.BusinessID, _ console.GridPlace, limit int) (list []console.GridStore, err error) {
+	for i, s := range f.stores {
+		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0, Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
+	}
+	return take(list, limit), f.broken
+}
+
+func (f *fake) PublishedAt(context.Context, core.BusinessID, []int64) (map[int64]map[string]publish.Publication, error) {
+	all := map[int64]map[string]publish.Publication{}
+	for _, p := range f.published {
+		for _, s := range f.stores {
+			if *s.RefID == p.StoreRef {
+				all[s.ID] = map[string]publish.Publication{p.Platform: p}
+			}
+		}
+	}
+	return all, nil
+}
+
+// What people do besides.
+
+func (f *fake) did(change access.Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.done = append(f.done, change)
+}
+
+func (f *fake) Record(_ context.Context, change access.Change) error { f.did(change); return nil }
+
+func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) error {
+	f.did(change)
+	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID, Kind: work.Kind, State: "queued", CreatedAt: noon}})
+	return nil
+}
+
+func (f *fake) RunAgain(_ context.Context, _ core.BusinessID, _ core.ID, change access.Change) (core.ID, error) {
+	f.did(change)
+	return f.jobs[1].Reference, nil
+}
+
+func (f *fake) Count(context.Context, core.BusinessID, webhook.Choice) (n int, err error) {
+	for _, d := range f.deliveries {
+		if d.State == webhook.Failed {
+			n++
+		}
+	}
+	return n, f.broken
+}
+
+func (f *fake) Notices(context.Context, []core.BusinessID, time.Time) (console.Notices, error) {
+	return f.notices, f.broken
+}
+
+func (f *fake) Test(context.Context, core.BusinessID, int64) (core.ID, error) { return id(1), nil }
+
+func (f *fake) Rotate(_ context.Context, _ core.BusinessID, id int64, actor, why string) (webhook.Subscription, error) {
+	f.did(access.Change{Action: "webhook.rotate", Actor: actor, Why: why})
+	return webhook.Subscription{ID: id, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", OldSecretUntil: noon.Add(24 * time.Hour)}, nil
+}

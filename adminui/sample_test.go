@@ -45,7 +45,7 @@ func full() *fake {
 	f.figures = console.Figures{Waiting: 41, Held: 12, FailedJobs: 1, OpenJobs: 2}
 	f.deliveries, f.attempts = sampleDeliveries()
 	f.endpoints = []console.Endpoint{
-		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true, Units: "seconds", CreatedAt: before(40_000), Waiting: 41,
+		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true, Units: "seconds", CreatedAt: before(40_000), Waiting: 41, ProbedSince: before(90), Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
 			Day:    console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond, Slowest: 4 * time.Second},
 			Health: console.Health{AcceptedAt: before(95), RefusedAt: before(1), FailingSince: before(94), Status: 503, Class: string(webhook.Status), Error: "the endpoint answered 503", Delivery: f.deliveries[1].ID}},
 		{Business: 7, ID: 4, EventType: "store_creation", URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), Active: true, Units: "minutes",
@@ -56,21 +56,29 @@ func full() *fake {
 	f.jobs = sampleJobs()
 	f.stores = []store.Stored{
 		{ID: 1040, Object: store.Object{RefID: pointer("S-17"), Name: pointer("Market Street"), City: pointer("San Francisco"), Address: pointer("1 Market Street"), Active: pointer(true), OrderingEnabled: pointer(true),
-			HideFromUI: pointer(false), IncludedPlatforms: []string{"app", "web"}, Timings: []store.Timing{{Day: "monday", Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
+			HideFromUI: pointer(false), IncludedPlatforms: []string{"aggregator-a", "app", "web"}, Timings: []store.Timing{{Day: "monday", Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
 		{ID: 1041, Object: store.Object{RefID: pointer("S-18"), Name: pointer(hostile), City: pointer(long), Active: pointer(true)}},
 	}
 	f.items = []console.ItemDetail{
 		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true, Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
-			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}},
-			Places:     []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Available: true, Stock: -1}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Available: true}}},
+			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}}, Platforms: []string{"aggregator-a", "web"},
+			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy", Message: "calorie_kcal is missing from NutritionalInfo"}},
+			Places:   []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Sold: true, Available: true, Stock: -1, Included: []string{"app", "web"}}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
 		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3", Updated: before(30)}, Record: []byte(`{}`)},
 	}
-	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: before(600)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: before(9000), DisabledAt: before(500)}}
+	f.shelf = stocked()
+	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: before(600), UsedAt: before(1)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: before(9000), DisabledAt: before(500), UsedAt: before(2)}}
 	f.audit = []console.Entry{
 		{Business: 7, ID: id(5), At: before(5), Actor: "user:sam@example.com", Action: "webhook.pause", Object: "webhook/3", Detail: []byte(`{"why":"The receiver is being moved.","before":{"active":true},"after":{"active":false}}`)},
 		{Business: 7, ID: id(6), At: before(6), Actor: "hub", Action: "webhook.disable", Object: "webhook/5", Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
 		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2", Detail: []byte(`{}`)}}
+	f.notices = console.Notices{
+		Unheard:   []console.Unheard{{Business: 7, EventType: core.OrderPlaced, Count: 12, At: before(8)}, {Business: 7, EventType: core.InventoryUpdate, Count: 3, At: before(4), Webhook: 5}},
+		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
+		Revoked:   []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500), UsedAt: before(2)}},
+	}
 	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street", Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},
+		{Business: 7, Kind: "order", ID: "10412", Title: "Order 10412", Detail: "aggregator-a · AGG-88120-4417 · Acknowledged"},
 		{Business: 12, Kind: "item", ID: "502", Title: hostile, Detail: "naan"}}
 	return f
 }

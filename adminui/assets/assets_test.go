@@ -54,6 +54,16 @@ func TestAnotherVersionsAddressIsNotKept(t *testing.T) {
 	assert.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
 }
 
+func TestAssetsAreSmall(t *testing.T) {
+	total := int64(0)
+	for _, name := range []string{"app.css", "app.js", "htmx.js", "icon.svg"} {
+		n, err := io.Copy(io.Discard, get(t, assets.URL(name), "gzip").Body)
+		require.NoError(t, err)
+		total += n
+	}
+	assert.Less(t, total, int64(120<<10), "bytes, packed")
+}
+
 func TestUnknownAsset(t *testing.T) {
 	assert.Empty(t, assets.URL("other.css"))
 	assert.Equal(t, http.StatusNotFound, get(t, "/assets/000000000000/other.css", "").StatusCode)

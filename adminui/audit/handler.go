@@ -22,6 +22,7 @@ import (
 // Records is what the page reads.
 type Records interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+	AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error)
 }
 
 // Pages are the pages of the audit trail.
@@ -43,13 +44,42 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, e := range found {
 		keys[i] = e.ID.String()
 		why, changes := told(e.Detail)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)), ui.T(e.Actor), ui.T(e.Action), object(v, e), ui.T(why), ui.T(changes)}})
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)), ui.T(e.Actor), ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
 	}
 	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
 	if v.Business.ID == 0 {
 		head.Title = text.HubAudit
 	}
 	return v.Listed(c, head, list, "before", keys)
+}
+
+// path is the list of the trail.
+func path(v *shell.Visit) string {
+	if v.Business.ID == 0 {
+		return shell.AuditPath
+	}
+	return v.Link("audit/")
+}
+
+// One shows an entry with what it says of before and after, compared.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	e, err := p.Records.AuditEntry(c.UserContext(), v.Business.ID, id)
+	if err != nil {
+		return err
+	}
+	var detail struct{ Before, After jsontext.Value }
+	if err := json.Unmarshal(e.Detail, &detail, json.MatchCaseInsensitiveNames(true)); err != nil {
+		return err
+	}
+	why, changes := told(e.Detail)
+	facts := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)}, {Label: text.Object, Cell: object(v, e)},
+		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
+	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Up: ui.Link{Href: path(v), Label: text.Audit}}, entryPage(facts,
+		ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After, text.DiffTooLarge, text.DiffTooMany)))
 }
 
 // object leads to the thing, where it has a page.

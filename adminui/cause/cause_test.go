@@ -25,6 +25,8 @@ func TestCauseOfAWebhook(t *testing.T) {
 		text     string
 		detail   string
 	}{
+		"probed": {console.Endpoint{Active: true, ProbedSince: since, Pause: 30 * time.Second, Waiting: 3, Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
+			"answers 503", "3 deliveries wait for their next attempt. It is probed by single attempts every 30s; the others are held until it answers."},
 		"status":                          {failing(webhook.Status, 503), ui.Err, "answers 503 since 21 Nov 09:30 UTC", "3 deliveries wait"},
 		"refused":                         {failing(webhook.Refused, 0), ui.Err, "not on the public internet", "SERVERY_WEBHOOK_ALLOW"},
 		"dns":                             {failing(webhook.DNS, 0), ui.Err, "host name", "DNS entry"},
@@ -93,7 +95,7 @@ func TestCauseOfAJob(t *testing.T) {
 
 func TestCauseOfAnItem(t *testing.T) {
 	at := func(available bool, stock int64) []console.ItemPlace {
-		return []console.ItemPlace{{Available: available, Stock: stock}}
+		return []console.ItemPlace{{Sold: true, Available: available, Stock: stock}}
 	}
 	active := console.Item{Active: true}
 	for name, row := range map[string]struct {

@@ -6,11 +6,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Job tells where a job stands, by its state and the errors of its objects.
@@ -32,11 +36,23 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CauseJobRunning, ui.Number(j.Done), ui.Number(j.Total))}
 	case j.DryRun:
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
+	case j.Kind == core.RedeliveryJob:
+		return resent(j)
 	case wrong > 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), groups[0].Cause)}
 	default:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, ui.Number(j.Total))}
 	}
+}
+
+// resent tells what became of deliveries that were sent again.
+func resent(j console.Job) ui.Cause {
+	var so webhook.Redone
+	_ = json.Unmarshal(j.Result, &so)
+	if so.Skipped == 0 {
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, ui.Number(so.Resent))}
+	}
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobResentBut, ui.Number(so.Resent), ui.Number(so.Skipped))}
 }
 
 // Item tells why an item is or is not shown to customers, by what holds at all
@@ -58,7 +74,7 @@ func Item(i console.ItemDetail) ui.Cause {
 	}
 	shown := 0
 	for _, place := range i.Places {
-		if place.Available && place.Stock != 0 {
+		if place.Sold && place.Available && place.Stock != 0 {
 			shown++
 		}
 	}
@@ -67,21 +83,6 @@ func Item(i console.ItemDetail) ui.Cause {
 		state = ui.Warn
 	}
 	return ui.Cause{State: state, Text: fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))}
-}
-
-// Place tells whether an item can be ordered at a store, and else why not.
-func Place(i console.ItemDetail, p console.ItemPlace) (ui.State, string) {
-	general := Item(i)
-	switch {
-	case general.State == ui.Err:
-		return ui.Err, text.NotShown
-	case !p.Available:
-		return ui.Warn, text.HereUnavailable
-	case p.Stock == 0:
-		return ui.Warn, text.HereNoStock
-	default:
-		return ui.OK, text.Shown
-	}
 }
 
 // Store tells why a store takes orders or not, on any platform.

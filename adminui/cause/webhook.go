@@ -63,8 +63,11 @@ func failing(e console.Endpoint, name, since string) ui.Cause {
 		cause.Text, mend = fmt.Sprintf(words.sentence, name, since), words.mend
 	}
 	cause.Detail = mend
+	if !e.ProbedSince.IsZero() {
+		cause.Detail = fmt.Sprintf(text.CauseProbed, e.Pause) + " " + mend
+	}
 	if waiting := waits(e); waiting != "" {
-		cause.Detail = waiting + " " + mend
+		cause.Detail = waiting + " " + cause.Detail
 	}
 	return cause
 }

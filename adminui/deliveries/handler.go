@@ -23,13 +23,16 @@ import (
 type Reader interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
+	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
 }
 
 // Records is what the pages read and do besides.
 type Records interface {
-	DeliveriesOfReference(ctx context.Context, business core.BusinessID, reference core.ID) ([]core.ID, error)
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
 	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
+	QueueJob(ctx context.Context, work core.Job, change access.Change) error
+	// PreviousBody is what the webhook of a delivery got before about the same; NotFound when it is not found.
+	PreviousBody(ctx context.Context, business core.BusinessID, d webhook.DeliveryRecord) (core.ID, []byte, error)
 }
 
 // Pages are the pages of deliveries.
@@ -64,7 +67,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	f := webhook.Filter{State: webhook.State(v.Query.Get("state")), EventType: core.EventType(v.Query.Get("event")), Reference: v.Query.Get("reference"), Limit: v.Limit()}
 	f.WebhookID, _ = strconv.ParseInt(v.Query.Get("webhook"), 10, 64)
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.found(c.UserContext(), v.Business.ID, f)
+	found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
@@ -80,33 +83,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, d := range found {
 		keys[i] = d.ID.String()
 	}
-	return v.Listed(c, shell.Head{Title: text.Deliveries, Live: true}, list, "before", keys)
-}
-
-// found reads deliveries; those of a reference by way of its job.
-func (p Pages) found(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
-	if f.Reference == "" {
-		return p.Deliveries.List(ctx, business, f)
+	head := shell.Head{Title: text.Deliveries, Live: true}
+	if v.MayAct() && len(found) > 0 && (f.State == "" || f.State == webhook.Failed || f.State == webhook.Delivered) {
+		head.Links = []ui.Link{{Href: here(v, "deliveries/again/"), Label: text.AgainMany}}
 	}
-	reference, err := uuid.Parse(f.Reference)
-	if err != nil {
-		return nil, nil
-	}
-	ids, err := p.Records.DeliveriesOfReference(ctx, business, reference)
-	if err != nil {
-		return nil, err
-	}
-	var found []webhook.DeliveryRecord
-	for _, id := range ids {
-		d, _, err := p.Deliveries.Get(ctx, business, id)
-		if err != nil {
-			return nil, err
-		}
-		if (f.State == "" || d.State == f.State) && (f.WebhookID == 0 || d.WebhookID == f.WebhookID) && (f.EventType == "" || d.EventType == f.EventType) {
-			found = append(found, d)
-		}
-	}
-	return found, nil
+	return v.Listed(c, head, list, "before", keys)
 }
 
 // Table is deliveries as a list; with choose those can be chosen and sent again.
@@ -177,6 +158,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: v.Link("jobs/" + d.Reference + "/"), Code: true}})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+	if d.WebhookID != 0 && payload != nil {
+		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
+	}
 	if v.MayAct() {
 		head.Buttons = []ui.Button{{Label: text.Retry, Action: here + "retry/", Ask: text.Why}}
 	}

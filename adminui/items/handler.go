@@ -16,16 +16,26 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
 )
 
 // Records is what the pages read.
 type Records interface {
 	ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error)
-	Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error)
+	Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error)
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+}
+
+// Publications reads what is published where.
+type Publications interface {
+	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
 // Pages are the pages of items.
-type Pages struct{ Records Records }
+type Pages struct {
+	Records      Records
+	Publications Publications
+}
 
 // List shows the items of the master catalogue.
 func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
@@ -52,43 +62,52 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 
 // itemView is an item as the page shows it.
 type itemView struct {
-	facts  []ui.Fact
-	places ui.List
-	more   string
-	record string
+	facts     []ui.Fact
+	platforms ui.List
+	places    ui.List
+	more      string
+	record    string
 }
 
-// One shows an item.
+// One shows an item: on which platforms it is listed, and what customers see of
+// it at each store, with the store's own values or those of a platform.
 func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	item, err := p.Records.Item(c.UserContext(), v.Business.ID, id)
+	ctx, store := c.UserContext(), strings.TrimSpace(v.Query.Get("store"))
+	item, err := p.Records.Item(ctx, v.Business.ID, id, store)
 	if err != nil {
 		return err
 	}
-	view := itemView{record: ui.Pretty(item.Record, 16<<10), places: ui.List{Name: text.AtStores, EmptyTitle: text.AtStoresNone, EmptyText: text.AtStoresNoneText,
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Store, Kind: ui.Wide}, {Label: text.State}, {Label: text.Price, Kind: ui.Figure}, {Label: text.Stock, Kind: ui.Figure}}}}
-	for _, place := range item.Places {
-		state, words := cause.Place(item, place)
-		stock := text.NotCounted
-		if place.Stock >= 0 {
-			stock = ui.Number(place.Stock)
-		}
-		href := v.Link(fmt.Sprintf("stores/%d/", place.StoreID))
-		view.places.Rows = append(view.places.Rows, ui.Row{Cells: []ui.Cell{{Text: place.StoreRef, Href: href, Code: true}, ui.T(place.StoreName), ui.Stated(state, words),
-			ui.T(place.Price), ui.T(stock)}})
+	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	if err != nil {
+		return err
+	}
+	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item), platforms: platformList(item, platforms)}
+	if view.places, err = p.places(ctx, v, item, store, platforms); err != nil {
+		return err
 	}
 	if item.MorePlaces {
 		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)))
 	}
-	view.facts = facts(v, item)
-	told := cause.Item(item)
-	if told.State != ui.OK {
-		told.Link = ui.Link{Href: v.Link("jobs/?kind=" + string(core.MenuJob)), Label: text.ActSeeJobs}
+	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID, Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true}, itemPage(view))
+}
+
+// causes are why customers do not see the item, those that hold at all stores.
+func causes(v *shell.Visit, item console.ItemDetail, store string) []ui.Cause {
+	list := cause.Findings(item)
+	if told := cause.Item(item); told.State == ui.Err || store == "" { // of one store, its row tells
+		list = append([]ui.Cause{told}, list...)
 	}
-	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID, Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: []ui.Cause{told}, Live: true}, itemPage(view))
+	for i := range list {
+		if list[i].State != ui.OK {
+			list[i].Link = ui.Link{Href: v.Link("jobs/?kind=" + string(core.MenuJob)), Label: text.ActSeeJobs}
+			break
+		}
+	}
+	return list
 }
 
 func facts(v *shell.Visit, item console.ItemDetail) []ui.Fact {

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/menu"
@@ -27,13 +28,15 @@ type Records interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
 	DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error)
+	RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
 // Pages are the pages of jobs.
 type Pages struct{ Records Records }
 
 var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
-	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry}}
+	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
+	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery}}
 
 var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
 	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: string(job.Failed), Label: text.State_failed}}
@@ -155,8 +158,9 @@ type jobView struct {
 // bodyView is the beginning of a body.
 type bodyView struct{ label, text, whole string }
 
-// shownBody is how much of a body stands on a page.
-const shownBody = 16 << 10
+// shownBody is how much of a body stands on a page, comparedBody how large one
+// may be that is compared with another.
+const shownBody, comparedBody = 16 << 10, 4 << 20
 
 func (p Pages) detail(c *fiber.Ctx, v *shell.Visit) (console.JobDetail, error) {
 	reference, err := uuid.Parse(c.Params("reference"))
@@ -200,8 +204,55 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 			view.deliveries = append(view.deliveries, ui.Link{Href: v.Link("deliveries/" + id.String() + "/"), Label: id.String()})
 		}
 	}
-	return v.Show(c, shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(), Up: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
-		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: j.FinishedAt.IsZero()}, jobPage(view))
+	link := func(reference core.ID, label string) ui.Fact {
+		return ui.Fact{Label: label, Cell: ui.Cell{Text: reference.String(), Href: v.Link("jobs/" + reference.String() + "/"), Code: true}}
+	}
+	if j.AgainOf != (core.ID{}) {
+		view.facts = append(view.facts, link(j.AgainOf, text.RunAgainOf))
+	}
+	for _, run := range j.Runs {
+		view.facts = append(view.facts, link(run, text.RunAgainAs))
+	}
+	head := shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(), Up: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
+		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: j.FinishedAt.IsZero()}
+	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
+		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
+	}
+	if v.MayAct() && view.ended && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", Ask: text.Why, Say: text.RunAgainSay}}
+	}
+	return v.Show(c, head, jobPage(view))
+}
+
+// Diff compares what was submitted with what came back.
+func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
+	j, err := p.detail(c, v)
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote, Up: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: label(kinds, string(j.Kind))}}
+	if j.Outcome == nil {
+		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
+	}
+	d := ui.Diff{Before: text.DiffSent, After: text.DiffGot}
+	if max(len(j.Request), len(j.Outcome)) > comparedBody {
+		d.Problem = text.DiffTooLarge
+		return v.Show(c, head, ui.DiffOf(d))
+	}
+	return v.Show(c, head, ui.DiffOf(ui.Compared(d, console.Submitted(j.Request), console.Submitted(j.Outcome), text.DiffTooLarge, text.DiffTooMany)))
+}
+
+// Again accepts the request of a job once more.
+func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error {
+	reference, err := uuid.Parse(c.Params("reference"))
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	again, err := p.Records.RunAgain(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	if err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("jobs/"+again.String()+"/"), "ran")
 }
 
 func took(j console.Job) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -39,23 +40,31 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	list := ui.List{Name: text.Keys, EmptyTitle: text.NoKeysTitle, EmptyText: text.NoKeysText, Columns: []ui.Column{
-		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix}, {Label: text.Scope}, {Label: text.State}, {Label: text.Since}, {Label: text.KeyEnded}}}
+		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix}, {Label: text.Scope}, {Label: text.State}, {Label: text.Since}, {Label: text.LastUsed}, {Label: text.KeyEnded}}}
 	ids := make([]string, len(found))
 	names := []ui.Option{}
 	working := []ui.Option{}
+	var causes []ui.Cause
 	for i, key := range found {
 		ids[i] = fmt.Sprint(key.ID)
 		state, words := ui.OK, text.KeyActive
 		if !key.DisabledAt.IsZero() {
 			state, words = ui.Neutral, text.KeyOff
 		} else {
-			working = append(working, ui.Option{Value: ids[i], Label: fmt.Sprintf("%s · %s… · %d", key.Username, key.Prefix, key.ID)})
+			used := text.NeverUsed
+			if !key.UsedAt.IsZero() {
+				used = v.At(key.UsedAt).Ago()
+			}
+			working = append(working, ui.Option{Value: ids[i], Label: fmt.Sprintf("%s · %s… · %d · %s", key.Username, key.Prefix, key.ID, used)})
 			names = append(names, ui.Option{Value: key.Username, Label: key.Username})
 		}
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]), ui.Coded(key.Prefix + "…"), ui.T(string(key.Scope)),
-			ui.Stated(state, words), ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.DisabledAt))}})
+			ui.Stated(state, words), ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.UsedAt)), ui.Timed(v.At(key.DisabledAt))}})
+		if key.UsedAt.After(key.DisabledAt) && !key.DisabledAt.IsZero() {
+			causes = append(causes, cause.Revoked(key, v.Zone))
+		}
 	}
-	head := shell.Head{Title: text.Keys}
+	head := shell.Head{Title: text.Keys, Causes: causes}
 	if v.MayAct() {
 		name := "pos"
 		if len(names) > 0 {
@@ -63,7 +72,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		}
 		head.Buttons = append(head.Buttons, ui.Button{Label: text.Rotate, Action: v.Link("keys/"), Ask: text.Why, Say: text.RotateSay, Fields: []ui.Filter{
 			{Name: "username", Label: text.Username, Value: name}, {Name: "scope", Label: text.Scope, Value: string(core.ScopePOS),
-				Options: []ui.Option{{Value: string(core.ScopePOS), Label: string(core.ScopePOS)}, {Value: string(core.ScopeChannel), Label: string(core.ScopeChannel)}}}}})
+				Options: []ui.Option{{Value: string(core.ScopePOS), Label: string(core.ScopePOS)}, {Value: string(core.ScopeChannel), Label: string(core.ScopeChannel)}}},
+			{Name: "platform", Label: text.KeyPlatform}}})
 		if len(working) > 0 {
 			head.Buttons = append(head.Buttons, ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), Ask: text.Why, Say: text.RevokeSay, Danger: true,
 				Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
@@ -88,7 +98,7 @@ func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, e
 func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
 	maker := access.Access{Records: recording{records: p.Records, change: v.Change(c, "key.create")}, Clock: p.Clock}
 	key, secret, err := maker.CreateKey(c.UserContext(), access.Key{Business: v.Business.ID, Username: strings.Clone(c.FormValue("username")),
-		Scope: core.Scope(strings.Clone(c.FormValue("scope")))})
+		Scope: core.Scope(strings.Clone(c.FormValue("scope"))), Platform: strings.Clone(c.FormValue("platform"))})
 	if err != nil {
 		return err
 	}

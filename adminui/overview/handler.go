@@ -21,21 +21,28 @@ import (
 
 // Records is what the pages read.
 type Records interface {
+	Sights
 	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error)
 	Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error)
 	Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error)
 	FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error)
+	Notices(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Notices, error)
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 }
 
 // Pages are the overview and the page of a business.
-type Pages struct{ Records Records }
+type Pages struct {
+	Records Records
+	Plugins Plugins
+}
 
 const (
 	day              = 24 * time.Hour
 	troublesShown    = 12
 	businessesShown  = 200
 	businessesCharts = 2000 // whose figures are added up
+	throttledLately  = 15 * time.Minute
+	gridShown        = 8 // stores on a business's page
 )
 
 // overviewView is what the page shows.
@@ -45,6 +52,8 @@ type overviewView struct {
 	list    *ui.List
 	facts   []ui.Fact
 	title   string // of the list
+	grid    *ui.List
+	all     string // where all of the grid is
 }
 
 // Overview shows all businesses that the visitor may see.
@@ -91,6 +100,13 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	list := jobs.Table(v, recent)
 	view.list, view.title = &list, text.RecentJobs
+	grid, _, err := p.grid(c.UserContext(), v, console.GridPlace{}, gridShown)
+	if err != nil {
+		return err
+	}
+	if len(grid.Rows) > 0 {
+		view.grid, view.all = &grid, v.Link("grid/")
+	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
 		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)}, {Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}}
 	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
@@ -135,7 +151,7 @@ func (p Pages) view(ctx context.Context, v *shell.Visit, ids []core.BusinessID, 
 	return view, causes, nil
 }
 
-// troubles are what needs attention: webhooks, then jobs.
+// troubles are what needs attention: webhooks, then jobs, then what does not come through.
 func (p Pages) troubles(ctx context.Context, v *shell.Visit, ids []core.BusinessID, names map[core.BusinessID]string) ([]ui.Cause, error) {
 	endpoints, err := p.Records.Troubled(ctx, ids, troublesShown)
 	if err != nil {
@@ -160,6 +176,30 @@ func (p Pages) troubles(ctx context.Context, v *shell.Visit, ids []core.Business
 	for _, j := range failed {
 		c := of(j.Business, cause.Job(j, nil))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
+		causes = append(causes, c)
+	}
+	notices, err := p.Records.Notices(ctx, ids, v.Now.Add(-day))
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range notices.Revoked {
+		c := of(k.Business, cause.Revoked(k, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(k.Business, "keys/"), Label: text.ActSeeKeys}
+		causes = append(causes, c)
+	}
+	for _, t := range notices.Throttled {
+		if t.Until.After(v.Now.Add(-throttledLately)) {
+			causes = append(causes, of(t.Business, cause.Throttled(t, v.Now, v.Zone)))
+		}
+	}
+	for _, u := range notices.Unheard {
+		if names != nil && u.EventType != core.OrderPlaced {
+			continue // among all businesses, orders alone: many a POS wants no other event
+		}
+		c := of(u.Business, cause.Unheard(u, v.Zone))
+		if u.Webhook != 0 {
+			c.Link = ui.Link{Href: shell.BusinessLink(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook)), Label: text.ActSeeWebhook}
+		}
 		causes = append(causes, c)
 	}
 	return causes, nil

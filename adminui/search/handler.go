@@ -61,7 +61,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery, "webhook": text.Webhook,
-	"store": text.Store, "item": text.Item, "key": text.Key}
+	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key}
 
 // address is the page of what was found.
 func address(hit console.Hit) string {

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"errors"
 	"net/http"
 	"time"
 
@@ -10,8 +9,6 @@ import (
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
-	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
 )
 
 // Head is the top of a page.
@@ -20,6 +17,7 @@ type Head struct {
 	Note    string  // beside the title
 	Up      ui.Link // where the page belongs; zero: nowhere
 	Causes  []ui.Cause
+	Links   []ui.Link // to pages on which something is done
 	Buttons []ui.Button
 	Live    bool // the page is fetched again when something changes
 }
@@ -98,25 +96,6 @@ func (v *Visit) with(param, value string) string {
 	return v.Path + "?" + copied.Encode()
 }
 
-// statuses are what the pages of errors answer.
-var statuses = map[core.Code]int{
-	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized, core.Forbidden: http.StatusForbidden,
-	core.NotFound: http.StatusNotFound, core.Conflict: http.StatusConflict, core.TooLarge: http.StatusRequestEntityTooLarge,
-	core.Throttled: http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
-}
-
-// Problem tells the status of an error and what may be said of it. What is our
-// fault is logged, and its request named.
-func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
-	var known *core.Error
-	if errors.As(err, &known) && statuses[known.Code] != 0 {
-		return statuses[known.Code], known.Message
-	}
-	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
-	s.Log.Error("a page of the console failed", "request", id, "path", c.Path(), "error", err)
-	return http.StatusInternalServerError, format(text.Broken, id)
-}
-
 // fail answers with an error as a page.
 func (s *Shell) fail(c *fiber.Ctx, v *Visit, err error) error {
 	status, message := s.Problem(c, err)
@@ -136,30 +115,6 @@ func (s *Shell) fail(c *fiber.Ctx, v *Visit, err error) error {
 	}
 	return ui.Write(c, status, problemPage(v, title, message, back))
 }
-
-// cookieName is the session's cookie. Over TLS its name binds it to this host
-// and to TLS (RFC 6265bis, section 4.1.3.2).
-func cookieName(c *fiber.Ctx) string {
-	if c.Secure() || c.Protocol() == "https" {
-		return "__Host-servery"
-	}
-	return "servery"
-}
-
-// SetSession gives the browser its session; "" takes it away.
-func SetSession(c *fiber.Ctx, token string) {
-	cookie := &fiber.Cookie{
-		Name: cookieName(c), Value: token, Path: "/", HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode,
-		Secure: c.Secure() || c.Protocol() == "https", MaxAge: int(access.SessionLife / time.Second),
-	}
-	if token == "" {
-		cookie.MaxAge, cookie.Expires = -1, time.Unix(0, 0)
-	}
-	c.Cookie(cookie)
-}
-
-// SessionOf is the session that the browser shows.
-func SessionOf(c *fiber.Ctx) string { return string([]byte(c.Cookies(cookieName(c)))) }
 
 const themeCookie = "servery-theme"
 

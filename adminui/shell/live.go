@@ -101,6 +101,13 @@ func (l *Live) tell(business core.BusinessID, pulse string) {
 	}
 }
 
+// Streams is how many watch.
+func (l *Live) Streams() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.streams
+}
+
 // watch begins to watch; nil when there are too many who do.
 func (l *Live) watch(business core.BusinessID) chan struct{} {
 	l.mu.Lock()

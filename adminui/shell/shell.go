@@ -21,16 +21,19 @@ import (
 
 // Addresses that pages lead to.
 const (
-	Root        = "/console/"
-	SignInPath  = Root + "sign-in/"
-	SignOutPath = Root + "sign-out/"
-	WelcomePath = Root + "welcome/"
-	SearchPath  = Root + "search/"
-	AccountPath = Root + "account/"
-	ThemePath   = Root + "theme/"
-	UsersPath   = Root + "users/"
-	AuditPath   = Root + "audit/"
-	LivePath    = Root + "live/"
+	Root             = "/console/"
+	SignInPath       = Root + "sign-in/"
+	SignOutPath      = Root + "sign-out/"
+	WelcomePath      = Root + "welcome/"
+	ProviderPath     = SignInPath + "provider/"
+	ProviderBackPath = ProviderPath + "back/"
+	SearchPath       = Root + "search/"
+	AccountPath      = Root + "account/"
+	ThemePath        = Root + "theme/"
+	UsersPath        = Root + "users/"
+	AuditPath        = Root + "audit/"
+	LivePath         = Root + "live/"
+	PluginsPath      = Root + "plugins/"
 )
 
 // Businesses reads businesses by their names; with among nil all of them.
@@ -104,7 +107,8 @@ type Handler func(c *fiber.Ctx, v *Visit) error
 // doneWords are what a page says after something was done, by the word in its address.
 var doneWords = map[string]string{
 	"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "retried": text.DeliveriesRetry,
-	"revoked": text.KeyRevoked, "changed": text.UserChanged, "password": text.PasswordsDone,
+	"tested": text.TestSent, "again": text.AgainQueued, "ran": text.RanAgain, "revoked": text.KeyRevoked, "changed": text.UserChanged, "password": text.PasswordsDone,
+	"wanted": text.PluginWanted, "stored": text.Stored,
 }
 
 // Page guards a page that shows something: the visitor is signed in, has at
@@ -129,7 +133,7 @@ func (s *Shell) Page(least access.Role, handle Handler) fiber.Handler {
 }
 
 // Write guards what changes something: as Page, and the request was made by a
-// form of ours in the visitor's own session.
+// form of ours in the visitor's own session; what a viewer may not do has a reason.
 func (s *Shell) Write(least access.Role, handle Handler) fiber.Handler {
 	return s.Page(access.Viewer, func(c *fiber.Ctx, v *Visit) error {
 		if err := FromOurPage(c); err != nil {
@@ -140,6 +144,9 @@ func (s *Shell) Write(least access.Role, handle Handler) fiber.Handler {
 		}
 		if err := s.mayEnter(c, v, least); err != nil {
 			return err
+		}
+		if least != access.Viewer && strings.TrimSpace(c.FormValue("why")) == "" {
+			return core.Errorf(core.Invalid, text.WhyMissing)
 		}
 		return handle(c, v)
 	})
@@ -168,7 +175,7 @@ func FromOurPage(c *fiber.Ctx) error {
 }
 
 func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
-	token := strings.Clone(c.Cookies(cookieName(c)))
+	token := SessionOf(c)
 	user, err := s.Accounts.Visitor(c.UserContext(), token)
 	if err != nil {
 		return nil, err

@@ -34,7 +34,7 @@ func Inside(address string) string {
 
 // navigation are the pages that the visitor can go to from anywhere.
 func (v *Visit) navigation() []ui.Section {
-	first := []ui.Line{{Href: Root, Label: text.Overview}}
+	first := []ui.Line{{Href: Root, Label: text.Overview}, {Href: PluginsPath, Label: text.Plugins}}
 	if v.User.Role == access.Admin {
 		first = append(first, ui.Line{Href: UsersPath, Label: text.Users}, ui.Line{Href: AuditPath, Label: text.HubAudit})
 	}
@@ -45,8 +45,8 @@ func (v *Visit) navigation() []ui.Section {
 	lines := []ui.Line{}
 	for _, page := range []ui.Line{
 		{Label: text.Business}, {Href: "webhooks/", Label: text.Webhooks}, {Href: "deliveries/", Label: text.Deliveries},
-		{Href: "jobs/", Label: text.Jobs}, {Href: "stores/", Label: text.Stores}, {Href: "items/", Label: text.Items},
-		{Href: "keys/", Label: text.Keys}, {Href: "audit/", Label: text.Audit},
+		{Href: "orders/", Label: text.Orders}, {Href: "jobs/", Label: text.Jobs}, {Href: "stores/", Label: text.Stores}, {Href: "items/", Label: text.Items},
+		{Href: "keys/", Label: text.Keys}, {Href: "settings/", Label: text.Settings}, {Href: "audit/", Label: text.Audit},
 	} {
 		lines = append(lines, ui.Line{Href: v.Link(page.Href), Label: page.Label})
 	}

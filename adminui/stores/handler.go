@@ -20,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -36,10 +37,22 @@ type Reader interface {
 	Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error)
 }
 
+// Plugins knows the plugins that serve platforms.
+type Plugins interface {
+	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+}
+
+// Publications reads what is published where.
+type Publications interface {
+	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
+}
+
 // Pages are the pages of stores.
 type Pages struct {
-	Records Records
-	Stores  Reader
+	Records      Records
+	Stores       Reader
+	Plugins      Plugins
+	Publications Publications
 }
 
 // List shows the stores of a business.
@@ -123,7 +136,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	view := storeView{platforms: platformList(v, s, platforms), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
+	shown, err := p.sights(ctx, v, s, platforms)
+	if err != nil {
+		return err
+	}
+	view := storeView{platforms: platformList(v, shown), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
@@ -132,7 +149,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		names[i] = platform.Name
 	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
-		Causes: []ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}}, storePage(view))
+		Causes: append([]ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}, troubles(shown)...)}, storePage(view))
 }
 
 func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {
@@ -140,19 +157,6 @@ func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {
 		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))}, {Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
 	if s.Address != nil {
 		list = append(list, ui.Fact{Label: text.Address, Cell: ui.T(*s.Address)})
-	}
-	return list
-}
-
-func platformList(v *shell.Visit, s store.Stored, platforms []core.Platform) ui.List {
-	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.ServedBy}}}
-	for _, platform := range platforms {
-		state, why := cause.StoreOn(s, platform.Name, v.Now.In(v.Zone))
-		words := text.Live
-		if state != ui.OK {
-			words = text.NotLive
-		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
 	}
 	return list
 }

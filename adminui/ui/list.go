@@ -45,6 +45,7 @@ type Cell struct {
 	Code    bool // an id or an address, in fixed width
 	Badge   bool // Text is a state, told by State
 	State   State
+	Hint    string // of a state: why, where the pointer rests
 	Instant *Instant
 }
 
@@ -54,8 +55,10 @@ func (c Cell) plain() string {
 	if c.Instant != nil && !c.Instant.At.IsZero() {
 		text = c.Instant.At.UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	if c.Note != "" {
-		text += " (" + c.Note + ")"
+	for _, more := range []string{c.Note, c.Hint} {
+		if more != "" {
+			text += " (" + more + ")"
+		}
 	}
 	return text
 }

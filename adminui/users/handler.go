@@ -56,7 +56,7 @@ func stateOf(u access.User) (ui.State, string) {
 	switch {
 	case !u.DisabledAt.IsZero():
 		return ui.Neutral, text.UserOff
-	case u.Password == "":
+	case u.Password == "" && u.SeenAt.IsZero():
 		return ui.Warn, text.UserInvited
 	default:
 		return ui.OK, text.UserOn

@@ -26,6 +26,7 @@ type Records interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
 	Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error)
 	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
+	Record(ctx context.Context, change access.Change) error
 }
 
 // Counts reads the attempts at a webhook by spans of time.
@@ -38,6 +39,8 @@ type Pages struct {
 	Records    Records
 	Counts     Counts
 	Deliveries deliveries.Reader
+	Tester     Tester
+	Rotator    Rotator
 }
 
 // List shows the webhooks of a business; above it, why those fail that do.
@@ -150,7 +153,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(e.EventType))},
 		{Label: text.Address, Cell: ui.Coded(e.URL)}, {Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
 		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))}, {Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
-		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
+		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
 	told := cause.Webhook(e, v.Zone)
 	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
 		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
@@ -158,7 +161,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID), Up: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
 		Causes: []ui.Cause{told}, Live: true}
 	if v.MayAct() {
-		head.Buttons = []ui.Button{button(v, e)}
+		head.Buttons = buttons(v, e)
 	}
 	return v.Show(c, head, webhookPage(view))
 }
@@ -168,33 +171,4 @@ func orNone(s string) string {
 		return "–"
 	}
 	return s
-}
-
-func button(v *shell.Visit, e console.Endpoint) ui.Button {
-	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
-	if e.Active {
-		return ui.Button{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(e.Waiting))}
-	}
-	return ui.Button{Label: text.Resume, Action: here + "resume/", Ask: text.Why, Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}
-}
-
-// Pause switches a webhook off.
-func (p Pages) Pause(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, false) }
-
-// Resume switches a webhook on; what was held is sent.
-func (p Pages) Resume(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, true) }
-
-func (p Pages) turn(c *fiber.Ctx, v *shell.Visit, on bool) error {
-	number, err := id(c)
-	if err != nil {
-		return err
-	}
-	action, done := "webhook.pause", "paused"
-	if on {
-		action, done = "webhook.resume", "resumed"
-	}
-	if err := p.Records.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
-		return err
-	}
-	return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
 }

@@ -22,7 +22,10 @@ type Endpoint struct {
 	DisabledReason string // why the hub switched it off
 	Units          string // minutes or seconds, of the retry schedule
 	CreatedAt      time.Time
-	Day            Count // of the last 24 hours
+	OldSecretUntil time.Time     // until when the secret before the present one signs too; past or zero: it does not
+	ProbedSince    time.Time     // it fails, and single attempts probe it while its deliveries are held; zero: it is not so
+	Pause          time.Duration // between two probes
+	Day            Count         // of the last 24 hours
 	Health         Health
 	Held           int // deliveries that wait for it to be switched on; at most Many
 	Waiting        int // deliveries that wait for their next attempt; at most Many
@@ -107,9 +110,11 @@ type JobDetail struct {
 	Job
 	RequestID   string
 	CallbackURL string
-	Event       core.ID // the callback; zero: none
-	Request     []byte  // the body as it came
-	Outcome     []byte  // the body of the callback; nil: none, or no longer kept
+	AgainOf     core.ID   // the job whose request this one runs again; zero: none
+	Runs        []core.ID // jobs that run this one's request again, the newest first
+	Event       core.ID   // the callback; zero: none
+	Request     []byte    // the body as it came
+	Outcome     []byte    // the body of the callback; nil: none, or no longer kept
 }
 
 // JobFilter chooses jobs; a zero field chooses all.
@@ -121,6 +126,7 @@ type JobFilter struct {
 
 // Key is an API key as people see it.
 type Key struct {
+	Business   core.BusinessID
 	ID         int64
 	Username   string
 	Prefix     string
@@ -128,6 +134,7 @@ type Key struct {
 	Platform   string
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero while it works
+	UsedAt     time.Time // when it was last shown, to about a minute; of a disabled one too
 }
 
 // Entry is a line of the audit trail.
@@ -196,7 +203,11 @@ type ItemDetail struct {
 	Places     []ItemPlace
 	MorePlaces bool     // there are more than these
 	Platforms  []string // on which it is listed; nil: on all
+	Findings   []ItemFinding
 }
+
+// ItemFinding is what a rule of a platform has against an item: it is not listed there.
+type ItemFinding struct{ Platform, Rule, Message string }
 
 // ItemCategory is a category of an item.
 type ItemCategory struct {
@@ -209,15 +220,19 @@ type ItemPlace struct {
 	StoreID   int64
 	StoreRef  string
 	StoreName string
+	Sold      bool // the store has it
 	Price     string
 	Available bool
-	Stock     int64 // -1: not counted
+	Stock     int64  // -1: not counted
+	Values    []byte // JSON, the store's values
+	Excluded  []string
+	Included  []string
 }
 
 // Hit is something that a search found.
 type Hit struct {
 	Business core.BusinessID
-	Kind     string // business, job, delivery, webhook, store, item, key
+	Kind     string // business, job, delivery, order, webhook, store, item, key
 	ID       string // for its page
 	Title    string
 	Detail   string

@@ -3,7 +3,7 @@
 
 // A copy button for every block of code, also of one that came later.
 const addCopyButtons = () => {
-  for (const figure of document.querySelectorAll("figure.code")) {
+  for (const figure of document.querySelectorAll("figure.code:not(.diff)")) {
     const caption = figure.querySelector("figcaption");
     if (caption.querySelector("button")) continue;
     const button = document.createElement("button");

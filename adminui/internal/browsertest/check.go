@@ -47,6 +47,9 @@ func (p *Page) check(t *testing.T, rules string) {
 	for _, problem := range p.Problems() { // before axe, which is no part of the page
 		t.Errorf("the browser complains: %s", problem)
 	}
+	if shift := Eval[float64](t, p, shifted); shift > maxShift {
+		t.Errorf("the layout shifts by %.3f while the page loads", shift)
+	}
 	wide := Eval[string](t, p, `(() => {
 		const room = document.documentElement.clientWidth;
 		if (document.documentElement.scrollWidth <= room) return "";
@@ -64,6 +67,18 @@ func (p *Page) check(t *testing.T, rules string) {
 		t.Errorf("axe: %s (%s, %s): %s", v.Help, v.ID, v.Impact, v.where())
 	}
 }
+
+// maxShift is how much of a page may move while it loads (Cumulative Layout Shift).
+const maxShift = 0.1
+
+// shifted adds up what the browser has noted of layout shifts.
+const shifted = `new Promise((done) => {
+	let sum = 0;
+	const add = (list) => { for (const e of list) if (!e.hadRecentInput) sum += e.value; };
+	const watcher = new PerformanceObserver((list) => add(list.getEntries()));
+	watcher.observe({ type: "layout-shift", buffered: true });
+	requestAnimationFrame(() => requestAnimationFrame(() => { add(watcher.takeRecords()); done(sum); }));
+})`
 
 // where lists the first places of a violation.
 func (v violation) where() (places string) {

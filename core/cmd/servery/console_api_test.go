@@ -261,7 +261,7 @@ func TestWhatIsDoneInTheConsoleIsInTheAuditTrail(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link(hook+"resume/"), why()).status)
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link("deliveries/"+sent[0].ID.String()+"/retry/"), why()).status)
 	require.Equal(t, http.StatusSeeOther, sam.post(t, link("deliveries/retry/"), with(why(), "id", sent[0].ID.String())).status)
-	require.Equal(t, http.StatusNotFound, sam.post(t, link("deliveries/retry/"), url.Values{"id": {core.NewID(a.clock.Now()).String()}}).status)
+	require.Equal(t, http.StatusNotFound, sam.post(t, link("deliveries/retry/"), url.Values{"id": {core.NewID(a.clock.Now()).String()}, "why": {"x"}}).status)
 
 	made := sam.post(t, link("keys/"), with(with(why(), "username", "till"), "scope", "pos"))
 	require.Equal(t, http.StatusOK, made.status, made.text)
@@ -308,9 +308,9 @@ func TestUsersOfTheConsole(t *testing.T) {
 	kim.session = sessionOf(kim.post(t, shell.WelcomePath, url.Values{"link": {link[1]}, "password": {consolePassword}}))
 	require.Equal(t, http.StatusOK, kim.get(t, shell.BusinessLink(tenant.ID, "")).status)
 
-	require.Equal(t, http.StatusConflict, sam.post(t, shell.UsersPath, url.Values{"email": {"KIM@example.com"}, "role": {"viewer"}}).status)
-	require.Equal(t, http.StatusBadRequest, sam.post(t, shell.UsersPath, url.Values{"email": {"kim"}, "role": {"viewer"}}).status)
-	require.Equal(t, http.StatusNotFound, sam.post(t, shell.UsersPath, url.Values{"email": {"a@example.com"}, "role": {"viewer"}, "businesses": {"999"}}).status)
+	require.Equal(t, http.StatusConflict, sam.post(t, shell.UsersPath, url.Values{"email": {"KIM@example.com"}, "role": {"viewer"}, "why": {"new"}}).status)
+	require.Equal(t, http.StatusBadRequest, sam.post(t, shell.UsersPath, url.Values{"email": {"kim"}, "role": {"viewer"}, "why": {"new"}}).status)
+	require.Equal(t, http.StatusNotFound, sam.post(t, shell.UsersPath, url.Values{"email": {"a@example.com"}, "role": {"viewer"}, "businesses": {"999"}, "why": {"new"}}).status)
 
 	user, err := postgres.Console{DB: a.hub.db}.UserByEmail(context.Background(), "kim@example.com")
 	require.NoError(t, err)
@@ -321,7 +321,7 @@ func TestUsersOfTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, kim.get(t, shell.Root).status, "so does being switched off")
 	own, err := postgres.Console{DB: a.hub.db}.UserByEmail(context.Background(), "sam@example.com")
 	require.NoError(t, err)
-	require.Equal(t, http.StatusConflict, sam.post(t, fmt.Sprintf("%s%d/", shell.UsersPath, own.ID), url.Values{"role": {"viewer"}, "allowed": {"yes"}}).status)
+	require.Equal(t, http.StatusConflict, sam.post(t, fmt.Sprintf("%s%d/", shell.UsersPath, own.ID), url.Values{"role": {"viewer"}, "allowed": {"yes"}, "why": {"x"}}).status)
 	require.Contains(t, sam.get(t, shell.AuditPath).text, "user.change")
 
 	other := &browser{api: a, session: sessionOf(sam.post(t, shell.SignInPath, url.Values{"email": {"sam@example.com"}, "password": {consolePassword}}))}

@@ -80,8 +80,11 @@ func (c Console) RetryDeliveries(ctx context.Context, business core.BusinessID, 
 
 // ListKeys reads the API keys of a business, the newest first, those before an id.
 func (c Console) ListKeys(ctx context.Context, business core.BusinessID, before int64, limit int) ([]console.Key, error) {
-	rows, err := c.bun.QueryContext(ctx, `SELECT id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at FROM api_keys
-		WHERE business_id = ?0 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, business, before, limit)
+	return c.keys(ctx, `WHERE business_id = ?0 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, business, before, limit)
+}
+
+func (c Console) keys(ctx context.Context, which string, args ...any) ([]console.Key, error) {
+	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at, used_at FROM api_keys `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading keys: %w", err)
 	}
@@ -89,11 +92,11 @@ func (c Console) ListKeys(ctx context.Context, business core.BusinessID, before 
 	list := []console.Key{}
 	for rows.Next() {
 		var key console.Key
-		var disabled sql.NullTime
-		if err := rows.Scan(&key.ID, &key.Username, &key.Prefix, &key.Scope, &key.Platform, &key.CreatedAt, &disabled); err != nil {
+		var disabled, used sql.NullTime
+		if err := rows.Scan(&key.Business, &key.ID, &key.Username, &key.Prefix, &key.Scope, &key.Platform, &key.CreatedAt, &disabled, &used); err != nil {
 			return nil, fmt.Errorf("reading keys: %w", err)
 		}
-		key.DisabledAt = disabled.Time
+		key.DisabledAt, key.UsedAt = disabled.Time, used.Time
 		list = append(list, key)
 	}
 	return list, rows.Err()
@@ -119,7 +122,9 @@ func (c Console) AddKey(ctx context.Context, key access.Key, change access.Chang
 func (c Console) RevokeKey(ctx context.Context, business core.BusinessID, id int64, change access.Change) error {
 	return c.inTx(ctx, func(tx bun.Conn) error {
 		var disabled sql.NullTime
-		err := tx.QueryRowContext(ctx, `SELECT disabled_at FROM api_keys WHERE business_id = ? AND id = ? FOR UPDATE`, business, id).Scan(&disabled)
+		var username, prefix string
+		err := tx.QueryRowContext(ctx, `SELECT disabled_at, username, prefix FROM api_keys WHERE business_id = ? AND id = ? FOR UPDATE`,
+			business, id).Scan(&disabled, &username, &prefix)
 		if err != nil {
 			return notFound(err, "the business has no key %d", id)
 		}
@@ -130,8 +135,19 @@ func (c Console) RevokeKey(ctx context.Context, business core.BusinessID, id int
 			return fmt.Errorf("revoking the key: %w", err)
 		}
 		change.Object = fmt.Sprintf("key/%d", id)
+		change.Before = map[string]any{"username": username, "prefix": prefix, "works": true}
+		change.After = map[string]any{"username": username, "prefix": prefix, "works": false}
 		return c.record(ctx, tx, change)
 	})
+}
+
+// AuditEntry reads a line of the audit trail; NotFound where the business, or
+// as business 0 the hub, has none of that id.
+func (c Console) AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error) {
+	var e console.Entry
+	err := c.bun.QueryRowContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ? AND id = ?`, business, id).
+		Scan(&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail)
+	return e, notFound(err, "there is no such entry")
 }
 
 // Audit reads lines of the audit trail of a business, the newest first;

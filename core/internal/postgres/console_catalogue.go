@@ -110,8 +110,9 @@ func (c Console) ListItems(ctx context.Context, business core.BusinessID, f cons
 // placesShown is how many stores stand on an item's page.
 const placesShown = 100
 
-// Item reads an item with its categories and the stores that have it.
-func (c Console) Item(ctx context.Context, business core.BusinessID, id int64) (console.ItemDetail, error) {
+// Item reads an item with its categories, its findings, and the stores that have
+// it; with store, a ref_id, that store alone, whether it has it or not.
+func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error) {
 	var row itemRow
 	if err := c.bun.NewRaw(`SELECT `+itemColumns+`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
 		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
@@ -140,27 +141,41 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64) (
 	for _, r := range categories {
 		detail.Categories = append(detail.Categories, console.ItemCategory(r))
 	}
-	return detail, c.itemPlaces(ctx, business, &detail)
+	found, err := readFindings(ctx, c.bun, `item_id = ? ORDER BY platform, rule`, business, id)
+	if err != nil {
+		return detail, err
+	}
+	for _, f := range found {
+		detail.Findings = append(detail.Findings, console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
+	}
+	return detail, c.itemPlaces(ctx, business, store, &detail)
 }
 
-func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
+func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, store string, detail *console.ItemDetail) error {
 	// By the key of each store's row: an index by item would cost every menu that is written.
-	rows, err := c.bun.QueryContext(ctx, `SELECT s.id, s.ref_id, s.name, coalesce(a.content->>'price', ''),
-			coalesce((a.content->>'available')::boolean, false), coalesce((a.content->>'current_stock')::bigint, -1)
-		FROM stores s JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
-		WHERE s.business_id = ?2 ORDER BY s.ref_id LIMIT ?3`, int(menu.Items), detail.ID, business, placesShown+1)
-	if err != nil {
+	var rows []struct {
+		StoreID   int64    `bun:"id"`
+		StoreRef  string   `bun:"ref_id"`
+		StoreName string   `bun:"name"`
+		Sold      bool     `bun:"sold"`
+		Price     string   `bun:"price"`
+		Available bool     `bun:"available"`
+		Stock     int64    `bun:"stock"`
+		Values    []byte   `bun:"content"`
+		Excluded  []string `bun:"excluded_platforms,array"`
+		Included  []string `bun:"included_platforms,array"`
+	}
+	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, a.id IS NOT NULL AS sold, coalesce(a.content->>'price', '') AS price,
+			coalesce((a.content->>'available')::boolean, false) AS available, coalesce((a.content->>'current_stock')::bigint, -1) AS stock,
+			coalesce(a.content::text, '{}') AS content, s.excluded_platforms, s.included_platforms
+		FROM stores s LEFT JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
+		WHERE s.business_id = ?2 AND CASE WHEN ?3 = '' THEN a.id IS NOT NULL ELSE s.ref_id = ?3 END ORDER BY s.ref_id LIMIT ?4`,
+		int(menu.Items), detail.ID, business, store, placesShown+1).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var p console.ItemPlace
-		if err := rows.Scan(&p.StoreID, &p.StoreRef, &p.StoreName, &p.Price, &p.Available, &p.Stock); err != nil {
-			return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
-		}
-		if detail.MorePlaces = len(detail.Places) == placesShown; !detail.MorePlaces {
-			detail.Places = append(detail.Places, p)
-		}
+	detail.MorePlaces = len(rows) > placesShown
+	for _, r := range rows[:min(len(rows), placesShown)] {
+		detail.Places = append(detail.Places, console.ItemPlace(r))
 	}
-	return rows.Err()
+	return nil
 }

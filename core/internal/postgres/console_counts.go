@@ -97,7 +97,7 @@ func (c Console) ForgetCounts(ctx context.Context) error {
 	return err
 }
 
-// Pulse tells, cheaply, something that differs once jobs, deliveries or
+// Pulse tells, cheaply, something that differs once jobs, orders, deliveries or
 // webhooks of the business have changed.
 func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, error) {
 	var pulse string
@@ -105,6 +105,10 @@ func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, e
 		(SELECT concat_ws('.', max(x.id::text), sum(x.progress), sum(x.attempts), count(x.finished_at)) FROM (SELECT id, progress, attempts, finished_at FROM jobs
 			WHERE business_id = ?0 ORDER BY id DESC LIMIT 50) x),
 		(SELECT sum(accepted + refused) FROM attempt_counts WHERE business_id = ?0 AND grain = 3600 AND at >= ?1 AND webhook_id = 0),
+		(SELECT concat_ws('.', max(x.updated_at), sum(x.events)) FROM (SELECT updated_at, events FROM orders
+			WHERE business_id = ?0 ORDER BY created_at DESC, id DESC LIMIT 200) x),
+		(SELECT concat_ws('.', max(x.id::text), count(x.finished_at), sum(x.attempts)) FROM (SELECT id, finished_at, attempts FROM calls
+			WHERE business_id = ?0 ORDER BY id DESC LIMIT 50) x),
 		(SELECT concat_ws('.', count(*), sum(version)) FROM webhooks WHERE business_id = ?0),
 		(SELECT max(x.id::text) FROM (SELECT id FROM audit WHERE business_id = ?0 ORDER BY id DESC LIMIT 1) x))`,
 		business, c.clock.Now().Add(-time.Hour).Truncate(time.Hour)).Scan(&pulse)

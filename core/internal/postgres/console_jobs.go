@@ -28,6 +28,7 @@ type jobRow struct {
 	RequestID   string          `bun:"request_id"`
 	CallbackURL string          `bun:"callback_url"`
 	EventID     core.ID         `bun:"event_id,type:uuid"`
+	AgainOf     core.ID         `bun:"again_of,type:uuid"`
 	Body        []byte          `bun:"body"`
 }
 
@@ -84,14 +85,17 @@ func (c Console) FailedJobs(ctx context.Context, businesses []core.BusinessID, s
 // Job reads a job with what came in and what went out.
 func (c Console) Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error) {
 	var row jobRow
-	err := c.bun.NewRaw(`SELECT `+jobColumns+`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id, body
-		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).Scan(ctx, &row)
+	err := c.bun.NewRaw(`SELECT `+jobColumns+`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id, body,
+			coalesce(again_of, '00000000-0000-0000-0000-000000000000') AS again_of FROM jobs WHERE business_id = ? AND id = ?`, business, reference).Scan(ctx, &row)
 	if err != nil {
 		return console.JobDetail{}, notFound(err, "there is no job with this reference")
 	}
-	detail := console.JobDetail{Job: row.job(), RequestID: row.RequestID, CallbackURL: row.CallbackURL, Event: row.EventID}
+	detail := console.JobDetail{Job: row.job(), RequestID: row.RequestID, CallbackURL: row.CallbackURL, Event: row.EventID, AgainOf: row.AgainOf}
 	if detail.Request, err = c.packer.unpack(row.Body); err != nil {
 		return detail, err
+	}
+	if err := c.bun.NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND again_of = ? ORDER BY id DESC LIMIT 20`, business, reference).Scan(ctx, &detail.Runs); err != nil {
+		return detail, fmt.Errorf("reading the later runs of a job: %w", err)
 	}
 	if row.EventID != (core.ID{}) {
 		detail.Outcome, err = c.EventBody(ctx, business, row.EventID)
@@ -109,20 +113,6 @@ func (c Console) EventBody(ctx context.Context, business core.BusinessID, event 
 		return nil, notFound(err, "the event is no longer kept")
 	}
 	return c.packer.unpack(stored)
-}
-
-// DeliveriesOfReference finds the deliveries of the callback to a request.
-// Looked up by way of its job: the events have no index by reference.
-func (c Console) DeliveriesOfReference(ctx context.Context, business core.BusinessID, reference core.ID) ([]core.ID, error) {
-	var event core.ID
-	err := c.bun.QueryRowContext(ctx, `SELECT event_id FROM jobs WHERE business_id = ? AND id = ? AND event_id IS NOT NULL`, business, reference).Scan(&event)
-	if err = notFound(err, "none"); core.CodeOf(err) == core.NotFound {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("finding the event of a job: %w", err)
-	}
-	return c.DeliveriesOf(ctx, business, event)
 }
 
 // DeliveriesOf finds the deliveries of an event: they are made with it, so

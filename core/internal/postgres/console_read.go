@@ -103,16 +103,21 @@ type endpointRow struct {
 	Refused        int64           `bun:"refused"`
 	Took           int64           `bun:"took_us"`
 	Slow           int64           `bun:"slow_us"`
+	OldSecretUntil time.Time       `bun:"old_secret_until"`
+	ProbedSince    time.Time       `bun:"probing_since"`
+	PauseMS        int64           `bun:"pause_ms"`
 }
 
 // endpointRead reads webhooks with how they fare; ?0 is the beginning of the
 // day that is counted, ?1 where counting stops.
-const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active, w.disabled_reason, w.retrial_interval_units, w.created_at,
+const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active, w.disabled_reason, w.retrial_interval_units, w.created_at, w.old_secret_until,
+		u.probing_since, coalesce(u.pause_ms, 0) AS pause_ms,
 		h.accepted_at, h.refused_at, h.failing_since, coalesce(h.status, 0) AS status, coalesce(h.error_class, '') AS error_class,
 		coalesce(h.error, '') AS error, coalesce(h.delivery_id, '00000000-0000-0000-0000-000000000000') AS delivery_id, q.held, q.waiting,
 		coalesce(n.accepted, 0) AS accepted, coalesce(n.refused, 0) AS refused, coalesce(n.took_us, 0) AS took_us, coalesce(n.slow_us, 0) AS slow_us
 	FROM (%s) w
 	LEFT JOIN endpoint_health h ON h.business_id = w.business_id AND h.webhook_id = w.id
+	LEFT JOIN unwell_endpoints u ON u.endpoint = w.id AND u.business_id = w.business_id AND u.probing_since IS NOT NULL
 	LEFT JOIN LATERAL (SELECT sum(accepted)::bigint AS accepted, sum(refused)::bigint AS refused, sum(took_us)::bigint AS took_us, max(slow_us) AS slow_us
 		FROM attempt_counts WHERE business_id = w.business_id AND grain = 3600 AND at >= ?0 AND webhook_id = w.id) n ON true
 	LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE available_at = 'infinity') AS held, count(*) FILTER (WHERE available_at < 'infinity') AS waiting
@@ -129,7 +134,8 @@ func (c Console) endpoints(ctx context.Context, which string, args ...any) ([]co
 	for i, r := range rows {
 		list[i] = console.Endpoint{
 			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active, DisabledReason: r.DisabledReason,
-			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting,
+			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, OldSecretUntil: r.OldSecretUntil,
+			ProbedSince: r.ProbedSince, Pause: time.Duration(r.PauseMS) * time.Millisecond,
 			Day: console.Count{Accepted: r.Accepted, Refused: r.Refused, Took: time.Duration(r.Took) * time.Microsecond, Slowest: time.Duration(r.Slow) * time.Microsecond},
 			Health: console.Health{AcceptedAt: r.AcceptedAt, RefusedAt: r.RefusedAt, FailingSince: r.FailingSince,
 				Status: r.Status, Class: r.Class, Error: r.Error, Delivery: r.DeliveryID},

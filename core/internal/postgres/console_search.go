@@ -28,6 +28,11 @@ func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text 
 	}
 	return c.hits(ctx, `SELECT * FROM (SELECT id AS business_id, 'business' AS kind, id::text AS id, name AS title, country || ' · ' || currency AS detail
 				FROM businesses WHERE id = ANY (?0) AND (id = ?1 OR name ILIKE ?2) ORDER BY lower(name) LIMIT ?3) a
+		UNION ALL SELECT * FROM (SELECT business_id, 'order', id::text, 'Order ' || id, platform || ' · ' || platform_order_id || ' · ' || state
+				FROM (SELECT * FROM orders WHERE business_id = ANY (?0) AND id = ?1 UNION SELECT o.* FROM platforms p
+					JOIN orders o ON o.business_id = p.business_id AND o.platform = p.name AND o.platform_order_id = ?4 WHERE p.business_id = ANY (?0)
+					UNION SELECT * FROM orders WHERE business_id = ANY (?0) AND reference = ?4) o
+				ORDER BY business_id, id DESC LIMIT ?3) o
 		UNION ALL SELECT * FROM (SELECT business_id, 'webhook', id::text, event_type, url
 				FROM webhooks WHERE business_id = ANY (?0) AND (id = ?1 OR url ILIKE ?2 OR event_type = ?4) ORDER BY business_id, id LIMIT ?3) b
 		UNION ALL SELECT * FROM (SELECT business_id, 'store', id::text, name, ref_id || ' · ' || city

@@ -1,0 +1,34 @@
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+func TestCausesOfWhatDoesNotComeThrough(t *testing.T) {
+	for _, row := range []struct {
+		told   ui.Cause
+		state  ui.State
+		text   string
+		detail string
+	}{
+		{Unheard(console.Unheard{EventType: "order_placed", Count: 1200, At: since}, time.UTC), ui.Warn,
+			"Events of order_placed that nobody was told of: 1\u202f200, the last at 21 Nov 09:30 UTC. No webhook is subscribed", "subscribes at"},
+		{Unheard(console.Unheard{EventType: "order_placed", Count: 1, At: since, Webhook: 7}, time.UTC), ui.Warn, "The webhook for them (7) is switched off", "Resume it"},
+		{Throttled(console.Throttled{Name: "STORES", Until: since.Add(time.Second)}, since, time.UTC), ui.Err, "under the throttle STORES are answered 429 until 21 Nov 09:30:01 UTC", "SERVERY_LIMIT_STORES"},
+		{Throttled(console.Throttled{Name: "MENU", Until: since}, since, time.UTC), ui.Warn, "were answered 429 until", "SERVERY_LIMIT_MENU"},
+		{Revoked(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err, "The key till (svk_Ab12…) was revoked, and requests still come with it, the last at 21 Nov 09:30 UTC", "another key"},
+		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil), ui.OK, "12 deliveries were sent again.", ""},
+		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil), ui.Warn, "9 deliveries were sent again; 3 were left out", ""},
+	} {
+		require.Equal(t, row.state, row.told.State)
+		require.Contains(t, row.told.Text, row.text)
+		require.Contains(t, row.told.Detail, row.detail)
+	}
+}

@@ -1,0 +1,179 @@
+package cause
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Ordered is what is known of an order.
+type Ordered struct {
+	State      order.State
+	History    []order.Step // the first is Placed
+	Rides      order.Rides
+	Flags      []order.Flag
+	Deliveries []webhook.DeliveryRecord
+	Calls      []console.Call
+}
+
+// slowToAcknowledge is how long a POS that has an order may say nothing of it
+// before that is worth a word.
+const slowToAcknowledge = 5 * time.Minute
+
+// callsTold is how many calls that failed are told above an order.
+const callsTold = 3
+
+// Order tells where an order and its rider are, and then what went wrong with
+// it, the gravest first.
+func Order(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
+	told := []ui.Cause{where(o, zone)}
+	told = append(told, untold(o, now, zone)...)
+	told = append(told, refusedCalls(o.Calls)...)
+	if n := len(o.Flags); n > 0 {
+		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFlags, n), Detail: o.Flags[0].Path + ": " + o.Flags[0].Message})
+	}
+	return told
+}
+
+func where(o Ordered, zone *time.Location) ui.Cause {
+	last := order.Step{State: o.State}
+	if n := len(o.History); n > 0 {
+		last = o.History[n-1]
+	}
+	c := ui.Cause{State: StateOfOrder(string(o.State)), Text: fmt.Sprintf(text.CauseOrder, o.State, clock(time.UnixMilli(last.At), zone)), Detail: last.Message}
+	if n := len(o.Rides); n > 0 {
+		ride := o.Rides[n-1]
+		c.Text += " " + fmt.Sprintf(RiderWords(ride.Status), riderName(ride.Rider), clock(time.UnixMilli(ride.At), zone))
+	}
+	return c
+}
+
+// StateOfOrder is the colour of an order's state.
+func StateOfOrder(s string) ui.State {
+	switch order.State(s) {
+	case order.Completed:
+		return ui.OK
+	case order.Cancelled:
+		return ui.Held
+	default:
+		return ui.Run
+	}
+}
+
+func riderName(r order.Rider) string {
+	if r.Name == "" {
+		return text.TheRider
+	}
+	return fmt.Sprintf(text.TheRiderNamed, r.Name)
+}
+
+var riderWords = map[order.RiderStatus]string{
+	order.Assigned: text.RiderAssigned, order.Unassigned: text.RiderUnassigned, order.AtStore: text.RiderAtStore, order.OutForDelivery: text.RiderOut,
+	order.RiderReached: text.RiderReached, order.Delivered: text.RiderDelivered, order.NoRiderFound: text.RiderNone,
+}
+
+// RiderWords is a status of a rider as a sentence, of who it is and since when.
+func RiderWords(s order.RiderStatus) string {
+	if words, known := riderWords[s]; known {
+		return words
+	}
+	return "%s: " + string(s) + ", %s."
+}
+
+// untold tells whether the merchant has the order.
+func untold(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
+	var placed []webhook.DeliveryRecord
+	for _, d := range o.Deliveries {
+		if d.EventType == core.OrderPlaced {
+			placed = append(placed, d)
+		}
+	}
+	if len(placed) == 0 {
+		return []ui.Cause{{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.MendSubscribe}}
+	}
+	var told []ui.Cause
+	accepted := time.Time{}
+	for _, d := range placed {
+		switch {
+		case d.State == webhook.Delivered:
+			accepted = d.FinishedAt
+		case d.State == webhook.Pending && d.Attempts == 0: // on its way
+		default:
+			c := Delivery(d, zone)
+			c.Text = fmt.Sprintf(text.CauseOrderUntold, c.Text)
+			told = append(told, c)
+		}
+	}
+	if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowToAcknowledge {
+		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, clock(accepted, zone))})
+	}
+	return told
+}
+
+// refusedCalls tells what the aggregator was not told or did not accept, the
+// latest first.
+func refusedCalls(calls []console.Call) (told []ui.Cause) {
+	for i := len(calls) - 1; i >= 0 && len(told) < callsTold; i-- {
+		c := Call(calls[i])
+		if c.State == ui.Err || c.State == ui.Warn {
+			c.Text = CallTitle(calls[i]) + ": " + c.Text
+			told = append(told, c)
+		}
+	}
+	return told
+}
+
+// CallTitle tells what a call tells whom.
+func CallTitle(c console.Call) string {
+	switch relay.Kind(c.Kind) {
+	case relay.RiderStatus:
+		var sent relay.RiderStatusPayload
+		_ = json.Unmarshal(c.Payload, &sent) // what cannot be read is told without
+		return fmt.Sprintf(text.CallRider, sent.Status, c.Platform)
+	case relay.RiderLocation:
+		return fmt.Sprintf(text.CallPlace, c.Platform)
+	case relay.Action:
+		var sent relay.ActionPayload
+		_ = json.Unmarshal(c.Payload, &sent)
+		return fmt.Sprintf(text.CallAction, sent.Action, c.Platform)
+	case relay.OrderAcknowledge:
+		return fmt.Sprintf(text.CallAcknowledge, c.Platform)
+	case relay.OrderStatus:
+		var sent relay.OrderStatusPayload
+		_ = json.Unmarshal(c.Payload, &sent)
+		return fmt.Sprintf(text.CallStatus, sent.Status, c.Platform)
+	default:
+		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)
+	}
+}
+
+// Call tells what became of a call to an aggregator.
+func Call(c console.Call) ui.Cause {
+	switch relay.State(c.State) {
+	case relay.Done:
+		said := c.Message
+		if c.Result != "" {
+			said = fmt.Sprintf(text.CallResult, c.Result)
+		}
+		return ui.Cause{State: ui.OK, Text: text.CallDone, Detail: said}
+	case relay.Failed:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CallFailed, c.Message)}
+	case relay.Skipped:
+		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CallSkipped, c.Message)}
+	case relay.Pending:
+		return ui.Cause{State: ui.Run, Text: text.CallPending, Detail: c.Message}
+	}
+	if c.Message != "" {
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CallAgain, c.Message)}
+	}
+	return ui.Cause{State: ui.Run, Text: text.CallWaiting}
+}

@@ -1,0 +1,75 @@
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestCauseOfAnOrder(t *testing.T) {
+	placed := []order.Step{{State: order.Placed, At: since.UnixMilli()}}
+	told := webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Delivered, Attempts: 1, FinishedAt: since}
+	with := func(change func(*Ordered)) Ordered {
+		o := Ordered{State: order.Placed, History: placed, Deliveries: []webhook.DeliveryRecord{told}}
+		change(&o)
+		return o
+	}
+	call := func(kind, state, payload, message string) func(*Ordered) {
+		return func(o *Ordered) {
+			o.Calls = []console.Call{{Kind: kind, State: state, Platform: "tasty-eats", Payload: []byte(payload), Message: message}}
+		}
+	}
+	for name, row := range map[string]struct {
+		order Ordered
+		after time.Duration
+		says  []string
+		worst ui.State
+	}{
+		"placed": {with(func(*Ordered) {}), 0, []string{"Placed since 21 Nov 09:30 UTC."}, ui.Run},
+		"its rider": {with(func(o *Ordered) {
+			o.Rides = order.Rides{{Status: order.OutForDelivery, At: since.UnixMilli(), Rider: order.Rider{Name: "Asha"}}}
+		}), 0, []string{"The rider Asha is on the way to the customer since 21 Nov 09:30 UTC."}, ui.Run},
+		"a rider without a name":      {with(func(o *Ordered) { o.Rides = order.Rides{{Status: order.Delivered, At: since.UnixMilli()}} }), 0, []string{"The rider delivered it at 21 Nov"}, ui.Run},
+		"no rider found":              {with(func(o *Ordered) { o.Rides = order.Rides{{Status: order.NoRiderFound, At: since.UnixMilli()}} }), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
+		"a status of a later version": {with(func(o *Ordered) { o.Rides = order.Rides{{Status: "LOST", At: since.UnixMilli()}} }), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
+		"nobody is told":              {with(func(o *Ordered) { o.Deliveries = nil }), 0, []string{"no webhook that is switched on was subscribed"}, ui.Err},
+		"the merchant refuses it": {with(func(o *Ordered) {
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
+		}), 0, []string{"has not accepted the order. Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
+		"it is on its way": {with(func(o *Ordered) {
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
+		}), time.Hour, nil, ui.Run},
+		"not acknowledged":                {with(func(*Ordered) {}), 5 * time.Minute, []string{"has not acknowledged it"}, ui.Warn},
+		"acknowledged":                    {with(func(o *Ordered) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
+		"doubts":                          {with(func(o *Ordered) { o.Flags = []order.Flag{{Path: "items[0].price", Message: "the menu says 9.5"}} }), 0, []string{"against the menu: 1"}, ui.Warn},
+		"a rider's status is refused":     {with(call("rider_status", "failed", `{"status":"AT-STORE"}`, "the aggregator answered 400")), 0, []string{"Rider status AT-STORE to tasty-eats: Refused for good: the aggregator answered 400"}, ui.Err},
+		"the plugin is down":              {with(call("rider_status", "waiting", `{"status":"AT-STORE"}`, "the plugin is not running")), 0, []string{"tried again: the plugin is not running"}, ui.Warn},
+		"an action is refused":            {with(call("action", "failed", `{"action":"rider_with_mask"}`, "unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Refused for good: unknown order"}, ui.Err},
+		"its state is refused":            {with(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0, []string{"Order state Dispatched to tasty-eats: Refused for good: no"}, ui.Err},
+		"a call of a later version":       {with(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"}, ui.Err},
+		"what was left out is no trouble": {with(call("rider_status", "skipped", `{}`, "not told")), 0, nil, ui.Run},
+		"what is done is no trouble":      {with(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
+	} {
+		t.Run(name, func(t *testing.T) {
+			causes := Order(row.order, since.Add(row.after), time.UTC)
+			all, worst := "", ui.Run
+			for _, c := range causes {
+				all += c.Text + "\n" + c.Detail
+				if c.State == ui.Err || c.State == ui.Warn && worst != ui.Err {
+					worst = c.State
+				}
+			}
+			for _, part := range row.says {
+				require.Contains(t, all, part)
+			}
+			require.Equal(t, row.worst, worst, all)
+		})
+	}
+}

@@ -1,0 +1,146 @@
+package cause
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/store"
+)
+
+func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
+	p := console.Plugin{ID: "aggregator-a", Enabled: enabled, State: state, Since: since, Hubs: []console.PluginHub{{State: state}}}
+	for _, text := range faults {
+		p.Faults = append(p.Faults, console.PluginFault{At: since, Text: text, Ended: true})
+	}
+	return p
+}
+
+func TestCauseOfAPlugin(t *testing.T) {
+	gone := pluginIn("ready", true)
+	gone.Hubs = nil
+	apart := pluginIn("ready", true)
+	apart.Hubs = append(apart.Hubs, console.PluginHub{State: "quarantined"})
+	for name, row := range map[string]struct {
+		plugin console.Plugin
+		state  ui.State
+		says   string
+	}{
+		"switched off":              {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
+		"never run":                 {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
+		"in no hub that runs":       {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
+		"quarantined":               {pluginIn("quarantined", true, "its process ended"), ui.Err, "failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
+		"quarantined in one of two": {apart, ui.Err, "failed too often"},
+		"being started again":       {pluginIn("backoff", true, "no memory"), ui.Err, "is started again in a moment: no memory"},
+		"degraded":                  {pluginIn("degraded", true), ui.Warn, "something is wrong with it since"},
+		"starting":                  {pluginIn("starting", true), ui.Run, "is starting"},
+		"well":                      {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
+		"well after a fault":        {pluginIn("ready", true, "once"), ui.OK, "works since"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Plugin(row.plugin, time.UTC)
+			require.Equal(t, row.state, c.State)
+			require.Contains(t, c.Text, row.says)
+		})
+	}
+}
+
+func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
+	sold := console.ItemPlace{StoreRef: "S-1", Sold: true, Available: true, Stock: -1, Included: []string{"tasty", "web"}}
+	item := func(change func(*console.ItemDetail)) console.ItemDetail {
+		i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Places: []console.ItemPlace{sold}}
+		change(&i)
+		return i
+	}
+	place := func(change func(*console.ItemPlace)) console.ItemPlace {
+		p := sold
+		change(&p)
+		return p
+	}
+	well := func(*console.ItemDetail) {}
+	for name, row := range map[string]struct {
+		item      console.ItemDetail
+		place     console.ItemPlace
+		published *publish.Publication
+		state     ui.State
+		says      string
+	}{
+		"shown":             {item(well), sold, nil, ui.OK, "Shown"},
+		"inactive":          {item(func(i *console.ItemDetail) { i.Active = false }), sold, nil, ui.Err, "inactive in the master catalogue"},
+		"category inactive": {item(func(i *console.ItemDetail) { i.Categories = []console.ItemCategory{{RefID: "mains"}} }), sold, nil, ui.Err, "category mains is inactive"},
+		"not listed":        {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral, "does not name it"},
+		"a finding of a rule": {item(func(i *console.ItemDetail) {
+			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy", Message: "calorie_kcal is missing"}}
+		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
+		"a finding elsewhere":    {item(func(i *console.ItemDetail) { i.Findings = []console.ItemFinding{{Platform: "other", Rule: "r"}} }), sold, nil, ui.OK, "Shown"},
+		"not sold at the store":  {item(well), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral, "does not sell it"},
+		"unavailable":            {item(well), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn, "available is false"},
+		"out of stock":           {item(well), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"the store is not there": {item(well), place(func(p *console.ItemPlace) { p.Included = []string{"web"} }), nil, ui.Neutral, "not listed there"},
+		"refused by the platform": {item(well), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
+			ui.Err, "Refused by the platform: no image"},
+		"the menu was not taken": {item(well), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
+		"the menu is there":      {item(well), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, why := PlaceOn(row.item, row.place, "tasty", row.published)
+			require.Equal(t, row.state, state)
+			require.Contains(t, why, row.says)
+		})
+	}
+	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"}, {Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
+	require.Len(t, told, 2, "one for each platform")
+	require.Contains(t, told[0].Text, "is not listed on a: m")
+}
+
+func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
+	yes, no := true, false
+	open := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes, OrderingEnabled: &yes, HideFromUI: &no}}
+	with := func(change func(*store.Stored)) store.Stored {
+		s := open
+		change(&s)
+		return s
+	}
+	well, weak, down := pluginIn("ready", true), pluginIn("degraded", true), pluginIn("quarantined", true, "no memory")
+	for name, row := range map[string]struct {
+		store     store.Stored
+		platform  string
+		plugin    *console.Plugin
+		published *publish.Publication
+		state     ui.State
+		says      string
+	}{
+		"live":               {open, "tasty", &well, nil, ui.OK, ""},
+		"live on an own one": {open, "web", nil, nil, ui.OK, ""},
+		"no platform list":   {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil, ui.Neutral, "not in the platforms of the store"},
+		"outside its hours": {with(func(s *store.Stored) {
+			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+		}), "tasty", &well, nil, ui.Warn, "closed now"},
+		"closed, and refused": {with(func(s *store.Stored) {
+			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "not taken"},
+		"the plugin is down":      {open, "tasty", &down, nil, ui.Err, "failed too often and is not started again"},
+		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, ""},
+		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "No hub knows plugin aggregator-a"},
+		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "not taken: it answered 401"},
+		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "waits to be published: the plugin is down"},
+		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "being published"},
+		"published without some":  {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{RefID: "dal", Message: "no image"}}}, ui.Warn, "without 1 of its objects, such as dal: no image"},
+		"not told of menus":       {open, "tasty", &well, &publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "it takes none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := "aggregator-a"
+			if row.platform == "web" {
+				served = core.ServedByOwn
+			}
+			state, why := StoreAt(row.store, core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published, since)
+			require.Equal(t, row.state, state)
+			require.Contains(t, why, row.says)
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package cause
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/pluginhost"
+)
+
+// gravest are the states of plugins of which one hub has a trouble, the worst first.
+var gravest = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Degraded}
+
+// PluginState is the state of a plugin in all hubs: the worst there is.
+func PluginState(p console.Plugin) pluginhost.State {
+	for _, state := range gravest {
+		for _, hub := range p.Hubs {
+			if hub.State == string(state) {
+				return state
+			}
+		}
+	}
+	return pluginhost.State(p.State)
+}
+
+// Plugin tells how a plugin is, and what mends it.
+func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
+	fault := ""
+	if len(p.Faults) > 0 {
+		fault = p.Faults[0].Text
+	}
+	since := clock(p.Since, zone)
+	state := PluginState(p)
+	switch {
+	case !p.Enabled:
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID), Detail: text.MendPluginOff}
+	case p.State == "":
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.MendPluginNever}
+	case len(p.Hubs) == 0:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.MendPluginNever}
+	case state == pluginhost.Quarantined:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginQuarantined, p.ID, since, fault), Detail: text.MendPluginQuarantined}
+	case state == pluginhost.Backoff:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginBackoff, p.ID, fault), Detail: text.MendPluginBackoff}
+	case state == pluginhost.Degraded:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since), Detail: fault}
+	case state == pluginhost.Ready && fault != "":
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since), Detail: fmt.Sprintf(text.CausePluginLast, clock(p.Faults[0].At, zone), fault)}
+	case state == pluginhost.Ready:
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since)}
+	default:
+		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CausePluginOther, p.ID, state)}
+	}
+}

@@ -1,0 +1,98 @@
+package deliveries
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// here is an address of the business with the filters of this page.
+func here(v *shell.Visit, path string) string {
+	query := url.Values{}
+	for _, name := range filters {
+		if value := v.Query.Get(name); value != "" {
+			query.Set(name, value)
+		}
+	}
+	return v.Link(path) + "?" + query.Encode()
+}
+
+var filters = []string{"state", "event", "webhook", "reference"}
+
+// choiceOf is what the filters choose at an instant: deliveries that had come to
+// their end by then, failed ones unless it says otherwise. It never grows, so that
+// what is counted twice alike is the same.
+func choiceOf(value func(string) string, at time.Time) webhook.Choice {
+	c := webhook.Choice{State: webhook.Failed, EventType: core.EventType(value("event")), Reference: value("reference"), To: at, EndedBy: at}
+	if value("state") == string(webhook.Delivered) {
+		c.State = webhook.Delivered
+	}
+	c.WebhookID, _ = strconv.ParseInt(value("webhook"), 10, 64)
+	return c
+}
+
+// Again shows how many deliveries the filters choose, before they are sent again.
+func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error { return p.again(c, v, v.Query.Get, "") }
+
+func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, problem string) error {
+	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
+	choice := choiceOf(value, at)
+	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
+	if err != nil {
+		return err
+	}
+	_, state := stateOf(choice.State)
+	facts := []ui.Fact{{Label: text.AgainCount, Cell: ui.T(ui.Number(count))}, {Label: text.AgainCounted, Cell: ui.Timed(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
+		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)}}
+	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, ui.Number(count)), Action: v.Link("deliveries/again/"), Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, ui.Number(count)),
+		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())}, {Label: "count", Value: fmt.Sprint(count)}}}
+	for _, name := range filters {
+		do.Hidden = append(do.Hidden, ui.Option{Label: name, Value: value(name)})
+	}
+	head := shell.Head{Title: text.AgainTitle, Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}}
+	if problem != "" {
+		c.Status(http.StatusConflict)
+		head.Causes = []ui.Cause{{State: ui.Warn, Text: problem}}
+	}
+	return v.Show(c, head, againPage(facts, do, count > 0))
+}
+
+// SendAgain has sent again what was counted, as a job; where the count differs
+// now, it says so instead.
+func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
+	value := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	at, err := strconv.ParseInt(value("at"), 10, 64)
+	counted, wrong := strconv.Atoi(value("count"))
+	if err != nil || wrong != nil {
+		return core.Errorf(core.Invalid, text.FormOld)
+	}
+	choice := choiceOf(value, time.UnixMilli(at).UTC())
+	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
+	if err != nil {
+		return err
+	}
+	if count != counted || count == 0 {
+		return p.again(c, v, value, fmt.Sprintf(text.AgainChanged, ui.Number(counted), ui.Number(count)))
+	}
+	work, err := choice.Job(v.Business.ID, count, v.Now)
+	if err != nil {
+		return err
+	}
+	change := v.Change(c, "delivery.retry_many")
+	change.After = map[string]any{"count": count, "filter": choice}
+	if err := p.Records.QueueJob(c.UserContext(), work, change); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("jobs/"+work.ID.String()+"/"), "again")
+}

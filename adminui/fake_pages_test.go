@@ -1,0 +1,187 @@
+package adminui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// shelf is what the fake hub has of orders, plugins and platforms.
+type shelf struct {
+	orders    []console.Order
+	records   map[int64]order.Record
+	told      []webhook.DeliveryRecord // of every order
+	calls     []console.Call           // of the first order
+	place     console.RiderPlace
+	plugins   []console.Plugin
+	platforms []console.PlatformSettings
+	published []publish.Publication
+}
+
+func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
+	return take(f.orders, filter.Limit), f.broken
+}
+
+// orderReader reads orders of the fake.
+type orderReader struct{ *fake }
+
+func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int64) (order.Record, error) {
+	if record, known := f.records[id]; known {
+		return record, nil
+	}
+	return order.Record{}, missing()
+}
+
+func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64, []time.Time) ([]webhook.DeliveryRecord, error) {
+	return f.told, nil
+}
+
+func (f *fake) CallsOfOrder(_ context.Context, _ core.BusinessID, id int64) ([]console.Call, error) {
+	if id != f.orders[0].ID {
+		return nil, nil
+	}
+	return f.calls, nil
+}
+
+func (f *fake) RiderPlace(context.Context, core.BusinessID, int64) (console.RiderPlace, error) {
+	if f.place.SeenAt.IsZero() {
+		return f.place, missing()
+	}
+	return f.place, nil
+}
+
+// pluginReader reads plugins of the fake.
+type pluginReader struct{ *fake }
+
+func (f pluginReader) ListPlugins(context.Context, []core.BusinessID) ([]console.Plugin, error) {
+	return f.plugins, f.broken
+}
+
+func (pluginReader) CheckSettings(_ context.Context, _ string, _ core.BusinessID, _ string, settings []byte) error {
+	if !strings.Contains(string(settings), "nutrition") {
+		return core.Errorf(core.Invalid, "settings.nutrition is required")
+	}
+	return nil
+}
+
+func (pluginReader) CheckAddress(context.Context, string, string, string) error { return nil }
+
+func (f *fake) WantPlugin(_ context.Context, _ string, _ console.PluginWish, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) ListPlatforms(context.Context, core.BusinessID) ([]console.PlatformSettings, error) {
+	return f.platforms, f.broken
+}
+
+func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform, _ string, _ func(*relay.Access) error, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) AddCallbackKey(_ context.Context, _ core.BusinessID, _ string, _ []byte, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f *fake) DropCallbackKeys(_ context.Context, _ core.BusinessID, _ string, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+// stocked fills the shelf with everything that a page can show.
+func stocked() shelf {
+	s := shelf{records: map[int64]order.Record{}}
+	for n, o := range []console.Order{
+		{ID: 10412, Platform: "aggregator-a", PlatformOrderID: "AGG-88120-4417", State: "Acknowledged", Rider: "AT-STORE", Flags: 2, StoreName: "Market Street", StoreRef: "S-17"},
+		{ID: 10411, Platform: "web", PlatformOrderID: "W-1", State: "Placed", StoreName: long, StoreRef: "S-18"},
+		{ID: 10410, Platform: hostile, PlatformOrderID: hostile, State: "Completed", Rider: "DELIVERED", StoreName: hostile, StoreRef: hostile},
+		{ID: 10409, Platform: "app", PlatformOrderID: strings.Repeat("9", 120), State: "Cancelled", StoreName: "Market Street", StoreRef: "S-17"},
+	} {
+		o.StoreID, o.Placed, o.Updated = 1040, before(30+40*n), before(12+40*n)
+		s.orders = append(s.orders, o)
+		s.records[o.ID] = sampleOrder(o)
+	}
+	s.told = []webhook.DeliveryRecord{
+		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders", State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
+		{ID: id(20), EventType: "order_status_update", WebhookID: 3, URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(20)}}
+	s.calls = sampleCalls()
+	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), Told: true}
+	s.plugins = samplePlugins()
+	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed, Message: "the aggregator answered 422: unknown outlet " + long}}
+	s.platforms = []console.PlatformSettings{
+		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"}, Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
+			Secrets: map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)}, Version: strings.Repeat("a", 32)},
+		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`), Version: strings.Repeat("b", 32)},
+		{Platform: core.Platform{Name: "web", ServedBy: "own"}, Version: strings.Repeat("c", 32)}}
+	return s
+}
+
+func sampleOrder(o console.Order) order.Record {
+	r := order.Record{State: order.State(o.State), History: []order.Step{{State: order.Placed, At: o.Placed.UnixMilli(), Actor: "key:shop"}}}
+	flags := ""
+	if o.Flags > 0 {
+		flags = `,"flags":[{"path":"items[0].price","code":"differs","message":"the menu of the store says 9.5, the order 9"},{"path":"order_total","code":"differs","message":"` + long + `"}]`
+	}
+	if o.State != "Placed" {
+		minutes := int64(20)
+		r.History = append(r.History, order.Step{State: order.State(o.State), At: o.Updated.UnixMilli(), Actor: "key:pos", Message: "In the kitchen " + strings.ReplaceAll(hostile, `"`, ""), PrepMinutes: &minutes})
+	}
+	if o.Rider != "" {
+		rider := order.Rider{Name: "Asha " + strings.ReplaceAll(hostile, `"`, ""), Phone: "5550100"}
+		r.Rides = order.Rides{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"}, {Status: order.RiderStatus(o.Rider), At: before(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
+	}
+	r.Relay = fmt.Appendf(nil, `{"customer":{"name":%q,"phone":"5550142"},"order":{"details":{"id":%d,"channel":%q,"created":%d,"payable_amount":21.65%s,"ext_platforms":[{"id":%q,"name":%q,"delivery_type":"self"}]},
+		"items":[{"merchant_id":"dal","title":"Dal","quantity":2}],"store":{"id":1040,"merchant_ref_id":"S-17","name":%q}}}`, long, o.ID, o.Platform, o.Placed.UnixMilli(), flags, o.PlatformOrderID, o.Platform, o.StoreName)
+	return r
+}
+
+func sampleCalls() []console.Call {
+	attempt := func(n, status int, wrong string) console.CallAttempt {
+		return console.CallAttempt{N: n, StartedAt: before(15), Method: "POST", URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status, ErrorClass: wrong, Error: wrong, Took: 84 * time.Millisecond,
+			RequestHeaders: map[string]string{"X-Key": "••••••", "Content-Type": "application/json"}, RequestBody: []byte(`{"status":"ASSIGNED"}`),
+			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
+	}
+	return []console.Call{
+		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`), State: "done", CreatedAt: before(15), FinishedAt: before(14),
+			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator answered 500 Internal Server Error"), attempt(2, 200, "")}},
+		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`), State: "failed", Message: "the aggregator answered 400 Bad Request: " + long, CreatedAt: before(9), Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator answered 400 Bad Request")}},
+		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`), State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
+		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`), State: "pending", CreatedAt: before(7)}}
+}
+
+func samplePlugins() []console.Plugin {
+	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, Took: 31 * time.Second, Slowest: 410 * time.Millisecond}, {Name: "Riders.PlanStatus", Count: 120, Took: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
+	hub := func(state string) console.PluginHub {
+		return console.PluginHub{Hub: id(900), At: before(0), Version: "1.4.0", State: state, InFlight: 2, Memory: 31 << 20, Calls: calls}
+	}
+	return []console.Plugin{
+		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32), State: "ready", Since: before(600), Starts: 3, ToldAt: before(4), Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
+			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile, Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
+			Log:    []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") + `","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
+			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"}, {Business: 12, Name: long, Platform: hostile}},
+			About: console.PluginAbout{Name: "Aggregator A", Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"}, Groups: []string{"NutritionalInfo"}, Inbound: []string{"order", "action"},
+				Schema:    []byte(`{"type":"object","properties":{"nutrition":{"enum":["if_present","required"],"description":"whether every item needs NutritionalInfo"},"brand":{"type":"string","description":"the brand"}}}`),
+				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API", Hosts: []string{"*.aggregator-a.example", "localhost"}}},
+				Secrets:   []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"}, {Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
+		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: before(60), Starts: 1, About: console.PluginAbout{Name: "Aggregator B"}},
+		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: before(12), Starts: 6, Hubs: []console.PluginHub{hub("quarantined")}, Faults: []console.PluginFault{{At: before(12), Text: "it did not get ready in time", Ended: true}}},
+		{ID: "aggregator-d", Enabled: true}}
+}
+
+// publications reads what the fake has published.
+type publications struct{ *fake }
+
+func (f publications) List(_ context.Context, _ core.BusinessID, filter publish.Filter) ([]publish.Publication, error) {
+	return take(f.published, filter.Limit), nil
+}

@@ -1,0 +1,112 @@
+package items
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+// platformList tells of each platform whether the item is listed there.
+func platformList(item console.ItemDetail, platforms []core.Platform) ui.List {
+	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.ServedBy}}}
+	for _, platform := range platforms {
+		state, why := cause.ItemOn(item, platform.Name)
+		words := text.Listed
+		if state != ui.OK {
+			words = text.NotShown
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+	}
+	return list
+}
+
+// places lists the stores with what customers see there: by the store's own
+// values, or as the platform that was chosen has them.
+func (p Pages) places(ctx context.Context, v *shell.Visit, item console.ItemDetail, store string, platforms []core.Platform) (ui.List, error) {
+	options := []ui.Option{{Value: "", Label: text.OwnValues}}
+	for _, platform := range platforms {
+		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	at := slices.IndexFunc(platforms, func(p core.Platform) bool { return p.Name == v.Query.Get("platform") })
+	list := ui.List{Name: text.AtStores, EmptyTitle: text.AtStoresNone, EmptyText: text.AtStoresNoneText,
+		Filters: []ui.Filter{{Name: "platform", Label: text.PriceOn, Value: v.Query.Get("platform"), Options: options}, {Name: "store", Label: text.Store, Value: store, Hint: "ref_id"}},
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Store, Kind: ui.Wide}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure}, {Label: text.Stock, Kind: ui.Figure}}}
+	if store != "" {
+		list.EmptyTitle, list.EmptyText = text.NoSuchStore, text.NoSuchStoreText
+	}
+	if store != "" || at >= 0 {
+		list.Clear = v.Path
+	}
+	sight := seen{item: item}
+	if at >= 0 {
+		if err := p.see(ctx, v, &sight, platforms[at], store); err != nil {
+			return list, err
+		}
+	}
+	for _, place := range item.Places {
+		state, why, price := sight.at(place)
+		stock := text.NotCounted
+		if place.Stock >= 0 {
+			stock = ui.Number(place.Stock)
+		}
+		words := text.Shown
+		if state != ui.OK {
+			words = text.NotShown
+		}
+		if why == text.Shown || why == text.NotShown {
+			why = ""
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: place.StoreRef, Href: v.Link(fmt.Sprintf("stores/%d/", place.StoreID)), Code: true}, ui.T(place.StoreName),
+			ui.Stated(state, words), ui.T(why), ui.T(price), ui.T(stock)}})
+	}
+	return list, nil
+}
+
+// seen is how an item is seen: on a platform, or with the stores' own values.
+type seen struct {
+	item      console.ItemDetail
+	platform  *core.Platform // nil: none was chosen
+	master    menu.Item
+	published map[string]*publish.Publication // by the ref_id of the store
+}
+
+// publicationsRead is of how many stores what was published is looked at.
+const publicationsRead = 5000
+
+func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.Platform, store string) error {
+	s.platform, s.published = &platform, map[string]*publish.Publication{}
+	if err := menu.Unpack(string(s.item.Record), &s.master); err != nil {
+		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
+	}
+	if platform.ServedBy == core.ServedByOwn {
+		return nil
+	}
+	list, err := p.Publications.List(ctx, v.Business.ID, publish.Filter{Platform: platform.Name, StoreRef: store, Limit: publicationsRead})
+	for i := range list {
+		s.published[list[i].StoreRef] = &list[i]
+	}
+	return err
+}
+
+// at is whether a customer sees the item at a store, else why not, and for which price.
+func (s seen) at(place console.ItemPlace) (ui.State, string, string) {
+	if s.platform == nil {
+		state, why := cause.Place(s.item, place)
+		return state, why, place.Price
+	}
+	state, why := cause.PlaceOn(s.item, place, s.platform.Name, s.published[place.StoreRef])
+	var values menu.ItemValues
+	if !place.Sold || menu.Unpack(string(place.Values), &values) != nil {
+		return state, why, place.Price
+	}
+	return state, why, menu.ResolvePrice(&s.master, &values, *s.platform).String()
+}

@@ -1,0 +1,208 @@
+// Package orders shows the orders of a business and, of one, everything that
+// happened to it in one line of time.
+package orders
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Records is what the pages read.
+type Records interface {
+	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
+	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]webhook.DeliveryRecord, error)
+	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
+	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+}
+
+// Reader reads an order whole.
+type Reader interface {
+	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
+}
+
+// Pages are the pages of orders.
+type Pages struct {
+	Records Records
+	Orders  Reader
+}
+
+// spans are the times within which orders are looked for. Without a choice it
+// is a day: what is filtered is read one by one.
+var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay}, {Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
+
+func states() []ui.Option {
+	options := []ui.Option{{Value: "", Label: text.Any}}
+	for _, state := range order.States() {
+		options = append(options, ui.Option{Value: string(state), Label: string(state)})
+	}
+	return options
+}
+
+// List shows the orders of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"), Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
+		Before: console.ParseOrderPlace(v.Query.Get("before")), Limit: v.Limit()}
+	when := v.Query.Get("when")
+	if f.ID == "" && when != "any" {
+		span, err := time.ParseDuration(when)
+		if err != nil || span <= 0 {
+			span = 24 * time.Hour
+		}
+		f.Since = v.Now.Add(-span)
+	}
+	found, err := p.Records.ListOrders(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	named := []ui.Option{{Value: "", Label: text.Any}}
+	for _, platform := range platforms {
+		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	list := table(v, found)
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: f.State, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}, {Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}, {Name: "when", Label: text.When, Value: when, Options: spans}}
+	for _, filter := range list.Filters {
+		if filter.Value != "" {
+			list.EmptyText = text.NoOrdersFilter
+		}
+	}
+	keys := make([]string, len(found))
+	for i, o := range found {
+		keys[i] = o.Place().String()
+	}
+	return v.Listed(c, shell.Head{Title: text.Orders, Live: true}, list, "before", keys)
+}
+
+func table(v *shell.Visit, found []console.Order) ui.List {
+	list := ui.List{Name: text.Orders, EmptyTitle: text.NoOrdersTitle, EmptyText: text.NoOrdersText, Columns: []ui.Column{
+		{Label: text.Order}, {Label: text.State}, {Label: text.Rider}, {Label: text.Store, Kind: ui.Wide}, {Label: text.OrderOn}, {Label: text.Flags, Kind: ui.Figure},
+		{Label: text.Placed}, {Label: text.Updated}}}
+	for _, o := range found {
+		rider, flags := ui.Cell{}, ""
+		if o.Rider != "" {
+			rider = ui.T(o.Rider)
+		}
+		if o.Flags > 0 {
+			flags = ui.Number(o.Flags)
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
+			ui.Stated(cause.StateOfOrder(o.State), o.State), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
+			{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.Timed(v.At(o.Placed)), ui.Timed(v.At(o.Updated))}})
+	}
+	return list
+}
+
+func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (int64, order.Record, error) {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil {
+		return 0, order.Record{}, core.Errorf(core.NotFound, text.NotFound)
+	}
+	record, err := p.Orders.Get(c.UserContext(), v.Business.ID, "", id)
+	return id, record, err
+}
+
+// One shows an order.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	id, record, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	reading, err := record.Read()
+	if err != nil {
+		return err
+	}
+	ctx := c.UserContext()
+	known := cause.Ordered{State: reading.State, History: reading.History, Rides: record.Rides, Flags: reading.Flags}
+	if known.Deliveries, err = p.Records.DeliveriesOfOrder(ctx, v.Business.ID, id, moments(known)); err != nil {
+		return err
+	}
+	if known.Calls, err = p.Records.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+		return err
+	}
+	place, err := p.Records.RiderPlace(ctx, v.Business.ID, id)
+	if err != nil && core.CodeOf(err) != core.NotFound {
+		return err
+	}
+	view := orderView{facts: facts(v, reading, place), timeline: timeline(v, reading.Relay, known),
+		payload: ui.Pretty(record.Relay, 16<<10), whole: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading), Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true,
+		Causes: cause.Order(known, v.Now, v.Zone)}
+	return v.Show(c, head, orderPage(view))
+}
+
+// note tells how the platform calls the order.
+func note(r order.Reading) string {
+	for _, platform := range r.Order.Details.Platforms {
+		return platform.ID + " · " + platform.Name
+	}
+	return r.Order.Details.Channel
+}
+
+// moments are when something happened to an order, the latest first.
+func moments(o cause.Ordered) []time.Time {
+	var list []time.Time
+	for _, step := range o.History {
+		list = append(list, time.UnixMilli(step.At))
+	}
+	for _, ride := range o.Rides {
+		list = append(list, time.UnixMilli(ride.At))
+	}
+	return list
+}
+
+// Payload answers with the order as it was sent on.
+func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
+	id, record, err := p.get(c, v)
+	if err != nil {
+		return err
+	}
+	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
+}
+
+func facts(v *shell.Visit, r order.Reading, place console.RiderPlace) []ui.Fact {
+	d, shop := r.Order.Details, r.Order.Store
+	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(cause.StateOfOrder(string(r.State)), string(r.State))},
+		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)), Note: shop.RefID}},
+		{Label: text.Placed, Cell: ui.Timed(v.At(time.UnixMilli(d.Created)))}}
+	for _, platform := range d.Platforms {
+		by := text.Carrier_partner
+		if platform.Carrier == order.BySelf {
+			by = text.Carrier_self
+		}
+		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)}, ui.Fact{Label: text.OrderOn, Cell: ui.Coded(platform.ID)}, ui.Fact{Label: text.Carrier, Cell: ui.T(by)})
+	}
+	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
+		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
+	if rider := r.Rider; rider != nil {
+		list = append(list, ui.Fact{Label: text.Rider, Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
+	}
+	if !place.SeenAt.IsZero() {
+		words := text.RiderSeenUntold
+		if place.Told {
+			words = text.RiderSeenTold
+		}
+		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: pointer(v.At(place.SeenAt)), Note: fmt.Sprintf(words, place.Latitude, place.Longitude)}})
+	}
+	return list
+}
+
+func pointer[T any](v T) *T { return &v }

@@ -1,0 +1,108 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Sights is what the grid of stores and platforms is made of.
+type Sights interface {
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	GridStores(ctx context.Context, business core.BusinessID, after console.GridPlace, limit int) ([]console.GridStore, error)
+	PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error)
+}
+
+// Plugins knows the plugins of all hubs.
+type Plugins interface {
+	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+}
+
+// gridPlatforms is how many platforms the grid has room for; a store's page has all.
+const gridPlatforms = 10
+
+// Grid shows the stores of a business on its platforms, those with problems first.
+func (p Pages) Grid(c *fiber.Ctx, v *shell.Visit) error {
+	list, keys, err := p.grid(c.UserContext(), v, console.ParseGridPlace(v.Query.Get("after")), v.Limit())
+	if err != nil {
+		return err
+	}
+	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote, Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
+}
+
+func (p Pages) grid(ctx context.Context, v *shell.Visit, after console.GridPlace, limit int) (ui.List, []string, error) {
+	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
+	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	if err != nil {
+		return list, nil, err
+	}
+	stores, err := p.Records.GridStores(ctx, v.Business.ID, after, limit)
+	if err != nil {
+		return list, nil, err
+	}
+	ids := make([]int64, len(stores))
+	for i, s := range stores {
+		ids[i] = s.ID
+	}
+	published, err := p.Records.PublishedAt(ctx, v.Business.ID, ids)
+	if err != nil {
+		return list, nil, err
+	}
+	known, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	if err != nil {
+		return list, nil, err
+	}
+	plugins := map[string]*console.Plugin{}
+	for i := range known {
+		plugins[known[i].ID] = &known[i]
+	}
+	platforms = platforms[:min(len(platforms), gridPlatforms)]
+	list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
+	for _, platform := range platforms {
+		list.Columns = append(list.Columns, ui.Column{Label: platform.Name})
+	}
+	keys := make([]string, len(stores))
+	for i, s := range stores {
+		keys[i] = s.Place().String()
+		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
+		for _, platform := range platforms {
+			row.Cells = append(row.Cells, sight(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
+		}
+		list.Rows = append(list.Rows, row)
+	}
+	return list, keys, nil
+}
+
+// sight is a store on a platform: live or not in a word, why when it is pointed at.
+func sight(v *shell.Visit, s console.GridStore, platform core.Platform, plugin *console.Plugin, published map[string]publish.Publication) ui.Cell {
+	stored := store.Stored{ID: s.ID, Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
+		ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+	var one *publish.Publication
+	if p, found := published[platform.Name]; found {
+		one = &p
+	}
+	state, why := cause.StoreAt(stored, platform, plugin, one, v.Now.In(v.Zone))
+	words := gridWords[state]
+	if known := gridWhy[why]; known != "" {
+		words = known
+	}
+	cell := ui.Stated(state, words)
+	cell.Hint = why
+	return cell
+}
+
+// gridWords say how it is, gridWhy why, where a word is enough.
+var (
+	gridWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridPart, ui.Err: text.NotLive, ui.Run: text.GridRun}
+	gridWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden}
+)

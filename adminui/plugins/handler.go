@@ -1,0 +1,142 @@
+// Package plugins shows the plugins of the hub: how they are, whom they serve,
+// what went wrong; admins switch them, start them anew and upgrade them.
+package plugins
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Registry reads plugins, with what they serve in businesses; nil means all.
+type Registry interface {
+	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+}
+
+// Records is what the pages do.
+type Records interface {
+	WantPlugin(ctx context.Context, id string, wish console.PluginWish, change access.Change) error
+}
+
+// Pages are the pages of plugins.
+type Pages struct {
+	Registry Registry
+	Records  Records
+}
+
+// List shows the plugins.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Plugins, EmptyTitle: text.NoPluginsTitle, EmptyText: text.NoPluginsText, Columns: []ui.Column{
+		{Label: text.Plugin, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version}, {Label: text.Since}, {Label: text.Restarts, Kind: ui.Figure},
+		{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure}, {Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
+	var causes []ui.Cause
+	keys := make([]string, len(found))
+	for i, one := range found {
+		keys[i] = one.ID
+		href := shell.PluginsPath + one.ID + "/"
+		told := cause.Plugin(one, v.Zone)
+		if told.State == ui.Err || told.State == ui.Warn {
+			told.Link = ui.Link{Href: href, Label: text.ActSeePlugin}
+			causes = append(causes, told)
+		}
+		all := sum(one.Hubs)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.Stated(told.State, words(one)), ui.T(one.Version), ui.Timed(v.At(one.Since)),
+			ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)), ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
+	}
+	return v.Listed(c, shell.Head{Title: text.Plugins, Causes: causes}, list, "after", keys)
+}
+
+func words(p console.Plugin) string {
+	switch state := cause.PluginState(p); {
+	case !p.Enabled:
+		return text.PluginOff
+	case state == "":
+		return text.Unused
+	default:
+		return strings.ToUpper(string(state[:1])) + string(state[1:])
+	}
+}
+
+func sum(hubs []console.PluginHub) (all console.PluginCall) {
+	for _, hub := range hubs {
+		for _, call := range hub.Calls {
+			all.Add(call)
+		}
+	}
+	return all
+}
+
+func inFlight(hubs []console.PluginHub) (n int) {
+	for _, hub := range hubs {
+		n += hub.InFlight
+	}
+	return n
+}
+
+func average(c console.PluginCall) string {
+	if c.Count == 0 {
+		return ""
+	}
+	return ui.Took(c.Took / time.Duration(c.Count))
+}
+
+// One shows a plugin.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
+	if err != nil {
+		return err
+	}
+	for _, one := range found {
+		if one.ID != c.Params("id") {
+			continue
+		}
+		head := shell.Head{Title: one.ID, Note: one.About.Name, Up: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
+		if v.User.Role == access.Admin {
+			head.Buttons = buttons(one)
+		}
+		return v.Show(c, head, pluginPage(view(v, one)))
+	}
+	return core.Errorf(core.NotFound, text.NotFound)
+}
+
+func buttons(p console.Plugin) []ui.Button {
+	button := func(wish console.PluginWish, label, say string) ui.Button {
+		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", Ask: text.Why, Say: say}
+	}
+	if !p.Enabled {
+		return []ui.Button{button(console.EnablePlugin, text.Enable, text.EnableSay)}
+	}
+	list := []ui.Button{button(console.RestartPlugin, text.Restart, text.RestartSay)}
+	if p.Installed != "" && p.Installed != p.Version {
+		list = append(list, button(console.UpgradePlugin, text.Upgrade, fmt.Sprintf(text.UpgradeSay, p.Version, p.Installed)))
+	}
+	disable := button(console.DisablePlugin, text.Disable, fmt.Sprintf(text.DisableSay, ui.Number(len(p.Serves))))
+	disable.Danger = true
+	return append(list, disable)
+}
+
+// Want records what an admin wants of a plugin.
+func (p Pages) Want(wish console.PluginWish) shell.Handler {
+	return func(c *fiber.Ctx, v *shell.Visit) error {
+		id := strings.Clone(c.Params("id"))
+		if err := p.Records.WantPlugin(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
+			return err
+		}
+		return shell.Then(c, shell.PluginsPath+id+"/", "wanted")
+	}
+}

@@ -1,0 +1,182 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// formView is a platform as its page shows it.
+type formView struct {
+	token, action string
+	name, version string
+	mayAct        bool
+	served        ui.Filter
+	plugin        bool // served by one
+	settings      string
+	rules         []ui.Option // what may be set
+	endpoints     []endpointView
+	secrets       []secretView
+	facts         []ui.Fact
+}
+
+type endpointView struct{ name, address, hosts string }
+
+type secretView struct {
+	name, description string
+	set               bool
+	at                ui.Instant
+}
+
+func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option) formView {
+	form := formView{token: v.Token(), action: v.Link("settings/platform/"), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
+		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
+		settings: ui.Pretty(one.Settings, 64<<10), rules: rulesOf(about.Schema)}
+	for _, e := range about.Endpoints {
+		form.endpoints = append(form.endpoints, endpointView{e.Name, one.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
+	}
+	for _, s := range about.Secrets {
+		at, set := one.Secrets[s.Name]
+		form.secrets = append(form.secrets, secretView{s.Name, s.Description, set, v.At(at)})
+	}
+	made := ui.T(text.KeysNone)
+	if len(one.Keys) > 0 {
+		made = ui.Cell{Instant: pointer(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
+	}
+	if form.plugin {
+		form.facts = append(form.facts, ui.Fact{Label: text.Plugin, Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}, ui.Fact{Label: text.CallbackKeys, Cell: made}, ui.Fact{Label: text.CallbackAddress, Cell: ui.Coded("/channel/api/v1/" + one.Name + "/callback/KIND/")})
+	}
+	return form
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// rulesOf tells of each setting of a schema what it may be.
+func rulesOf(schema []byte) (rules []ui.Option) {
+	var object struct {
+		Properties map[string]struct {
+			Type        any    `json:"type"`
+			Enum        []any  `json:"enum"`
+			Description string `json:"description"`
+		} `json:"properties"`
+	}
+	if len(schema) == 0 || json.Unmarshal(schema, &object) != nil {
+		return nil
+	}
+	for name, p := range object.Properties {
+		may := fmt.Sprint(p.Type)
+		if p.Enum != nil {
+			words := make([]string, len(p.Enum))
+			for i, value := range p.Enum {
+				words[i] = fmt.Sprintf("%v", value)
+			}
+			may = strings.Join(words, ", ")
+		}
+		rules = append(rules, ui.Option{Label: name, Value: strings.Trim(may+": "+p.Description, ": ")})
+	}
+	slices.SortFunc(rules, func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
+	return rules
+}
+
+// Save stores what the form says, all of it or nothing.
+func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
+	ctx := c.UserContext()
+	platform := core.Platform{Name: strings.Clone(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
+	one, err := p.find(ctx, v, platform.Name)
+	if err != nil {
+		return err
+	}
+	about, err := p.about(ctx, platform.ServedBy)
+	if err != nil {
+		return err
+	}
+	settings := []byte(strings.TrimSpace(c.FormValue("settings")))
+	if err := p.checkSettings(ctx, v, platform, one, settings); err != nil {
+		return err
+	}
+	addresses, err := p.addresses(c, platform, about)
+	if err != nil {
+		return err
+	}
+	secrets := map[string]string{} // those to set; "" takes one away
+	for _, s := range about.Secrets {
+		if value := strings.Clone(c.FormValue("secret-" + s.Name)); value != "" {
+			secrets[s.Name] = value
+		} else if c.FormValue("drop-"+s.Name) != "" {
+			secrets[s.Name] = ""
+		}
+	}
+	err = p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
+		a.Settings = compact(settings)
+		a.Addresses = merged(a.Addresses, addresses)
+		a.Secrets = merged(a.Secrets, secrets)
+		return nil
+	}, v.Change(c, "platform.change"))
+	if err != nil {
+		return err
+	}
+	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
+}
+
+// checkSettings asks the plugin, unless it has accepted the very same before.
+func (p Pages) checkSettings(ctx context.Context, v *shell.Visit, platform core.Platform, before console.PlatformSettings, settings []byte) error {
+	if len(settings) == 0 || platform.ServedBy == before.ServedBy && bytes.Equal(compact(settings), compact(before.Settings)) {
+		return nil
+	}
+	if platform.ServedBy == core.ServedByOwn {
+		return core.Errorf(core.Invalid, text.SettingsOwn)
+	}
+	if value := jsontext.Value(settings); !value.IsValid() || value.Kind() != '{' {
+		return core.Errorf(core.Invalid, text.SettingsNoJSON)
+	}
+	return p.Plugins.CheckSettings(ctx, platform.ServedBy, v.Business.ID, platform.Name, settings)
+}
+
+func compact(settings []byte) []byte {
+	value := jsontext.Value(bytes.Clone(settings))
+	if value.Compact() != nil {
+		return settings
+	}
+	return value
+}
+
+func (p Pages) addresses(c *fiber.Ctx, platform core.Platform, about console.PluginAbout) (map[string]string, error) {
+	addresses := map[string]string{}
+	for _, e := range about.Endpoints {
+		address := strings.TrimSuffix(strings.TrimSpace(strings.Clone(c.FormValue("endpoint-"+e.Name))), "/")
+		if address != "" {
+			if err := p.Plugins.CheckAddress(c.UserContext(), platform.ServedBy, e.Name, address); err != nil {
+				return nil, err
+			}
+		}
+		addresses[e.Name] = address
+	}
+	return addresses, nil
+}
+
+// merged is what was set with what is set now; "" takes away.
+func merged(before, now map[string]string) map[string]string {
+	after := map[string]string{}
+	for name, value := range before {
+		after[name] = value
+	}
+	for name, value := range now {
+		if after[name] = value; value == "" {
+			delete(after, name)
+		}
+	}
+	return after
+}

@@ -1,0 +1,211 @@
+// Package settings shows and changes how the platforms of a business are set
+// up: what serves them, their settings, addresses and secrets. Secrets are set,
+// never shown; a key by which a platform calls the hub is shown once.
+package settings
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Records is what the pages read and do.
+type Records interface {
+	ListPlatforms(ctx context.Context, business core.BusinessID) ([]console.PlatformSettings, error)
+	SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform, version string, set func(*relay.Access) error, change access.Change) error
+	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, change access.Change) error
+	DropCallbackKeys(ctx context.Context, business core.BusinessID, platform string, change access.Change) error
+}
+
+// Plugins knows what plugins need of platforms, and checks it.
+type Plugins interface {
+	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+	CheckSettings(ctx context.Context, plugin string, business core.BusinessID, platform string, settings []byte) error
+	CheckAddress(ctx context.Context, plugin, endpoint, address string) error
+}
+
+// Pages are the pages of settings.
+type Pages struct {
+	Records Records
+	Plugins Plugins
+	Clock   core.Clock
+}
+
+// here is the address of a platform's page; a name can be anything.
+func here(v *shell.Visit, platform string) string {
+	return v.Link("settings/platform/?name=" + url.QueryEscape(platform))
+}
+
+// List shows the platforms of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	found, err := p.Records.ListPlatforms(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	list := ui.List{Name: text.Platforms, EmptyTitle: text.NoPlatformsTitle, EmptyText: text.NoPlatformsText, Columns: []ui.Column{
+		{Label: text.Platform}, {Label: text.ServedBy}, {Label: text.PlatformSettings, Kind: ui.Wide}, {Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure}, {Label: text.CallbackKeys, Kind: ui.Figure}}}
+	keys := make([]string, len(found))
+	for i, one := range found {
+		keys[i] = one.Name
+		served := ui.T(text.Own)
+		if one.ServedBy != core.ServedByOwn {
+			served = ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, here(v, one.Name)), served, ui.Coded(string(one.Settings)), ui.T(some(len(one.Addresses))),
+			ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
+	}
+	head := shell.Head{Title: text.Settings, Note: text.SettingsNote}
+	if v.MayAct() {
+		served, err := p.servers(c.UserContext())
+		if err != nil {
+			return err
+		}
+		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why, Fields: []ui.Filter{
+			{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}}}
+	}
+	return v.Listed(c, head, list, "after", keys)
+}
+
+func some(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// servers are what can serve a platform.
+func (p Pages) servers(ctx context.Context) ([]ui.Option, error) {
+	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	options := []ui.Option{{Value: core.ServedByOwn, Label: text.ServedOwn}}
+	for _, plugin := range plugins {
+		options = append(options, ui.Option{Value: plugin.ID, Label: plugin.ID})
+	}
+	return options, err
+}
+
+// about is what a plugin says of itself; of own platforms it is empty.
+func (p Pages) about(ctx context.Context, id string) (about console.PluginAbout, err error) {
+	if id == core.ServedByOwn {
+		return about, nil
+	}
+	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	for _, plugin := range plugins {
+		if plugin.ID == id {
+			return plugin.About, nil
+		}
+	}
+	if err == nil {
+		err = core.Errorf(core.Invalid, text.NoSuchPlugin, id)
+	}
+	return about, err
+}
+
+// Add gives the business a platform.
+func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
+	platform := core.Platform{Name: strings.TrimSpace(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
+	platform.Name = strings.Clone(platform.Name)
+	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
+		return core.Errorf(core.Invalid, text.PlatformNameWrong)
+	}
+	if _, err := p.about(c.UserContext(), platform.ServedBy); err != nil {
+		return err
+	}
+	if err := p.Records.SetPlatform(c.UserContext(), v.Business.ID, platform, "", func(*relay.Access) error { return nil }, v.Change(c, "platform.create")); err != nil {
+		return err
+	}
+	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
+}
+
+func (p Pages) find(ctx context.Context, v *shell.Visit, name string) (console.PlatformSettings, error) {
+	found, err := p.Records.ListPlatforms(ctx, v.Business.ID)
+	for _, one := range found {
+		if one.Name == name {
+			return one, nil
+		}
+	}
+	if err == nil {
+		err = core.Errorf(core.NotFound, text.NotFound)
+	}
+	return console.PlatformSettings{}, err
+}
+
+// One shows a platform, with the form that changes it for those who may.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	one, err := p.find(c.UserContext(), v, v.Query.Get("name"))
+	if err != nil {
+		return err
+	}
+	about, err := p.about(c.UserContext(), one.ServedBy)
+	if core.CodeOf(err) == core.Invalid { // a plugin that no hub knows any more
+		err = nil
+	}
+	if err != nil {
+		return err
+	}
+	served, err := p.servers(c.UserContext())
+	if err != nil {
+		return err
+	}
+	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	if v.MayAct() && one.ServedBy != core.ServedByOwn {
+		hidden := []ui.Option{{Label: "name", Value: one.Name}}
+		head.Buttons = []ui.Button{{Label: text.MakeCallbackKey, Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay}}
+		if len(one.Keys) > 1 {
+			head.Buttons = append(head.Buttons, ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden, Ask: text.Why,
+				Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
+		}
+	}
+	return v.Show(c, head, platformPage(formOf(v, one, about, served)))
+}
+
+func note(one console.PlatformSettings) string {
+	if one.ServedBy == core.ServedByOwn {
+		return text.ServedOwn
+	}
+	return text.ServedBy + " " + one.ServedBy
+}
+
+// recording stores callback keys together with the change that the audit trail tells.
+type recording struct {
+	relay.CallerRecords
+	records Records
+	change  access.Change
+}
+
+// CreateCallerKey stores a key (relay.CallerRecords).
+func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, _ time.Time) error {
+	return r.records.AddCallbackKey(ctx, business, platform, hash, r.change)
+}
+
+// Callback makes a key by which a platform calls the hub, and shows it, this once.
+func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
+	name := strings.Clone(c.FormValue("name"))
+	callers := relay.Callers{Records: recording{records: p.Records, change: v.Change(c, "callback.create")}, Clock: p.Clock}
+	key, err := callers.Create(c.UserContext(), v.Business.ID, name)
+	if err != nil {
+		return err
+	}
+	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Up: ui.Link{Href: here(v, name), Label: name},
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}}, ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
+}
+
+// DropCallbacks makes all keys of a platform useless but the newest.
+func (p Pages) DropCallbacks(c *fiber.Ctx, v *shell.Visit) error {
+	name := strings.Clone(c.FormValue("name"))
+	if err := p.Records.DropCallbackKeys(c.UserContext(), v.Business.ID, name, v.Change(c, "callback.revoke")); err != nil {
+		return err
+	}
+	return c.Redirect(here(v, name)+"&done=stored", fiber.StatusSeeOther)
+}

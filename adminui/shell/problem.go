@@ -1,0 +1,46 @@
+package shell
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// statuses are what the pages of errors answer.
+var statuses = map[core.Code]int{
+	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized, core.Forbidden: http.StatusForbidden,
+	core.NotFound: http.StatusNotFound, core.Conflict: http.StatusConflict, core.TooLarge: http.StatusRequestEntityTooLarge,
+	core.Throttled: http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
+}
+
+// problems are the console's words for errors that people meet at its doors.
+var problems = map[*core.Error]string{
+	access.ErrSignIn: text.ProblemSignIn, access.ErrTooOften: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
+	access.ErrLink: text.ProblemLink, access.ErrUnknown: text.ProblemUnknown, access.ErrPresent: text.ProblemPresent,
+	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword), access.ErrEmail: text.ProblemEmail,
+	access.ErrRole: text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess, access.ErrUsername: text.ProblemUsername,
+	access.ErrScope: text.ProblemScope,
+}
+
+// Problem tells the status of an error and what may be said of it. What is our
+// fault is logged, and its request named.
+func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
+	id := string(c.Response().Header.Peek(fiber.HeaderXRequestID))
+	var known *core.Error
+	if errors.As(err, &known) && statuses[known.Code] != 0 {
+		if known.Cause != nil {
+			s.Log.Warn("a request of the console was refused", "request", id, "path", c.Path(), "error", err)
+		}
+		if words := problems[known]; words != "" {
+			return statuses[known.Code], words
+		}
+		return statuses[known.Code], known.Message
+	}
+	s.Log.Error("a page of the console failed", "request", id, "path", c.Path(), "error", err)
+	return http.StatusInternalServerError, format(text.Broken, id)
+}

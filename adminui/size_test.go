@@ -1,0 +1,52 @@
+package adminui_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+)
+
+// repeated is as many of the things as a page of a list reads.
+func repeated[T any](list []T) (many []T) {
+	for len(list) > 0 && len(many) <= shell.PageSize {
+		many = append(many, list...)
+	}
+	return many
+}
+
+func TestNoPageIsLarge(t *testing.T) {
+	f := full()
+	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeated(f.endpoints), repeated(f.jobs), repeated(f.deliveries), repeated(f.stores), repeated(f.items)
+	f.keys, f.users, f.audit, f.hits, f.orders = repeated(f.keys), repeated(f.users), repeated(f.audit), repeated(f.hits), repeated(f.orders)
+	for i := range f.jobs {
+		f.jobs[i].Request = []byte(strings.Repeat(`{"title":"`+long+`"} `, 10_000))
+	}
+	base := served(t, f)
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar}
+	form, err := http.NewRequest(http.MethodPost, base+shell.SignInPath, strings.NewReader(url.Values{"email": {"sam@example.com"}, "password": {password}}.Encode()))
+	require.NoError(t, err)
+	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	form.Header.Set("Sec-Fetch-Site", "same-origin")
+	entered, err := client.Do(form)
+	require.NoError(t, err)
+	entered.Body.Close()
+	for name, path := range every(f) {
+		response, err := client.Get(base + shell.Root + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		require.NoError(t, err)
+		assert.Contains(t, string(body), "console-body", "%s is behind the sign-in", name)
+		assert.Less(t, len(body), 100<<10, "bytes of %s", name)
+	}
+}

@@ -1,0 +1,178 @@
+package ui
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Diff is how two bodies differ, line by line.
+type Diff struct {
+	Before, After string // what the two are
+	Lines         []DiffLine
+	Problem       string // why they are not compared; "" when they are
+}
+
+// DiffLine is a line of a comparison. Its sign is - where it stands before alone,
+// + after alone, a space in both, and … for lines of both that are left out.
+type DiffLine struct{ Sign, Text string }
+
+// The bounds of a comparison.
+const (
+	diffSize    = 1 << 20 // bytes of a body
+	diffEdits   = 1000    // lines that differ
+	diffContext = 3       // lines around them
+	diffShown   = 1500    // lines altogether
+	diffWidth   = 400     // bytes of a line
+)
+
+// lines are a body's for comparing: of JSON, every value on a line of its own
+// and the members of objects by their names.
+func lines(body []byte) []string {
+	formatted := jsontext.Value(slices.Clone(body))
+	if formatted.Format(jsontext.ReorderRawObjects(true), jsontext.WithIndent("  ")) == nil {
+		body = formatted
+	}
+	return strings.Split(strings.ToValidUTF8(string(body), "\uFFFD"), "\n")
+}
+
+// Compared tells how two bodies differ. tooLarge and tooMany are the words for
+// bodies that are too large, or too different, to be compared here.
+func Compared(d Diff, before, after []byte, tooLarge, tooMany string) Diff {
+	if len(before) > diffSize || len(after) > diffSize {
+		d.Problem = tooLarge
+		return d
+	}
+	edits, few := edited(lines(before), lines(after))
+	if !few {
+		d.Problem = tooMany
+		return d
+	}
+	d.Lines = around(edits)
+	return d
+}
+
+// edited is the shortest way from one list of lines to another (Myers, An O(ND)
+// Difference Algorithm), or false where it is longer than diffEdits.
+func edited(a, b []string) ([]DiffLine, bool) {
+	head := 0
+	for head < len(a) && head < len(b) && a[head] == b[head] {
+		head++
+	}
+	tail := 0
+	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
+		tail++
+	}
+	middle, few := shortest(a[head:len(a)-tail], b[head:len(b)-tail])
+	if !few {
+		return nil, false
+	}
+	list := make([]DiffLine, 0, len(a)+len(middle))
+	for _, text := range a[:head] {
+		list = append(list, DiffLine{" ", text})
+	}
+	list = append(list, middle...)
+	for _, text := range a[len(a)-tail:] {
+		list = append(list, DiffLine{" ", text})
+	}
+	return list, true
+}
+
+func shortest(a, b []string) ([]DiffLine, bool) {
+	furthest := make([]int32, 2*diffEdits+3) // by diagonal, how far a path of d edits comes in a
+	middle := diffEdits + 1
+	var trace [][]int32
+	for d := 0; d <= min(diffEdits, len(a)+len(b)); d++ {
+		trace = append(trace, slices.Clone(furthest[middle-d-1:middle+d+2]))
+		for k := -d; k <= d; k += 2 {
+			x := int(furthest[middle+k-1]) + 1
+			if k == -d || k != d && furthest[middle+k-1] < furthest[middle+k+1] {
+				x = int(furthest[middle+k+1])
+			}
+			y := x - k
+			for x < len(a) && y < len(b) && a[x] == b[y] {
+				x, y = x+1, y+1
+			}
+			furthest[middle+k] = int32(x)
+			if x >= len(a) && y >= len(b) {
+				return backwards(a, b, trace), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// backwards walks the way back from the end of both lists.
+func backwards(a, b []string, trace [][]int32) []DiffLine {
+	var list []DiffLine
+	x, y := len(a), len(b)
+	for d, furthest := range slices.Backward(trace) {
+		at := func(k int) int { return int(furthest[k+d+1]) }
+		k := x - y
+		from := k - 1
+		if k == -d || k != d && at(k-1) < at(k+1) {
+			from = k + 1
+		}
+		fromX := at(from)
+		fromY := fromX - from
+		for x > max(fromX, 0) && y > max(fromY, 0) {
+			x, y = x-1, y-1
+			list = append(list, DiffLine{" ", a[x]})
+		}
+		if d == 0 {
+			break
+		}
+		if from == k-1 {
+			x--
+			list = append(list, DiffLine{"-", a[x]})
+		} else {
+			y--
+			list = append(list, DiffLine{"+", b[y]})
+		}
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// around leaves out what is far from any difference, and clips what is long.
+func around(edits []DiffLine) []DiffLine {
+	near := make([]bool, len(edits))
+	for i, line := range edits {
+		if line.Sign != " " {
+			for j := max(0, i-diffContext); j <= min(len(edits)-1, i+diffContext); j++ {
+				near[j] = true
+			}
+		}
+	}
+	var list []DiffLine
+	for i, line := range edits {
+		switch {
+		case len(list) == diffShown:
+			return append(list, DiffLine{Sign: "…"})
+		case near[i]:
+			if len(line.Text) > diffWidth {
+				line.Text = strings.ToValidUTF8(line.Text[:diffWidth], "") + "…"
+			}
+			list = append(list, line)
+		case i > 0 && near[i-1] || i == 0:
+			list = append(list, DiffLine{Sign: "…"})
+		}
+	}
+	if len(list) == 1 && list[0].Sign == "…" {
+		return nil
+	}
+	return list
+}
+
+func (l DiffLine) class() string {
+	switch l.Sign {
+	case "-":
+		return "diff-gone"
+	case "+":
+		return "diff-new"
+	case "…":
+		return "diff-skip"
+	}
+	return ""
+}

@@ -1,0 +1,121 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Tester sends test events.
+type Tester interface {
+	Test(ctx context.Context, business core.BusinessID, id int64) (reference core.ID, err error)
+}
+
+// Rotator changes signing secrets.
+type Rotator interface {
+	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
+}
+
+// buttons are what can be done to a webhook.
+func buttons(v *shell.Visit, e console.Endpoint) []ui.Button {
+	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
+	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", Ask: text.Why, Say: text.RotateSecretSay, Hidden: []ui.Option{{Label: "seen", Value: seen(e)}}}
+	if until := signing(v, e); !until.IsZero() {
+		rotate.Say = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
+	}
+	if !e.Active {
+		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why, Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate}
+	}
+	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
+		{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(e.Waiting))}, rotate}
+}
+
+// signing is until when the earlier secret signs too; zero: it does not.
+func signing(v *shell.Visit, e console.Endpoint) time.Time {
+	if e.OldSecretUntil.After(v.Now) {
+		return e.OldSecretUntil
+	}
+	return time.Time{}
+}
+
+// seen tells one rotation from the next, so that of two people at once only
+// one rotates: the other would end the secret that receivers still use.
+func seen(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
+
+// Pause switches a webhook off.
+func (p Pages) Pause(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, false) }
+
+// Resume switches a webhook on; what was held is sent.
+func (p Pages) Resume(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, true) }
+
+func (p Pages) turn(c *fiber.Ctx, v *shell.Visit, on bool) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	action, done := "webhook.pause", "paused"
+	if on {
+		action, done = "webhook.resume", "resumed"
+	}
+	if err := p.Records.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
+}
+
+// Test sends a sample to the webhook, and leads to its delivery.
+func (p Pages) Test(c *fiber.Ctx, v *shell.Visit) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	reference, err := p.Tester.Test(c.UserContext(), v.Business.ID, number)
+	if err != nil {
+		return err
+	}
+	change := v.Change(c, "webhook.test")
+	change.Object, change.After = fmt.Sprintf("webhook/%d", number), map[string]any{"reference": reference.String()}
+	if err := p.Records.Record(c.UserContext(), change); err != nil {
+		return err
+	}
+	sent, err := p.Deliveries.List(c.UserContext(), v.Business.ID, webhook.Filter{Reference: reference.String(), Limit: 1})
+	if err != nil {
+		return err
+	}
+	if len(sent) == 0 { // switched off in this moment
+		return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), "")
+	}
+	return shell.Then(c, v.Link("deliveries/"+sent[0].ID.String()+"/"), "tested")
+}
+
+// Rotate gives a webhook another secret and shows it, this once.
+func (p Pages) Rotate(c *fiber.Ctx, v *shell.Visit) error {
+	number, err := id(c)
+	if err != nil {
+		return err
+	}
+	e, err := p.Records.Endpoint(c.UserContext(), v.Business.ID, number)
+	if err != nil {
+		return err
+	}
+	if c.FormValue("seen") != seen(e) {
+		return core.Errorf(core.Conflict, text.RotatedAlready)
+	}
+	sub, err := p.Rotator.Rotate(c.UserContext(), v.Business.ID, number, v.User.Actor(), strings.Clone(c.FormValue("why")))
+	if err != nil {
+		return err
+	}
+	return v.Show(c, shell.Head{Title: text.NewSecret, Note: fmt.Sprintf(text.WebhookTitle, number), Up: ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", number)), Label: string(e.EventType)},
+		Causes: []ui.Cause{{State: ui.Warn, Text: fmt.Sprintf(text.NewSecretText, v.At(sub.OldSecretUntil).Exact())}}}, ui.Code(text.SigningSecret, sub.Secret))
+}

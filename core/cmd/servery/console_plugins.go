@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// registry knows the plugins of all hubs, for the console (adminui.Plugins).
+type registry struct {
+	db   *postgres.DB
+	host *pluginHost // nil: this hub runs none
+}
+
+// servedShown bounds the platforms that are looked at.
+const servedShown = 5000
+
+// ListPlugins reads every plugin, with what it serves in businesses; nil means all.
+func (r registry) ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error) {
+	stored, err := postgres.Plugins{DB: r.db}.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hubs, err := postgres.Plugins{DB: r.db}.Hubs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	served, findings, err := postgres.Console{DB: r.db}.Serving(ctx, businesses, servedShown)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]console.Plugin, 0, len(stored))
+	for _, p := range stored {
+		one, err := toldPlugin(p)
+		if err != nil {
+			return nil, err
+		}
+		if r.host != nil {
+			if manifest, err := sdk.ReadManifest(filepath.Join(r.host.dir, p.ID, sdk.ManifestName)); err == nil {
+				one.Installed = manifest.Version
+			}
+		}
+		one.Serves, one.Findings = served[p.ID], findings[p.ID]
+		for _, hub := range hubs {
+			if hub.Plugin == p.ID {
+				one.Hubs = append(one.Hubs, hub)
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// toldPlugin is what hubs and the plugin itself have told of it.
+func toldPlugin(p postgres.Plugin) (console.Plugin, error) {
+	one := console.Plugin{ID: p.ID, Enabled: p.Enabled}
+	if p.Status != "" {
+		var status toldStatus
+		if err := json.Unmarshal([]byte(p.Status), &status); err != nil {
+			return one, fmt.Errorf("the status of plugin %s: %w", p.ID, err)
+		}
+		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State), status.Since, status.Starts
+		one.Log, one.ToldAt = status.Log, p.ToldAt
+		for _, fault := range status.Faults {
+			one.Faults = append(one.Faults, console.PluginFault(fault))
+		}
+	}
+	about := &sdk.Description{}
+	if err := proto.Unmarshal(p.Description, about); err != nil {
+		return one, fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+	}
+	one.About = aboutOf(about)
+	return one, nil
+}
+
+func aboutOf(about *sdk.Description) console.PluginAbout {
+	out := console.PluginAbout{Name: about.GetDisplayName(), Capabilities: about.GetCapabilities(), Schema: about.GetSettingsSchema()}
+	for _, action := range about.GetActions() {
+		out.Actions = append(out.Actions, action.GetName())
+	}
+	for _, group := range about.GetVocabulary() {
+		out.Groups = append(out.Groups, group.GetGroup())
+	}
+	for _, inbound := range about.GetInbound() {
+		out.Inbound = append(out.Inbound, inbound.GetKind())
+	}
+	for _, e := range about.GetEndpoints() {
+		out.Endpoints = append(out.Endpoints, console.PluginEndpoint{Name: e.GetName(), Description: e.GetDescription(), Hosts: e.GetHosts()})
+	}
+	for _, s := range about.GetSecrets() {
+		out.Secrets = append(out.Secrets, console.PluginSecret{Name: s.GetName(), Description: s.GetDescription()})
+	}
+	return out
+}
+
+// CheckSettings is Invalid where the plugin has something against settings of a
+// platform, Unavailable where it cannot be asked now.
+func (r registry) CheckSettings(ctx context.Context, id string, business core.BusinessID, platform string, settings []byte) error {
+	if r.host == nil {
+		return core.Errorf(core.Unavailable, "settings are checked by their plugin, and this hub runs none; use servery platform set beside one that does")
+	}
+	problems, err := r.host.Plugin(id).CheckSettings(ctx, pluginhost.Subject{Business: business, Platform: platform, Settings: settings})
+	if err != nil {
+		return err
+	}
+	return wrongSettings(problems)
+}
+
+// CheckAddress is Invalid where the manifest of the plugin does not allow the
+// address of an endpoint.
+func (r registry) CheckAddress(ctx context.Context, id, endpoint, address string) error {
+	stored, err := postgres.Plugins{DB: r.db}.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range stored {
+		if p.ID == id {
+			about := &sdk.Description{}
+			if err := proto.Unmarshal(p.Description, about); err != nil {
+				return err
+			}
+			return pluginhost.CheckAddress(about, endpoint, address)
+		}
+	}
+	return core.Errorf(core.NotFound, "there is no plugin %q", id)
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestARotatedSecretSignsBesideTheEarlierForTheOverlap(t *testing.T) {
+	d := newDiner(t, func(c *hubConfig) { unlimited(c); c.secretOverlap = time.Hour })
+	made := d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, d.sink.URL))
+	id, secrets := fmt.Sprint(int64(made.body["webhook_id"].(float64))), []string{made.body["secret"].(string)}
+	signedBy := func() (who []bool) {
+		t.Helper()
+		n := len(d.sink.Arrivals())
+		d.ok("POST", webhooksRoute+id+"/test/", "")
+		d.await(n + 1)
+		a := d.sink.Arrivals()[n]
+		for _, secret := range secrets {
+			_, err := webhook.Verify([]string{secret}, webhook.SignatureOf(a.Header), a.Body, d.clock.Now())
+			who = append(who, err == nil)
+		}
+		return who
+	}
+	rotate := func() {
+		t.Helper()
+		r := d.ok("POST", webhooksRoute+id+"/rotate/", "")
+		require.Equal(t, float64(d.clock.Now().Add(time.Hour).UnixMilli()), r.body["old_secret_until"])
+		require.NotContains(t, secrets, r.body["secret"])
+		secrets = append(secrets, r.body["secret"].(string))
+	}
+	require.Equal(t, []bool{true}, signedBy())
+	rotate()
+	require.Equal(t, []bool{true, true}, signedBy())
+	d.clock.Advance(time.Minute)
+	rotate()
+	require.Equal(t, []bool{false, true, true}, signedBy(), "the last two secrets sign")
+	d.clock.Advance(time.Hour)
+	require.Equal(t, []bool{false, false, true}, signedBy())
+
+	stranger := hubtest.Business(t, d.hub.db)
+	requireEnvelope(t, d.do(t, request{method: "POST", path: webhooksRoute + id + "/rotate/", authorization: stranger.Authorization}), 404, "no webhook")
+	entries, err := postgres.Console{DB: d.hub.db}.Audit(context.Background(), d.tenant.ID, console.EntryFilter{Action: "webhook.rotate", Limit: 9})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	require.Equal(t, core.Caller{Username: "pos"}.Actor(), entries[0].Actor)
+	for _, secret := range secrets {
+		require.NotContains(t, string(entries[0].Detail), secret)
+	}
+}

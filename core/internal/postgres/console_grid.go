@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+// gridRank puts stores with problems first: those that take no orders or whose
+// menu could not be published, then those that are hidden or have a menu in part.
+const gridRank = `CASE
+	WHEN NOT s.active OR NOT s.ordering_enabled OR s.excluded_platforms IS NULL AND coalesce(cardinality(s.included_platforms), 0) = 0
+		OR EXISTS (SELECT 1 FROM publications p WHERE p.business_id = s.business_id AND p.store_id = s.id AND p.state = 'failed') THEN 0
+	WHEN s.hide_from_ui OR EXISTS (SELECT 1 FROM publications p WHERE p.business_id = s.business_id AND p.store_id = s.id
+		AND (p.problems <> '[]' OR p.left_out <> '[]' OR p.note <> '')) THEN 1
+	ELSE 2 END`
+
+// GridStores reads stores of a business, those with problems first, after a place.
+func (c Console) GridStores(ctx context.Context, business core.BusinessID, after console.GridPlace, limit int) ([]console.GridStore, error) {
+	var rows []struct {
+		ID       int64           `bun:"id"`
+		RefID    string          `bun:"ref_id"`
+		Name     string          `bun:"name"`
+		Active   bool            `bun:"active"`
+		Ordering bool            `bun:"ordering_enabled"`
+		Hidden   bool            `bun:"hide_from_ui"`
+		Excluded []string        `bun:"excluded_platforms,array"`
+		Included []string        `bun:"included_platforms,array"`
+		Timings  json.RawMessage `bun:"timings"`
+		Rank     int             `bun:"rank"`
+	}
+	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, g.rank
+		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN stores s ON s.business_id = ?0 AND s.ref_id = g.ref_id
+		WHERE (g.rank, g.ref_id) > (?1, ?2) ORDER BY g.rank, g.ref_id LIMIT ?3`, business, after.Rank, after.RefID, limit).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
+	}
+	list := make([]console.GridStore, len(rows))
+	for i, r := range rows {
+		list[i] = console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering, Hidden: r.Hidden,
+			Excluded: r.Excluded, Included: r.Included, Rank: r.Rank}
+		if len(r.Timings) > 0 {
+			if err := json.Unmarshal(r.Timings, &list[i].Timings); err != nil {
+				return nil, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)
+			}
+		}
+	}
+	return list, nil
+}
+
+// PublishedAt reads what became of the menus of stores, by the platforms.
+func (c Console) PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error) {
+	rows, err := c.bun.QueryContext(ctx, `SELECT store_id, platform, state, message, left_out, problems, note FROM publications
+		WHERE business_id = ? AND store_id = ANY (?)`, business, array(stores))
+	if err != nil {
+		return nil, fmt.Errorf("reading publications: %w", err)
+	}
+	defer rows.Close()
+	all := map[int64]map[string]publish.Publication{}
+	for rows.Next() {
+		var store int64
+		var one publish.Publication
+		var leftOut, problems []byte
+		if err := rows.Scan(&store, &one.Platform, &one.State, &one.Message, &leftOut, &problems, &one.Note); err != nil {
+			return nil, fmt.Errorf("reading publications: %w", err)
+		}
+		told := publish.Result{State: one.State, Message: one.Message}
+		if err := json.Unmarshal(leftOut, &told.LeftOut); err != nil {
+			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+		}
+		if err := json.Unmarshal(problems, &told.Problems); err != nil {
+			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+		}
+		one.Errors = told.Errors()
+		if all[store] == nil {
+			all[store] = map[string]publish.Publication{}
+		}
+		all[store][one.Platform] = one
+	}
+	return all, rows.Err()
+}

@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/limit"
+)
+
+// Notices reads what keeps requests and events of businesses from coming
+// through, if it happened since the given time.
+func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, since time.Time) (n console.Notices, err error) {
+	if err := c.bun.NewRaw(`SELECT u.business_id AS business, u.event_type, u.count, u.at,
+			coalesce((SELECT min(id) FROM webhooks w WHERE w.business_id = u.business_id AND w.event_type = u.event_type), 0) AS webhook
+		FROM unheard_events u WHERE u.business_id = ANY (?) AND u.at >= ? AND NOT EXISTS (
+			SELECT 1 FROM webhooks w WHERE w.business_id = u.business_id AND w.event_type = u.event_type AND w.active)
+		ORDER BY u.at DESC LIMIT ?`, businessArray(businesses), since, noticesShown).Scan(ctx, &n.Unheard); err != nil {
+		return n, fmt.Errorf("reading events without a receiver: %w", err)
+	}
+	if n.Revoked, err = c.keys(ctx, `WHERE business_id = ANY (?) AND used_at > disabled_at AND used_at >= ? ORDER BY used_at DESC LIMIT ?`,
+		businessArray(businesses), since, noticesShown); err != nil {
+		return n, err
+	}
+	var throttles []struct {
+		Business core.BusinessID `bun:"business_id"`
+		Name     string          `bun:"name"`
+		State    []byte          `bun:"state"`
+	}
+	if err := c.bun.NewRaw(`SELECT business_id, name, substring(state FOR 8) AS state FROM throttles WHERE business_id = ANY (?) AND length(state) >= 8
+		ORDER BY business_id, name`, businessArray(businesses)).Scan(ctx, &throttles); err != nil {
+		return n, fmt.Errorf("reading throttles: %w", err)
+	}
+	for _, t := range throttles {
+		if until := limit.BlockedUntil(t.State); until.After(since) && len(n.Throttled) < noticesShown {
+			n.Throttled = append(n.Throttled, console.Throttled{Business: t.Business, Name: t.Name, Until: until})
+		}
+	}
+	return n, nil
+}
+
+// noticesShown bounds how many notices of a kind are read.
+const noticesShown = 20

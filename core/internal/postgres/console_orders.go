@@ -1,0 +1,218 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// ListOrders reads orders of a business, the newest first.
+func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error) {
+	conditions, args := "", []any{business}
+	where := func(set bool, condition string, values ...any) {
+		if set {
+			conditions += " AND " + condition
+			args = append(args, values...)
+		}
+	}
+	where(f.State != "", "o.state = ?", f.State)
+	where(f.Platform != "", "o.platform = ?", f.Platform)
+	where(f.Store != "", "o.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Store)
+	if f.ID != "" {
+		number, err := strconv.ParseInt(f.ID, 10, 64)
+		if err != nil {
+			number = -1
+		}
+		// By way of the platforms: the index of what platforms call their orders begins with them.
+		where(true, `o.id IN (SELECT n.id FROM orders n WHERE n.business_id = ? AND n.id = ? UNION ALL SELECT n.id FROM platforms p
+			JOIN orders n ON n.business_id = p.business_id AND n.platform = p.name AND n.platform_order_id = ? WHERE p.business_id = ?
+			UNION ALL SELECT n.id FROM orders n WHERE n.business_id = ? AND n.reference = ?)`, business, number, f.ID, business, business, f.ID)
+	}
+	where(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
+	where(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
+	rows, err := c.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
+			o.created_at, o.updated_at
+		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
+		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
+		LEFT JOIN LATERAL (SELECT status FROM rider_statuses WHERE business_id = o.business_id AND order_id = o.id ORDER BY n DESC LIMIT 1) r ON true
+		ORDER BY o.created_at DESC, o.id DESC`, append(args, f.Limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	list := []console.Order{}
+	for rows.Next() {
+		var o console.Order
+		if err := rows.Scan(&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider, &o.Flags, &o.Placed, &o.Updated); err != nil {
+			return nil, fmt.Errorf("reading orders: %w", err)
+		}
+		list = append(list, o)
+	}
+	return list, rows.Err()
+}
+
+// orderEvents is how many events of an order are looked for.
+const orderEvents = 60
+
+// DeliveriesOfOrder reads the deliveries of an order's events, the oldest first.
+// Events know not of their order; they are made at the moments of its history,
+// so those of that time are read and asked.
+func (c Console) DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]webhook.DeliveryRecord, error) {
+	events, err := c.eventsOfOrder(ctx, business, id, moments)
+	if err != nil || len(events) == 0 {
+		return nil, err
+	}
+	// Deliveries are made with their event: what lies elsewhere is not read.
+	var windows []string
+	for _, event := range events {
+		made := core.TimeOf(event)
+		windows = append(windows, formatter.FormatQuery("(d.id >= ? AND d.id < ? AND d.event_id = ?)",
+			core.FirstID(made.Add(-time.Second)), core.FirstID(made.Add(15*time.Second)), event))
+	}
+	condition := " AND (" + strings.Join(windows, " OR ") + ")"
+	list, err := Deliveries(c).records(ctx, business, condition, condition, nil, orderEvents*10)
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list, err
+}
+
+func (c Console) eventsOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]core.ID, error) {
+	var windows []string
+	for _, at := range moments[:min(len(moments), orderEvents)] {
+		windows = append(windows, formatter.FormatQuery("(id >= ? AND id < ?)", core.FirstID(at.Add(-time.Millisecond)), core.FirstID(at.Add(2*time.Millisecond))))
+	}
+	condition := "false"
+	if len(windows) > 0 {
+		condition = strings.Join(windows, " OR ")
+	}
+	rows, err := c.bun.QueryContext(ctx, `SELECT e.id, e.event_type, e.body FROM orders o JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
+			WHERE o.business_id = ?0 AND o.id = ?1
+		UNION ALL SELECT * FROM (SELECT id, event_type, body FROM events WHERE business_id = ?0 AND event_type <> ?2 AND (`+condition+`) ORDER BY id LIMIT 1000) e
+		UNION ALL SELECT e.id, e.event_type, NULL FROM calls c JOIN events e ON e.business_id = c.business_id AND e.reference = c.id::text AND e.reference <> ''
+			WHERE c.business_id = ?0 AND c.order_id = ?1`, business, id, core.OrderPlaced)
+	if err != nil {
+		return nil, fmt.Errorf("looking for the events of an order: %w", err)
+	}
+	defer rows.Close()
+	var events []core.ID
+	for rows.Next() {
+		var event core.ID
+		var kind core.EventType
+		var packed []byte
+		if err := rows.Scan(&event, &kind, &packed); err != nil {
+			return nil, fmt.Errorf("looking for the events of an order: %w", err)
+		}
+		if kind == core.OrderPlaced || packed == nil || c.tellsOf(packed, id) {
+			events = append(events, event)
+		}
+	}
+	return events, rows.Err()
+}
+
+// tellsOf tells whether the body of an event names the order.
+func (c Console) tellsOf(packed []byte, id int64) bool {
+	var told struct {
+		OrderID int64 `json:"order_id"`
+	}
+	body, err := c.packer.unpack(packed)
+	return err == nil && json.Unmarshal(body, &told) == nil && told.OrderID == id
+}
+
+// CallsOfOrder reads what the aggregator was or is to be told of an order, the
+// oldest first, with every attempt. A place of the rider is among them where
+// telling it failed.
+func (c Console) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
+	rows, err := c.bun.QueryContext(ctx, `SELECT c.id, c.kind, c.platform, c.payload, c.actor, c.state,
+			CASE WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END, c.result, c.created_at, coalesce(c.finished_at, 'epoch'),
+			CASE WHEN c.state = 'waiting' AND l.attempts > 0 THEN l.due_at ELSE 'epoch' END
+		FROM calls c LEFT JOIN call_lines l ON l.business_id = c.business_id AND l.line = c.line
+		WHERE c.business_id = ?0 AND c.order_id = ?1
+		UNION ALL SELECT l.call_id, l.kind, l.platform, l.payload, '', CASE WHEN l.available_at = 'infinity' THEN 'done' ELSE 'waiting' END, l.note, '', l.seen_at, 'epoch', l.due_at
+		FROM call_lines l WHERE l.business_id = ?0 AND l.line = ?2 AND l.note <> ''
+		ORDER BY 9, 1 LIMIT 1000`, business, id, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10)))
+	if err != nil {
+		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+	}
+	defer rows.Close()
+	var list []console.Call
+	for rows.Next() {
+		var call console.Call
+		var payload string
+		if err := rows.Scan(&call.ID, &call.Kind, &call.Platform, &payload, &call.Actor, &call.State, &call.Message, &call.Result,
+			&call.CreatedAt, &call.FinishedAt, &call.NextAt); err != nil {
+			return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+		}
+		call.Payload, call.FinishedAt, call.NextAt = []byte(payload), unlessEpoch(call.FinishedAt), unlessEpoch(call.NextAt)
+		list = append(list, call)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
+	}
+	return list, c.callAttempts(ctx, business, list)
+}
+
+// unlessEpoch is the zero time for the epoch, which stands for null.
+func unlessEpoch(at time.Time) time.Time {
+	if at.Unix() == 0 {
+		return time.Time{}
+	}
+	return at
+}
+
+func (c Console) callAttempts(ctx context.Context, business core.BusinessID, calls []console.Call) error {
+	byID, ids := map[core.ID]*console.Call{}, make([]string, len(calls))
+	for i := range calls {
+		byID[calls[i].ID], ids[i] = &calls[i], calls[i].ID.String()
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	rows, err := c.bun.QueryContext(ctx, `SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
+			response_headers, response_body, total_us
+		FROM call_attempts WHERE business_id = ? AND call_id = ANY (?::uuid[]) ORDER BY call_id, n, started_at`, business, array(ids))
+	if err != nil {
+		return fmt.Errorf("reading attempts of calls: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var call core.ID
+		var a console.CallAttempt
+		var sent, received []byte
+		var took int64
+		if err := rows.Scan(&call, &a.N, &a.StartedAt, &a.Method, &a.URL, &sent, &a.RequestBody, &a.Status, &a.ErrorClass, &a.Error, &received, &a.ResponseBody, &took); err != nil {
+			return fmt.Errorf("reading attempts of calls: %w", err)
+		}
+		if err := errors.Join(json.Unmarshal(sent, &a.RequestHeaders), json.Unmarshal(received, &a.ResponseHeaders)); err != nil {
+			return fmt.Errorf("reading the headers of a call: %w", err)
+		}
+		a.Took = time.Duration(took) * time.Microsecond
+		byID[call].Attempts = append(byID[call].Attempts, a)
+	}
+	return rows.Err()
+}
+
+// RiderPlace reads where the rider of an order was last seen; NotFound where it
+// is not known, or no longer.
+func (c Console) RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error) {
+	var payload string
+	var place console.RiderPlace
+	err := c.bun.QueryRowContext(ctx, `SELECT payload, seen_at, available_at = 'infinity' FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
+		business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt, &place.Told)
+	if err != nil {
+		return place, notFound(err, "the place of the rider is not known")
+	}
+	var sent relay.RiderLocationPayload
+	err = json.Unmarshal([]byte(payload), &sent)
+	place.Latitude, place.Longitude = sent.Latitude, sent.Longitude
+	return place, err
+}
