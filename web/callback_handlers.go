@@ -1,8 +1,9 @@
 package web
 
 import (
+	"errors"
 	"net/http"
-	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -20,21 +21,28 @@ const headerPlatformSecret = "X-Platform-Secret"
 // postCallback takes what an aggregator sends: its plugin reads it, and what it
 // means is done when the answer goes out.
 func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
-	secret := strings.Clone(c.Get(headerPlatformSecret))
-	if scheme, given, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " "); strings.EqualFold(scheme, "bearer") {
-		secret = strings.Clone(strings.TrimSpace(given))
+	business, err := strconv.ParseInt(c.Query("business", "0"), 10, 64)
+	if err != nil || business < 0 {
+		return core.Errorf(core.Invalid, "business must be the id of a business")
 	}
-	caller, err := s.Callers.Authenticate(c.UserContext(), param(c, "platform"), secret)
-	if err != nil {
-		return err
-	}
-	c.Locals(localBusiness, caller.Business)
 	body, err := s.body(c)
 	if err != nil {
 		return err
 	}
+	knock := relay.Knock{
+		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c), Business: core.BusinessID(business), Headers: headers(c), Body: body,
+	}
+	caller, err := s.Callers.Authenticate(c.UserContext(), knock)
+	if err != nil {
+		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind, "business", business, "reason", err)
+		return err
+	}
+	c.Locals(localBusiness, caller.Business)
+	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret), caller.Proof} {
+		delete(knock.Headers, credential)
+	}
 	message, err := s.Callbacks.Read(c.UserContext(), relay.Inbound{
-		Caller: caller, Kind: param(c, "kind"), Query: cloned(c.Queries()), Headers: harmless(c), Body: body, ReceivedAt: s.Clock.Now(),
+		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body, ReceivedAt: s.Clock.Now(),
 	})
 	if err != nil {
 		return err
@@ -53,20 +61,43 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 }
 
 func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte) error {
-	normal, err := s.nameStore(c, caller, normal)
-	if err != nil {
-		return err
+	receipt, err := s.takeOrder(c, caller, normal)
+	if core.CodeOf(err) == core.NotFound {
+		err = errors.Join(err, s.refuse(c, caller, normal, err))
 	}
-	draft, err := order.Decode(normal)
-	if err != nil {
-		return err
-	}
-	draft.Platform = caller.Platform
-	receipt, err := s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 	if err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, orderAnswer{"success", "order accepted", receipt.OrderID})
+}
+
+func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.Receipt, error) {
+	normal, err := s.nameStore(c, caller, normal)
+	if err != nil {
+		return order.Receipt{}, err
+	}
+	draft, err := order.Decode(normal)
+	if err != nil {
+		return order.Receipt{}, err
+	}
+	draft.Platform = caller.Platform
+	return s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
+}
+
+// refuse has the aggregator told, in its own form, of an order for a store that
+// nobody knows.
+func (s *Server) refuse(c *fiber.Ctx, caller relay.Caller, normal []byte, reason error) error {
+	refusal := relay.OrderAcknowledgePayload{Reason: reason.Error()}
+	var named struct {
+		OrderID string `json:"platform_order_id"`
+		StoreID string `json:"platform_store_id"`
+	}
+	if err := json.Unmarshal(normal, &named); err != nil || named.OrderID == "" {
+		return err
+	}
+	refusal.PlatformOrderID, refusal.PlatformStoreID = named.OrderID, named.StoreID
+	s.Log.Warn("an order was refused", "request", requestID(c), "business", caller.Business, "platform", caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
+	return s.Refusals.Refuse(c.UserContext(), caller, refusal)
 }
 
 // nameStore gives an order the ref_id of its store where the aggregator names the
@@ -93,16 +124,23 @@ func (s *Server) nameStore(c *fiber.Ctx, caller relay.Caller, normal []byte) ([]
 	return json.Marshal(members)
 }
 
-// harmless are the headers of the request without those that carry credentials.
-func harmless(c *fiber.Ctx) map[string]string {
-	headers := map[string]string{}
+// callbackKey is the key that the request shows.
+func callbackKey(c *fiber.Ctx) string {
+	if scheme, given, _ := strings.Cut(c.Get(fiber.HeaderAuthorization), " "); strings.EqualFold(scheme, "bearer") {
+		return strings.Clone(strings.TrimSpace(given))
+	}
+	return strings.Clone(c.Get(headerPlatformSecret))
+}
+
+// headers are those of the request, by their names in lower case.
+func headers(c *fiber.Ctx) map[string]string {
+	list := map[string]string{}
 	for name, values := range c.GetReqHeaders() {
-		secret := slices.Contains([]string{fiber.HeaderAuthorization, headerPlatformSecret, fiber.HeaderCookie}, name)
-		if !secret && len(values) > 0 {
-			headers[strings.ToLower(strings.Clone(name))] = strings.Clone(values[0])
+		if len(values) > 0 {
+			list[strings.ToLower(strings.Clone(name))] = strings.Clone(values[0])
 		}
 	}
-	return headers
+	return list
 }
 
 func cloned(m map[string]string) map[string]string {

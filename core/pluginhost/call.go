@@ -30,17 +30,28 @@ const (
 // again, of the next one. Errors are core's:
 //
 //	Invalid      the plugin refused the question; the message says why
-//	NotFound     there is no such plugin, or it does not have the capability
-//	Unavailable  it is not running, or did not answer in time
+//	NotFound     it does not have the capability
+//	Unavailable  it is not installed here, not running, or did not answer in time
 //	Internal     it failed, or answered wrongly
 func ask[A any](ctx context.Context, p Plugin, call string, question func(context.Context, *instance) (A, error)) (answer A, err error) {
 	clock, outcome := p.host.config.Clock, calledOK
 	start := clock.Now()
-	defer func() { p.host.config.Observer.PluginCalled(p.id, call, outcome, clock.Now().Sub(start)) }()
+	ctx, span := p.host.config.Tracer.Begin(ctx, core.ClientSpan, p.id, call)
+	defer func() {
+		p.host.config.Observer.PluginCalled(p.id, call, outcome, clock.Now().Sub(start))
+		if outcome == calledOK {
+			span.End("")
+		} else {
+			span.End(outcome)
+		}
+	}()
+	if trace := core.TraceOf(ctx); trace != "" {
+		ctx = sdk.WithTraceparent(ctx, string(trace))
+	}
 	k := p.host.keeper(p.id)
 	if k == nil {
 		outcome = calledAbsent
-		return answer, core.Errorf(core.NotFound, "there is no plugin %q", p.id)
+		return answer, &core.Error{Code: core.Unavailable, Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: firstBackoff}
 	}
 	var lost *instance
 	for {

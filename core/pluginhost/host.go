@@ -38,6 +38,7 @@ type Config struct {
 	Patience    time.Duration // 3 s, how long a call waits for a plugin that is being started
 	Clock       core.Clock
 	Observer    Observer
+	Tracer      *core.Tracer // nil: none
 	Log         *slog.Logger
 }
 
@@ -108,8 +109,9 @@ func (h *Host) Stop(id string) {
 }
 
 // Upgrade starts the version that is installed now, and puts it in the place of
-// the running one without a call being lost. It returns when that is done; an
-// error says why the old version still serves.
+// the running one without a call being lost; where none is running it is started,
+// out of quarantine too. It returns when that is done; an error says why the
+// version does not serve.
 func (h *Host) Upgrade(ctx context.Context, id string) error {
 	k := h.keeper(id)
 	if k == nil {

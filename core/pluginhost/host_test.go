@@ -250,10 +250,11 @@ func TestAPluginIsVerifiedStartedConfiguredAndReady(t *testing.T) {
 	s.still("the plugin is ready again", s.is(Ready))
 }
 
-func TestAnUnknownPluginIsNotFound(t *testing.T) {
+func TestAPluginThatIsNotInstalledCannotBeAskedNow(t *testing.T) {
 	s := newStage(t)
 	_, err := s.check(t.Context(), "version", "")
-	require.Equal(t, core.NotFound, core.CodeOf(err))
+	require.Equal(t, core.Unavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "plugin hostile is not installed at this replica of the hub")
 }
 
 func TestBackoffDoublesUpToTwoMinutes(t *testing.T) {
@@ -322,6 +323,28 @@ func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "1.0.0", message)
 	require.Equal(t, Ready, s.state().State)
+}
+
+func TestAnUpgradeOfAPluginThatDoesNotRunWaitsForItsStart(t *testing.T) {
+	for _, at := range []struct {
+		state State
+		bring func(*stage)
+	}{
+		{Backoff, func(s *stage) { s.Start("hostile"); s.still("backoff", s.is(Backoff)) }},
+		{Quarantined, func(s *stage) { s.Start("hostile"); s.until("quarantine", s.is(Quarantined)) }},
+		{Stopped, func(s *stage) { s.Start("hostile"); s.Stop("hostile"); s.until("it is stopped", s.is(Stopped)) }},
+	} {
+		t.Run(string(at.state), func(t *testing.T) {
+			s := newStage(t)
+			s.install("dies")
+			at.bring(s)
+			err := s.Upgrade(t.Context(), "hostile")
+			require.ErrorContains(t, err, "does not get ready: it ended before it served (exit status 7")
+			s.install("second")
+			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
+			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})
+		})
+	}
 }
 
 func TestSettingsOfOneBusinessNeverReachACallOfAnother(t *testing.T) {

@@ -20,6 +20,7 @@ type keeper struct {
 	slots chan struct{} // one for each call at a time; made anew by an upgrade that changes the limit
 
 	wishes chan wish // buffered; the last counts
+	owed   wish      // an upgrade whose outcome is that of the next start
 
 	mu      sync.Mutex
 	state   State
@@ -63,6 +64,7 @@ func (k *keeper) keep(ctx context.Context) {
 			continue
 		}
 		i, p, err := k.begin(ctx)
+		k.settle(err)
 		if err == nil {
 			run, err = k.watch(ctx, i)
 		}
@@ -80,9 +82,8 @@ func (k *keeper) rest(ctx context.Context) (run bool) {
 	select {
 	case <-ctx.Done():
 		return false
-	case w := <-k.wishes:
-		w.answer(nil)
-		return w.run
+	case k.owed = <-k.wishes:
+		return k.owed.run
 	}
 }
 
@@ -91,6 +92,15 @@ func (w wish) answer(err error) {
 	if w.upgraded != nil {
 		w.upgraded <- err
 	}
+}
+
+// settle tells the outcome of a start to who upgraded a plugin that did not run.
+func (k *keeper) settle(err error) {
+	if err != nil {
+		err = fmt.Errorf("the version that is installed does not get ready: %w", err)
+	}
+	k.owed.answer(err)
+	k.owed = wish{}
 }
 
 // begin starts the version that is installed and serves calls from it.
@@ -301,7 +311,7 @@ func (k *keeper) recover(ctx context.Context, p parcel, fault error) (run bool) 
 		case w := <-k.wishes:
 			giveUp()
 			k.forgive()
-			w.answer(nil)
+			k.owed = w
 			return w.run
 		case <-due:
 			if state == Backoff {
@@ -360,6 +370,7 @@ func (k *keeper) status() Status {
 	if k.current != nil {
 		s.PID, s.InFlight = k.current.process.pid(), k.current.underWay()
 		s.Memory = resident(s.PID)
+		s.Digest = k.current.parcel.digest
 	}
 	return s
 }

@@ -26,6 +26,17 @@ func (h *Host) Plugin(id string) Plugin { return Plugin{h, id} }
 // ID is the plugin's id.
 func (p Plugin) ID() string { return p.id }
 
+// Serves tells whether the plugin can be asked at once.
+func (p Plugin) Serves() bool {
+	k := p.host.keeper(p.id)
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.current != nil
+}
+
 // Subject is whom a call is about.
 type Subject struct {
 	Business core.BusinessID

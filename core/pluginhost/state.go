@@ -38,6 +38,7 @@ type Fault struct {
 type Status struct {
 	ID       string           `json:"id"`
 	Version  string           `json:"version,omitzero"` // that is running, else that was tried last
+	Digest   string           `json:"digest,omitzero"`  // SHA-256 of the program that is running
 	State    State            `json:"state"`
 	Since    time.Time        `json:"since"`
 	PID      int              `json:"pid,omitzero"`

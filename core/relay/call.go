@@ -2,7 +2,9 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -17,7 +19,7 @@ const (
 )
 
 // make plans a call, sends it, and judges the answer.
-func (e *Engine) make(c Call) (result Result) {
+func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	defer func() { // nobody else would catch it here
 		if p := recover(); p != nil {
 			result = absent(c, fmt.Sprintf("the hub failed: %v", p), e.Clock.Now())
@@ -26,14 +28,17 @@ func (e *Engine) make(c Call) (result Result) {
 	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
 		return Result{Call: c, State: Skipped, Message: "the platform is served by no plugin", Executed: e.Clock.Now()}
 	}
-	ctx, cancel := context.WithTimeout(e.calls, planTime)
+	ctx, cancel := context.WithTimeout(calls, planTime)
 	defer cancel()
 	access, err := e.Platforms.Access(ctx, c.Business, c.Platform)
 	if err != nil {
 		return absent(c, "the platform's settings could not be read: "+err.Error(), e.Clock.Now())
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
+	var elsewhere core.Postponed
 	switch code := core.CodeOf(err); {
+	case errors.As(err, &elsewhere):
+		return Result{Call: c, State: left, RetryAt: elsewhere.Until}
 	case code == core.Invalid:
 		return Result{Call: c, State: Failed, Message: err.Error(), Executed: e.Clock.Now()}
 	case code == core.NotFound:
@@ -43,25 +48,36 @@ func (e *Engine) make(c Call) (result Result) {
 	case decision.Plan == nil:
 		return Result{Call: c, State: Skipped, Message: orElse(decision.Skip, "the plugin sends nothing"), Executed: e.Clock.Now()}
 	}
-	return e.send(c, *decision.Plan, access)
+	return Carrier{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Carry(calls, c, *decision.Plan, access, func(ctx context.Context, response Response) (Outcome, error) {
+		return e.Plugins.Interpret(ctx, c, access.Settings, response)
+	})
 }
 
-func (e *Engine) send(c Call, plan Plan, access Access) Result {
+// Carrier sends plans, with address and secrets, one attempt each.
+type Carrier struct {
+	Sender Sender
+	Clock  core.Clock
+	Log    *slog.Logger
+}
+
+// Carry sends the plan of a call and judges the answer, which interpret reads
+// for the plugin. The attempt is not recorded.
+func (e Carrier) Carry(ctx context.Context, c Call, plan Plan, access Access, interpret func(context.Context, Response) (Outcome, error)) Result {
 	request, err := plan.fillIn(access)
 	if err != nil {
 		refused := Attempt{StartedAt: e.Clock.Now(), Method: plan.Method, ErrorClass: "not_sent", Error: err.Error()}
 		return judge(c, plan, refused, Outcome{}, e.Clock.Now())
 	}
-	attempt := e.Sender.Send(e.calls, request)
+	attempt := e.Sender.Send(ctx, request)
 	var outcome Outcome
 	if attempt.ErrorClass == "" {
-		ctx, cancel := context.WithTimeout(e.calls, planTime)
+		ctx, cancel := context.WithTimeout(ctx, planTime)
 		defer cancel()
 		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)), Body: attempt.ResponseBody}
 		for name, value := range attempt.ResponseHeaders {
 			response.Headers[strings.ToLower(name)] = value
 		}
-		if outcome, err = e.Plugins.Interpret(ctx, c, access.Settings, response); err != nil {
+		if outcome, err = interpret(ctx, response); err != nil {
 			outcome = Outcome{} // the plan's own rule judges
 			e.Log.Warn("an answer could not be read by the plugin", "call", c.ID, "platform", c.Platform, "error", err)
 		}

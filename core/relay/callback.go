@@ -17,6 +17,29 @@ type Caller struct {
 	Business core.BusinessID
 	Platform string
 	Plugin   string // that serves it
+	Proof    string // the header by which it showed this, in lower case; "": its callback key
+}
+
+// Knock is what came, and from whom nobody knows yet.
+type Knock struct {
+	Platform string
+	Kind     string
+	Key      string            // a callback key; "": none
+	Business core.BusinessID   // that the address names; 0: none, the key tells it
+	Headers  map[string]string // names in lower case
+	Body     []byte
+}
+
+// Proofs knows how plugins want requests to show that they are genuine.
+type Proofs interface {
+	// Proof is NotFound where the plugin reads nothing of the kind.
+	Proof(plugin, kind string) (Proof, error)
+}
+
+// Directory finds the plugin that serves a platform, and the platform's secrets;
+// NotFound where the business has no such platform.
+type Directory interface {
+	Of(ctx context.Context, business core.BusinessID, platform string) (plugin string, access Access, err error)
 }
 
 // Inbound is what an aggregator sent, its sender known.
@@ -50,8 +73,10 @@ type CallerRecords interface {
 
 // Callers knows the aggregators that may call.
 type Callers struct {
-	Records CallerRecords
-	Clock   core.Clock
+	Records   CallerRecords
+	Directory Directory
+	Proofs    Proofs
+	Clock     core.Clock
 }
 
 // secretPrefix marks a callback key, so that scanners of leaked secrets know one.
@@ -59,17 +84,41 @@ const secretPrefix = "svc_"
 
 var errSecret = core.Errorf(core.Unauthenticated, "send the platform's callback key: Authorization: Bearer KEY, or X-Platform-Secret: KEY")
 
-// Authenticate finds the platform that a key belongs to. Unauthenticated where
-// there is none, or another than the one that is named.
-func (c Callers) Authenticate(ctx context.Context, platform, secret string) (Caller, error) {
-	if secret == "" {
+// Authenticate finds out which platform calls: where the address names the
+// business, by the proof that the platform's plugin wants of the kind, else by the
+// callback key. Unauthenticated where neither shows it to be the one that is named.
+func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
+	if k.Business != 0 {
+		return c.prove(ctx, k)
+	}
+	if k.Key == "" {
 		return Caller{}, errSecret
 	}
-	caller, err := c.Records.CallerByHash(ctx, hash(secret))
-	if core.CodeOf(err) == core.NotFound || err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(platform)) != 1 {
+	caller, err := c.Records.CallerByHash(ctx, hash(k.Key))
+	if core.CodeOf(err) == core.NotFound || err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(k.Platform)) != 1 {
 		return Caller{}, errSecret
 	}
 	return caller, err
+}
+
+// prove asks for the plugin's proof. A platform that does not exist looks like a
+// wrong proof; the reason is for the log.
+func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
+	plugin, access, err := c.Directory.Of(ctx, k.Business, k.Platform)
+	var proof Proof
+	if err == nil {
+		proof, err = c.Proofs.Proof(plugin, k.Kind)
+	}
+	if err != nil && core.CodeOf(err) != core.NotFound {
+		return Caller{}, err
+	}
+	if err == nil {
+		err = proof.check(k.Headers, k.Body, access.Secrets[proof.Secret], c.Clock.Now())
+	}
+	if err != nil {
+		return Caller{}, &core.Error{Code: core.Unauthenticated, Message: "the request does not show that it comes from this platform of the business", Cause: err}
+	}
+	return Caller{Business: k.Business, Platform: k.Platform, Plugin: plugin, Proof: proof.Header}, nil
 }
 
 // Create makes a key for a platform; it is told this once. NotFound where the

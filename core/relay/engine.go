@@ -61,6 +61,7 @@ type Parts struct {
 	Sender    Sender
 	Clock     core.Clock
 	Observer  Observer
+	Tracer    *core.Tracer // nil: none
 	Log       *slog.Logger
 }
 
@@ -75,6 +76,7 @@ type Engine struct {
 	cutOff  context.CancelFunc
 
 	mu      sync.Mutex
+	away    map[int64]time.Time // endpoints that are left to other replicas, until when
 	lanes   map[int64]*lane
 	held    int
 	running sync.WaitGroup
@@ -92,7 +94,7 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), lanes: map[int64]*lane{},
+		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{},
 	}
 }
 
@@ -172,6 +174,14 @@ func (e *Engine) room() (int, []int64) {
 			busy = append(busy, endpoint)
 		}
 	}
+	now := e.Clock.Now()
+	for endpoint, until := range e.away {
+		if now.Before(until) {
+			busy = append(busy, endpoint)
+		} else {
+			delete(e.away, endpoint)
+		}
+	}
 	return e.Held - e.held, busy
 }
 
@@ -208,10 +218,21 @@ func (e *Engine) advance(l *lane) {
 
 func (e *Engine) run(l *lane, c Call) {
 	defer e.running.Done()
-	result := e.make(c)
-	e.Observer.Called(result)
-	e.tell(result)
-	e.results <- result // holds all that can be held: never blocks
+	ctx, span := e.Tracer.Begin(c.Trace.In(e.calls), core.ClientSpan, "relay", string(c.Kind))
+	c.Trace = core.TraceOf(ctx)
+	result, wrong := e.make(ctx, c), ""
+	if result.State == Waiting || result.State == Failed {
+		wrong = result.Message
+	}
+	span.Text("servery.platform", c.Platform)
+	span.End(wrong)
+	if result.State == left {
+		e.leave(c, result.RetryAt)
+	} else {
+		e.Observer.Called(result)
+		e.tell(result)
+		e.results <- result // holds all that can be held: never blocks
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l.inFlight--
@@ -219,6 +240,18 @@ func (e *Engine) run(l *lane, c Call) {
 	if l.inFlight+len(l.waiting) == e.EndpointInFlight-1 { // no longer busy
 		e.Wake()
 	}
+}
+
+// leave gives a call back for another replica to take, and takes no more of its
+// endpoint for a while.
+func (e *Engine) leave(c Call, until time.Time) {
+	e.mu.Lock()
+	e.away[c.Endpoint] = until
+	e.mu.Unlock()
+	e.release([]Call{c})
+	e.mu.Lock()
+	e.held--
+	e.mu.Unlock()
 }
 
 // drain stops new starts and returns what has not been started.
@@ -302,6 +335,10 @@ func (e *Engine) tell(r Result) {
 	case Failed:
 		level = slog.LevelWarn
 	}
-	e.Log.Log(context.Background(), level, "call to an aggregator", "call", r.Call.ID, "kind", r.Call.Kind, "business", r.Call.Business,
+	log := e.Log
+	if id := r.Call.Trace.ID(); id != "" {
+		log = log.With("trace_id", id)
+	}
+	log.Log(context.Background(), level, "call to an aggregator", "call", r.Call.ID, "kind", r.Call.Kind, "business", r.Call.Business,
 		"platform", r.Call.Platform, "order", r.Call.Order.ID, "attempt", r.Call.Attempts+1, "state", r.State, "message", r.Message)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -70,6 +71,17 @@ func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
 		panic("a fault")
 	}
 	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
+}
+
+// afar is a plugin that another replica has.
+type afar struct {
+	*bench
+	asked atomic.Int64
+}
+
+func (a *afar) Plan(context.Context, Call, []byte) (Decision, error) {
+	a.asked.Add(1)
+	return Decision{}, core.Postponed{Until: time.Now().Add(time.Hour)}
 }
 
 func (b *bench) Interpret(context.Context, Call, []byte, Response) (Outcome, error) {
@@ -183,6 +195,24 @@ func TestAFaultInAPlanLetsTheCallWait(t *testing.T) {
 	stop()
 	require.Equal(t, []any{Waiting, true}, []any{b.results[0].State, b.results[0].Untried})
 	require.Contains(t, b.results[0].Message, "a fault")
+}
+
+func TestACallWhosePluginAnotherReplicaHasIsLeftToIt(t *testing.T) {
+	b := &bench{}
+	b.calls("swift", 2, 3)
+	plugins := &afar{bench: b}
+	e := NewEngine(Config{}, Parts{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.Run(ctx) }()
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 3 })
+	await(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.held == 0 })
+	_, busy := e.room()
+	require.Equal(t, []int64{2}, busy, "no more of the platform is taken")
+	cancel()
+	<-ended
+	require.EqualValues(t, 3, plugins.asked.Load())
+	require.Empty(t, b.results, "nothing is recorded: it is as if nobody had taken the calls")
 }
 
 func TestACallThatCannotStartInTimeIsLeftToOthers(t *testing.T) {

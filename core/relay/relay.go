@@ -7,6 +7,7 @@ package relay
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -20,11 +21,26 @@ const (
 	RiderStatus   Kind = "rider_status"
 	RiderLocation Kind = "rider_location"
 	Action        Kind = "action"
+	// OrderAcknowledge tells that an order was taken, or refused.
+	OrderAcknowledge Kind = "order_acknowledge"
+	// OrderStatus tells of an order's new state.
+	OrderStatus Kind = "order_status"
+	ItemsOOS    Kind = "items_oos"
 )
 
 // Line names what of an order goes to its platform one after the other: the
 // statuses of its rider, the places of its rider, or a single action.
 func Line(kind Kind, subject string) string { return string(kind) + ":" + subject }
+
+// OrderLine names the line of what an order's platform is told of the order
+// itself: first that it was taken, then its states.
+func OrderLine(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
+
+// RefusalLine names the line of what a platform is told of an order that the hub
+// did not take, by the platform's own id of it.
+func RefusalLine(platform, platformOrderID string) string {
+	return "refusal:" + platform + "/" + platformOrderID
+}
 
 // Order is the order that a call is about.
 type Order struct {
@@ -52,12 +68,34 @@ type RiderLocationPayload struct {
 	At        int64  `json:"at"` // epoch milliseconds
 }
 
+// OrderAcknowledgePayload is what a call of kind OrderAcknowledge tells. An order
+// that the hub did not take is named by what the platform calls it and its store.
+type OrderAcknowledgePayload struct {
+	Accepted        bool   `json:"accepted"`
+	Reason          string `json:"reason,omitzero"` // of a refusal
+	PlatformOrderID string `json:"platform_order_id,omitzero"`
+	PlatformStoreID string `json:"platform_store_id,omitzero"`
+}
+
+// OrderStatusPayload is what a call of kind OrderStatus tells.
+type OrderStatusPayload struct {
+	Status  string `json:"status"` // Acknowledged, Food Ready, Dispatched, Completed or Cancelled
+	Message string `json:"message,omitzero"`
+	At      int64  `json:"at"` // epoch milliseconds
+}
+
 // ActionPayload is what a call of kind Action tells.
 type ActionPayload struct {
 	Action      string `json:"action"`
 	Temp        string `json:"temp,omitzero"` // decimal, degrees Fahrenheit
 	WearingMask *bool  `json:"wearing_mask,omitzero"`
 	Phone       string `json:"phone,omitzero"`
+}
+
+// ItemsOOSPayload is what a call of kind ItemsOOS tells.
+type ItemsOOSPayload struct {
+	RefIDs    []string `json:"ref_ids"`    // of items and options that are out of stock
+	AllowEdit bool     `json:"allow_edit"` // the platform may let the customer change the order
 }
 
 // Call is a call that is leased to this replica.
@@ -76,6 +114,7 @@ type Call struct {
 	DueAt    time.Time
 	LeasedTo time.Time
 	Version  int64 // of the line, as it was claimed
+	Trace    core.Trace
 }
 
 // Plan is one request to the aggregator, without address and secrets.
@@ -144,9 +183,10 @@ const (
 )
 
 // Plugins plan calls and read answers. An Invalid error says that the call is
-// wrong in itself and will never be planned, NotFound that there is no such
-// plugin or that it tells the aggregator nothing of the kind; with any other
-// error the call waits.
+// wrong in itself and will never be planned, NotFound that the plugin tells the
+// aggregator nothing of the kind, core.Postponed that another replica has the
+// plugin: the call is left to it, and until then none of the platform is taken.
+// With any other error the call waits.
 type Plugins interface {
 	Plan(ctx context.Context, call Call, settings []byte) (Decision, error)
 	// Interpret reads an answer; the outcome's state is "" where the plugin does not.
@@ -183,9 +223,10 @@ type Attempt struct {
 	StartedAt       time.Time
 	Method, URL     string
 	RequestHeaders  map[string]string // secrets masked
-	Status          int               // 0 when there was no answer
-	ErrorClass      string            // "" on success
-	Error           string            // in plain words
+	RequestBody     []byte
+	Status          int    // 0 when there was no answer
+	ErrorClass      string // "" on success
+	Error           string // in plain words
 	ResponseHeaders map[string]string
 	ResponseBody    []byte
 	Took            time.Duration
@@ -201,6 +242,8 @@ const (
 	Failed  State = "failed"
 	Skipped State = "skipped"
 	Pending State = "pending" // sent; what comes of it is told later
+
+	left State = "left" // to another replica; never recorded
 )
 
 // Result is what came of a call that was claimed.

@@ -130,7 +130,8 @@ const (
 	InboundScheme_INBOUND_SCHEME_UNSPECIFIED InboundScheme = 0
 	InboundScheme_INBOUND_SCHEME_EQUALS      InboundScheme = 1 // the header is the secret
 	InboundScheme_INBOUND_SCHEME_BEARER      InboundScheme = 2 // the header is "Bearer " and the secret
-	InboundScheme_INBOUND_SCHEME_HMAC_SHA256 InboundScheme = 3 // the header is the hexadecimal HMAC of the body
+	InboundScheme_INBOUND_SCHEME_HMAC_SHA256 InboundScheme = 3 // the header is the HMAC of the body
+	InboundScheme_INBOUND_SCHEME_BASIC       InboundScheme = 4 // the header is "Basic " and the secret, which is name:password, in base64 (RFC 7617)
 )
 
 // Enum value maps for InboundScheme.
@@ -140,12 +141,14 @@ var (
 		1: "INBOUND_SCHEME_EQUALS",
 		2: "INBOUND_SCHEME_BEARER",
 		3: "INBOUND_SCHEME_HMAC_SHA256",
+		4: "INBOUND_SCHEME_BASIC",
 	}
 	InboundScheme_value = map[string]int32{
 		"INBOUND_SCHEME_UNSPECIFIED": 0,
 		"INBOUND_SCHEME_EQUALS":      1,
 		"INBOUND_SCHEME_BEARER":      2,
 		"INBOUND_SCHEME_HMAC_SHA256": 3,
+		"INBOUND_SCHEME_BASIC":       4,
 	}
 )
 
@@ -174,6 +177,55 @@ func (x InboundScheme) Number() protoreflect.EnumNumber {
 // Deprecated: Use InboundScheme.Descriptor instead.
 func (InboundScheme) EnumDescriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{2}
+}
+
+type InboundEncoding int32
+
+const (
+	InboundEncoding_INBOUND_ENCODING_UNSPECIFIED InboundEncoding = 0 // hexadecimal
+	InboundEncoding_INBOUND_ENCODING_HEX         InboundEncoding = 1
+	InboundEncoding_INBOUND_ENCODING_BASE64      InboundEncoding = 2
+)
+
+// Enum value maps for InboundEncoding.
+var (
+	InboundEncoding_name = map[int32]string{
+		0: "INBOUND_ENCODING_UNSPECIFIED",
+		1: "INBOUND_ENCODING_HEX",
+		2: "INBOUND_ENCODING_BASE64",
+	}
+	InboundEncoding_value = map[string]int32{
+		"INBOUND_ENCODING_UNSPECIFIED": 0,
+		"INBOUND_ENCODING_HEX":         1,
+		"INBOUND_ENCODING_BASE64":      2,
+	}
+)
+
+func (x InboundEncoding) Enum() *InboundEncoding {
+	p := new(InboundEncoding)
+	*p = x
+	return p
+}
+
+func (x InboundEncoding) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (InboundEncoding) Descriptor() protoreflect.EnumDescriptor {
+	return file_servery_plugin_v1_description_proto_enumTypes[3].Descriptor()
+}
+
+func (InboundEncoding) Type() protoreflect.EnumType {
+	return &file_servery_plugin_v1_description_proto_enumTypes[3]
+}
+
+func (x InboundEncoding) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use InboundEncoding.Descriptor instead.
+func (InboundEncoding) EnumDescriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{3}
 }
 
 type DescribeRequest struct {
@@ -662,14 +714,18 @@ func (x *Secret) GetDescription() string {
 // Inbound is a kind of request that the aggregator sends. The hub checks its
 // authenticity before the plugin reads it.
 type Inbound struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the last part of its path
-	Purpose       InboundPurpose         `protobuf:"varint,2,opt,name=purpose,proto3,enum=servery.plugin.v1.InboundPurpose" json:"purpose,omitempty"`
-	Scheme        InboundScheme          `protobuf:"varint,3,opt,name=scheme,proto3,enum=servery.plugin.v1.InboundScheme" json:"scheme,omitempty"`
-	Header        string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"` // that carries the proof
-	Secret        string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"` // name of the secret it is checked with
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Kind             string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the last part of its path
+	Purpose          InboundPurpose         `protobuf:"varint,2,opt,name=purpose,proto3,enum=servery.plugin.v1.InboundPurpose" json:"purpose,omitempty"`
+	Scheme           InboundScheme          `protobuf:"varint,3,opt,name=scheme,proto3,enum=servery.plugin.v1.InboundScheme" json:"scheme,omitempty"`
+	Header           string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"`                                              // that carries the proof
+	Secret           string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`                                              // name of the secret it is checked with
+	Prefix           string                 `protobuf:"bytes,6,opt,name=prefix,proto3" json:"prefix,omitempty"`                                              // before the proof in the header, such as sha256=; not of INBOUND_SCHEME_BEARER and _BASIC
+	Encoding         InboundEncoding        `protobuf:"varint,7,opt,name=encoding,proto3,enum=servery.plugin.v1.InboundEncoding" json:"encoding,omitempty"`  // of an HMAC
+	TimestampHeader  string                 `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`     // of an HMAC of timestamp, a dot and the body: carries the timestamp, in seconds since 1970
+	ToleranceSeconds uint32                 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // how far that timestamp may be from now; 300 unless it is set
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Inbound) Reset() {
@@ -735,6 +791,34 @@ func (x *Inbound) GetSecret() string {
 		return x.Secret
 	}
 	return ""
+}
+
+func (x *Inbound) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *Inbound) GetEncoding() InboundEncoding {
+	if x != nil {
+		return x.Encoding
+	}
+	return InboundEncoding_INBOUND_ENCODING_UNSPECIFIED
+}
+
+func (x *Inbound) GetTimestampHeader() string {
+	if x != nil {
+		return x.TimestampHeader
+	}
+	return ""
+}
+
+func (x *Inbound) GetToleranceSeconds() uint32 {
+	if x != nil {
+		return x.ToleranceSeconds
+	}
+	return 0
 }
 
 // Limits is what the plugin asks for; zero leaves it to the hub.
@@ -833,13 +917,17 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x05hosts\x18\x03 \x03(\tR\x05hosts\">\n" +
 	"\x06Secret\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xc4\x01\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xf4\x02\n" +
 	"\aInbound\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12;\n" +
 	"\apurpose\x18\x02 \x01(\x0e2!.servery.plugin.v1.InboundPurposeR\apurpose\x128\n" +
 	"\x06scheme\x18\x03 \x01(\x0e2 .servery.plugin.v1.InboundSchemeR\x06scheme\x12\x16\n" +
 	"\x06header\x18\x04 \x01(\tR\x06header\x12\x16\n" +
-	"\x06secret\x18\x05 \x01(\tR\x06secret\"B\n" +
+	"\x06secret\x18\x05 \x01(\tR\x06secret\x12\x16\n" +
+	"\x06prefix\x18\x06 \x01(\tR\x06prefix\x12>\n" +
+	"\bencoding\x18\a \x01(\x0e2\".servery.plugin.v1.InboundEncodingR\bencoding\x12)\n" +
+	"\x10timestamp_header\x18\b \x01(\tR\x0ftimestampHeader\x12+\n" +
+	"\x11tolerance_seconds\x18\t \x01(\rR\x10toleranceSeconds\"B\n" +
 	"\x06Limits\x12\x1b\n" +
 	"\tmemory_mb\x18\x01 \x01(\rR\bmemoryMb\x12\x1b\n" +
 	"\tin_flight\x18\x02 \x01(\rR\binFlight*t\n" +
@@ -851,12 +939,17 @@ const file_servery_plugin_v1_description_proto_rawDesc = "" +
 	"\x0eInboundPurpose\x12\x1f\n" +
 	"\x1bINBOUND_PURPOSE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_PURPOSE_ORDER\x10\x01\x12\x1a\n" +
-	"\x16INBOUND_PURPOSE_ACTION\x10\x02*\x85\x01\n" +
+	"\x16INBOUND_PURPOSE_ACTION\x10\x02*\x9f\x01\n" +
 	"\rInboundScheme\x12\x1e\n" +
 	"\x1aINBOUND_SCHEME_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15INBOUND_SCHEME_EQUALS\x10\x01\x12\x19\n" +
 	"\x15INBOUND_SCHEME_BEARER\x10\x02\x12\x1e\n" +
-	"\x1aINBOUND_SCHEME_HMAC_SHA256\x10\x03B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x1aINBOUND_SCHEME_HMAC_SHA256\x10\x03\x12\x18\n" +
+	"\x14INBOUND_SCHEME_BASIC\x10\x04*j\n" +
+	"\x0fInboundEncoding\x12 \n" +
+	"\x1cINBOUND_ENCODING_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14INBOUND_ENCODING_HEX\x10\x01\x12\x1b\n" +
+	"\x17INBOUND_ENCODING_BASE64\x10\x02B1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_description_proto_rawDescOnce sync.Once
@@ -870,38 +963,40 @@ func file_servery_plugin_v1_description_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_description_proto_rawDescData
 }
 
-var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_servery_plugin_v1_description_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_servery_plugin_v1_description_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_servery_plugin_v1_description_proto_goTypes = []any{
 	(ValueRule)(0),          // 0: servery.plugin.v1.ValueRule
 	(InboundPurpose)(0),     // 1: servery.plugin.v1.InboundPurpose
 	(InboundScheme)(0),      // 2: servery.plugin.v1.InboundScheme
-	(*DescribeRequest)(nil), // 3: servery.plugin.v1.DescribeRequest
-	(*Description)(nil),     // 4: servery.plugin.v1.Description
-	(*VocabularyGroup)(nil), // 5: servery.plugin.v1.VocabularyGroup
-	(*VocabularyKey)(nil),   // 6: servery.plugin.v1.VocabularyKey
-	(*ActionOffer)(nil),     // 7: servery.plugin.v1.ActionOffer
-	(*Endpoint)(nil),        // 8: servery.plugin.v1.Endpoint
-	(*Secret)(nil),          // 9: servery.plugin.v1.Secret
-	(*Inbound)(nil),         // 10: servery.plugin.v1.Inbound
-	(*Limits)(nil),          // 11: servery.plugin.v1.Limits
+	(InboundEncoding)(0),    // 3: servery.plugin.v1.InboundEncoding
+	(*DescribeRequest)(nil), // 4: servery.plugin.v1.DescribeRequest
+	(*Description)(nil),     // 5: servery.plugin.v1.Description
+	(*VocabularyGroup)(nil), // 6: servery.plugin.v1.VocabularyGroup
+	(*VocabularyKey)(nil),   // 7: servery.plugin.v1.VocabularyKey
+	(*ActionOffer)(nil),     // 8: servery.plugin.v1.ActionOffer
+	(*Endpoint)(nil),        // 9: servery.plugin.v1.Endpoint
+	(*Secret)(nil),          // 10: servery.plugin.v1.Secret
+	(*Inbound)(nil),         // 11: servery.plugin.v1.Inbound
+	(*Limits)(nil),          // 12: servery.plugin.v1.Limits
 }
 var file_servery_plugin_v1_description_proto_depIdxs = []int32{
-	5,  // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
-	7,  // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
-	8,  // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
-	9,  // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
-	10, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
-	11, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
-	6,  // 6: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
+	6,  // 0: servery.plugin.v1.Description.vocabulary:type_name -> servery.plugin.v1.VocabularyGroup
+	8,  // 1: servery.plugin.v1.Description.actions:type_name -> servery.plugin.v1.ActionOffer
+	9,  // 2: servery.plugin.v1.Description.endpoints:type_name -> servery.plugin.v1.Endpoint
+	10, // 3: servery.plugin.v1.Description.secrets:type_name -> servery.plugin.v1.Secret
+	11, // 4: servery.plugin.v1.Description.inbound:type_name -> servery.plugin.v1.Inbound
+	12, // 5: servery.plugin.v1.Description.limits:type_name -> servery.plugin.v1.Limits
+	7,  // 6: servery.plugin.v1.VocabularyGroup.keys:type_name -> servery.plugin.v1.VocabularyKey
 	0,  // 7: servery.plugin.v1.VocabularyKey.rule:type_name -> servery.plugin.v1.ValueRule
 	1,  // 8: servery.plugin.v1.Inbound.purpose:type_name -> servery.plugin.v1.InboundPurpose
 	2,  // 9: servery.plugin.v1.Inbound.scheme:type_name -> servery.plugin.v1.InboundScheme
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 10: servery.plugin.v1.Inbound.encoding:type_name -> servery.plugin.v1.InboundEncoding
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_description_proto_init() }
@@ -914,7 +1009,7 @@ func file_servery_plugin_v1_description_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_description_proto_rawDesc), len(file_servery_plugin_v1_description_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,

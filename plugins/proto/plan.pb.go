@@ -459,7 +459,7 @@ type InterpretRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Response      *Response              `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"` // of Actions.InterpretResponse: the action that was sent
+	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"` // of Actions.InterpretResponse and Availability.InterpretAnswer: the action that was sent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,7 +515,7 @@ func (x *InterpretRequest) GetAction() string {
 	return ""
 }
 
-// PublishOutcome is what became of a published menu.
+// PublishOutcome is what became of a published menu, or of a switch.
 type PublishOutcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"`

@@ -452,6 +452,202 @@ var Menu_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
+	Availability_PlanStore_FullMethodName       = "/servery.plugin.v1.Availability/PlanStore"
+	Availability_PlanItems_FullMethodName       = "/servery.plugin.v1.Availability/PlanItems"
+	Availability_InterpretAnswer_FullMethodName = "/servery.plugin.v1.Availability/InterpretAnswer"
+)
+
+// AvailabilityClient is the client API for Availability service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// Availability switches stores, items and options on and off without a menu.
+type AvailabilityClient interface {
+	// PlanStore opens or closes a store. Capability store_action.
+	PlanStore(ctx context.Context, in *StoreActionRequest, opts ...grpc.CallOption) (*Decision, error)
+	// PlanItems makes items and options available or unavailable at a store.
+	// Capability item_action.
+	PlanItems(ctx context.Context, in *ItemActionRequest, opts ...grpc.CallOption) (*Decision, error)
+	// InterpretAnswer reads the aggregator's answer to either; its action is enable
+	// or disable. Errors name what the platform did not do. Something that was
+	// switched off and that the platform does not have is none. Capability
+	// availability_result.
+	InterpretAnswer(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
+}
+
+type availabilityClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewAvailabilityClient(cc grpc.ClientConnInterface) AvailabilityClient {
+	return &availabilityClient{cc}
+}
+
+func (c *availabilityClient) PlanStore(ctx context.Context, in *StoreActionRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Availability_PlanStore_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *availabilityClient) PlanItems(ctx context.Context, in *ItemActionRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Availability_PlanItems_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *availabilityClient) InterpretAnswer(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PublishOutcome)
+	err := c.cc.Invoke(ctx, Availability_InterpretAnswer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// AvailabilityServer is the server API for Availability service.
+// All implementations must embed UnimplementedAvailabilityServer
+// for forward compatibility.
+//
+// Availability switches stores, items and options on and off without a menu.
+type AvailabilityServer interface {
+	// PlanStore opens or closes a store. Capability store_action.
+	PlanStore(context.Context, *StoreActionRequest) (*Decision, error)
+	// PlanItems makes items and options available or unavailable at a store.
+	// Capability item_action.
+	PlanItems(context.Context, *ItemActionRequest) (*Decision, error)
+	// InterpretAnswer reads the aggregator's answer to either; its action is enable
+	// or disable. Errors name what the platform did not do. Something that was
+	// switched off and that the platform does not have is none. Capability
+	// availability_result.
+	InterpretAnswer(context.Context, *InterpretRequest) (*PublishOutcome, error)
+	mustEmbedUnimplementedAvailabilityServer()
+}
+
+// UnimplementedAvailabilityServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedAvailabilityServer struct{}
+
+func (UnimplementedAvailabilityServer) PlanStore(context.Context, *StoreActionRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanStore not implemented")
+}
+func (UnimplementedAvailabilityServer) PlanItems(context.Context, *ItemActionRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanItems not implemented")
+}
+func (UnimplementedAvailabilityServer) InterpretAnswer(context.Context, *InterpretRequest) (*PublishOutcome, error) {
+	return nil, status.Error(codes.Unimplemented, "method InterpretAnswer not implemented")
+}
+func (UnimplementedAvailabilityServer) mustEmbedUnimplementedAvailabilityServer() {}
+func (UnimplementedAvailabilityServer) testEmbeddedByValue()                      {}
+
+// UnsafeAvailabilityServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to AvailabilityServer will
+// result in compilation errors.
+type UnsafeAvailabilityServer interface {
+	mustEmbedUnimplementedAvailabilityServer()
+}
+
+func RegisterAvailabilityServer(s grpc.ServiceRegistrar, srv AvailabilityServer) {
+	// If the following call panics, it indicates UnimplementedAvailabilityServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&Availability_ServiceDesc, srv)
+}
+
+func _Availability_PlanStore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StoreActionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AvailabilityServer).PlanStore(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Availability_PlanStore_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AvailabilityServer).PlanStore(ctx, req.(*StoreActionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Availability_PlanItems_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ItemActionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AvailabilityServer).PlanItems(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Availability_PlanItems_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AvailabilityServer).PlanItems(ctx, req.(*ItemActionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Availability_InterpretAnswer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterpretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AvailabilityServer).InterpretAnswer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Availability_InterpretAnswer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AvailabilityServer).InterpretAnswer(ctx, req.(*InterpretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// Availability_ServiceDesc is the grpc.ServiceDesc for Availability service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var Availability_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "servery.plugin.v1.Availability",
+	HandlerType: (*AvailabilityServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "PlanStore",
+			Handler:    _Availability_PlanStore_Handler,
+		},
+		{
+			MethodName: "PlanItems",
+			Handler:    _Availability_PlanItems_Handler,
+		},
+		{
+			MethodName: "InterpretAnswer",
+			Handler:    _Availability_InterpretAnswer_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "servery/plugin/v1/plugin.proto",
+}
+
+const (
 	Orders_Translate_FullMethodName       = "/servery.plugin.v1.Orders/Translate"
 	Orders_PlanAcknowledge_FullMethodName = "/servery.plugin.v1.Orders/PlanAcknowledge"
 	Orders_PlanStatus_FullMethodName      = "/servery.plugin.v1.Orders/PlanStatus"

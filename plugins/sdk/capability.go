@@ -8,6 +8,8 @@ const (
 	CapabilityActionCallback   = "action_callback"
 	CapabilityActionPlan       = "action_plan"
 	CapabilityActionResponse   = "action_response"
+	CapabilityAvailability     = "availability_result"
+	CapabilityItemAction       = "item_action"
 	CapabilityMenuCheck        = "menu_check"
 	CapabilityMenuRender       = "menu_render"
 	CapabilityMenuResult       = "menu_result"
@@ -16,21 +18,25 @@ const (
 	CapabilityOrderTranslate   = "order_translate"
 	CapabilityRiderLocation    = "rider_location"
 	CapabilityRiderStatus      = "rider_status"
+	CapabilityStoreAction      = "store_action"
 )
 
 // methods says which capability answers which call of the protocol.
 var methods = map[string]string{
-	"Menu.CheckItems":           CapabilityMenuCheck,
-	"Menu.Render":               CapabilityMenuRender,
-	"Menu.InterpretPublish":     CapabilityMenuResult,
-	"Orders.Translate":          CapabilityOrderTranslate,
-	"Orders.PlanAcknowledge":    CapabilityOrderAcknowledge,
-	"Orders.PlanStatus":         CapabilityOrderStatus,
-	"Riders.PlanStatus":         CapabilityRiderStatus,
-	"Riders.PlanLocation":       CapabilityRiderLocation,
-	"Actions.PlanAction":        CapabilityActionPlan,
-	"Actions.InterpretResponse": CapabilityActionResponse,
-	"Actions.InterpretCallback": CapabilityActionCallback,
+	"Menu.CheckItems":              CapabilityMenuCheck,
+	"Menu.Render":                  CapabilityMenuRender,
+	"Menu.InterpretPublish":        CapabilityMenuResult,
+	"Orders.Translate":             CapabilityOrderTranslate,
+	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
+	"Orders.PlanStatus":            CapabilityOrderStatus,
+	"Riders.PlanStatus":            CapabilityRiderStatus,
+	"Riders.PlanLocation":          CapabilityRiderLocation,
+	"Availability.PlanStore":       CapabilityStoreAction,
+	"Availability.PlanItems":       CapabilityItemAction,
+	"Availability.InterpretAnswer": CapabilityAvailability,
+	"Actions.PlanAction":           CapabilityActionPlan,
+	"Actions.InterpretResponse":    CapabilityActionResponse,
+	"Actions.InterpretCallback":    CapabilityActionCallback,
 }
 
 // CapabilityOf is the capability that answers a call, such as Menu.Render; ""
@@ -48,6 +54,8 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityActionCallback, is[CallbackInterpreter](p))
 	add(CapabilityActionPlan, is[ActionPlanner](p))
 	add(CapabilityActionResponse, is[ResponseInterpreter](p))
+	add(CapabilityAvailability, is[AvailabilityInterpreter](p))
+	add(CapabilityItemAction, is[ItemActionPlanner](p))
 	add(CapabilityMenuCheck, is[MenuChecker](p))
 	add(CapabilityMenuRender, is[MenuRenderer](p))
 	add(CapabilityMenuResult, is[PublishInterpreter](p))
@@ -56,6 +64,7 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityOrderTranslate, is[OrderTranslator](p))
 	add(CapabilityRiderLocation, is[RiderLocationPlanner](p))
 	add(CapabilityRiderStatus, is[RiderStatusPlanner](p))
+	add(CapabilityStoreAction, is[StoreActionPlanner](p))
 	slices.Sort(has)
 	return has
 }

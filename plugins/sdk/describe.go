@@ -96,4 +96,9 @@ func (c *faults) inbound(at string, in *pb.Inbound, secrets, capabilities []stri
 	c.check(needs == "" || slices.Contains(capabilities, needs), "%s: needs the capability %s", at, needs)
 	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_UNSPECIFIED && in.GetHeader() != "", "%s: scheme and header: are required", at)
 	c.check(slices.Contains(secrets, in.GetSecret()), "%s: secret %q: is not declared", at, in.GetSecret())
+	hmac := in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256
+	c.check(hmac || in.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_UNSPECIFIED && in.GetTimestampHeader() == "",
+		"%s: encoding and timestamp_header: are of an HMAC", at)
+	c.check(in.GetTimestampHeader() != "" || in.GetToleranceSeconds() == 0, "%s: tolerance_seconds: needs a timestamp_header", at)
+	c.check(hmac || in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_EQUALS || in.GetPrefix() == "", "%s: prefix: is given by the scheme", at)
 }

@@ -50,7 +50,7 @@ type (
 	NewOrder = pb.NewOrder
 	// Order is an order that the hub knows.
 	Order = pb.Order
-	// PublishOutcome is what became of a published menu.
+	// PublishOutcome is what became of a published menu, or of a switch.
 	PublishOutcome = pb.PublishOutcome
 	// ActionOutcome is what became of a feature action.
 	ActionOutcome = pb.ActionOutcome
@@ -88,6 +88,31 @@ type MenuRenderer interface {
 // PublishInterpreter reads the aggregator's answer to a published menu.
 type PublishInterpreter interface {
 	InterpretPublish(ctx context.Context, call *Call, response *Response) (*PublishOutcome, error)
+}
+
+// Enable and Disable are the actions by which stores, items and options are
+// switched on and off.
+const (
+	Enable  = "enable"
+	Disable = "disable"
+)
+
+// StoreActionPlanner opens and closes stores.
+type StoreActionPlanner interface {
+	PlanStoreAction(ctx context.Context, request *pb.StoreActionRequest) (*Decision, error)
+}
+
+// ItemActionPlanner makes items and options available and unavailable, without
+// a menu.
+type ItemActionPlanner interface {
+	PlanItemAction(ctx context.Context, request *pb.ItemActionRequest) (*Decision, error)
+}
+
+// AvailabilityInterpreter reads the aggregator's answer to a switch; the action is
+// Enable or Disable. Something that was switched off and that the platform does
+// not have is no error.
+type AvailabilityInterpreter interface {
+	InterpretAvailability(ctx context.Context, call *Call, action string, response *Response) (*PublishOutcome, error)
 }
 
 // OrderTranslator reads the orders that the aggregator sends.

@@ -78,6 +78,7 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	pb.RegisterOrdersServer(r, ordersService{s: s})
 	pb.RegisterRidersServer(r, ridersService{s: s})
 	pb.RegisterActionsServer(r, actionsService{s: s})
+	pb.RegisterAvailabilityServer(r, availabilityService{s: s})
 }
 
 const (

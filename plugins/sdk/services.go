@@ -85,6 +85,28 @@ func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusReques
 	return with(o.s, CapabilityOrderStatus, func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
 }
 
+type availabilityService struct {
+	pb.UnimplementedAvailabilityServer
+	s *Server
+}
+
+// PlanStore opens or closes a store.
+func (a availabilityService) PlanStore(ctx context.Context, req *pb.StoreActionRequest) (*pb.Decision, error) {
+	return with(a.s, CapabilityStoreAction, func(p StoreActionPlanner) (*pb.Decision, error) { return p.PlanStoreAction(ctx, req) })
+}
+
+// PlanItems makes items and options available or unavailable.
+func (a availabilityService) PlanItems(ctx context.Context, req *pb.ItemActionRequest) (*pb.Decision, error) {
+	return with(a.s, CapabilityItemAction, func(p ItemActionPlanner) (*pb.Decision, error) { return p.PlanItemAction(ctx, req) })
+}
+
+// InterpretAnswer reads the aggregator's answer.
+func (a availabilityService) InterpretAnswer(ctx context.Context, req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
+	return with(a.s, CapabilityAvailability, func(p AvailabilityInterpreter) (*pb.PublishOutcome, error) {
+		return p.InterpretAvailability(ctx, req.GetCall(), req.GetAction(), req.GetResponse())
+	})
+}
+
 type ridersService struct {
 	pb.UnimplementedRidersServer
 	s *Server

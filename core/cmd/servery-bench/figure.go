@@ -29,6 +29,7 @@ type figure struct {
 	Rounds   []float64 `json:"rounds,omitzero"`       // of the measured value
 	Floors   []float64 `json:"floor_rounds,omitzero"` // of the floor
 	Error    string    `json:"error,omitzero"`        // why it could not be measured
+	At       float64   `json:"at,omitzero"`           // the size at which it was measured, of a figure that grows
 }
 
 // medianFigure is the median of several rounds.
@@ -51,6 +52,12 @@ func (f figure) against(floors []float64) figure {
 // judged adds the target, in words, and whether it is met.
 func (f figure) judged(target string, met bool) figure {
 	f.Target, f.Met = target, &met
+	return f
+}
+
+// at tells the size of what was measured.
+func (f figure) at(size int) figure {
+	f.At = float64(size)
 	return f
 }
 

@@ -48,7 +48,7 @@ func measureHistory(ctx context.Context, b *bench) ([]figure, error) {
 	if err := historyOrders(ctx, b, n, &intakes); err != nil {
 		return nil, err
 	}
-	drain := medianFigure("deliveries/history drain", perSecond, drains[1]).against(drains[0])
+	drain := medianFigure("deliveries/history drain", perSecond, drains[1]).at(ended).against(drains[0])
 	publish := medianFigure("deliveries/history publish", perSecond, publishes[1]).against(publishes[0])
 	intake := medianFigure("orders/history", perSecond, intakes[1]).against(intakes[0])
 	return []figure{

@@ -22,6 +22,7 @@ import (
 // commands is the command line.
 type commands struct {
 	Measure measureCommand `cmd:"" default:"withargs" help:"Measure and print the figures (the default)."`
+	Chart   chartCommand   `cmd:"" help:"Draw the growth curves of a run."`
 	Sink    sinkCommand    `cmd:"" hidden:"" help:"Be the endpoint that deliveries are posted to."`
 
 	IntakeFloor intakeFloorCommand `cmd:"" hidden:"" help:"Be the server that stores each order by one INSERT."`

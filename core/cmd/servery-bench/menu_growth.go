@@ -72,7 +72,7 @@ func (m menuBench) first(ctx context.Context, part sizedMenu) (float64, error) {
 func growthFigures(parts []sizedMenu) []figure {
 	figures := make([]figure, len(parts))
 	for i, part := range parts {
-		figures[i] = medianFigure(fmt.Sprintf("menu/growth %d", menuSizes[i]), microseconds, part.single).
+		figures[i] = medianFigure(fmt.Sprintf("menu/growth %d", menuSizes[i]), microseconds, part.single).at(menuSizes[i]).
 			noted(fmt.Sprintf("an object; %d objects, %d of them items and options, in %.1f ms", part.objects(), len(part.Items)+len(part.Options), median(part.jobs)))
 	}
 	last := len(parts) - 1

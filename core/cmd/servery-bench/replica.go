@@ -123,7 +123,7 @@ func (r *replica) start(b *bench, wanted int) {
 	engine := webhook.NewEngine(webhook.Config{}, r.queue, r.sender, r.db.Clock(), nobody{}, b.log)
 	r.db.UseStarter(engine)
 	r.running.Go(func() { engine.Run(ctx) })
-	r.running.Go(func() { r.db.Listen(ctx, func() {}, engine.Wake, func() {}) })
+	r.running.Go(func() { r.db.Listen(ctx, func() {}, engine.Wake, func() {}, func() {}) })
 }
 
 // awaitRecorded waits until all that is wanted has been recorded.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -24,6 +25,7 @@ type metrics struct {
 	deliveries *prometheus.CounterVec
 	lateness   prometheus.Histogram
 	calls      *prometheus.HistogramVec
+	menus      *prometheus.HistogramVec
 }
 
 func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
@@ -43,7 +45,9 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 	}
 	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_relay_call_duration_seconds",
 		Help: "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.", Buckets: buckets}, []string{"kind", "state"})
-	m.registry.MustRegister(m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
+	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
+		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
+	m.registry.MustRegister(m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -77,6 +81,15 @@ func (m *metrics) Called(r relay.Result) {
 	m.calls.WithLabelValues(string(r.Call.Kind), string(r.State)).Observe(took.Seconds())
 }
 
+// Published counts a publication (publish.Observer).
+func (m *metrics) Published(r publish.Result, took time.Duration) {
+	state := string(r.State)
+	if r.Unchanged {
+		state = "unchanged"
+	}
+	m.menus.WithLabelValues(r.Plugin, state).Observe(took.Seconds())
+}
+
 // backlog reads the queues and the connection pool when it is asked.
 type backlog struct {
 	db  *postgres.DB
@@ -84,12 +97,14 @@ type backlog struct {
 }
 
 var (
-	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held.",
+	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators.",
 		[]string{"queue", "state"}, nil)
-	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited.", []string{"queue"}, nil)
-	probed   = prometheus.NewDesc("servery_endpoints_probed", "Endpoints that fail and are probed until they answer.", nil, nil)
-	poolOpen = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.", []string{"state"}, nil)
-	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.", nil, nil)
+	queueAge       = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited: jobs, deliveries, calls to aggregators.", []string{"queue"}, nil)
+	probed         = prometheus.NewDesc("servery_endpoints_probed", "Endpoints that fail and are probed until they answer.", nil, nil)
+	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged", "Orders of the last day that wait too long for their acknowledgement.", nil, nil)
+	silent         = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil, nil)
+	poolOpen       = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.", []string{"state"}, nil)
+	poolWait       = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.", nil, nil)
 )
 
 // Describe names the figures (prometheus.Collector).
@@ -97,6 +112,8 @@ func (backlog) Describe(ch chan<- *prometheus.Desc) {
 	ch <- queueDepth
 	ch <- queueAge
 	ch <- probed
+	ch <- unacknowledged
+	ch <- silent
 	ch <- poolOpen
 	ch <- poolWait
 }
@@ -123,6 +140,9 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
 	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
 	gauge(probed, float64(waiting.Probed))
+	gauge(unacknowledged, float64(waiting.Unacknowledged))
+	gauge(silent, float64(waiting.Silent))
 	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
 	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
+	gauge(queueAge, waiting.OldestCall.Seconds(), "calls")
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -52,21 +53,30 @@ type pluginHost struct {
 	records postgres.Plugins
 	places  postgres.Platforms
 	metrics *pluginMetrics
+	tally   *pluginTally
+	clock   core.Clock
 	log     *slog.Logger
 	known   map[string]*sdk.Description // of earlier starts; not changed
 	wanted  map[string]postgres.Plugin  // as it was last looked at
 	told    map[string]string
+	saidAt  time.Time // when this worker last said which plugins it has
+
+	mu      sync.Mutex
+	hadAt   map[string]time.Time // when a worker last had the plugin, as the database says
+	hadHere map[string]time.Time // when this one said so
 }
 
 // openPlugins starts the plugins and waits a moment for them. Nothing that is
 // wrong with a plugin keeps the hub from starting.
-func openPlugins(ctx context.Context, dir string, db *postgres.DB, log *slog.Logger) (*pluginHost, error) {
+func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger) (*pluginHost, error) {
 	h := &pluginHost{
-		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), log: log,
+		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), clock: db.Clock(), log: log,
 		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{},
+		hadAt: map[string]time.Time{}, hadHere: map[string]time.Time{},
 	}
+	h.tally = newPluginTally(h.metrics, db.Clock().Now())
 	var err error
-	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: h.metrics, Log: log})
+	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: h.tally, Tracer: tracer, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +85,7 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, log *slog.Log
 		return nil, err
 	}
 	h.await(ctx)
-	if err := h.tell(ctx); err != nil {
+	if err := errors.Join(h.tell(ctx), h.measure(ctx, h.clock.Now())); err != nil {
 		log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
 	}
 	return h, nil
@@ -111,11 +121,15 @@ func (h *pluginHost) follow(ctx context.Context) error {
 		return err
 	}
 	for _, p := range list {
+		h.heard(p.ID, p.ServedAt)
 		before, seen := h.wanted[p.ID]
 		h.wanted[p.ID] = p
 		present := slices.Contains(installed, p.ID)
 		switch {
 		case seen && before.Revision == p.Revision && before.Enabled == p.Enabled:
+		case seen && before.Restarts != p.Restarts && p.Enabled && present:
+			h.Stop(p.ID)
+			h.Start(p.ID)
 		case p.Enabled && present:
 			h.Start(p.ID)
 		case !p.Enabled:
@@ -161,7 +175,8 @@ func (h *pluginHost) tell(ctx context.Context) error {
 		}
 		var about []byte
 		if s.About != nil {
-			if about, err = proto.Marshal(s.About); err != nil {
+			// Written the same each time: what differs is another version of the plugin.
+			if about, err = (proto.MarshalOptions{Deterministic: true}).Marshal(s.About); err != nil {
 				return err
 			}
 		}
@@ -179,8 +194,8 @@ type toldStatus struct {
 	Log []string `json:"log,omitzero"` // its last lines
 }
 
-// run follows and tells until the context ends.
-func (h *pluginHost) run(ctx context.Context) {
+// run follows and tells until the context ends; a worker also says which plugins it has.
+func (h *pluginHost) run(ctx context.Context, worker bool) {
 	look := time.NewTicker(pluginsLookedAfter)
 	defer look.Stop()
 	for {
@@ -191,7 +206,10 @@ func (h *pluginHost) run(ctx context.Context) {
 		}
 		err := h.follow(ctx)
 		if err == nil {
-			err = h.tell(ctx)
+			err = errors.Join(h.tell(ctx), h.measure(ctx, h.clock.Now()))
+		}
+		if err == nil && worker {
+			err = h.serve(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("looking after the plugins failed; it is tried again", "error", err)

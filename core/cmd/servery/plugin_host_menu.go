@@ -28,6 +28,12 @@ func (n inspector) Platforms(ctx context.Context, business core.BusinessID) (nam
 // Inspect asks the plugin of a platform, with the settings of the business.
 func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platform string, items []*menu.Item) (map[string][]menu.Finding, error) {
 	plugin, subject, err := n.subject(ctx, business, platform)
+	if err == nil && plugin.ID() == core.ServedByOwn {
+		return nil, core.Errorf(core.NotFound, "platform %s is served by no plugin", platform)
+	}
+	if err == nil {
+		err = n.elsewhere(plugin.ID())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +70,16 @@ func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
 	if item.Weight != nil {
 		out.Weight = item.Weight.String()
 	}
+	var err error
+	if out.KeyValueGroups, err = groupsForPlugin(item.KeyValueGroups); err != nil {
+		return nil, err
+	}
+	return out, readStored(item.FulfillmentModes, &out.FulfillmentModes)
+}
+
+func groupsForPlugin(stored jsontext.Value) (list []*pb.KeyValueGroup, err error) {
 	var groups []menu.KeyValueGroup
-	if err := readStored(item.KeyValueGroups, &groups); err != nil {
+	if err := readStored(stored, &groups); err != nil {
 		return nil, err
 	}
 	for _, group := range groups {
@@ -73,9 +87,9 @@ func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
 		for _, value := range group.Data {
 			to.KeyValueData = append(to.KeyValueData, &pb.KeyValue{Key: value.Key, Value: value.Value})
 		}
-		out.KeyValueGroups = append(out.KeyValueGroups, to)
+		list = append(list, to)
 	}
-	return out, readStored(item.FulfillmentModes, &out.FulfillmentModes)
+	return list, nil
 }
 
 func readStored(value jsontext.Value, into any) error {

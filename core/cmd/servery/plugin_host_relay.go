@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,6 +32,9 @@ func (h *pluginHost) Actions(_ context.Context, id string) (names []string, err 
 
 // Plan plans a call to an aggregator (relay.Plugins).
 func (h *pluginHost) Plan(ctx context.Context, call relay.Call, settings []byte) (relay.Decision, error) {
+	if err := h.elsewhere(call.Plugin); err != nil {
+		return relay.Decision{}, err
+	}
 	plugin := h.Plugin(call.Plugin)
 	decision, err := h.decide(ctx, plugin, call, subjectOf(call, settings))
 	if err != nil || decision.GetPlan() == nil {
@@ -68,12 +73,29 @@ func (h *pluginHost) decide(ctx context.Context, plugin pluginhost.Plugin, call 
 			return nil, err
 		}
 		return plugin.PlanRiderLocation(ctx, subject, &pb.RiderLocationRequest{Order: order, Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+	case relay.OrderAcknowledge:
+		var p relay.OrderAcknowledgePayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		if p.PlatformOrderID != "" { // of an order that was not taken
+			order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
+		}
+		return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted, Reason: p.Reason})
+	case relay.OrderStatus:
+		var p relay.OrderStatusPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: order, Status: p.Status, Message: p.Message, ChangedAt: p.At})
 	case relay.Action:
 		var p relay.ActionPayload
 		if err := read(&p); err != nil {
 			return nil, err
 		}
 		return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+	case relay.ItemsOOS: // the protocol has no such call yet
+		return nil, core.Errorf(core.NotFound, "%s cannot be told by way of the hub that items are out of stock; call the platform", call.Platform)
 	}
 	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
 }
@@ -121,13 +143,14 @@ func (h *pluginHost) Interpret(ctx context.Context, call relay.Call, settings []
 	return outcomeOf(outcome)
 }
 
+var outcomeStates = map[pb.OutcomeState]relay.OutcomeState{
+	pb.OutcomeState_OUTCOME_STATE_DONE: relay.OutcomeDone, pb.OutcomeState_OUTCOME_STATE_FAILED: relay.OutcomeFailed,
+	pb.OutcomeState_OUTCOME_STATE_PENDING: relay.OutcomePending, pb.OutcomeState_OUTCOME_STATE_RETRY: relay.OutcomeRetry,
+}
+
 func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
-	states := map[pb.OutcomeState]relay.OutcomeState{
-		pb.OutcomeState_OUTCOME_STATE_DONE: relay.OutcomeDone, pb.OutcomeState_OUTCOME_STATE_FAILED: relay.OutcomeFailed,
-		pb.OutcomeState_OUTCOME_STATE_PENDING: relay.OutcomePending, pb.OutcomeState_OUTCOME_STATE_RETRY: relay.OutcomeRetry,
-	}
 	out := relay.Outcome{
-		State: states[o.GetState()], Message: o.GetMessage(), CustomerPhone: o.GetCustomerPhone(), Action: o.GetAction(), PlatformOrderID: o.GetPlatformOrderId(),
+		State: outcomeStates[o.GetState()], Message: o.GetMessage(), CustomerPhone: o.GetCustomerPhone(), Action: o.GetAction(), PlatformOrderID: o.GetPlatformOrderId(),
 	}
 	if o.GetIdempotencyKey() != "" {
 		id, err := uuid.Parse(o.GetIdempotencyKey())
@@ -146,9 +169,9 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 	if err != nil {
 		return relay.Message{}, err
 	}
-	kind, purpose := h.inbound(plugin.ID(), in.Kind)
-	request := &sdk.InboundRequest{Kind: kind, Query: in.Query, Headers: in.Headers, Body: in.Body, ReceivedAt: in.ReceivedAt.UnixMilli()}
-	switch purpose {
+	about := h.inbound(plugin.ID(), in.Kind)
+	request := &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body, ReceivedAt: in.ReceivedAt.UnixMilli()}
+	switch about.GetPurpose() {
 	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER:
 		translation, err := plugin.Translate(ctx, subject, request)
 		if err != nil || translation.GetOrder() == nil {
@@ -167,20 +190,52 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s reads nothing of the kind %q", in.Platform, in.Kind)
 }
 
-func (h *pluginHost) inbound(id, kind string) (string, pb.InboundPurpose) {
+// inbound is what a plugin says of a kind of request; nil where it reads none such.
+func (h *pluginHost) inbound(id, kind string) *pb.Inbound {
 	byName := map[string]pb.InboundPurpose{"order": pb.InboundPurpose_INBOUND_PURPOSE_ORDER, "action": pb.InboundPurpose_INBOUND_PURPOSE_ACTION}
 	list := h.about(id).GetInbound()
-	for _, i := range list {
-		if i.GetKind() == kind {
-			return kind, i.GetPurpose()
-		}
+	at := slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetKind() == kind })
+	if at < 0 {
+		at = slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetPurpose() == byName[kind] })
 	}
-	for _, i := range list {
-		if i.GetPurpose() == byName[kind] {
-			return i.GetKind(), i.GetPurpose()
-		}
+	if at < 0 {
+		return nil
 	}
-	return kind, pb.InboundPurpose_INBOUND_PURPOSE_UNSPECIFIED
+	return list[at]
+}
+
+// defaultTolerance is how far the time of a signed request may be from ours.
+const defaultTolerance = 300 * time.Second
+
+// Proof is how a plugin wants a kind of request to show that it is genuine (relay.Proofs).
+func (h *pluginHost) Proof(plugin, kind string) (relay.Proof, error) {
+	if plugin != core.ServedByOwn && h.about(plugin) == nil {
+		return relay.Proof{}, core.Errorf(core.Unavailable, "it is not known yet what plugin %s reads", plugin)
+	}
+	about := h.inbound(plugin, kind)
+	if about == nil {
+		return relay.Proof{}, core.Errorf(core.NotFound, "plugin %s reads nothing of the kind %q", plugin, kind)
+	}
+	proof := relay.Proof{
+		Scheme: relay.ProofToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(), Secret: about.GetSecret(),
+		Base64:    about.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_BASE64,
+		Timestamp: strings.ToLower(about.GetTimestampHeader()), Tolerance: time.Duration(about.GetToleranceSeconds()) * time.Second,
+	}
+	if proof.Tolerance == 0 {
+		proof.Tolerance = defaultTolerance
+	}
+	switch about.GetScheme() {
+	case pb.InboundScheme_INBOUND_SCHEME_EQUALS:
+	case pb.InboundScheme_INBOUND_SCHEME_BEARER:
+		proof.Prefix = "Bearer "
+	case pb.InboundScheme_INBOUND_SCHEME_BASIC:
+		proof.Scheme, proof.Prefix = relay.ProofBasic, "Basic "
+	case pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256:
+		proof.Scheme = relay.ProofHMAC
+	default:
+		return proof, core.Errorf(core.Unavailable, "plugin %s wants a proof that this hub does not know", plugin)
+	}
+	return proof, nil
 }
 
 // orderBody is a translated order as a channel would bring it. What the

@@ -43,16 +43,19 @@ func installPlugin(t testing.TB, dir, id, source string) {
 }
 
 // newPluginAPI makes a hub with the plugins of a directory.
-func newPluginAPI(t *testing.T, dir string) *api {
+func newPluginAPI(t *testing.T, dir string) *api { return newTracedAPI(t, dir, nil) }
+
+// newTracedAPI makes one with a tracer.
+func newTracedAPI(t *testing.T, dir string, tracer *core.Tracer) *api {
 	t.Helper()
 	clock := hubtest.NewClock()
 	db := hubtest.Database(t, clock)
-	host, err := openPlugins(t.Context(), dir, db, hubtest.Logger())
+	host, err := openPlugins(t.Context(), dir, db, tracer, hubtest.Logger())
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
 	config := hubConfig{
 		roles: []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
-		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, host: host, plugins: host, platforms: host.places,
+		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, host: host, plugins: host, platforms: host.places, tracer: tracer,
 	}
 	config.rulebook.Vocabulary, err = host.vocabulary()
 	require.NoError(t, err)
@@ -203,7 +206,7 @@ func BenchmarkInspection(b *testing.B) {
 		installPlugin(b, dir, "aggregator-"+name, "../../../plugins/aggregator"+name)
 	}
 	db := hubtest.Database(b, nil)
-	host, err := openPlugins(context.Background(), dir, db, hubtest.Logger())
+	host, err := openPlugins(context.Background(), dir, db, nil, hubtest.Logger())
 	require.NoError(b, err)
 	defer host.Close()
 	tenant := hubtest.Business(b, db)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestTheReadmeListsTheFiguresThatHubsShow holds the table of figures against the registry.
+func TestTheReadmeListsTheFiguresThatHubsShow(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	told := map[string][]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(servery_[a-z_]+)` \\|([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
+		require.NotContains(t, told, row[1], "a figure has one row")
+		labels := []string{}
+		for _, label := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[2], -1) {
+			labels = append(labels, label[1])
+		}
+		told[row[1]] = labels
+	}
+	shown := figures(t)
+	for name, labels := range shown {
+		base := name
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		if _, whole := shown[base]; !strings.HasPrefix(name, "servery_") || base != name && whole {
+			continue
+		}
+		labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == "" })
+		require.Contains(t, told, name, "the table of README.md lacks it")
+		require.ElementsMatch(t, labels, told[name], "labels of %s", name)
+		delete(told, name)
+	}
+	require.Empty(t, told, "no hub shows these")
+}
+
+func TestAHubShowsFiguresOfItsPluginsQueuesAndLines(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	d := newDinerAt(t, newPluginAPI(t, dir))
+	d.platform("tasty", "aggregator-a", "")
+	d.ok("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
+	d.await(2)
+	page := d.do(t, request{method: "GET", path: "/metrics"}).text
+	for _, line := range []string{
+		`servery_plugin_call_duration_seconds_count{call="Menu.CheckItems",outcome="ok",plugin="aggregator-a"} 1`,
+		`servery_plugin_state{plugin="aggregator-a",state="ready"} 1`, `servery_plugin_calls_in_flight{plugin="aggregator-a"} 0`,
+		`servery_plugin_starts_total{plugin="aggregator-a"} 1`, `servery_round_depth{line="orders"} 0`,
+		`servery_queue_oldest_age_seconds{queue="calls"} 0`, `servery_queue_depth{queue="jobs",state="waiting"} 0`,
+	} {
+		require.Contains(t, page, line+"\n")
+	}
+	require.Regexp(t, `servery_plugin_memory_bytes\{plugin="aggregator-a"\} [1-9]`, page)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// tracesWithin bounds the sending of what is left at a stop.
+const tracesWithin = 5 * time.Second
+
+// openTracing makes the tracer that OpenTelemetry's standard variables ask for;
+// nil where they ask for none: an OTLP endpoint or OTEL_TRACES_EXPORTER=otlp
+// switches it on. Spans are sent in batches from a bounded queue, and dropped where
+// nobody takes them. What close returns from, has sent what was left.
+func openTracing(ctx context.Context, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
+	wanted, err := tracingWanted(os.Getenv)
+	if err != nil || !wanted {
+		return nil, func() {}, err
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(attribute.String("service.name", "servery"), attribute.String("service.version", version())), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces could not be sent", "error", err) }))
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	return core.NewTracer(provider.Tracer("servery")), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), tracesWithin)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			log.Warn("the last traces were not sent", "error", err)
+		}
+	}, nil
+}
+
+// tracingWanted reads whether traces are to be sent, and refuses what this hub
+// cannot do.
+func tracingWanted(env func(string) string) (bool, error) {
+	exporter := env("OTEL_TRACES_EXPORTER")
+	protocol := env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+	if protocol == "" {
+		protocol = env("OTEL_EXPORTER_OTLP_PROTOCOL")
+	}
+	addressed := env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	switch {
+	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || exporter == "none" || exporter == "" && !addressed:
+		return false, nil
+	case exporter != "" && exporter != "otlp":
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known; otlp and none are", exporter)
+	case protocol != "" && protocol != "http/protobuf":
+		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not spoken; http/protobuf is", protocol)
+	}
+	return true, nil
+}

@@ -1,0 +1,111 @@
+package relay
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func macOf(secret, text string) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+func TestAProofIsCheckedAsThePluginDescribesIt(t *testing.T) {
+	const secret, body = "s3cret:word", `{"id":1}`
+	now := time.Unix(1_700_000_000, 0)
+	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
+	plain := Proof{Scheme: ProofHMAC, Header: "x-signature", Secret: "key"}
+	prefixed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
+	timed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time", Tolerance: 5 * time.Minute}
+	bearer := Proof{Scheme: ProofToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
+	signed := hex.EncodeToString(macOf(secret, body))
+	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
+	for _, c := range []struct {
+		name    string
+		proof   Proof
+		headers map[string]string
+		refused string
+	}{
+		{"hexadecimal", plain, map[string]string{"x-signature": signed}, ""},
+		{"digits in capitals", plain, map[string]string{"x-signature": strings.ToUpper(signed)}, ""},
+		{"of another body", plain, map[string]string{"x-signature": hex.EncodeToString(macOf(secret, body+" "))}, "x-signature is not right"},
+		{"by another secret", plain, map[string]string{"x-signature": hex.EncodeToString(macOf("other", body))}, "x-signature is not right"},
+		{"cut short", plain, map[string]string{"x-signature": signed[:62]}, "x-signature is not right"},
+		{"missing", plain, nil, "there is no header x-signature"},
+		{"base64 behind a prefix", prefixed, map[string]string{"x-signature": "sha256=" + base64.StdEncoding.EncodeToString(macOf(secret, body))}, ""},
+		{"without its prefix", prefixed, map[string]string{"x-signature": base64.StdEncoding.EncodeToString(macOf(secret, body))}, "is not right"},
+		{"nothing but a prefix", prefixed, map[string]string{"x-signature": "sha256="}, "is not right"},
+		{"with a timestamp", timed, map[string]string{"x-signature": over(at(0)), "x-time": at(0)}, ""},
+		{"at the edge of the tolerance", timed, map[string]string{"x-signature": over(at(-5 * time.Minute)), "x-time": at(-5 * time.Minute)}, ""},
+		{"too old", timed, map[string]string{"x-signature": over(at(-301 * time.Second)), "x-time": at(-301 * time.Second)}, "at most 5m0s from now"},
+		{"from the future", timed, map[string]string{"x-signature": over(at(301 * time.Second)), "x-time": at(301 * time.Second)}, "at most 5m0s from now"},
+		{"with another timestamp than was signed", timed, map[string]string{"x-signature": over(at(0)), "x-time": at(time.Second)}, "is not right"},
+		{"without its timestamp", timed, map[string]string{"x-signature": over("")}, "x-time must be a time"},
+		{"bearer", bearer, map[string]string{"authorization": "bearer " + secret}, ""},
+		{"wrong bearer", bearer, map[string]string{"authorization": "Bearer " + secret + "x"}, "authorization is not right"},
+		{"basic", Proof{Scheme: ProofBasic, Header: "authorization", Prefix: "Basic "}, map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
+		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-token": secret}, ""},
+		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret}, "there is no header x-token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := c.proof.check(c.headers, []byte(body), secret, now)
+			if c.refused == "" {
+				require.NoError(t, err)
+			} else {
+				require.ErrorContains(t, err, c.refused)
+			}
+			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret", "a secret that is not set proves nothing")
+		})
+	}
+}
+
+// gate is one platform, tasty of business 7.
+type gate struct{}
+
+func (gate) Of(_ context.Context, business core.BusinessID, platform string) (string, Access, error) {
+	if business != 7 || platform != "tasty" {
+		return "", Access{}, core.Errorf(core.NotFound, "none")
+	}
+	return "p", Access{Secrets: map[string]string{"key": "s3cret"}}, nil
+}
+
+func (gate) Proof(_, kind string) (Proof, error) {
+	if kind != "orders" {
+		return Proof{}, core.Errorf(core.NotFound, "none")
+	}
+	return Proof{Scheme: ProofToken, Header: "x-token", Secret: "key"}, nil
+}
+
+func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
+	callers := Callers{Directory: gate{}, Proofs: gate{}, Clock: core.NewSystemClock(nil)}
+	knock := Knock{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
+	caller, err := callers.Authenticate(t.Context(), knock)
+	require.NoError(t, err)
+	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", Proof: "x-token"}, caller)
+	for name, change := range map[string]func(*Knock){
+		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" }, "kind": func(k *Knock) { k.Kind = "actions" },
+		"proof": func(k *Knock) { k.Headers = nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			other := knock
+			change(&other)
+			_, err := callers.Authenticate(t.Context(), other)
+			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
+			var refusal *core.Error
+			require.ErrorAs(t, err, &refusal)
+			require.Equal(t, "the request does not show that it comes from this platform of the business", refusal.Message, "nothing tells what is wrong")
+		})
+	}
+}

@@ -1,0 +1,4 @@
+ALTER TABLE plugins DROP COLUMN served_at;
+ALTER TABLE calls DROP COLUMN trace;
+ALTER TABLE jobs DROP COLUMN trace;
+ALTER TABLE events DROP COLUMN trace;
