@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// menuTime bounds the sending of a menu: it is larger than other calls, and
+// aggregators take their time to read it.
+const menuTime = 20 * time.Second
+
+// joinPublisher makes the engine that publishes menus.
+func (h *hub) joinPublisher(config hubConfig, observer publish.Observer) {
+	clock := h.db.Clock()
+	h.courier = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuTime, KeepLimit: keptForPlugins}, h.guard, clock)
+	h.publisher = publish.NewEngine(publish.Config{Renderings: config.renderings}, publish.Parts{
+		Queue: postgres.Publications{DB: h.db}, Clock: clock, Observer: observer, Log: h.log,
+		Renderer: menuRenderer{
+			host: config.host, source: postgres.NewMenuSource(h.db), calls: postgres.Calls{DB: h.db},
+			carrier: relay.Carrier{Sender: outbound{h.courier}, Clock: clock, Log: h.log}, log: h.log,
+		},
+	})
+}
+
+// menuRenderer has plugins render menus, and sends them as calls are sent.
+type menuRenderer struct {
+	host    *pluginHost // nil: no plugins
+	source  *postgres.MenuSource
+	carrier relay.Carrier
+	calls   postgres.Calls
+	log     *slog.Logger
+}
+
+// Render reads a store's menu as it is now and has it rendered (publish.Renderer).
+func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Rendering, err error) {
+	if w.Plugin == core.ServedByOwn {
+		return publish.Rendering{Skip: "the platform is served by no plugin"}, nil
+	}
+	if m.host == nil {
+		return r, errNoPlugins
+	}
+	if err := m.host.elsewhere(w.Plugin); err != nil {
+		return r, err
+	}
+	plugin := m.host.Plugin(w.Plugin)
+	if !plugin.Serves() { // before anything is read for it
+		return r, core.Errorf(core.Unavailable, "plugin %s is not running", w.Plugin)
+	}
+	s, err := m.source.Read(ctx, w.Business, w.StoreID, w.Platform)
+	if err != nil {
+		return r, err
+	}
+	if s.Platform.ServedBy != w.Plugin {
+		return r, core.Errorf(core.Unavailable, "the platform was given another plugin")
+	}
+	if !s.Listed {
+		return publish.Rendering{Unlisted: "the store is not listed on the platform"}, nil
+	}
+	asked, err := menuForPlugin(s, menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform]))
+	if err != nil {
+		return r, err
+	}
+	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef, Settings: s.Access.Settings, Key: w.CallID.String()}
+	decision, err := plugin.Render(ctx, subject, asked)
+	if err != nil {
+		return r, err
+	}
+	if decision.GetPlan() == nil {
+		return publish.Rendering{Skip: decision.GetSkip()}, nil
+	}
+	plan := planOf(plugin.About(), decision.GetPlan())
+	r = publish.Rendering{LeftOut: s.LeftOut, Content: contentOf(plan, s.Access)}
+	if !*s.Store.Active {
+		r.Note = "the store is not active; the platform was told so"
+	}
+	r.Send = func(ctx context.Context) publish.Sent { return m.send(ctx, w, plugin, subject, *plan, s.Access) }
+	return r, nil
+}
+
+// contentOf is all that a plan sends, and where to.
+func contentOf(plan *relay.Plan, access relay.Access) []string {
+	content := []string{access.Addresses[plan.Endpoint], plan.Method, plan.Path, string(plan.Body)}
+	for _, pairs := range []map[string]string{plan.Query, plan.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(pairs)) {
+			content = append(content, name, pairs[name])
+		}
+	}
+	return content
+}
+
+// send makes one attempt, keeps it on record, and reads the answer.
+func (m menuRenderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, plan relay.Plan, access relay.Access) publish.Sent {
+	var problems []publish.Problem
+	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts, Order: relay.Order{StoreRefID: w.StoreRef}}
+	result := m.carrier.Carry(ctx, call, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
+		if !m.host.can(w.Plugin, sdk.CapabilityMenuResult) {
+			return relay.Outcome{}, nil
+		}
+		read, err := plugin.InterpretPublish(ctx, subject, &sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+		if err != nil {
+			return relay.Outcome{}, err
+		}
+		for _, e := range read.GetErrors() {
+			problems = append(problems, publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()})
+		}
+		return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}, nil
+	})
+	if err := m.calls.Keep(context.WithoutCancel(ctx), result); err != nil {
+		m.log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
+	}
+	sent := publish.Sent{State: publish.Published, Message: result.Message, Problems: problems, RetryAt: result.RetryAt}
+	switch result.State {
+	case relay.Waiting:
+		sent.State = publish.Waiting
+	case relay.Failed:
+		sent.State = publish.Failed
+	}
+	return sent
+}
+
+// menuForPlugin is a store and what customers of a platform see of its menu, in
+// the words of the protocol.
+func menuForPlugin(s postgres.MenuSubject, e menu.EffectiveMenu) (*sdk.Menu, error) {
+	out := &sdk.Menu{Store: storeForPlugin(s)}
+	for i := range e.Categories {
+		c := &e.Categories[i]
+		names, err := localNames(c.Translations)
+		if err != nil {
+			return nil, err
+		}
+		out.Categories = append(out.Categories, &pb.Category{RefId: c.RefID, Name: c.Name, Description: text(c.Description), SortOrder: c.SortOrder,
+			ImgUrl: text(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names})
+	}
+	for i := range e.Items {
+		item, err := seenItemForPlugin(&e.Items[i])
+		if err != nil {
+			return nil, fmt.Errorf("item %s: %w", e.Items[i].RefID, err)
+		}
+		out.Items = append(out.Items, item)
+	}
+	for i := range e.OptionGroups {
+		g := &e.OptionGroups[i]
+		names, err := localNames(g.Translations)
+		if err != nil {
+			return nil, err
+		}
+		out.OptionGroups = append(out.OptionGroups, &pb.OptionGroup{RefId: g.RefID, Title: g.Title, Description: text(g.Description), MinSelectable: g.MinSelectable,
+			MaxSelectable: g.MaxSelectable, MultiOptionsEnabled: g.MultiOptionsEnabled, SortOrder: g.SortOrder, DisplayInline: g.DisplayInline, Translations: names})
+	}
+	for i := range e.Options {
+		option, err := seenOptionForPlugin(&e.Options[i])
+		if err != nil {
+			return nil, fmt.Errorf("option %s: %w", e.Options[i].RefID, err)
+		}
+		out.Options = append(out.Options, option)
+	}
+	for i := range e.Taxes {
+		t := &e.Taxes[i]
+		out.Taxes = append(out.Taxes, &pb.Tax{Code: t.Code, Title: t.Title, Value: t.Structure.Value.String(), ItemRefIds: t.ItemRefIDs})
+	}
+	for i := range e.Charges {
+		c := &e.Charges[i]
+		charge := &pb.Charge{Code: c.Code, Title: c.Title, Value: c.Structure.Value.String(), ApplicableOn: c.Structure.ApplicableOn, ItemRefIds: c.ItemRefIDs}
+		if err := readStored(c.FulfillmentModes, &charge.FulfillmentModes); err != nil {
+			return nil, err
+		}
+		out.Charges = append(out.Charges, charge)
+	}
+	return out, nil
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+const publicationsRoute = "/external/api/v1/publications/"
+
+// board is what aggregators were sent, by path; answer decides what they say.
+type board struct {
+	URL    string
+	mu     sync.Mutex
+	got    []posted
+	answer func(n int, r posted) (int, string)
+}
+
+type posted struct {
+	path, secret, body string
+}
+
+func newBoard(t *testing.T) *board {
+	t.Helper()
+	b := &board{}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	b.URL = server.URL
+	return b
+}
+
+// ServeHTTP remembers a request and answers as every aggregator understands.
+func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	one := posted{r.Method + " " + r.URL.Path, r.Header.Get("X-Partner-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-App-Key"), string(body)}
+	b.mu.Lock()
+	b.got = append(b.got, one)
+	n, answer := len(b.got), b.answer
+	b.mu.Unlock()
+	status, text := 200, `{"accepted":true,"code":0}`
+	if answer != nil {
+		status, text = answer(n, one)
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
+func (b *board) all() []posted {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]posted(nil), b.got...)
+}
+
+func (b *board) answers(answer func(n int, r posted) (int, string)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answer = answer
+}
+
+// newspaper is a business whose store s1 is listed on platforms of plugins.
+type newspaper struct {
+	*diner
+	board *board
+	told  *hubtest.Sink
+	heard int // callbacks
+}
+
+func newNewspaper(t *testing.T, plugins ...string) *newspaper {
+	t.Helper()
+	dir := t.TempDir()
+	for _, letter := range plugins {
+		installPlugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
+	}
+	n := &newspaper{diner: newDinerAt(t, newPluginAPI(t, dir)), board: newBoard(t), heard: 1}
+	for _, letter := range plugins {
+		n.connect(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
+	}
+	n.told = hubtest.NewEventSink(t, nil)
+	n.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"hub_menu_publish","url":%q}`, n.told.URL))
+	return n
+}
+
+// connect sets a platform up.
+func (n *newspaper) connect(tenant hubtest.Tenant, name, plugin, secret, settings string) {
+	n.t.Helper()
+	require.NoError(n.t, postgres.Platforms{DB: n.hub.db}.Set(context.Background(), tenant.ID, core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
+		a.Addresses = map[string]string{"partner_api": n.board.URL, "catalogue_api": n.board.URL, "delivery_api": n.board.URL, "gateway": n.board.URL}
+		a.Secrets = map[string]string{"api_key": secret, "access_token": secret, "app_key": secret}
+		a.Settings = []byte(settings)
+		return nil
+	}))
+}
+
+// menu sends a menu of s1 and waits until it is stored.
+func (n *newspaper) menu(location, body string) string {
+	n.t.Helper()
+	reference := n.ok("POST", menuRoute+location+"/", body).body["reference"].(string)
+	n.heard++
+	n.await(n.heard)
+	return reference
+}
+
+// passing waits for a condition while time passes.
+func (n *newspaper) passing(what string, condition func() bool) {
+	n.t.Helper()
+	waitUntil(n.t, what, func() bool {
+		n.clock.Advance(20 * time.Millisecond)
+		return condition()
+	})
+}
+
+// events waits for so many events and returns the last ones by platform.
+func (n *newspaper) events(count int) map[string]map[string]any {
+	n.t.Helper()
+	n.passing(fmt.Sprint(count, " events"), func() bool { return len(n.told.Arrivals()) >= count })
+	last := map[string]map[string]any{}
+	for _, arrival := range n.told.Arrivals() {
+		var body map[string]any
+		require.NoError(n.t, json.Unmarshal(arrival.Body, &body))
+		last[body["platform"].(string)] = body
+	}
+	return last
+}
+
+// quiet lets time pass until nothing is on the way any more.
+func (n *newspaper) quiet() []any {
+	n.t.Helper()
+	var list []any
+	n.passing("nothing on the way", func() bool {
+		list = n.ok("GET", publicationsRoute, "").body["publications"].([]any)
+		for _, one := range list {
+			if one.(map[string]any)["due_at"] != nil {
+				return false
+			}
+		}
+		return true
+	})
+	return list
+}
+
+const soup = `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`
+
+func TestAMenuIsPublishedToEveryAggregatorAndUnchangedNoMore(t *testing.T) {
+	n := newNewspaper(t, "a", "b", "c")
+	n.quiet() // the store itself, with an empty menu
+	before, told := len(n.board.all()), len(n.told.Arrivals())
+	reference := n.menu("s1", soup)
+	events := n.events(told + 3)
+	for _, platform := range []string{"p-a", "p-b", "p-c"} {
+		require.Equal(t, []any{reference, "s1", "success", []any{}},
+			[]any{events[platform]["reference_id"], events[platform]["location_ref_id"], events[platform]["status"], events[platform]["errors"]})
+	}
+	paths := map[string]posted{}
+	for _, one := range n.board.all()[before:] {
+		require.Contains(t, one.body, "soup")
+		paths[one.path] = one
+	}
+	require.Len(t, paths, 3)
+	require.Equal(t, "s3cret-a", paths["PUT /v2/outlets/s1/menu"].secret)
+	list := n.quiet()
+	require.Len(t, list, 3)
+	for _, one := range list {
+		require.Equal(t, []any{"published", reference}, []any{at(one, "status"), at(one, "reference")})
+	}
+
+	n.menu("-1", `{"items":[{"ref_id":"soup","price":9,"ref_title":"only for the dashboard"}]}`)
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":5}]}`)
+	n.quiet()
+	require.Len(t, n.board.all(), before+3, "what the platforms hold is not sent again")
+	require.Len(t, n.told.Arrivals(), told+3)
+
+	asked := core.NewID(n.clock.Now())
+	count, err := postgres.Publications{DB: n.hub.db}.Ask(t.Context(), n.tenant.ID, "s1", []string{"p-b"}, asked)
+	require.NoError(t, err)
+	require.Equal(t, 1, count)
+	require.Equal(t, asked.String(), n.events(told + 4)["p-b"]["reference_id"], "who asks is answered")
+	require.Len(t, n.board.all(), before+4)
+
+	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","excluded_platforms":["p-c"]}]}`)
+	n.heard++
+	n.await(n.heard)
+	n.quiet()
+	require.Equal(t, "unlisted", at(n.ok("GET", publicationsRoute+"?status=unlisted&platform=p-c&location_ref_id=s1", "").body["publications"].([]any)[0], "status"))
+	requireEnvelope(t, n.send("GET", publicationsRoute+"?status=gone&after=x", ""), 400, "status must be")
+	first := n.ok("GET", publicationsRoute+"?limit=2", "").body
+	rest := n.ok("GET", publicationsRoute+"?limit=2&after="+at(first, "meta.next").(string), "").body
+	require.Equal(t, []any{2, 1, nil}, []any{len(first["publications"].([]any)), len(rest["publications"].([]any)), at(rest, "meta.next")})
+}
+
+func TestAFailureIsTriedAgainAndThenToldWithItsReasons(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before, told := len(n.board.all()), len(n.told.Arrivals())
+	n.board.answers(func(int, posted) (int, string) { return 503, "" })
+	n.menu("s1", soup)
+	require.Equal(t, "error", n.events(told + 1)["p-a"]["status"])
+	require.Len(t, n.board.all(), before+6, "the first attempt and five more")
+	problem := n.events(told + 1)["p-a"]["errors"].([]any)[0]
+	require.Equal(t, []any{"not_published", "menu"}, []any{at(problem, "code"), at(problem, "entity")})
+	require.Contains(t, at(problem, "message"), "503")
+	require.Equal(t, "failed", at(n.quiet()[0], "status"))
+
+	n.board.answers(func(int, posted) (int, string) {
+		return 422, `{"accepted":false,"message":"bad menu","problems":[{"kind":"product","id":"soup","code":"E7","detail":"no picture"}]}`
+	})
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
+	refused := n.events(told + 2)["p-a"]
+	require.Equal(t, []any{map[string]any{"entity": "item", "ref_id": "soup", "code": "E7", "message": "no picture"}}, refused["errors"])
+	require.Len(t, n.board.all(), before+7, "what is refused for good is not repeated")
+
+	n.board.answers(nil)
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":7}]}`)
+	require.Equal(t, "success", n.events(told + 3)["p-a"]["status"])
+}
+
+func TestItemsThatThePlatformRefusesAreLeftOutUntilItsSettingsAllowThem(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	told := len(n.told.Arrivals())
+	n.menu("s1", dishes(lacking))
+	event := n.events(told + 1)["p-a"]
+	require.Equal(t, "success", event["status"])
+	require.Equal(t, []any{"soup", "nutrition_energy"}, []any{at(event["errors"].([]any)[0], "ref_id"), at(event["errors"].([]any)[0], "code")})
+	last := func() string { all := n.board.all(); return all[len(all)-1].body }
+	require.NotContains(t, last(), `"soup"`)
+	require.Contains(t, last(), `"tea"`)
+
+	// The settings become stricter: stored items are checked anew.
+	n.connect(n.tenant, "p-a", "aggregator-a", "s3cret-a", `{"nutrition":"required"}`)
+	n.passing("tea is left out too", func() bool { return !strings.Contains(last(), `"tea"`) })
+	event = n.events(told + 2)["p-a"]
+	require.Len(t, event["errors"], 5)
+
+	// The plugin goes, and with it its rules.
+	n.connect(n.tenant, "p-a", core.ServedByOwn, "", "")
+	n.passing("its findings are gone", func() bool { refs, _ := n.sees("p-a"); return len(refs) == 2 })
+	require.Equal(t, "skipped", at(n.quiet()[0], "status"))
+}
+
+func TestAPlatformWhosePluginIsDownWaits(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before := len(n.board.all())
+	n.hub.config.host.Stop("aggregator-a")
+	n.menu("s1", soup)
+	n.passing("it says why it waits", func() bool {
+		one := n.ok("GET", publicationsRoute, "").body["publications"].([]any)[0]
+		return strings.Contains(fmt.Sprint(at(one, "waits_because")), "plugin aggregator-a is not running")
+	})
+	require.Len(t, n.board.all(), before)
+	n.hub.config.host.Start("aggregator-a")
+	n.passing("it is published", func() bool { return len(n.board.all()) == before+1 })
+	require.Contains(t, n.board.all()[before].body, "soup")
+}
+
+func TestTheSettingsOfABusinessReachNoOthersAggregator(t *testing.T) {
+	n := newNewspaper(t, "a")
+	other := hubtest.Business(t, n.hub.db)
+	n.connect(n.tenant, "p-a", "aggregator-a", "mine", `{"brand":"brand-mine"}`)
+	n.connect(other, "p-a", "aggregator-a", "theirs", `{"brand":"brand-theirs"}`)
+	for _, tenant := range []hubtest.Tenant{n.tenant, other} {
+		for _, ref := range []string{"x1", "x2", "x3"} {
+			r := n.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
+				body: fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"store of %d","city":"C","excluded_platforms":[]}]}`, ref, tenant.ID)})
+			require.Equal(t, 200, r.status, r.text)
+		}
+	}
+	n.passing("both are published", func() bool {
+		whose := map[string]int{}
+		for _, one := range n.board.all() {
+			whose[one.secret]++
+		}
+		return whose["mine"] >= 4 && whose["theirs"] >= 3
+	})
+	for _, one := range n.board.all() {
+		if one.secret == "s3cret-a" { // before it was changed
+			continue
+		}
+		require.Contains(t, one.body, map[string]string{"mine": `"brand-mine"`, "theirs": `"brand-theirs"`}[one.secret])
+		require.Equal(t, one.secret == "theirs", strings.Contains(one.body, fmt.Sprintf("store of %d", other.ID)))
+	}
+}
+
+func TestAnOrderOfAnAggregatorIsAcknowledgedAndItsStatesAreTold(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before := len(n.board.all())
+	n.board.answers(func(_ int, r posted) (int, string) { return 200, `{"accepted":true}` })
+	n.menu("s1", soup)
+	n.quiet()
+	key, err := relay.Callers{Records: postgres.Callers{DB: n.hub.db}, Clock: n.clock}.Create(t.Context(), n.tenant.ID, "p-a")
+	require.NoError(t, err)
+	post := func(id, outlet string) answered {
+		return n.do(t, request{method: "POST", path: "/channel/api/v1/p-a/callback/order/", headers: map[string]string{"X-Platform-Secret": key}, body: fmt.Sprintf(
+			`{"event":"order.created","order":{"id":%q,"outlet_id":%q,"lines":[{"sku":"soup","name":"Soup","qty":1,"unit_price":5}]}}`, id, outlet)})
+	}
+	paths := func() (list []string) {
+		for _, one := range n.board.all()[before+1:] {
+			list = append(list, one.path)
+		}
+		return list
+	}
+	requireEnvelope(t, post("A-1", "R-7"), 404, `platform_store_id "R-7"`)
+	n.passing("the refusal is told", func() bool { return len(paths()) == 1 })
+	require.Equal(t, "POST /v2/orders/A-1/reject", paths()[0])
+	require.Contains(t, n.board.all()[before+1].body, "R-7")
+
+	require.NoError(t, postgres.Platforms{DB: n.hub.db}.NameStores(t.Context(), n.tenant.ID, "p-a", map[string]string{"s1": "R-7"}))
+	n.passing("the menu goes to the outlet", func() bool { return len(paths()) == 2 })
+	require.Equal(t, "PUT /v2/outlets/R-7/menu", paths()[1])
+	taken := post("A-2", "R-7")
+	require.Equal(t, 200, taken.status, taken.text)
+	for _, state := range []string{"Acknowledged", "Food Ready", "Completed"} {
+		n.ok("PUT", fmt.Sprintf("/external/api/v1/orders/%v/status/", taken.body["order_id"]), fmt.Sprintf(`{"new_status":%q}`, state))
+	}
+	n.passing("the states are told", func() bool { return len(paths()) == 5 })
+	require.Equal(t, []string{"POST /v2/orders/A-2/accept", "POST /v2/orders/A-2/status", "POST /v2/orders/A-2/status"}, paths()[2:])
+	all := n.board.all()
+	require.Contains(t, all[len(all)-2].body, `"ready"`)
+	require.Contains(t, all[len(all)-1].body, `"completed"`)
+}

@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Condition is what a database says of itself, for the doctor.
+type Condition struct {
+	Version           int   // such as 160004
+	Size              int64 // bytes
+	Standby           bool
+	Fsync             bool
+	FullPageWrites    bool
+	SynchronousCommit string
+	Checksums         bool
+	TimeZone          string   // of the sessions
+	Spare             int      // connections that are not taken
+	PoolSize          int      // connections that a hub takes at most, beside one that listens
+	Missing, Unknown  []string // migrations
+}
+
+// Examine asks the database how it is.
+func (db *DB) Examine(ctx context.Context) (Condition, error) {
+	c := Condition{PoolSize: db.bun.DB.Stats().MaxOpenConnections}
+	err := db.bun.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, pg_database_size(current_database()), pg_is_in_recovery(),
+		current_setting('fsync')::bool, current_setting('full_page_writes')::bool, current_setting('synchronous_commit'),
+		current_setting('data_checksums')::bool, current_setting('TimeZone'), current_setting('max_connections')::int
+			- current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int`).
+		Scan(&c.Version, &c.Size, &c.Standby, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums, &c.TimeZone, &c.Spare)
+	if err != nil {
+		return c, fmt.Errorf("asking the database how it is: %w", err)
+	}
+	list, err := db.Migrations(ctx)
+	if err != nil {
+		return c, err
+	}
+	var known []string
+	for _, m := range list {
+		known = append(known, m.Name[:len("20261121000001")])
+		if !m.Applied {
+			c.Missing = append(c.Missing, m.Name)
+		}
+	}
+	migrator, err := db.migrator()
+	if err != nil {
+		return c, err
+	}
+	applied, err := migrator.AppliedMigrations(ctx)
+	if err != nil {
+		return c, fmt.Errorf("reading applied migrations: %w", err)
+	}
+	for _, m := range applied {
+		if !slices.Contains(known, m.Name) {
+			c.Unknown = append(c.Unknown, m.Name)
+		}
+	}
+	return c, nil
+}
+
+// ClockDifference is how far the database's clock is ahead of this machine's.
+func (db *DB) ClockDifference() time.Duration { return time.Duration(db.time.offset.Load()) }
+
+// PartitionsAhead is for how many days from now on, today not counted, every
+// partitioned table has its partition, and how many rows are in no day's.
+func (db *DB) PartitionsAhead(ctx context.Context) (days, stray int, err error) {
+	today := db.clock.Now().UTC().Truncate(24 * time.Hour)
+	for ; days < partitionDays; days++ {
+		var n int
+		names := make([]string, len(partitioned))
+		for i, table := range partitioned {
+			names[i] = table + "_" + today.AddDate(0, 0, days+1).Format("20060102")
+		}
+		if err := db.bun.QueryRowContext(ctx, `SELECT count(*) FROM unnest(?::text[]) name WHERE to_regclass(name) IS NOT NULL`, array(names)).Scan(&n); err != nil {
+			return 0, 0, fmt.Errorf("looking for partitions: %w", err)
+		}
+		if n < len(names) {
+			break
+		}
+	}
+	for _, table := range partitioned {
+		var n int
+		if err := db.bun.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+table+`_other LIMIT 100000) x`).Scan(&n); err != nil {
+			return 0, 0, fmt.Errorf("looking for rows outside the partitions: %w", err)
+		}
+		stray += n
+	}
+	return days, stray, nil
+}

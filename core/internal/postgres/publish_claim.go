@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// publicationEndpoints are those with publications to do, found by as many steps
+// in an index as there are endpoints.
+const publicationEndpoints = `endpoints AS (
+	(SELECT endpoint FROM publications WHERE available_at < 'infinity' ORDER BY endpoint LIMIT 1)
+	UNION ALL
+	SELECT (SELECT l.endpoint FROM publications l WHERE l.endpoint > e.endpoint AND l.available_at < 'infinity' ORDER BY l.endpoint LIMIT 1)
+	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
+
+// Claim leases due publications, the longest waiting endpoints first. Where a
+// lease ran out, nobody knows what the platform holds.
+func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]publish.Work, time.Time, error) {
+	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`,
+		heads AS (SELECT e.endpoint FROM endpoints e
+			CROSS JOIN LATERAL (SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+				ORDER BY available_at LIMIT 1) head
+			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
+		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
+			SELECT business_id, store_id, platform FROM publications WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
+		UPDATE publications p SET owner = ?4, available_at = ?5, first_at = NULL, digest = CASE WHEN p.owner IS NULL THEN p.digest END
+		FROM due JOIN stores s ON s.business_id = due.business_id AND s.id = due.store_id
+			LEFT JOIN platforms f ON f.business_id = due.business_id AND f.name = due.platform
+		WHERE p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
+		RETURNING p.business_id, p.store_id, s.ref_id, p.platform, coalesce(f.served_by, 'own'), p.endpoint, p.version, p.attempts,
+			p.call_id, p.reference, p.asked, p.digest`,
+		p.clock.Now(), pgdialect.Array(busy), limit, share, owner, until)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
+	}
+	defer rows.Close()
+	var claimed []publish.Work
+	for rows.Next() {
+		w := publish.Work{LeasedTo: until}
+		var call uuid.NullUUID
+		var asked []string
+		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version, &w.Attempts,
+			&call, &w.Reference, pgdialect.Array(&asked), &w.Digest); err != nil {
+			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
+		}
+		for _, text := range asked {
+			id, err := uuid.Parse(text)
+			if err != nil {
+				return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
+			}
+			w.Asked = append(w.Asked, id)
+		}
+		w.CallID = call.UUID
+		claimed = append(claimed, w)
+	}
+	if err := rows.Err(); err != nil || len(claimed) > 0 {
+		return claimed, time.Time{}, err
+	}
+	next, err := p.nextDue(ctx, busy)
+	return claimed, next, err
+}
+
+// nextDue is when the earliest of what waits is due.
+func (p Publications) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+	var next sql.NullTime
+	err := p.bun.QueryRowContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`
+		SELECT min(head.available_at) FROM endpoints e CROSS JOIN LATERAL (
+			SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for the next publication: %w", err)
+	}
+	return next.Time, nil
+}
+
+// Finish records what came of a claimed publication, with the events that tell
+// it, in one transaction. It does nothing where the lease is not the owner's any more.
+func (p Publications) Finish(ctx context.Context, owner core.ID, r publish.Result, events []core.Event) error {
+	box := outbox{db: p.DB}
+	defer box.rolledBack()
+	err := p.inTx(ctx, func(tx bun.Conn) error {
+		held, err := p.settle(ctx, tx, owner, r)
+		if err != nil || !held {
+			return err
+		}
+		return box.publish(ctx, tx, events...)
+	})
+	if err == nil {
+		box.committed()
+	}
+	return err
+}
+
+func (p Publications) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
+	const held1 = ` WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`
+	mine := []any{r.Business, r.StoreID, r.Platform, owner, r.LeasedTo}
+	var result sql.Result
+	if r.State == publish.Waiting {
+		attempts := r.Attempts
+		if !r.Untried {
+			attempts++
+		}
+		result, err = tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, call_id = ?, note = ?, digest = ?,
+			attempts = CASE WHEN version > ? THEN 0 ELSE ? END, available_at = CASE WHEN version > ? THEN due_at ELSE ? END`+held1,
+			append([]any{r.CallID, clean(r.Message), r.Digest, r.Version, attempts, r.Version, r.RetryAt}, mine...)...)
+	} else {
+		result, err = p.conclude(ctx, tx, r, held1, mine)
+	}
+	if err != nil {
+		return false, fmt.Errorf("recording a publication: %w", err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// conclude writes an outcome. What the aggregator said stands for as long as it
+// holds what it said it of.
+func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Result, held string, mine []any) (sql.Result, error) {
+	leftOut, err := json.Marshal(append([]publish.Problem{}, r.LeftOut...))
+	if err != nil {
+		return nil, err
+	}
+	problems, err := json.Marshal(append([]publish.Problem{}, r.Problems...))
+	if err != nil {
+		return nil, err
+	}
+	asked := make([]string, len(r.Asked))
+	for i, id := range r.Asked {
+		asked[i] = id.String()
+	}
+	return tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, attempts = 0, note = '', call_id = NULL,
+			available_at = CASE WHEN version > ? THEN due_at ELSE 'infinity' END,
+			asked = ARRAY(SELECT a FROM unnest(asked) a WHERE a <> ALL (?::uuid[])),
+			problems = CASE WHEN ? AND state = 'published' THEN problems ELSE ? END,
+			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = ?, settled_at = ?,
+			published_at = CASE WHEN ? THEN ? ELSE published_at END`+held,
+		append([]any{r.Version, array(asked), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
+			r.Reference, r.Digest, r.At, r.State == publish.Published && !r.Unchanged, r.At}, mine...)...)
+}
+
+// Keep keeps an attempt at a call that stands in no line of calls.
+func (q Calls) Keep(ctx context.Context, result relay.Result) error {
+	return q.inTx(ctx, func(tx bun.Conn) error { return writeCallAttempts(ctx, tx, []relay.Result{result}) })
+}

@@ -1,0 +1,139 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+const publicationsChannel = "servery_publications"
+
+// Publications keeps what is published of menus (publish.Queue).
+type Publications struct{ *DB }
+
+// UseDebounce sets how long changes gather before they are published.
+func (db *DB) UseDebounce(d publish.Debounce) { db.debounce = d }
+
+// listedOn tells whether a store s is listed on a platform f (store.Listing).
+const listedOn = `CASE WHEN s.excluded_platforms IS NOT NULL THEN f.name <> ALL (s.excluded_platforms)
+	ELSE f.name = ANY (coalesce(s.included_platforms, '{}')) END`
+
+// publishedOn are the platforms of which a store may be told of: those that a
+// plugin serves and on which it is listed, and those on which it was.
+const publishedOn = `(f.served_by <> 'own' AND ` + listedOn + ` OR x.state NOT IN ('unlisted', 'skipped'))`
+
+// due says what is to be published.
+type due struct {
+	reference core.ID
+	asked     bool // somebody waits for the answer, and for nothing before
+	condition string
+	args      []any
+}
+
+// publishDue marks stores s on platforms f as due, all by one statement, in the
+// order of their keys. What is being published meanwhile is published once more.
+func (db *DB) publishDue(ctx context.Context, tx bun.IDB, d due) (int64, error) {
+	now, debounce := db.clock.Now(), db.debounce.OrDefault()
+	at, asked := debounce.Due(now, now), []string{}
+	if d.asked {
+		at, asked = now, []string{d.reference.String()}
+	}
+	result, err := tx.ExecContext(ctx, `INSERT INTO publications AS p (business_id, store_id, platform, endpoint, reference, asked, first_at, due_at, available_at)
+		SELECT s.business_id, s.id, f.name, hashtextextended(s.business_id || '/' || f.name, 0), ?::uuid, ?::uuid[], ?::timestamptz, ?::timestamptz, ?::timestamptz
+		FROM stores s JOIN platforms f ON f.business_id = s.business_id
+		LEFT JOIN publications x ON x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name
+		WHERE `+d.condition+` ORDER BY s.business_id, s.id, f.name
+		ON CONFLICT (business_id, store_id, platform) DO UPDATE SET version = p.version + 1, attempts = 0, note = '',
+			reference = excluded.reference, asked = (p.asked || excluded.asked)[greatest(1, cardinality(p.asked) + cardinality(excluded.asked) - 99):],
+			first_at = coalesce(p.first_at, excluded.first_at), due_at = `+dueAgain+`,
+			available_at = CASE WHEN p.owner IS NULL THEN `+dueAgain+` ELSE p.available_at END`,
+		append(append([]any{d.reference.String(), array(asked), now, at, at}, d.args...),
+			debounce.Most.Microseconds(), debounce.Most.Microseconds())...)
+	if err != nil {
+		return 0, fmt.Errorf("marking menus to be published: %w", err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n == 0 || !seldom(&db.toldPublications) {
+		return n, err
+	}
+	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, publicationsChannel); err != nil {
+		return n, fmt.Errorf("waking workers: %w", err)
+	}
+	return n, nil
+}
+
+// dueAgain is when a row p is due that is marked again: quiet for a while, but
+// not much later than it first was, and no later where somebody waits for it
+// (publish.Debounce).
+const dueAgain = `least(excluded.due_at, coalesce(p.first_at, excluded.first_at) + ? * interval '1 microsecond',
+	CASE WHEN cardinality(p.asked) > 0 AND p.owner IS NULL AND p.available_at < 'infinity' THEN p.available_at END)`
+
+// publishStores marks the stores that a request has changed; it must have been
+// written at the given time.
+func (db *DB) publishStores(ctx context.Context, tx bun.IDB, work core.Job, at time.Time) error {
+	_, err := db.publishDue(ctx, tx, due{
+		reference: work.ID, condition: publishedOn + ` AND s.business_id = ? AND s.updated_at = ? AND s.id IN (SELECT id FROM stage_stores)`,
+		args: []any{work.Business, at},
+	})
+	return err
+}
+
+// publishMenus marks the stores whose menus a request may have changed.
+func (db *DB) publishMenus(ctx context.Context, tx bun.IDB, work core.Job, store int64, reach menu.Reach) error {
+	if !reach.Any() {
+		return nil
+	}
+	d := due{reference: work.ID, condition: publishedOn + ` AND s.business_id = ?`, args: []any{work.Business}}
+	if !reach.All {
+		d.condition += ` AND (?::boolean AND s.id = ? OR EXISTS (SELECT 1 FROM menu_at_store a WHERE a.business_id = s.business_id AND a.store_id = s.id
+			AND (a.kind = 1 AND a.id = ANY (?::bigint[]) OR a.kind = 3 AND a.id = ANY (?::bigint[]))))`
+		d.args = append(d.args, reach.AtStore, store, array(reach.Items), array(reach.Options))
+	}
+	_, err := db.publishDue(ctx, tx, d)
+	return err
+}
+
+// publishPlatform marks every store on a platform of a business.
+func (db *DB) publishPlatform(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
+	_, err := db.publishDue(ctx, tx, due{
+		reference: core.NewID(db.clock.Now()), condition: publishedOn + ` AND s.business_id = ? AND f.name = ?`, args: []any{business, platform},
+	})
+	return err
+}
+
+// Ask marks a store due at once, on the named platforms, or with none on all on
+// which it is listed; the outcome on each of them is told by an event with the
+// reference, also where nothing has changed. It tells how many platforms those
+// are. NotFound where the business has no such store or platform.
+func (p Publications) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (int, error) {
+	var n int64
+	err := p.inTx(ctx, func(tx bun.Conn) error {
+		var store int64
+		if err := tx.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, storeRef).Scan(&store); err != nil {
+			return notFound(err, "there is no store with the ref_id %q", storeRef)
+		}
+		var unknown []string
+		if err := tx.NewRaw(`SELECT n FROM unnest(?::text[]) n WHERE NOT EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND name = n)`,
+			array(platforms), business).Scan(ctx, &unknown); err != nil {
+			return fmt.Errorf("reading platforms: %w", err)
+		}
+		if len(unknown) > 0 {
+			return core.Errorf(core.NotFound, "there is no platform %q", unknown[0])
+		}
+		d := due{reference: reference, asked: true, condition: publishedOn + ` AND s.business_id = ? AND s.id = ?`, args: []any{business, store}}
+		if len(platforms) > 0 {
+			d.condition = `s.business_id = ? AND s.id = ? AND f.name = ANY (?::text[])`
+			d.args = append(d.args, array(platforms))
+		}
+		var err error
+		n, err = p.publishDue(ctx, tx, d)
+		return err
+	})
+	return int(n), err
+}

@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// MenuSource reads what is published. It keeps the last few catalogues for as
+// long as their versions stand: a change of one is published for all its stores.
+type MenuSource struct {
+	db       *DB
+	mu       sync.Mutex
+	business []core.BusinessID // the one that was read last stands last
+	kept     map[core.BusinessID]*catalogue
+}
+
+// keptCatalogues is how many catalogues are kept, at most some tens of megabytes each.
+const keptCatalogues = 4
+
+// catalogue is a business's master catalogue.
+type catalogue struct {
+	version int64
+	menu    menu.Menu
+}
+
+// NewMenuSource makes a source.
+func NewMenuSource(db *DB) *MenuSource {
+	return &MenuSource{db: db, kept: map[core.BusinessID]*catalogue{}}
+}
+
+// MenuSubject is all that a store's menu on a platform is made of, at one moment.
+type MenuSubject struct {
+	Store    store.Stored
+	Listed   bool
+	Currency string
+	Platform core.Platform
+	Access   relay.Access
+	Menu     menu.Menu
+	LeftOut  []publish.Problem // what the rules of the platform refuse of what the store sells
+}
+
+// Read reads a subject. NotFound where the business has no such store or platform.
+func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID int64, platform string) (s MenuSubject, err error) {
+	err = m.db.inTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+			return err
+		}
+		if err := m.readStore(ctx, tx, business, storeID, platform, &s); err != nil || !s.Listed || s.Platform.ServedBy == core.ServedByOwn {
+			return err
+		}
+		if s.Menu, err = m.catalogue(ctx, tx, business); err != nil {
+			return err
+		}
+		loader := menuLoader{ctx: ctx, tx: tx, business: business, store: storeID}
+		if err := loader.storeValues(&s.Menu.Store, everything, everything); err != nil {
+			return err
+		}
+		if len(s.Menu.Blocked[platform]) > 0 {
+			s.LeftOut, err = leftOut(ctx, tx, business, storeID, platform)
+		}
+		return err
+	})
+	return s, err
+}
+
+func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string, s *MenuSubject) error {
+	var row storeRow
+	if err := tx.NewRaw(`SELECT `+storeReadColumns+` FROM stores WHERE business_id = ? AND id = ?`, business, storeID).Scan(ctx, &row); err != nil {
+		return notFound(err, "there is no store %d", storeID)
+	}
+	var err error
+	if s.Store, err = row.stored(); err != nil {
+		return err
+	}
+	s.Platform.Name = platform
+	if s.Platform.ServedBy, s.Access, err = (Platforms{m.db}).read(ctx, tx, business, platform, ""); err != nil {
+		return err
+	}
+	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
+	return tx.QueryRowContext(ctx, `SELECT currency FROM businesses WHERE id = ?`, business).Scan(&s.Currency)
+}
+
+// catalogue is the master catalogue as the transaction sees it. One at a time is
+// read: what comes meanwhile is as a rule of the same business.
+func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+	var version int64
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0)`, business).Scan(&version); err != nil {
+		return menu.Menu{}, fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if known := m.kept[business]; known != nil && known.version == version {
+		return known.menu, nil
+	}
+	loader := menuLoader{ctx: ctx, tx: tx, business: business}
+	read, err := loader.menu()
+	if err != nil {
+		return read, err
+	}
+	if m.kept[business] == nil {
+		if len(m.business) == keptCatalogues {
+			delete(m.kept, m.business[0])
+			m.business = m.business[1:]
+		}
+		m.business = append(m.business, business)
+	}
+	m.kept[business] = &catalogue{version, read}
+	return read, nil
+}
+
+func leftOut(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string) (list []publish.Problem, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT m.name, f.rule, f.message FROM platform_findings f
+		JOIN menu_at_store a ON a.business_id = f.business_id AND a.store_id = ? AND a.kind = 1 AND a.id = f.item_id
+		JOIN menu_masters m ON m.business_id = f.business_id AND m.kind = 1 AND m.id = f.item_id
+		WHERE f.business_id = ? AND f.platform = ? ORDER BY m.name, f.rule`, storeID, business, platform)
+	if err != nil {
+		return nil, fmt.Errorf("reading findings: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		p := publish.Problem{Entity: "item"}
+		if err := rows.Scan(&p.RefID, &p.Code, &p.Message); err != nil {
+			return nil, fmt.Errorf("reading findings: %w", err)
+		}
+		list = append(list, p)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// NameStores tells by which ids of its own a platform knows stores, named by
+// their ref_ids; an empty id takes one away. It is the platform_store_id of the
+// stores' platform_data, as the POS may send it too. NotFound where the business
+// has no such store or platform, Conflict where another store has the id there.
+func (p Platforms) NameStores(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
+	return p.inTx(ctx, func(tx bun.Conn) error {
+		if _, _, err := p.read(ctx, tx, business, platform, ""); err != nil {
+			return err
+		}
+		for _, ref := range slices.Sorted(maps.Keys(ids)) {
+			if err := p.nameStore(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (p Platforms) nameStore(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
+	var storeID int64
+	var stored []byte
+	if err := tx.QueryRowContext(ctx, `SELECT id, coalesce(platform_data, '[]') FROM stores WHERE business_id = ? AND ref_id = ? FOR UPDATE`, business, ref).
+		Scan(&storeID, &stored); err != nil {
+		return notFound(err, "business %d has no store %q", business, ref)
+	}
+	var other string
+	err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT ref_id FROM stores WHERE business_id = ? AND id <> ? AND ? <> '' AND EXISTS (
+		SELECT 1 FROM jsonb_array_elements(platform_data) d WHERE d ->> 'name' = ? AND d ->> 'platform_store_id' = ?) LIMIT 1), '')`,
+		business, storeID, id, platform, id).Scan(&other)
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading stores: %w", err)
+	case other != "":
+		return core.Errorf(core.Conflict, "store %q: the platform %s knows store %q by %q already", ref, platform, other, id)
+	}
+	var data []store.PlatformData
+	if err := json.Unmarshal(stored, &data); err != nil {
+		return fmt.Errorf("reading store %q: %w", ref, err)
+	}
+	at := slices.IndexFunc(data, func(d store.PlatformData) bool { return d.Name == platform })
+	if at < 0 {
+		at, data = len(data), append(data, store.PlatformData{Name: platform})
+	}
+	data[at].PlatformStoreID = id
+	written, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	now := p.clock.Now()
+	if _, err := tx.ExecContext(ctx, `UPDATE stores SET platform_data = ?::jsonb, updated_at = ? WHERE business_id = ? AND id = ?`,
+		string(written), now, business, storeID); err != nil {
+		return fmt.Errorf("storing store %q: %w", ref, err)
+	}
+	_, err = p.publishDue(ctx, tx, due{
+		reference: core.NewID(now), condition: publishedOn + ` AND s.business_id = ? AND s.id = ? AND f.name = ?`, args: []any{business, storeID, platform},
+	})
+	return err
+}

@@ -1,0 +1,438 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// press is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
+type press struct {
+	*kitchen
+	clock *hubtest.Clock
+	queue postgres.Publications
+}
+
+func newPress(t *testing.T) *press {
+	t.Helper()
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	p := &press{kitchen: newKitchen(t, db, "US"), clock: clock, queue: postgres.Publications{DB: db}}
+	for _, platform := range []string{"a", "b"} {
+		db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, p.business, platform, "aggregator-"+platform)
+	}
+	p.store("s1")
+	p.store("s2")
+	p.send("-1", dinner)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":1}],"options":[{"ref_id":"big","price":1}]}`)
+	p.send("s2", `{"items":[{"ref_id":"rice","price":1}]}`)
+	p.settleAll()
+	return p
+}
+
+// claim claims as a replica of the owner does, and tells what as store/platform.
+func (p *press) claim(owner core.ID) (work []publishing.Work, names []string) {
+	p.t.Helper()
+	work, _, err := p.queue.Claim(context.Background(), owner, 100, 100, []int64{}, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
+	require.NoError(p.t, err)
+	for _, w := range work {
+		names = append(names, w.StoreRef+"/"+w.Platform)
+	}
+	slices.Sort(names)
+	return work, names
+}
+
+func (p *press) done(w publishing.Work) publishing.Result {
+	return publishing.Result{Work: w, State: publishing.Published, Digest: []byte("now"), At: p.clock.Now()}
+}
+
+func (p *press) finish(owner core.ID, r publishing.Result) {
+	p.t.Helper()
+	require.NoError(p.t, p.queue.Finish(context.Background(), owner, r, nil))
+}
+
+// settleAll publishes all that is due or will be.
+func (p *press) settleAll() {
+	p.t.Helper()
+	p.clock.Advance(time.Minute)
+	work, _ := p.claim(me)
+	for _, w := range work {
+		p.finish(me, p.done(w))
+	}
+	_, names := p.claim(me)
+	require.Empty(p.t, names)
+}
+
+// marked is what a change has marked.
+func (p *press) marked(change func()) []string {
+	p.t.Helper()
+	change()
+	p.clock.Advance(2 * time.Second)
+	work, names := p.claim(me)
+	for _, w := range work {
+		p.finish(me, p.done(w))
+	}
+	return names
+}
+
+func (p *press) stores(body string) {
+	p.enqueue(core.StoreJob, "", `{"stores":[`+body+`]}`, false)
+	require.NoError(p.t, p.work())
+}
+
+func TestAChangeMarksTheStoresThatItMayConcern(t *testing.T) {
+	p := newPress(t)
+	for _, c := range []struct {
+		name   string
+		change func()
+		marked []string
+	}{
+		{"an item of one store", func() { p.send("-1", `{"items":[{"ref_id":"curry","title":"Other","price":1}]}`) }, []string{"s1/a", "s1/b"}},
+		{"an option of one store", func() { p.send("-1", `{"options":[{"ref_id":"big","title":"Other","price":1}]}`) }, []string{"s1/a", "s1/b"}},
+		{"a category", func() { p.send("-1", `{"categories":[{"ref_id":"mains","name":"Other"}]}`) }, []string{"s1/a", "s1/b", "s2/a", "s2/b"}},
+		{"what no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) }, nil},
+		{"a master's price, which stores have their own of", func() { p.send("-1", `{"items":[{"ref_id":"rice","price":7}]}`) }, []string{"s2/a", "s2/b"}},
+		{"a store's price", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) }, []string{"s2/a", "s2/b"}},
+		{"the same again", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) }, nil},
+		{"a dry run", func() {
+			p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":9}]}`, true)
+			require.NoError(t, p.work())
+		}, nil},
+		{"a store's address", func() { p.stores(`{"ref_id":"s2","address":"There"},{"ref_id":"s1"}`) }, []string{"s2/a", "s2/b"}},
+		{"a store that is no longer listed on b", func() { p.stores(`{"ref_id":"s2","excluded_platforms":["b"]}`) }, []string{"s2/a", "s2/b"}},
+		{"a new store", func() { p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b"]}`) }, []string{"s3/b"}},
+		{"a platform's settings", func() {
+			require.NoError(t, postgres.Platforms{DB: p.db}.Set(context.Background(), p.business, core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+				a.Settings = []byte(`{}`)
+				return nil
+			}))
+		}, []string{"s1/a", "s2/a"}},
+	} {
+		require.Equal(t, c.marked, p.marked(c.change), c.name)
+	}
+}
+
+func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
+	p, plugins := newPress(t), postgres.Plugins{}
+	plugins.DB = p.db
+	require.NoError(t, plugins.Know(context.Background(), []string{"aggregator-b"}))
+	tell := func(state, about string) []string {
+		return p.marked(func() {
+			require.NoError(t, plugins.Tell(context.Background(), "aggregator-b", `{"state":"`+state+`"}`, []byte(about)))
+		})
+	}
+	require.Empty(t, tell("starting", "one"))
+	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "one"), "it is new")
+	require.Empty(t, tell("degraded", "one"))
+	require.Empty(t, tell("ready", "one"))
+	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "it was upgraded")
+	require.NoError(t, plugins.Want(context.Background(), "aggregator-b", true))
+	require.Empty(t, tell("starting", "two"))
+	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "an operator wanted something of it")
+}
+
+func TestChangesGatherAsTheDebounceSays(t *testing.T) {
+	p, random, debounce := newPress(t), rand.New(rand.NewPCG(1, 2)), publishing.Debounce{}.OrDefault()
+	for range 5 {
+		first := p.clock.Now()
+		latest := first
+		for n := range 1 + random.IntN(12) {
+			if n > 0 {
+				p.clock.Advance(time.Duration(random.IntN(1900)) * time.Millisecond)
+			}
+			latest = p.clock.Now()
+			if !latest.Before(debounce.Due(first, latest)) {
+				break
+			}
+			p.db.Exec(t, `UPDATE stores SET updated_at = updated_at`)
+			p.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, random.IntN(1e6)))
+		}
+		due := debounce.Due(first, latest)
+		p.clock.Advance(due.Sub(p.clock.Now()) - time.Microsecond)
+		_, names := p.claim(me)
+		require.Empty(t, names)
+		_, next, err := p.queue.Claim(context.Background(), me, 1, 1, []int64{}, due)
+		require.NoError(t, err)
+		require.True(t, due.Equal(next), "%s %s", due, next)
+		p.clock.Advance(time.Microsecond)
+		work, names := p.claim(me)
+		require.Equal(t, []string{"s1/a", "s1/b"}, names)
+		for _, w := range work {
+			p.finish(me, p.done(w))
+		}
+	}
+}
+
+func TestAChangeDuringARenderingLeadsToOneMore(t *testing.T) {
+	p := newPress(t)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
+	p.clock.Advance(2 * time.Second)
+	work, names := p.claim(me)
+	require.Len(t, names, 2)
+	for n := range 3 {
+		p.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, 3+n))
+	}
+	p.clock.Advance(20 * time.Second)
+	_, names = p.claim(other)
+	require.Empty(t, names, "nobody takes it while it is being rendered")
+	p.finish(me, p.done(work[0]))
+	again := p.done(work[1])
+	again.State, again.Digest, again.RetryAt = publishing.Waiting, nil, p.clock.Now().Add(time.Hour)
+	p.finish(me, again)
+	once, names := p.claim(other)
+	require.Equal(t, []string{"s1/a", "s1/b"}, names, "a newer content does not wait for the retry of an older one")
+	for _, w := range once {
+		require.Zero(t, w.Attempts)
+		p.finish(other, p.done(w))
+	}
+	_, names = p.claim(other)
+	require.Empty(t, names)
+}
+
+func TestALeaseThatRanOutIsTakenOverAndItsOldHolderIsIgnored(t *testing.T) {
+	p := newPress(t)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
+	p.clock.Advance(2 * time.Second)
+	lost, names := p.claim(me)
+	require.Len(t, names, 2)
+	require.NotNil(t, lost[0].Digest)
+	p.clock.Advance(time.Minute)
+	for _, owner := range []core.ID{other, me} { // another replica, and the same one once more
+		taken, names := p.claim(owner)
+		require.Len(t, names, 2)
+		require.Nil(t, taken[0].Digest, "nobody knows what the platform holds")
+		failed := p.done(lost[0])
+		failed.State, failed.Message = publishing.Failed, "too late"
+		p.finish(me, failed)
+		require.Equal(t, publishing.Published, p.list("s1")[0].State)
+		p.clock.Advance(time.Minute)
+	}
+}
+
+func (p *press) list(store string) []publishing.Publication {
+	p.t.Helper()
+	list, err := p.queue.List(context.Background(), p.business, publishing.Filter{StoreRef: store, Limit: 100})
+	require.NoError(p.t, err)
+	return list
+}
+
+func TestABreakAtAnyStatementOfFinishingLosesNeitherOutcomeNorEvent(t *testing.T) {
+	p := newPress(t)
+	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
+	told := 0
+	for n := 1; ; n++ {
+		p.send("s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, 100+n))
+		p.clock.Advance(2 * time.Second)
+		work, _ := p.claim(me)
+		require.Len(t, work, 2)
+		p.finish(me, p.done(work[1]))
+		r := p.done(work[0])
+		r.Message = fmt.Sprint("outcome ", n)
+		body := fmt.Sprintf(`{"reference_id":%q,"location_ref_id":"s2","platform":"a","status":"success","errors":[],"ts_utc":%d}`, core.NewID(r.At), r.At.UnixMilli())
+		eventtest.Check(t, core.HubMenuPublish, []byte(body))
+		event := core.Event{ID: core.NewID(r.At), Business: p.business, Type: core.HubMenuPublish, At: r.At, Body: []byte(body)}
+		broken := p.db.BreakAt(n)
+		err := p.queue.Finish(context.Background(), me, r, []core.Event{event})
+		if !broken() {
+			require.NoError(t, err)
+			require.Greater(t, n, 4)
+			return
+		}
+		if err != nil {
+			require.NoError(t, p.queue.Finish(context.Background(), me, r, []core.Event{event}))
+		}
+		told++
+		require.Len(t, p.db.EventBodies(t, core.HubMenuPublish), told, "statement %d", n)
+		require.Equal(t, r.Message, p.list("s2")[slices.Index([]string{"a", "b"}, r.Platform)].Message)
+	}
+}
+
+func TestAsking(t *testing.T) {
+	p := newPress(t)
+	ask := func(store string, platforms ...string) (core.ID, int, error) {
+		reference := core.NewID(p.clock.Now())
+		n, err := p.queue.Ask(context.Background(), p.business, store, platforms, reference)
+		return reference, n, err
+	}
+	for store, platform := range map[string]string{"nowhere": "a", "s1": "mars"} {
+		_, _, err := ask(store, platform)
+		require.Equal(t, core.NotFound, core.CodeOf(err))
+	}
+	first, n, err := ask("s1")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
+	second, n, err := ask("s1", "b")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	work, names := p.claim(me)
+	require.Equal(t, []string{"s1/a", "s1/b"}, names, "at once, and a change puts nothing off that somebody waits for")
+	third, _, err := ask("s1")
+	require.NoError(t, err)
+	for _, w := range work {
+		require.Equal(t, map[string][]core.ID{"a": {first}, "b": {first, second}}[w.Platform], w.Asked)
+		p.finish(me, p.done(w))
+	}
+	work, _ = p.claim(me)
+	require.Len(t, work, 2)
+	for _, w := range work {
+		require.Equal(t, []core.ID{third}, w.Asked, "who asked meanwhile is answered by the next")
+	}
+	p.stores(`{"ref_id":"s2","included_platforms":[]}`)
+	p.settleAll()
+	_, n, err = ask("s2", "a")
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "a platform that is named is asked for, listed or not: the outcome says so")
+}
+
+func TestOutcomesAreKeptAndListed(t *testing.T) {
+	p := newPress(t)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
+	p.clock.Advance(2 * time.Second)
+	work, _ := p.claim(me)
+	problem := []publishing.Problem{{Entity: "item", RefID: "curry", Code: "x", Message: "it's \\ \"wrong\" \x00"}}
+	for _, w := range work {
+		r := p.done(w)
+		r.Problems, r.LeftOut, r.Message = problem, problem, "noted"
+		p.finish(me, r)
+	}
+	read := p.list("s1")
+	require.Len(t, read, 2)
+	require.Equal(t, []any{"s1", "a", publishing.Published, "noted", 2}, []any{read[0].StoreRef, read[0].Platform, read[0].State, read[0].Message, len(read[0].Errors)})
+	require.True(t, read[0].DueAt.IsZero() && read[0].PublishedAt.Equal(p.clock.Now()))
+
+	p.send("s1", `{"items":[{"ref_id":"curry","price":3}]}`)
+	require.False(t, p.list("s1")[0].DueAt.IsZero())
+	p.clock.Advance(2 * time.Second)
+	work, _ = p.claim(me)
+	same := p.done(work[0])
+	same.Unchanged = true
+	p.finish(me, same)
+	read = p.list("s1")
+	require.Len(t, read[slices.IndexFunc(read, func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1, "what the aggregator said of what it holds still stands")
+
+	var seen []string
+	after := publishing.Cursor{}
+	for {
+		page, err := p.queue.List(context.Background(), p.business, publishing.Filter{After: after, Limit: 3})
+		require.NoError(t, err)
+		for _, one := range page {
+			seen = append(seen, one.StoreRef+"/"+one.Platform)
+			after = publishing.Cursor{StoreRef: one.StoreRef, Platform: one.Platform}
+		}
+		if len(page) < 3 {
+			break
+		}
+	}
+	require.Equal(t, "s1/a s1/b s2/a s2/b", strings.Join(seen, " "))
+	waiting, err := p.queue.List(context.Background(), p.business, publishing.Filter{State: publishing.Waiting, Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+	stranger := hubtest.Business(t, p.db)
+	foreign, err := p.queue.List(context.Background(), stranger.ID, publishing.Filter{Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, foreign)
+}
+
+// racers publish beside each other; each menu is a number that only grows.
+type racers struct {
+	t       *testing.T
+	db      *postgres.DB
+	mu      sync.Mutex
+	content map[string]int // as stored
+	held    map[string]int // by the platform
+	under   map[string]bool
+	sent    int
+}
+
+// Render takes the content as it is; sending it takes a moment.
+func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Rendering, error) {
+	name := w.StoreRef + "/" + w.Platform
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.under[name] {
+		r.t.Errorf("%s is rendered twice at once", name)
+	}
+	r.under[name] = true
+	content := r.content[w.StoreRef]
+	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.Sent {
+		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if content < r.held[name] {
+			r.t.Errorf("%s: %d after %d", name, content, r.held[name])
+		}
+		r.held[name] = content
+		r.under[name] = false
+		r.sent++
+		if rand.IntN(4) == 0 {
+			return publishing.Sent{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
+		}
+		return publishing.Sent{State: publishing.Published}
+	}}, nil
+}
+
+// Published is told of results (publishing.Observer).
+func (r *racers) Published(result publishing.Result, _ time.Duration) {
+	if result.Unchanged {
+		r.mu.Lock()
+		r.under[result.StoreRef+"/"+result.Platform] = false
+		r.mu.Unlock()
+	}
+}
+
+func TestWorkersNeverPublishTheSameAtOnceNorAnOlderAfterANewer(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	db.UseDebounce(publishing.Debounce{Quiet: time.Millisecond, Most: 5 * time.Millisecond})
+	k := newKitchen(t, db, "US")
+	for _, platform := range []string{"a", "b"} {
+		db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`, k.business, platform)
+	}
+	stores := []string{"s1", "s2", "s3"}
+	for _, ref := range stores {
+		k.store(ref)
+	}
+	r := &racers{t: t, db: db, content: map[string]int{}, held: map[string]int{}, under: map[string]bool{}}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	for range 3 {
+		e := publishing.NewEngine(publishing.Config{Renderings: 4, Poll: 2 * time.Millisecond},
+			publishing.Parts{Queue: postgres.Publications{DB: db}, Renderer: r, Clock: db.Clock(), Observer: r, Log: hubtest.Logger()})
+		running.Go(func() { e.Run(ctx) })
+	}
+	for n := range 40 {
+		ref := stores[n%3]
+		r.mu.Lock()
+		r.content[ref]++
+		r.mu.Unlock()
+		k.enqueue(core.StoreJob, "", fmt.Sprintf(`{"stores":[{"ref_id":%q,"address":"%d"}]}`, ref, n), false)
+		require.NoError(t, k.work())
+	}
+	eventually(t, "every platform holds the newest", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, ref := range stores {
+			if r.held[ref+"/a"] != r.content[ref] || r.held[ref+"/b"] != r.content[ref] {
+				return false
+			}
+		}
+		return true
+	})
+	stop()
+	running.Wait()
+	require.Greater(t, r.sent, 6)
+}

@@ -1,0 +1,108 @@
+package menu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// StoredItem is a master item as it stood at a moment.
+type StoredItem struct {
+	Item      Item
+	UpdatedAt time.Time // tells whether it has been changed since
+}
+
+// RecheckRecords keeps what rules have against stored menus.
+type RecheckRecords interface {
+	// ItemsAfter reads the master items whose ids are above the given one, in the order of these.
+	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
+	// KeepFindings puts what a platform has against items in the place of what it had
+	// before, but for items that have changed since they were read; it tells how many
+	// these are. Conflict when the job's lease is no longer held.
+	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding) (stale int, err error)
+	// EndRecheck ends the job.
+	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
+}
+
+// Rechecker holds the items of a business against the rules of a platform, its
+// subject, after these have changed (job.Handler).
+type Rechecker struct {
+	Records   RecheckRecords
+	Inspector Inspector // nil: no platform has rules of its own
+	Clock     core.Clock
+}
+
+// Bounds of a recheck: items at a time, how often a page is begun anew because
+// items in it change, and the wait for a plugin that is down.
+const (
+	recheckPage  = 2000
+	recheckAgain = 5
+	recheckPause = 5 * time.Second
+)
+
+// Run checks page after page. Begun anew, it comes to the same.
+func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	checked, found, again := 0, 0, 0
+	for after := int64(0); ; {
+		items, err := r.Records.ItemsAfter(ctx, job.Business, after, recheckPage)
+		if err != nil {
+			return err
+		}
+		if len(items) == 0 {
+			break
+		}
+		findings, err := r.inspect(ctx, job, items)
+		if err != nil {
+			return err
+		}
+		stale, err := r.Records.KeepFindings(ctx, job, job.Subject, items, findings)
+		if err != nil {
+			return err
+		}
+		if again++; stale > 0 && again < recheckAgain {
+			continue
+		}
+		again, checked, found, after = 0, checked+len(items), found+len(findings), items[len(items)-1].Item.ID
+		report(checked, checked)
+	}
+	result, err := json.Marshal(map[string]int{"items": checked, "items_with_findings": found}, json.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	return r.Records.EndRecheck(ctx, job, "", result, checked)
+}
+
+// inspect tells what the platform has against the items that are listed there:
+// nothing where no plugin has rules for it. A plugin that is down is waited for.
+func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem) (map[string][]Finding, error) {
+	var listed []*Item
+	for i := range items {
+		if items[i].Item.listedOn(job.Subject) {
+			listed = append(listed, &items[i].Item)
+		}
+	}
+	if r.Inspector == nil || len(listed) == 0 {
+		return nil, nil
+	}
+	findings, err := r.Inspector.Inspect(ctx, job.Business, job.Subject, listed)
+	var elsewhere core.Postponed
+	switch {
+	case core.CodeOf(err) == core.NotFound:
+		return nil, nil
+	case core.CodeOf(err) == core.Unavailable || errors.As(err, &elsewhere):
+		return nil, core.Postponed{Until: r.Clock.Now().Add(recheckPause)}
+	case err != nil:
+		return nil, fmt.Errorf("the rules of platform %s: %w", job.Subject, err)
+	}
+	return findings, nil
+}
+
+// Fail ends a recheck that failed too often: what was found before still counts.
+func (r Rechecker) Fail(ctx context.Context, job core.Job, cause error) error {
+	return r.Records.EndRecheck(ctx, job, cause.Error(), []byte("{}"), 0)
+}

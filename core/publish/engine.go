@@ -1,0 +1,270 @@
+package publish
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Observer is told what the engine does, for metrics.
+type Observer interface {
+	Published(r Result, took time.Duration)
+}
+
+// Config sets the engine's bounds. Zero values take the defaults.
+type Config struct {
+	Held             int           // publications under way in this replica: 32
+	EndpointInFlight int           // of them to one platform of a business: 8
+	Renderings       int           // of them being rendered: 1, so that menus take half of a small machine at most
+	Lease            time.Duration // 60 s; longer than rendering and sending
+	Poll             time.Duration // 1 s; how often to look when nothing wakes
+	Absence          time.Duration // 5 s; how long a platform is left alone whose plugin is down
+	StopWithin       time.Duration // 10 s; then what is under way is cut off
+}
+
+func (c Config) withDefaults() Config {
+	for _, n := range []struct {
+		value *int
+		or    int
+	}{{&c.Held, 32}, {&c.EndpointInFlight, 8}, {&c.Renderings, 1}} {
+		if *n.value == 0 {
+			*n.value = n.or
+		}
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		or    time.Duration
+	}{{&c.Lease, time.Minute}, {&c.Poll, time.Second}, {&c.Absence, 5 * time.Second}, {&c.StopWithin, 10 * time.Second}} {
+		if *d.value == 0 {
+			*d.value = d.or
+		}
+	}
+	return c
+}
+
+// Parts are what an engine works with; every one is required.
+type Parts struct {
+	Queue    Queue
+	Renderer Renderer
+	Clock    core.Clock
+	Observer Observer
+	Log      *slog.Logger
+}
+
+// Engine publishes for one replica. Run owns every goroutine it starts.
+type Engine struct {
+	Config
+	Parts
+	owner     core.ID
+	wake      chan struct{}
+	rendering chan struct{}
+	calls     context.Context // of everything under way; ended by cutOff
+	cutOff    context.CancelFunc
+
+	mu      sync.Mutex
+	held    int
+	places  map[int64]*place
+	running sync.WaitGroup
+}
+
+// place is what this replica does at one platform of a business.
+type place struct {
+	inFlight int
+	absent   time.Time // until then it is left alone
+}
+
+// NewEngine makes an engine; nothing happens before Run.
+func NewEngine(config Config, parts Parts) *Engine {
+	config = config.withDefaults()
+	calls, cutOff := context.WithCancel(context.Background())
+	return &Engine{
+		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
+		wake: make(chan struct{}, 1), rendering: make(chan struct{}, config.Renderings), places: map[int64]*place{},
+	}
+}
+
+// Wake makes the engine look at the queue soon. It never blocks.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run publishes until the context ends, then ends what is under way (at most
+// StopWithin) and returns.
+func (e *Engine) Run(ctx context.Context) {
+	defer e.cutOff()
+	for ctx.Err() == nil {
+		e.look(ctx)
+	}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.running.Wait()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(e.StopWithin):
+		e.Log.Warn("cutting off menus on their way to aggregators")
+		e.cutOff()
+		<-stopped
+	}
+}
+
+// look claims what there is room for, then waits for a reason to look again: a
+// wake-up, the due time of the next, or the poll.
+func (e *Engine) look(ctx context.Context) {
+	now := e.Clock.Now()
+	next := now.Add(e.Poll)
+	if room, busy := e.room(now); room > 0 {
+		claimed, due, err := e.Queue.Claim(ctx, e.owner, room, e.EndpointInFlight, busy, now.Add(e.Lease).Truncate(time.Microsecond))
+		if err != nil && ctx.Err() == nil {
+			e.Log.Error("publications could not be claimed", "error", err)
+		}
+		for _, work := range claimed {
+			e.begin(work)
+		}
+		if len(claimed) > 0 {
+			return
+		}
+		if !due.IsZero() && due.Before(next) {
+			next = due
+		}
+	}
+	timer, giveUp := e.Clock.At(next)
+	defer giveUp()
+	select {
+	case <-ctx.Done():
+	case <-e.wake:
+	case <-timer:
+	}
+}
+
+// room tells how much may be claimed now, and for which endpoints nothing.
+func (e *Engine) room(now time.Time) (int, []int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
+	for endpoint, p := range e.places {
+		switch {
+		case p.inFlight >= e.EndpointInFlight || now.Before(p.absent):
+			busy = append(busy, endpoint)
+		case p.inFlight == 0:
+			delete(e.places, endpoint)
+		}
+	}
+	return e.Held - e.held, busy
+}
+
+func (e *Engine) begin(work Work) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.places[work.Endpoint]
+	if p == nil {
+		p = &place{}
+		e.places[work.Endpoint] = p
+	}
+	p.inFlight++
+	e.held++
+	e.running.Add(1)
+	go e.run(p, work)
+}
+
+func (e *Engine) run(p *place, work Work) {
+	defer e.running.Done()
+	start := e.Clock.Now()
+	if work.Attempts == 0 {
+		work.CallID = core.NewID(start)
+	}
+	result := e.publish(work)
+	e.Observer.Published(result, e.Clock.Now().Sub(start))
+	e.tell(result)
+	e.record(result)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.inFlight--
+	e.held--
+	if result.Untried {
+		p.absent = e.Clock.Now().Add(e.Absence)
+	}
+	e.Wake()
+}
+
+// endMargin is what must be left of the lease when sending ends: time to record it.
+const endMargin = 5 * time.Second
+
+// publish renders the menu as it is now, and sends it where it is another one
+// than the platform holds.
+func (e *Engine) publish(work Work) (result Result) {
+	defer func() { // nobody else would catch it here
+		if p := recover(); p != nil {
+			result = refused(work, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
+		}
+	}()
+	ctx, cancel := context.WithTimeout(e.calls, work.LeasedTo.Add(-endMargin).Sub(e.Clock.Now()))
+	defer cancel()
+	menu, err := e.render(ctx, work)
+	if err != nil {
+		return refused(work, err, e.Clock.Now())
+	}
+	result, send := rendered(work, menu, e.Clock.Now())
+	if !send {
+		return result
+	}
+	return settled(result, menu.Send(ctx), e.Clock.Now())
+}
+
+func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
+	select {
+	case e.rendering <- struct{}{}:
+		defer func() { <-e.rendering }()
+		return e.Renderer.Render(ctx, work)
+	case <-ctx.Done():
+		return Rendering{}, core.Errorf(core.Unavailable, "the hub is busy with other menus")
+	}
+}
+
+// record writes a result, again and again while the database is away, for as
+// long as the lease lasts; then others take the work up.
+func (e *Engine) record(result Result) {
+	events, err := result.events()
+	if err != nil {
+		e.Log.Error("the outcome of a publication could not be told", "error", err)
+	}
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		err := e.Queue.Finish(ctx, e.owner, result, events)
+		cancel()
+		if err == nil {
+			return
+		}
+		e.Log.Error("the outcome of a publication could not be recorded", "store", result.StoreRef, "platform", result.Platform, "error", err)
+		timer, giveUp := e.Clock.At(e.Clock.Now().Add(pause))
+		select {
+		case <-e.calls.Done():
+			giveUp()
+			return
+		case <-timer:
+		}
+		if e.Clock.Now().After(result.LeasedTo) {
+			return
+		}
+	}
+}
+
+func (e *Engine) tell(r Result) {
+	level := slog.LevelDebug
+	switch r.State {
+	case Waiting:
+		level = slog.LevelInfo
+	case Failed:
+		level = slog.LevelWarn
+	}
+	e.Log.Log(context.Background(), level, "menu to an aggregator", "call", r.CallID, "business", r.Business, "store", r.StoreRef,
+		"platform", r.Platform, "attempt", r.Attempts+1, "state", r.State, "unchanged", r.Unchanged, "message", r.Message)
+}

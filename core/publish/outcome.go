@@ -1,0 +1,133 @@
+package publish
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// MaxProblems is how many problems of a publication are kept and told.
+const MaxProblems = 1000
+
+// digest tells contents apart. The key of the call may stand anywhere in it: it
+// is another one for every publication, and no content.
+func digest(key core.ID, content []string) []byte {
+	sum := sha256.New()
+	for _, part := range content {
+		part = strings.ReplaceAll(part, key.String(), "")
+		_ = binary.Write(sum, binary.BigEndian, int64(len(part))) // a hash never fails
+		sum.Write([]byte(part))
+	}
+	return sum.Sum(nil)
+}
+
+// rendered is what follows from a rendering before anything is sent; send tells
+// whether something is to be.
+func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) {
+	result = Result{Work: work, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note}
+	switch {
+	case r.Unlisted != "":
+		result.State, result.Message, result.LeftOut = Unlisted, r.Unlisted, nil
+	case r.Skip != "":
+		result.State, result.Message = Skipped, r.Skip
+	default:
+		result.State, result.Digest = Published, digest(work.CallID, r.Content)
+		result.Unchanged = len(work.Asked) == 0 && bytes.Equal(work.Digest, result.Digest)
+		return result, !result.Unchanged
+	}
+	return result, false
+}
+
+// settled is what follows from having sent. What the platform holds is known only
+// when it has taken the menu.
+func settled(result Result, sent Sent, now time.Time) Result {
+	result.State, result.At, result.Problems, result.RetryAt = sent.State, now, bounded(sent.Problems), sent.RetryAt
+	if sent.State != Published {
+		result.Digest = nil
+	}
+	if sent.Message != "" {
+		result.Message = sent.Message
+	}
+	return result
+}
+
+// refused is what follows where nothing could be rendered.
+func refused(work Work, err error, now time.Time) Result {
+	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
+	switch core.CodeOf(err) {
+	case core.Invalid:
+		result.State = Failed
+	case core.NotFound:
+		result.State = Skipped
+	default:
+		result.Untried = true
+	}
+	return result
+}
+
+func bounded(list []Problem) []Problem {
+	if len(list) <= MaxProblems {
+		return list
+	}
+	rest := Problem{Entity: "menu", Code: "more", Message: fmt.Sprintf("and %d more", len(list)-MaxProblems+1)}
+	return append(list[:MaxProblems-1:MaxProblems-1], rest)
+}
+
+// Errors are the problems of a result together: what the rules of the platform
+// left out, then what the aggregator refused.
+func (r Result) Errors() []Problem {
+	list := append(append([]Problem{}, r.LeftOut...), r.Problems...)
+	whole := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
+	if whole != "" && len(r.Problems) == 0 {
+		list = append([]Problem{{Entity: "menu", Code: whole, Message: r.Message}}, list...)
+	}
+	for i := range list {
+		for _, text := range []*string{&list[i].Entity, &list[i].Code, &list[i].Message} {
+			if *text == "" {
+				*text = "not given"
+			}
+		}
+	}
+	return bounded(list)
+}
+
+// events tell a result: to each who asked for it, else once, and only of what
+// was sent and came to an end.
+func (r Result) events() ([]core.Event, error) {
+	references := r.Asked
+	if len(references) == 0 && (r.State == Published && !r.Unchanged || r.State == Failed) {
+		references = []core.ID{r.Reference}
+	}
+	if r.State == Waiting {
+		return nil, nil
+	}
+	status := "error"
+	if r.State == Published {
+		status = "success"
+	}
+	events := make([]core.Event, len(references))
+	for i, reference := range references {
+		body, err := json.Marshal(struct {
+			Reference string    `json:"reference_id"`
+			Location  string    `json:"location_ref_id"`
+			Platform  string    `json:"platform"`
+			Status    string    `json:"status"`
+			Errors    []Problem `json:"errors"`
+			At        int64     `json:"ts_utc"`
+		}{reference.String(), r.StoreRef, r.Platform, status, r.Errors(), r.At.UnixMilli()})
+		if err != nil {
+			return nil, fmt.Errorf("writing the event: %w", err)
+		}
+		// A microsecond apart, so that the ids sort as the events do.
+		events[i] = core.Event{ID: core.NewID(r.At.Add(time.Duration(i) * time.Microsecond)), Business: r.Business,
+			Type: core.HubMenuPublish, At: r.At, Body: body, Reference: reference.String()}
+	}
+	return events, nil
+}

@@ -1,0 +1,164 @@
+package publish
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestABurstOfChangesIsPublishedOnceItIsQuietOrHasLastedLongEnough(t *testing.T) {
+	d := Debounce{}.OrDefault()
+	for _, c := range []struct{ latest, due time.Duration }{
+		{0, 2 * time.Second}, {time.Second, 3 * time.Second}, {13 * time.Second, 15 * time.Second}, {14 * time.Second, 15 * time.Second}, {20 * time.Second, 15 * time.Second},
+	} {
+		require.Equal(t, noon.Add(c.due), d.Due(noon, noon.Add(c.latest)))
+	}
+	require.Equal(t, Debounce{Quiet: time.Minute, Most: time.Hour}, Debounce{Quiet: time.Minute, Most: time.Hour}.OrDefault())
+}
+
+func TestChangesAreNeverDueLaterThanMostAfterTheFirstNorBeforeTheyAreQuiet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := Debounce{Quiet: time.Duration(rapid.IntRange(1, 100).Draw(t, "quiet")), Most: time.Duration(rapid.IntRange(1, 1000).Draw(t, "most"))}
+		latest, last := noon, noon
+		for range rapid.IntRange(0, 20).Draw(t, "changes") {
+			latest = latest.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "pause")))
+			due := d.Due(noon, latest)
+			require.False(t, due.Before(last), "a change never makes it earlier")
+			require.False(t, due.After(noon.Add(d.Most)))
+			require.True(t, !due.Before(latest.Add(d.Quiet)) || due.Equal(noon.Add(d.Most)))
+			last = due
+		}
+	})
+}
+
+func TestADigestTellsContentsApartButNotKeys(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		parts := rapid.SliceOfN(rapid.StringMatching(`[ab]{0,3}`), 0, 4)
+		a, b := parts.Draw(t, "a"), parts.Draw(t, "b")
+		require.Equal(t, len(a) == len(b) && func() bool {
+			for i := range a {
+				if a[i] != b[i] {
+					return false
+				}
+			}
+			return true
+		}(), string(digest(core.ID{1}, a)) == string(digest(core.ID{2}, b)))
+	})
+	one, other := core.NewID(noon), core.NewID(noon.Add(time.Hour))
+	require.Equal(t, digest(one, []string{"key " + one.String()}), digest(other, []string{"key " + other.String()}))
+	require.NotEqual(t, digest(one, []string{other.String()}), digest(other, []string{other.String()}))
+}
+
+var burger = Problem{Entity: "item", RefID: "burger", Code: "nutrition_fat", Message: "fat is missing"}
+
+func TestWhatFollowsFromARendering(t *testing.T) {
+	ref, asker := core.ID{1}, core.ID{2}
+	work := Work{Reference: ref, Digest: digest(core.ID{}, []string{"a"})}
+	asked := work
+	asked.Asked = []core.ID{asker}
+	for name, c := range map[string]struct {
+		work      Work
+		rendering Rendering
+		state     State
+		send      bool
+	}{
+		"content that is new":              {work, Rendering{Content: []string{"b"}}, Published, true},
+		"content that the platform holds":  {work, Rendering{Content: []string{"a"}}, Published, false},
+		"the same, but somebody asked":     {asked, Rendering{Content: []string{"a"}}, Published, true},
+		"nobody knows what it holds":       {Work{}, Rendering{Content: []string{"a"}}, Published, true},
+		"a store that is not listed":       {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
+		"a plugin that has nothing to say": {work, Rendering{Skip: "no menus"}, Skipped, false},
+	} {
+		result, send := rendered(c.work, c.rendering, noon)
+		require.Equal(t, []any{c.state, c.send}, []any{result.State, send}, name)
+		require.Equal(t, c.state == Published && !c.send, result.Unchanged, name)
+		require.Equal(t, c.state == Published, result.Digest != nil, name)
+	}
+}
+
+func TestWhatThePlatformHoldsIsKnownOnlyOnceItHasTakenIt(t *testing.T) {
+	result, _ := rendered(Work{Digest: []byte("old")}, Rendering{Content: []string{"new"}, Note: "closed"}, noon)
+	require.NotNil(t, settled(result, Sent{State: Published}, noon).Digest)
+	require.Equal(t, "closed", settled(result, Sent{State: Published}, noon).Message)
+	for _, state := range []State{Failed, Waiting} {
+		require.Nil(t, settled(result, Sent{State: state, Message: "timeout"}, noon).Digest)
+	}
+}
+
+func TestWhatCannotBeRendered(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		state State
+		waits bool
+	}{
+		{core.Errorf(core.Invalid, "no"), Failed, false}, {core.Errorf(core.NotFound, "no"), Skipped, false},
+		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true}, {core.Postponed{}, Waiting, true},
+	} {
+		r := refused(Work{}, c.err, noon)
+		require.Equal(t, []any{c.state, c.waits}, []any{r.State, r.Untried})
+	}
+}
+
+func TestOutcomesAreToldToThoseWhoAskedElseOnceWhenSomethingWasSent(t *testing.T) {
+	first, second, change := core.NewID(noon), core.NewID(noon), core.NewID(noon)
+	asked := []core.ID{first, second}
+	for _, c := range []struct {
+		result Result
+		told   []string
+		status string
+	}{
+		{Result{State: Published}, []string{change.String()}, "success"},
+		{Result{State: Published, Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "success"},
+		{Result{State: Published, Unchanged: true}, nil, ""},
+		{Result{State: Failed, Message: "503"}, []string{change.String()}, "error"},
+		{Result{State: Unlisted, Message: "not listed"}, nil, ""},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
+	} {
+		c.result.Reference, c.result.StoreRef, c.result.Platform, c.result.At = change, "s1", "tasty", noon
+		c.result.LeftOut, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
+		events, err := c.result.events()
+		require.NoError(t, err)
+		require.Len(t, events, len(c.told))
+		for i, event := range events {
+			eventtest.Check(t, core.HubMenuPublish, event.Body)
+			require.Contains(t, string(event.Body), `"status":"`+c.status+`"`)
+			require.Contains(t, string(event.Body), c.told[i])
+			require.Equal(t, c.told[i], event.Reference)
+		}
+	}
+}
+
+func TestProblemsAreBoundedAndSayHowManyMore(t *testing.T) {
+	many := make([]Problem, 2500)
+	for i := range many {
+		many[i] = burger
+	}
+	list := Result{State: Failed, Message: "no", LeftOut: bounded(many)}.Errors()
+	require.Len(t, list, MaxProblems)
+	require.Equal(t, "not_published", list[0].Code)
+	require.Contains(t, bounded(many)[MaxProblems-1].Message, "1501 more")
+}
+
+func TestACursorIsReadAsItWasWritten(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("aé/ ")))
+		c := Cursor{text.Draw(t, "store"), text.Draw(t, "platform")}
+		read, ok := ParseCursor(c.String())
+		require.True(t, ok)
+		require.Equal(t, c, read)
+	})
+	for _, wrong := range []string{"", "!", "YQ", "YQBiAGM"} {
+		_, ok := ParseCursor(wrong)
+		require.False(t, ok, wrong)
+	}
+}

@@ -1,0 +1,2 @@
+ALTER TABLE plugins DROP COLUMN published_revision;
+DROP TABLE publications;

@@ -1,0 +1,82 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+// publicationBody is a publication as read. Times are RFC 3339, in UTC.
+type publicationBody struct {
+	LocationRefID string            `json:"location_ref_id"`
+	Platform      string            `json:"platform"`
+	Status        publish.State     `json:"status"`
+	Message       string            `json:"message,omitzero"`
+	Errors        []publish.Problem `json:"errors"`
+	Reference     string            `json:"reference,omitzero"`
+	PublishedAt   time.Time         `json:"published_at,omitzero"`
+	SettledAt     time.Time         `json:"settled_at,omitzero"`
+	DueAt         time.Time         `json:"due_at,omitzero"`
+	WaitsBecause  string            `json:"waits_because,omitzero"`
+	Attempts      int               `json:"attempts"`
+}
+
+func publicationOf(p publish.Publication) publicationBody {
+	body := publicationBody{
+		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors, PublishedAt: p.PublishedAt.UTC(),
+		SettledAt: p.SettledAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
+	}
+	if p.Reference != (uuid.UUID{}) {
+		body.Reference = p.Reference.String()
+	}
+	return body
+}
+
+// listPublications reads what is published of menus where, a page at a time.
+func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
+	var v core.Violations
+	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")), Platform: strings.Clone(c.Query("platform"))}
+	filter.Limit = number(c, "limit", 50, 1, 200, &v)
+	if status := strings.Clone(c.Query("status")); status != "" {
+		state, known := publish.ParseState(status)
+		if !known {
+			v.AddBody("status", "value", "must be waiting, published, failed, unlisted or skipped")
+		}
+		filter.State = state
+	}
+	if after := strings.Clone(c.Query("after")); after != "" {
+		cursor, ok := publish.ParseCursor(after)
+		if !ok {
+			v.AddBody("after", "value", "must be what an earlier answer called next")
+		}
+		filter.After = cursor
+	}
+	if err := v.Err(); err != nil {
+		return err
+	}
+	meta := pageMeta{Limit: filter.Limit}
+	filter.Limit++
+	list, err := s.Publications.List(c.UserContext(), caller.Business, filter)
+	if err != nil {
+		return err
+	}
+	if len(list) > meta.Limit {
+		list = list[:meta.Limit]
+		last := list[meta.Limit-1]
+		meta.Next = publish.Cursor{StoreRef: last.StoreRef, Platform: last.Platform}.String()
+	}
+	bodies := make([]publicationBody, len(list))
+	for i, one := range list {
+		bodies[i] = publicationOf(one)
+	}
+	return answer(c, http.StatusOK, struct {
+		Publications []publicationBody `json:"publications"`
+		Meta         pageMeta          `json:"meta"`
+	}{bodies, meta})
+}
