@@ -41,6 +41,7 @@ dev: ## As run, from source and with the log on the terminal
 generate: ## Write the generated files anew
 	$(TOOL) templ generate -path adminui
 	gofmt -w adminui
+	cd web/client && $(GO) run ./generate ../openapi.yaml
 	cd plugins/proto && $(BUF) generate && $(BUF) build --as-file-descriptor-set --exclude-source-info -o descriptor.binpb
 
 .PHONY: lint
@@ -51,12 +52,13 @@ lint: ## Format check, vet, staticcheck
 	$(TOOL) staticcheck ./...
 
 .PHONY: verify
-verify: lint ## Lint, generated files up to date, modules tidy, architecture, OpenAPI
+verify: lint ## Lint, generated files up to date, modules tidy, architecture, OpenAPI, vulnerabilities
 	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff
 	$(GO) test -count=1 -run 'Architecture|HabitsOfTheCode|SQLIsKept' ./core/cmd/servery
 	$(GO) test -count=1 -run 'OpenAPI' ./web
+	@GO=$(GO) sh deploy/check/vulnerabilities.sh
 
 .PHONY: test
 test: ## Every test with the race detector, browser tests included
@@ -69,4 +71,16 @@ fuzz: ## Fuzz every decoder for FUZZTIME (30s each)
 
 .PHONY: bench
 bench: build ## Measure against floors of the same run; BENCH_FLAGS=--quick for a short one
-	$(GO) run ./core/cmd/servery-bench $(BENCH_FLAGS)
+	$(GO) run ./core/cmd/servery-bench --json bin/bench.json $(BENCH_FLAGS)
+
+.PHONY: restore
+restore: build ## Prove that a backup brings back what was accepted
+	sh deploy/check/restore.sh $(BIN)
+
+.PHONY: rollback
+rollback: build ## Prove that the program of REF (HEAD~1) works on this one's database
+	sh deploy/check/rollback.sh $(BIN) $(or $(REF),HEAD~1)
+
+.PHONY: image
+image: ## Build the container image servery
+	docker build -f deploy/Dockerfile -t servery .

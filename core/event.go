@@ -87,4 +87,5 @@ type Event struct {
 	Place       int    // its position among the events of its order, from 1
 	WebhookID   int64  // when set, the event goes to this subscription alone, switched on or not
 	Test        bool   // a sample, sent on request
+	Trace       Trace  // where it happened; "": where the context is in which it is stored
 }

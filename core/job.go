@@ -10,10 +10,14 @@ type JobKind string
 const (
 	StoreJob JobKind = "stores"
 	MenuJob  JobKind = "menu"
+	// TimingJob ties categories to times.
+	TimingJob JobKind = "timing_groups"
 	// OrderRetryJob sends orders again that their endpoint has not accepted.
 	OrderRetryJob JobKind = "order_retry"
 	// RedeliveryJob sends deliveries again that a person has chosen.
 	RedeliveryJob JobKind = "redelivery"
+	// RecheckJob holds stored items against the rules of a platform.
+	RecheckJob JobKind = "recheck"
 )
 
 // Job is a piece of accepted work that a replica holds a lease on.
@@ -28,7 +32,9 @@ type Job struct {
 	CreatedAt   time.Time
 	Attempts    int // counting the present one
 	Seq         int64
-	Owner       ID // of the lease
+	Owner       ID     // of the lease
+	Trace       Trace  // of the request
+	Actor       string // who asked for it, such as key:pos; only where it is enqueued
 }
 
 // Postponed is the error of a job whose work waits for something: it is given

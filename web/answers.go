@@ -35,6 +35,7 @@ type envelope struct {
 	WebhookID   int64            `json:"webhook_id,omitzero"`
 	Count       *int             `json:"count,omitzero"`
 	Secret      string           `json:"secret,omitzero"`
+	OldUntil    int64            `json:"old_secret_until,omitzero"` // epoch milliseconds
 	Errors      []core.Violation `json:"errors,omitzero"`
 	RequestID   string           `json:"request_id,omitzero"`
 }

@@ -29,13 +29,14 @@ type deliveryBody struct {
 	FinishedAt  time.Time      `json:"finished_at,omitzero"`
 	LastStatus  int            `json:"last_status,omitzero"`
 	LastError   string         `json:"last_error,omitzero"`
+	TraceID     string         `json:"trace_id,omitzero"`
 }
 
 func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	return deliveryBody{
 		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, URL: r.URL, State: r.State,
 		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(), NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
-		LastStatus: r.LastStatus, LastError: r.LastError,
+		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.TraceID,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/presence"
 )
 
 // postMenu accepts a menu request for the master catalogue or one store (spec,
@@ -33,11 +34,12 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	now := s.Clock.Now()
 	job := core.Job{
 		ID: core.NewID(now), Business: caller.Business, Kind: core.MenuJob, Subject: location, Body: body,
-		CallbackURL: request.CallbackURL, DryRun: dryRun, CreatedAt: now,
+		CallbackURL: request.CallbackURL, DryRun: dryRun, CreatedAt: now, Actor: caller.Actor(),
 	}
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{StoreRef: location})
 	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
 		message = "dry run of " + counted(request.Objects(), "object") + " queued; nothing will be changed, and the job tells what would be"
@@ -74,6 +76,7 @@ func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{StoreRef: scope.LocationRefID})
 	return answer(c, http.StatusOK, menu.ReadBack(scope, whole, view))
 }
 
@@ -92,6 +95,11 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	timings, err := s.Menus.Timings(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	versions.Timings = timings.State()
 	tag := versions.ETag()
 	c.Set(fiber.HeaderETag, tag)
 	c.Set(fiber.HeaderCacheControl, "private, no-cache")
@@ -102,6 +110,7 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	whole.Timings = timings
 	body, err := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[platform]).Encode()
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,19 +34,31 @@ func (s *Server) identify(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderXRequestID, id)
 	ctx, cancel := context.WithTimeout(c.UserContext(), handlerDeadline)
 	defer cancel()
-	c.SetUserContext(ctx)
+	c.SetUserContext(core.ParseTrace(c.Get(headerTrace)).In(ctx))
 	return c.Next()
 }
+
+// headerTrace is where a caller's trace goes on (W3C Trace Context).
+const headerTrace = "Traceparent"
 
 func requestID(c *fiber.Ctx) string {
 	id, _ := c.Locals(localRequestID).(string)
 	return id
 }
 
+// probes are asked every few seconds: their spans would say nothing.
+var probes = []string{"/healthz", "/readyz", "/metrics"}
+
 // observe logs and counts every answer. It renders the error itself, so that
 // the status it sees is the one that is sent.
 func (s *Server) observe(c *fiber.Ctx) error {
 	began := time.Now()
+	tracer := s.Tracer
+	if slices.Contains(probes, c.Path()) {
+		tracer = nil
+	}
+	ctx, span := tracer.Begin(c.UserContext(), core.ServerSpan, c.Method(), "")
+	c.SetUserContext(ctx)
 	if err := c.Next(); err != nil {
 		if err := s.answerError(c, err); err != nil {
 			return err
@@ -58,9 +71,26 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	}
 	s.Observer.Answered(path, strings.Clone(c.Method()), status, took)
 	business, _ := c.Locals(localBusiness).(core.BusinessID)
-	s.Log.Info("request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
+	log := s.Log
+	if id := core.TraceOf(ctx).ID(); id != "" {
+		log = log.With("trace_id", id)
+		s.tell(c, span, path, status)
+	}
+	log.Info("request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
 		"took", took, "business", business)
 	return nil
+}
+
+// tell says in the request's span what it was.
+func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
+	span.Rename(strings.Clone(c.Method()) + " " + path)
+	span.Text("servery.request", requestID(c))
+	span.Number("http.response.status_code", int64(status))
+	wrong := ""
+	if status >= 500 {
+		wrong = strconv.Itoa(status)
+	}
+	span.End(wrong)
 }
 
 func (s *Server) refuseWhileDraining(c *fiber.Ctx) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/presence"
 )
 
 // orderAnswer is the answer to whoever brings or moves an order.
@@ -76,6 +77,7 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	if err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{OrderID: id})
 	message := "the order was " + string(from) + " and is " + string(change.To)
 	if from == change.To {
 		message = "the order is " + string(from) + " already; nothing was done"
@@ -102,7 +104,13 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	filter := order.Filter{
 		Platform: strings.Clone(c.Query("platform")), StoreRefID: strings.Clone(c.Query("store_ref_id")),
 		From: moment(c, "from", &v), To: moment(c, "to", &v), Limit: number(c, "limit", 50, 1, 200, &v),
+		Reference: strings.Clone(c.Query("order_ref_id")),
 	}
+	escalated, err := flag(c, "escalated")
+	if err != nil {
+		return err
+	}
+	filter.Escalated = escalated
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {

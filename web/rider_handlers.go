@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/presence"
 )
 
 // postRiderStatus takes the status of an order's rider (spec, Endpoint 6). It is
@@ -25,6 +26,7 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{OrderID: update.OrderID})
 	message := "rider status " + string(update.Status) + " enqueued"
 	if !changed {
 		message = "the rider's status is " + string(update.Status) + " already; nothing was done"
@@ -46,5 +48,6 @@ func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Riders.Locate(c.UserContext(), location); err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{OrderID: location.OrderID})
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/presence"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -23,7 +24,7 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	now := s.Clock.Now()
 	job := core.Job{
 		ID: core.NewID(now), Business: caller.Business, Kind: core.StoreJob, Body: body,
-		CallbackURL: request.CallbackURL, CreatedAt: now,
+		CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
 	}
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
@@ -40,6 +41,7 @@ func (s *Server) getStore(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{StoreID: stored.ID})
 	return answer(c, http.StatusOK, stored)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
@@ -48,6 +49,12 @@ type Menus interface {
 	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
 	Menu(ctx context.Context, business core.BusinessID, store int64) (menu.Menu, error)
 	Versions(ctx context.Context, business core.BusinessID, storeRef, platform string) (menu.Versions, error)
+	Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error)
+	TimingGroups(ctx context.Context, business core.BusinessID) ([]menu.TimingGroup, error)
+	Revisions(ctx context.Context, business core.BusinessID, filter menu.RevisionFilter) ([]menu.Revision, error)
+	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
+	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
+	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error)
 }
 
 // Businesses reads businesses.
@@ -66,11 +73,13 @@ type Intake interface {
 	Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error)
 }
 
-// Orders reads orders and moves them from state to state.
+// Orders reads orders and stores what the merchant's system says of them.
 type Orders interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
+	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
+	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64, err error)
 }
 
 // Riders takes statuses and places of riders; both are durable when it returns.
@@ -92,7 +101,17 @@ type Actions interface {
 
 // Callers finds out which platform calls.
 type Callers interface {
-	Authenticate(ctx context.Context, platform, secret string) (relay.Caller, error)
+	Authenticate(ctx context.Context, knock relay.Knock) (relay.Caller, error)
+}
+
+// Publications reads what is published of menus.
+type Publications interface {
+	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
+}
+
+// Refusals has platforms told of orders that were not taken.
+type Refusals interface {
+	Refuse(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error
 }
 
 // PlatformStores finds stores by the ids that platforms have for them.
@@ -104,6 +123,7 @@ type PlatformStores interface {
 type Subscriptions interface {
 	Create(ctx context.Context, business core.BusinessID, input webhook.Input) (webhook.Subscription, bool, error)
 	Update(ctx context.Context, business core.BusinessID, id int64, input webhook.Input) error
+	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
 }
 
 // SubscriptionRecords reads webhooks.
@@ -130,7 +150,7 @@ type Observer interface {
 	Answered(route, method string, status int, took time.Duration)
 }
 
-// Config is what the interface is made of. Every field is required but MaxBody.
+// Config is what the interface is made of. Every field is required but MaxBody and Tracer.
 type Config struct {
 	SystemOnly          bool // of a replica that has not the role api: probes and metrics alone
 	MaxBody             int  // bytes of a request body: 64 MiB
@@ -151,12 +171,16 @@ type Config struct {
 	Callers             Callers
 	Callbacks           relay.Reader
 	PlatformStores      PlatformStores
+	Refusals            Refusals
+	Publications        Publications
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Deliveries          Deliveries
+	Presence            Presence
 	Tester              Tester
 	Ready               func(ctx context.Context) error
 	Observer            Observer
+	Tracer              *core.Tracer // nil: none
 	Clock               core.Clock
 	Log                 *slog.Logger
 }

@@ -76,6 +76,18 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 	})
 }
 
+// rotateWebhook gives a webhook another signing secret and shows it, this once.
+func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
+	sub, err := s.Subscriptions.Rotate(c.UserContext(), caller.Business, webhookID(c), caller.Actor(), "")
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Message: "the webhook has another secret; until old_secret_until the earlier one signs every delivery too",
+		WebhookID: sub.ID, Secret: sub.Secret, OldUntil: sub.OldSecretUntil.UnixMilli(),
+	})
+}
+
 func (s *Server) getWebhook(c *fiber.Ctx, caller core.Caller) error {
 	sub, err := s.SubscriptionRecords.Get(c.UserContext(), caller.Business, webhookID(c))
 	if err != nil {

@@ -20,6 +20,7 @@ type Config struct {
 	Poll        time.Duration // 1 s
 	Limit       time.Duration // of one attempt: 5 min; then it is cut off and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cut off and begun again elsewhere
+	Tracer      *core.Tracer  // nil: none
 }
 
 func (c Config) withDefaults() Config {
@@ -144,6 +145,11 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	defer r.Wake()
 	job := progress.Job
 	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
+	ctx, span := r.config.Tracer.Begin(job.Trace.In(ctx), core.WorkSpan, "job", string(job.Kind))
+	if id := core.TraceOf(ctx).ID(); id != "" {
+		log = log.With("trace_id", id)
+	}
+	span.Text("servery.job", job.ID.String())
 	began := time.Now()
 	attempt, cancel := context.WithTimeout(ctx, r.config.Limit)
 	err := r.attempt(attempt, progress)
@@ -166,6 +172,11 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 		outcome = r.failed(ctx, log, job, err)
 	}
 	r.observer.JobEnded(job.Kind, outcome, time.Since(began))
+	if err == nil || outcome == "waiting" {
+		span.End("")
+	} else {
+		span.End(err.Error())
+	}
 }
 
 // failed gives a job back for another attempt, or ends it as failed.

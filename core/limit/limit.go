@@ -138,6 +138,14 @@ func decode(b []byte) *state {
 	return s
 }
 
+// BlockedUntil is the end of the latest block that a stored state tells of; zero: there was none.
+func BlockedUntil(state []byte) time.Time {
+	if s := decode(state); s.blockedUntil != 0 {
+		return time.UnixMicro(s.blockedUntil)
+	}
+	return time.Time{}
+}
+
 // Records keeps the states of throttles.
 type Records interface {
 	// Change replaces a state by what change makes of it, one change at a time.

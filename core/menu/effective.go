@@ -29,6 +29,11 @@ type EffectiveCategory struct {
 	ImgURL       *string        `json:"img_url,omitzero"`
 	ParentRefID  string         `json:"parent_ref_id,omitzero"`
 	Translations jsontext.Value `json:"translations,omitzero"`
+	// When it is on sale; absent where it always is.
+	Timings []core.DayHours `json:"timings,omitempty"`
+	// Whether it is now, by its timings and those of its parent; absent where
+	// neither has any.
+	AvailableNow *bool `json:"available_now,omitzero"`
 }
 
 // EffectiveItem is an item that can be ordered, at the price of the platform.

@@ -83,6 +83,12 @@ func (a *appender) category(c *EffectiveCategory) {
 	a.textIfAny(`,"img_url":`, c.ImgURL)
 	a.textUnlessEmpty(`,"parent_ref_id":`, c.ParentRefID)
 	a.document(`,"translations":`, c.Translations)
+	if len(c.Timings) > 0 {
+		a.value(`,"timings":`, c.Timings)
+	}
+	if c.AvailableNow != nil {
+		a.bool(`,"available_now":`, *c.AvailableNow)
+	}
 }
 
 func (a *appender) item(i *EffectiveItem) {

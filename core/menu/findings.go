@@ -2,6 +2,7 @@ package menu
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,7 +17,8 @@ type Inspector interface {
 	// Platforms lists the platforms of a business that have rules of their own.
 	Platforms(ctx context.Context, business core.BusinessID) ([]string, error)
 	// Inspect tells what a platform has against items, by ref_id. An error says why
-	// the platform's rules cannot be known now.
+	// the platform's rules cannot be known now; core.Postponed leaves the request to
+	// another replica.
 	Inspect(ctx context.Context, business core.BusinessID, platform string, items []*Item) (map[string][]Finding, error)
 }
 
@@ -59,6 +61,9 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		}
 		if ctx.Err() != nil {
 			return inspection, ctx.Err()
+		}
+		if errors.As(err, new(core.Postponed)) {
+			return inspection, err
 		}
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",

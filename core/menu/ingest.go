@@ -51,11 +51,15 @@ type Ingestor struct {
 	Records   Records
 	Rulebook  Rulebook
 	Inspector Inspector // nil: no platform has rules of its own
+	Rollbacks Rollbacks
 	Clock     core.Clock
 }
 
 // Run carries a menu request out, or tells what it would do (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	if to, is := rollbackOf(job); is {
+		return i.rollBack(ctx, job, to)
+	}
 	return i.end(ctx, job, report, i.inspect, func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
 		plan := Decide(request, state, newID)
 		if job.DryRun {
@@ -70,6 +74,9 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 // Fail ends a menu request that could not be carried out: nothing is written,
 // and the callback says of every object that it failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	if _, is := rollbackOf(job); is {
+		return i.failRollBack(ctx, job, cause)
+	}
 	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
 	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
 	return i.end(ctx, job, func(int, int) {}, unseen, func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
@@ -173,8 +180,9 @@ func (p *Plan) Touched() []int64 {
 type Versions struct {
 	StoreID   int64
 	Platform  core.Platform
-	Catalogue int64 // of the master catalogue
-	Store     int64 // of the store's values
+	Catalogue int64  // of the master catalogue
+	Store     int64  // of the store's values
+	Timings   string // which category timings are open now
 }
 
 // menuForm counts the changes in how effective menus are rendered.
@@ -182,6 +190,6 @@ const menuForm = 1
 
 // ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
-	return fmt.Sprintf(`"%d-%d-%d-%d-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store,
-		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy))
+	return fmt.Sprintf(`"%d-%d-%d-%d-%s-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store,
+		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
 }

@@ -65,6 +65,7 @@ func (s *sight) itemsNamed(items []int32) []string {
 func (s *sight) seenCategories() []EffectiveCategory {
 	rows := inOrder(s.menu.Categories, s.categories, func(row int32) int64 { return s.menu.Categories[row].SortOrder })
 	list := make([]EffectiveCategory, len(rows))
+	timed := s.menu.Timings.byCategory()
 	for i, row := range rows {
 		c := &s.menu.Categories[row]
 		list[i] = EffectiveCategory{
@@ -73,6 +74,10 @@ func (s *sight) seenCategories() []EffectiveCategory {
 		}
 		if c.ParentID != 0 {
 			list[i].ParentRefID = s.menu.Categories[s.rows[Categories].of(c.ParentID)].RefID // it is open, so it is there
+		}
+		if own, above := timed[c.ID], timed[c.ParentID]; own != nil || above != nil {
+			now := own.open() && above.open()
+			list[i].Timings, list[i].AvailableNow = own.hours(), &now
 		}
 	}
 	return list

@@ -55,6 +55,9 @@ type Menu struct {
 	// Blocked are the items that a platform's rules refuse, by platform and id;
 	// only in a whole menu.
 	Blocked map[string]map[int64]bool
+	// Timings are when categories are on sale; only where
+	// customers are to see it.
+	Timings Timings
 }
 
 // State is the stored state that one request depends on. It must hold at least

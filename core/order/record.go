@@ -18,18 +18,23 @@ type Summary struct {
 	State           State   `json:"state"`
 	Carrier         Carrier `json:"delivery_type"`
 	Bulk            bool    `json:"is_bulk_order"`
-	Flags           int     `json:"flags"` // how many
+	Flags           int     `json:"flags"`                 // how many
+	Reference       string  `json:"reference_id,omitzero"` // what the POS calls it
 	Created         int64   `json:"created"`
 	Updated         int64   `json:"updated"`
+	Escalated       int64   `json:"escalated,omitzero"` // when it had waited too long for its acknowledgement
 }
 
 // Record is an order as stored: its relay as it was when it was placed, and
 // what became of it since.
 type Record struct {
-	State   State
-	Relay   []byte
-	History []Step
-	Rides   Rides
+	State     State
+	Relay     []byte
+	History   []Step
+	Rides     Rides
+	Reference string // what the POS calls it; "" while it has not said
+	Escalated int64  // when it had waited too long for its acknowledgement, in epoch milliseconds; 0: never
+	Shortages []ShortageReading
 }
 
 // Step is one state of an order's history.
@@ -45,15 +50,20 @@ type Step struct {
 // Reading is an order as read back: its relay in its present state, and its history.
 type Reading struct {
 	Relay
-	State   State         `json:"state"`
-	History []Step        `json:"history"`
-	Flags   []Flag        `json:"flags"`
-	Rider   *RiderReading `json:"rider,omitzero"` // nil before the first status of a rider
+	State     State             `json:"state"`
+	Reference string            `json:"reference_id,omitzero"`
+	Escalated int64             `json:"escalated,omitzero"` // epoch milliseconds
+	History   []Step            `json:"history"`
+	Flags     []Flag            `json:"flags"`
+	Shortages []ShortageReading `json:"items_oos,omitempty"`
+	Rider     *RiderReading     `json:"rider,omitzero"` // nil before the first status of a rider
 }
 
 // Read brings a stored order into the shape of the read-back.
 func (r Record) Read() (Reading, error) {
-	reading := Reading{State: r.State, History: r.History, Rider: r.Rides.reading()}
+	reading := Reading{
+		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, Shortages: r.Shortages, Rider: r.Rides.reading(),
+	}
 	if err := json.Unmarshal(r.Relay, &reading.Relay); err != nil {
 		return reading, fmt.Errorf("a stored order cannot be read: %w", err)
 	}
@@ -67,6 +77,8 @@ type Filter struct {
 	State      State
 	Platform   string
 	StoreRefID string
+	Reference  string    // what the POS calls it
+	Escalated  bool      // only those that waited too long for their acknowledgement
 	From, To   time.Time // placed at or after, and before
 	After      Cursor
 	Limit      int
@@ -93,10 +105,22 @@ type Arrival struct {
 	Business core.BusinessID
 	Actor    string // who brings it, such as key:shop
 	Draft    Draft
+	Trace    core.Trace // of the request
 }
 
 // Receipt is the answer to an order: its id, and whether the hub had it already.
 type Receipt struct {
 	OrderID int64
 	Known   bool
+}
+
+// Unacknowledged is an order that has waited too long for its acknowledgement.
+type Unacknowledged struct {
+	Business   core.BusinessID
+	OrderID    int64
+	Platform   string
+	StoreRefID string
+	StoreName  string
+	Placed     time.Time
+	Escalated  time.Time
 }

@@ -86,6 +86,7 @@ type RiderUpdate struct {
 	OrderID  int64
 	Status   RiderStatus
 	Rider    Rider
+	Trace    core.Trace // of the request
 }
 
 // DecodeRiderUpdate reads the body of a rider status (spec, Endpoint 6). Any

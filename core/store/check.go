@@ -55,7 +55,7 @@ func check(o *Object, at core.Object, v *core.Violations) {
 	c.list("included_platforms", o.IncludedPlatforms)
 	c.translations(o.Translations)
 	c.platformData(o.PlatformData)
-	c.timings(o.Timings)
+	core.CheckHours("timings", o.Timings, c.fail)
 }
 
 func (c checker) refID(refID *string) {

@@ -70,29 +70,13 @@ func DeliversTo(zipCodes []string, zip string) bool {
 func plainZip(zip string) string { return strings.ToUpper(strings.ReplaceAll(zip, " ", "")) }
 
 // OpenAt tells whether a store is open by its opening hours at an instant of its
-// local time. Without opening hours it is; a weekday that they leave out is a day
-// off. A slot ends at its end, and 23:59:59 stands for midnight.
-func OpenAt(timings []Timing, local time.Time) bool {
+// local time, and how long ago it opened. Without opening hours it always is; a
+// weekday that they leave out is a day off.
+func OpenAt(timings []Timing, local time.Time) (open bool, ago time.Duration) {
 	if len(timings) == 0 {
-		return true
+		return true, local.Sub(time.Time{})
 	}
-	now := time.Duration(local.Hour())*time.Hour + time.Duration(local.Minute())*time.Minute + time.Duration(local.Second())*time.Second
-	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
-	for _, timing := range timings {
-		for _, slot := range timing.Slots {
-			start, _ := clockTime(&slot.StartTime)
-			end, _ := clockTime(&slot.EndTime)
-			if end == day-time.Second {
-				end = day
-			}
-			overnight := end < start
-			if timing.Day == today && now >= start && (now < end || overnight) ||
-				timing.Day == yesterday && overnight && now < end {
-				return true
-			}
-		}
-	}
-	return false
+	return core.WithinHours(timings, local)
 }
 
 // effective is what a channel shows of a store at an instant.
@@ -101,11 +85,12 @@ func effective(s Stored, p Premises, local time.Time) Effective {
 	for _, platform := range p.Platforms {
 		platforms = append(platforms, platform.Name)
 	}
+	open, _ := OpenAt(s.Timings, local)
 	e := Effective{
 		ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Address: s.Address, ContactPhone: s.ContactPhone,
 		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime, MinDeliveryTime: s.MinDeliveryTime,
 		MinOrderValue: s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active, OrderingEnabled: *s.OrderingEnabled,
-		OpenNow: OpenAt(s.Timings, local), Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
+		OpenNow: open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
 	}
 	if e.Timings == nil {

@@ -23,11 +23,11 @@ func localTime(t *testing.T, text string) time.Time {
 
 func TestOpeningHours(t *testing.T) {
 	week := []Timing{
-		{Day: "monday", Slots: []Slot{{"10:00:00", "14:00:00"}, {"22:00:00", "02:00:00"}}},
-		{Day: "wednesday", Slots: []Slot{{"00:00:00", "23:59:59"}}},
+		{Day: "monday", Slots: []Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}, {StartTime: "22:00:00", EndTime: "02:00:00"}}},
+		{Day: "wednesday", Slots: []Slot{{StartTime: "00:00:00", EndTime: "23:59:59"}}},
 		{Day: "friday"},
 	}
-	sunday := []Timing{{Day: "sunday", Slots: []Slot{{"23:00:00", "01:00:00"}}}}
+	sunday := []Timing{{Day: "sunday", Slots: []Slot{{StartTime: "23:00:00", EndTime: "01:00:00"}}}}
 	for _, c := range []struct {
 		name    string
 		timings []Timing
@@ -51,7 +51,8 @@ func TestOpeningHours(t *testing.T) {
 		{"after a whole day", week, "2026-11-26 00:00:00", false},
 		{"from Sunday into Monday", sunday, "2026-11-23 00:30:00", true},
 	} {
-		require.Equal(t, c.open, OpenAt(c.timings, localTime(t, c.at)), c.name)
+		open, _ := OpenAt(c.timings, localTime(t, c.at))
+		require.Equal(t, c.open, open, c.name)
 	}
 }
 
@@ -65,11 +66,14 @@ func TestAStoreIsOpenAsLongAsItsSlotLasts(t *testing.T) {
 			return
 		}
 		clock := func(s int) string { return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60) }
-		timings := []Timing{{Day: "monday", Slots: []Slot{{clock(start), clock((start + length) % 86400)}}}}
+		timings := []Timing{{Day: "monday", Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
 		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "moment")
 		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
-		open := offset >= start && offset < start+length
-		require.Equal(t, open, OpenAt(timings, monday.Add(time.Duration(offset)*time.Second)))
+		open, ago := OpenAt(timings, monday.Add(time.Duration(offset)*time.Second))
+		require.Equal(t, offset >= start && offset < start+length, open)
+		if open {
+			require.Equal(t, time.Duration(offset-start)*time.Second, ago)
+		}
 	})
 }
 

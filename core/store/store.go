@@ -52,17 +52,10 @@ type PlatformData struct {
 }
 
 // Timing is the opening hours of one weekday.
-type Timing struct {
-	Day   string `json:"day"` // monday … sunday
-	Slots []Slot `json:"slots"`
-}
+type Timing = core.DayHours
 
-// Slot is one span of opening hours, HH:MM:SS in 24-hour form. A slot whose
-// end is before its start passes midnight.
-type Slot struct {
-	StartTime string `json:"start_time"`
-	EndTime   string `json:"end_time"`
-}
+// Slot is one span of opening hours.
+type Slot = core.HoursSlot
 
 // Submitted is one store of a request: as it came, and as it was understood.
 type Submitted struct {

@@ -75,7 +75,7 @@ func TestDecodeBringsTimingsIntoOneForm(t *testing.T) {
 	request, err := Decode([]byte(one(`"timings":[{"day":"FriDay","slots":[{"start_time":"18:00","end_time":"02:00:00"},{"start_time":"09:00","end_time":"18:00"}]},{"day":"sunday","slots":[]}]`)))
 	require.NoError(t, err)
 	require.Equal(t, []Timing{
-		{Day: "friday", Slots: []Slot{{"18:00:00", "02:00:00"}, {"09:00:00", "18:00:00"}}},
+		{Day: "friday", Slots: []Slot{{StartTime: "18:00:00", EndTime: "02:00:00"}, {StartTime: "09:00:00", EndTime: "18:00:00"}}},
 		{Day: "sunday", Slots: []Slot{}},
 	}, request.Stores[0].Object.Timings)
 }

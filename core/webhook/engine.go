@@ -54,6 +54,7 @@ type Config struct {
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
 	StopWithin       time.Duration // 10 s; then attempts under way are cut off
 	Probing          Probing       // of endpoints that fail
+	Tracer           *core.Tracer  // nil: none
 }
 
 func (c Config) withDefaults() Config {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // Exchange makes one request of another's making, with the guard and within the
@@ -25,6 +27,9 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 		for name, value := range given {
 			request.Header.Set(name, value)
 		}
+	}
+	if trace := core.TraceOf(ctx); trace != "" {
+		request.Header.Set(HeaderTrace, string(trace))
 	}
 	a.RequestHeaders = shown(request.Header, secret)
 	if request.Header.Get("Idempotency-Key") == "" {

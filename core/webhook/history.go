@@ -37,6 +37,7 @@ type DeliveryRecord struct {
 	FinishedAt  time.Time // of one that came to an end
 	LastStatus  int       // of the last attempt; 0 when there was none, or no answer
 	LastError   string    // of the last attempt, in plain words
+	TraceID     string    // of what its event came of; "": of nothing that was traced
 }
 
 // AttemptRecord is a recorded attempt.

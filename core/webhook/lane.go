@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // lane is what this replica holds for one endpoint: at most EndpointInFlight
@@ -163,7 +165,12 @@ func (e *Engine) advance(l *lane) {
 // attempt makes one try and hands its result on, then lets the lane go on.
 func (e *Engine) attempt(l *lane, d Delivery) {
 	defer e.running.Done()
-	record := e.poster.Post(e.attempts, d)
+	ctx, span := e.config.Tracer.Begin(d.Trace.In(e.attempts), core.ClientSpan, "deliver", string(d.EventType))
+	d.Trace = core.TraceOf(ctx)
+	record := e.poster.Post(ctx, d)
+	span.Number("servery.attempt", int64(d.Attempts+1))
+	span.Number("http.response.status_code", int64(record.Status))
+	span.End(record.Error)
 	result := judge(d, record, e.clock.Now())
 	e.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
 	e.tell(result)
@@ -188,7 +195,11 @@ func (e *Engine) tell(r Result) {
 	if !e.log.Enabled(context.Background(), level) {
 		return
 	}
-	e.log.LogAttrs(context.Background(), level, "delivery attempt",
+	log := e.log
+	if id := r.Delivery.Trace.ID(); id != "" {
+		log = log.With("trace_id", id)
+	}
+	log.LogAttrs(context.Background(), level, "delivery attempt",
 		slog.String("delivery", r.Delivery.ID.String()), slog.String("event", r.Delivery.EventID.String()),
 		slog.String("event_type", string(r.Delivery.EventType)), slog.Int64("business", int64(r.Delivery.Business)),
 		slog.Int64("webhook", r.Delivery.WebhookID), slog.Int("attempt", r.Delivery.Attempts+1),

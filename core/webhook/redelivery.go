@@ -22,8 +22,9 @@ type Choice struct {
 	EventType core.EventType `json:"event_type,omitempty"`
 	WebhookID int64          `json:"webhook_id,omitempty"`
 	Reference string         `json:"reference,omitempty"`
-	From      time.Time      `json:"from,omitzero"` // created at or after
-	To        time.Time      `json:"to,omitzero"`   // created before
+	From      time.Time      `json:"from,omitzero"`     // created at or after
+	To        time.Time      `json:"to,omitzero"`       // created before
+	EndedBy   time.Time      `json:"ended_by,omitzero"` // came to its end by then: such a choice never grows
 }
 
 // DecodeRedelivery reads the body of a request to send deliveries again: ids,

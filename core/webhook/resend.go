@@ -117,7 +117,7 @@ type OrderRetry struct {
 }
 
 // resendChunk is how many deliveries one transaction makes due.
-const resendChunk = 1000
+const resendChunk = 500
 
 // answersPoll is how often answers are looked for.
 const answersPoll = 250 * time.Millisecond

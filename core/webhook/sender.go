@@ -111,6 +111,11 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 		return nil, err
 	}
 	signature, err := Sign(d.Secret, d.EventID, at, d.Body)
+	if err == nil && d.OldSecret != "" {
+		var old string
+		old, err = Sign(d.OldSecret, d.EventID, at, d.Body)
+		signature += " " + old
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +133,9 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	h.Set(HeaderEventType, string(d.EventType))
 	if d.Test {
 		h.Set(HeaderTest, "true")
+	}
+	if trace := core.TraceOf(ctx); trace != "" {
+		h.Set(HeaderTrace, string(trace))
 	}
 	// Without it the transport will not repeat a POST on a kept-alive connection
 	// that the endpoint closed at the same moment; the webhook-id makes that safe.

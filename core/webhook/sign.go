@@ -17,6 +17,7 @@ const (
 	HeaderSignature = "Webhook-Signature"
 	HeaderEventType = "X-Event-Type"
 	HeaderTest      = "X-Event-Test" // "true": the event is a sample, sent on request
+	HeaderTrace     = "Traceparent"  // W3C Trace Context
 )
 
 // Sign computes the signature header of a delivery by the Standard Webhooks

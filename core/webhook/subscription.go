@@ -15,6 +15,9 @@ type Records interface {
 	// Change lets decide change a subscription and stores it; NotFound where the
 	// business has none of that id, Conflict where another has the event type and address.
 	Change(ctx context.Context, business core.BusinessID, id int64, decide func(*Subscription) error) error
+	// Rotate stores the secrets that decide gives a subscription, with a line of
+	// the audit trail; NotFound where the business has none of that id.
+	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string, decide func(*Subscription)) (Subscription, error)
 	Get(ctx context.Context, business core.BusinessID, id int64) (Subscription, error)
 	List(ctx context.Context, business core.BusinessID, limit, offset int) ([]Subscription, int, error)
 }
@@ -23,6 +26,7 @@ type Records interface {
 type Subscriptions struct {
 	Records Records
 	Guard   *Guard
+	Overlap time.Duration // how long the earlier of two secrets signs too
 	Clock   core.Clock
 }
 

@@ -31,6 +31,8 @@ type Subscription struct {
 	Units          Units
 	Headers        map[string]string
 	Secret         string // whsec_…, signs every delivery
+	OldSecret      string // signs beside it until OldSecretUntil; set by Rotate alone
+	OldSecretUntil time.Time
 	DisabledReason string // why the hub switched it off
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
@@ -61,6 +63,7 @@ type Delivery struct {
 	Units     Units
 	Headers   map[string]string
 	Secret    string
+	OldSecret string    // signs too; "": none
 	Attempts  int       // finished so far
 	Base      int       // of them, before the schedule was begun anew by hand
 	DueAt     time.Time // when the next attempt was to start
@@ -70,6 +73,7 @@ type Delivery struct {
 	Asked     bool      // a person asked for this attempt
 	Probe     bool      // the attempt tries out an endpoint that fails
 	Test      bool      // its event is a sample
+	Trace     core.Trace
 }
 
 // Attempt is the record of one try.

@@ -66,7 +66,7 @@ func (a *api) start(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	var parts sync.WaitGroup
-	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run, a.hub.relay.Run} {
+	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run, a.hub.relay.Run, a.hub.publisher.Run} {
 		parts.Add(1)
 		go func() {
 			defer parts.Done()
@@ -78,6 +78,7 @@ func (a *api) start(t *testing.T) {
 		parts.Wait()
 		a.hub.sender.Close()
 		a.hub.caller.Close()
+		a.hub.courier.Close()
 	})
 }
 

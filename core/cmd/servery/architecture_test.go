@@ -35,13 +35,15 @@ var arrows = []struct {
 	{"core", nil},
 	{"core/…", []string{"core"}}, // a capability
 	{"web", []string{"core", "core/<capability>"}},
+	{"web/client", nil},
+	{"web/client/…", nil},
 	{"adminui/…", []string{"core", "core/<capability>", "adminui/…"}},
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "console", "pluginhost"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{
@@ -51,10 +53,13 @@ var libraries = map[string][]string{
 	"github.com/hashicorp/go-plugin": {"core/pluginhost", "plugins/…"},
 	"google.golang.org/grpc":         {"core/pluginhost", "plugins/…"},
 	"github.com/prometheus":          {"core/cmd/…"},
+	"go.opentelemetry.io/otel":       {"core", "core/cmd/…"},
 	"github.com/alecthomas/kong":     {"core/cmd/…"},
 	"github.com/fergusstrange":       {"core/internal/devpg"},
 	"github.com/klauspost/compress":  {"core/internal/postgres"},
 	"code.dny.dev/ssrf":              {"core/webhook"},
+	"github.com/coreos/go-oidc":      {"core/access/oidc"},
+	"golang.org/x/oauth2":            {"core/access/oidc"},
 	"github.com/getkin/kin-openapi":  {}, // tests alone
 	"github.com/stretchr/testify":    {"core/internal/hubtest", "plugins/plugintest", "adminui/internal/…"},
 	"github.com/chromedp/chromedp":   {"adminui/internal/…"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/servery-hub/servery/adminui"
@@ -12,21 +13,26 @@ import (
 
 // newConsole joins the console's pages.
 func (h *hub) newConsole() *adminui.Console {
-	return adminui.New(adminui.Config{
+	config := adminui.Config{
 		Accounts: accounts(h.db), Records: postgres.Console{DB: h.db}, Deliveries: postgres.Deliveries{DB: h.db},
-		Stores: postgres.Stores{DB: h.db}, Clock: h.db.Clock(), Log: h.log,
-	})
+		Tester: h.tester(), Rotator: h.subscriptions(),
+		Orders: postgres.Orders{DB: h.db}, Plugins: registry{h.db, h.config.host}, Published: postgres.Publications{DB: h.db}, Stores: postgres.Stores{DB: h.db}, Clock: h.db.Clock(), Log: h.log,
+	}
+	h.config.identity.join(&config)
+	return adminui.New(config)
 }
 
 // counting observes delivery attempts for metrics and for the console's figures.
 type counting struct {
 	*metrics
 	tally *console.Tally
+	watch *watchman
 }
 
 // Attempted counts a delivery attempt (webhook.Observer).
 func (c counting) Attempted(r webhook.Result, late time.Duration) {
 	c.metrics.Attempted(r, late)
+	c.watch.hearDelivery(r)
 	c.tally.Count(console.Attempt{
 		Business: r.Delivery.Business, Webhook: r.Delivery.WebhookID, Delivery: r.Delivery.ID, At: r.Attempt.StartedAt,
 		Took: r.Attempt.Timing.Total, Class: string(r.Attempt.ErrorClass), Status: r.Attempt.Status, Error: r.Attempt.Error,
@@ -64,4 +70,32 @@ func (h *hub) keepCounts(ctx context.Context) {
 			h.log.Warn("counts of attempts could not be stored", "error", err)
 		}
 	}
+}
+
+// notesEvery is how often it is stored which keys were used, and which events nobody heard.
+const notesEvery = time.Minute
+
+// keepNotes stores what was noted for the console until the context ends, and then once more.
+func (h *hub) keepNotes(ctx context.Context) {
+	tick := time.NewTicker(notesEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := h.storeNotes(last); err != nil {
+				h.log.Warn("the last notes for the console are lost", "error", err)
+			}
+			return
+		case <-tick.C:
+			if err := h.storeNotes(ctx); err != nil && ctx.Err() == nil {
+				h.log.Warn("notes for the console could not be stored", "error", err)
+			}
+		}
+	}
+}
+
+func (h *hub) storeNotes(ctx context.Context) error {
+	return errors.Join(postgres.Access{DB: h.db}.StoreUses(ctx, h.uses.Take()), postgres.Console{DB: h.db}.StoreUnheard(ctx))
 }

@@ -21,6 +21,8 @@ type databaseFlags struct {
 	DatabaseURL string `name:"database-url" env:"SERVERY_DATABASE_URL" help:"PostgreSQL to use: postgres://USER:PASSWORD@HOST:5432/DATABASE. Without it a private one runs in the data directory."`
 	DataDir     string `name:"data-dir" env:"SERVERY_DATA_DIR" default:".servery" help:"Directory of the private PostgreSQL, the secret key and the demo's credentials."`
 	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it one is made and kept in the data directory."`
+
+	SecretKeyPrevious []string `name:"secret-key-previous" env:"SERVERY_SECRET_KEY_PREVIOUS" help:"Keys that secrets in the database may still be sealed with, while the key is being changed."`
 }
 
 // database is an open database and, where it is the private one, our hold on it.
@@ -36,7 +38,7 @@ func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool)
 	if err != nil {
 		return nil, err
 	}
-	sealer, err := postgres.NewSealer(key)
+	sealer, err := postgres.NewSealer(key, f.SecretKeyPrevious...)
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_SECRET_KEY: %w", err)
 	}

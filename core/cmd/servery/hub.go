@@ -23,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
@@ -47,6 +48,13 @@ type hubConfig struct {
 	retention     time.Duration
 	deliveryLease time.Duration
 	jobLease      time.Duration
+	ackWithin     time.Duration // how long an order may wait for its acknowledgement; 0: for ever
+	silentAfter   time.Duration // how long nothing may be heard of a POS; 0: for ever
+	identity      identityFlags
+	secretOverlap time.Duration // how long an earlier signing secret of a webhook signs too
+	renderings    int           // menus that are rendered for aggregators at a time
+	debounce      publish.Debounce
+	tracer        *core.Tracer    // nil: none
 	host          *pluginHost     // nil: no plugins
 	plugins       plugins         // nil: none
 	platforms     relay.Platforms // nil: as set up in the database
@@ -54,38 +62,50 @@ type hubConfig struct {
 
 // hub is one replica: its parts and the goroutines that run them.
 type hub struct {
-	config  hubConfig
-	db      *postgres.DB
-	log     *slog.Logger
-	server  *web.Server
-	guard   *webhook.Guard
-	sender  *webhook.Sender
-	engine  *webhook.Engine
-	runner  *job.Runner
-	intake  *postgres.Intake
-	riders  *postgres.Riders
-	relay   *relay.Engine
-	caller  *webhook.Sender  // to aggregators
-	tally   console.Tally    // of delivery attempts, for the console
+	config hubConfig
+	db     *postgres.DB
+	log    *slog.Logger
+	server *web.Server
+	guard  *webhook.Guard
+	sender *webhook.Sender
+	engine *webhook.Engine
+	runner *job.Runner
+	intake *postgres.Intake
+	riders *postgres.Riders
+	relay  *relay.Engine
+	caller *webhook.Sender // to aggregators
+
+	publisher *publish.Engine
+	courier   *webhook.Sender // of menus
+
+	tally   console.Tally // of delivery attempts, for the console
+	watch   *watchman
+	uses    access.Uses      // of keys, for the console
 	console *adminui.Console // nil without the role
 	wakeUp  func()           // of the runner, where there is one
+
+	simulate func(context.Context) // plays the aggregators of a demo; nil without
 }
 
 // newHub joins the parts. The database is migrated and has its sealer.
 func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	h := &hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.allow), wakeUp: func() {}}
 	clock, m := db.Clock(), newMetrics(db, log)
+	db.UseDebounce(config.debounce)
+	h.watch = newWatchman(config, db, m.registry, log)
 	if slices.Contains(config.roles, roleWorker) {
 		h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
-		h.engine = webhook.NewEngine(webhook.Config{Lease: config.deliveryLease}, postgres.Deliveries{DB: db}, h.sender, clock, counting{m, &h.tally}, log)
+		h.engine = webhook.NewEngine(webhook.Config{Lease: config.deliveryLease, Tracer: config.tracer}, postgres.Deliveries{DB: db}, h.sender, clock, counting{m, &h.tally, h.watch}, log)
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
 			core.StoreJob:      store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
-			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(), Clock: clock},
+			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(), Rollbacks: postgres.Menus{DB: db}, Clock: clock},
+			core.TimingJob:     menu.TimingIngestor{Records: postgres.Menus{DB: db}, Clock: clock},
 			core.OrderRetryJob: webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: clock},
+			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: config.inspector(), Clock: clock},
 			core.RedeliveryJob: webhook.Redelivery{Records: postgres.Deliveries{DB: db}, Clock: clock},
 		}
-		h.runner = job.NewRunner(job.Config{Lease: config.jobLease}, postgres.Jobs{DB: db}, handlers, clock, m, log)
+		h.runner = job.NewRunner(job.Config{Lease: config.jobLease, Tracer: config.tracer}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
 	}
 	h.intake, h.riders = postgres.NewIntake(db), postgres.NewRiders(db)
@@ -96,14 +116,14 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		config.platforms = postgres.Platforms{DB: db}
 	}
 	if h.engine != nil {
+		h.joinPublisher(config, m)
 		h.joinRelay(config, m)
 	}
-	records := postgres.Webhooks{DB: db}
 	h.server = web.New(web.Config{
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
 		MaxBody:             config.maxBody,
 		Limits:              config.limits,
-		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock},
+		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock, Uses: &h.uses},
 		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},
 		Businesses:          db,
 		Jobs:                wakingJobs{postgres.Jobs{DB: db}, h},
@@ -116,15 +136,19 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		Riders:              h.riders,
 		ActionDesk:          action.Desk{Records: postgres.Actions{DB: db}, Offers: config.plugins, Clock: clock},
 		Actions:             postgres.Actions{DB: db},
-		Callers:             relay.Callers{Records: postgres.Callers{DB: db}, Clock: clock},
+		Callers:             relay.Callers{Records: postgres.Callers{DB: db}, Directory: postgres.Platforms{DB: db}, Proofs: config.plugins, Clock: clock},
 		Callbacks:           config.plugins,
 		PlatformStores:      postgres.Callers{DB: db},
-		Subscriptions:       webhook.Subscriptions{Records: records, Guard: h.guard, Clock: clock},
-		SubscriptionRecords: records,
+		Refusals:            postgres.Calls{DB: db},
+		Publications:        postgres.Publications{DB: db},
+		Subscriptions:       h.subscriptions(),
+		SubscriptionRecords: postgres.Webhooks{DB: db},
 		Deliveries:          postgres.Deliveries{DB: db},
-		Tester:              webhook.Tester{Records: records, Publisher: db, Sample: catalogue.Sample, Clock: clock},
+		Presence:            h.watch.presence,
+		Tester:              h.tester(),
 		Ready:               db.Ping,
 		Observer:            m,
+		Tracer:              config.tracer,
 		Clock:               clock,
 		Log:                 log,
 	})
@@ -132,10 +156,19 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		h.console = h.newConsole()
 	}
 	if config.host != nil {
-		m.registry.MustRegister(config.host.metrics.calls, config.host.metrics.states)
+		m.registry.MustRegister(config.host.metrics.calls, config.host.metrics.states, pluginFigures{config.host.Host})
 	}
+	m.registry.MustRegister(lines{h})
 	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
 	return h
+}
+
+func (h *hub) subscriptions() webhook.Subscriptions {
+	return webhook.Subscriptions{Records: postgres.Webhooks{DB: h.db}, Guard: h.guard, Overlap: h.config.secretOverlap, Clock: h.db.Clock()}
+}
+
+func (h *hub) tester() webhook.Tester {
+	return webhook.Tester{Records: postgres.Webhooks{DB: h.db}, Publisher: h.db, Sample: catalogue.Sample, Clock: h.db.Clock()}
 }
 
 // wakingJobs accepts jobs and has this replica look for them at once.
@@ -180,18 +213,26 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 		}()
 	}
 	start(h.housekeep)
+	start(h.keepNotes)
+	start(func(ctx context.Context) { h.watch.run(ctx, h.engine != nil) })
 	if h.engine != nil {
 		start(h.engine.Run)
 		start(h.keepCounts)
 		start(h.runner.Run)
 		start(h.relay.Run)
-		start(func(ctx context.Context) { h.db.Listen(ctx, h.runner.Wake, h.engine.Wake, h.relay.Wake) })
+		start(h.publisher.Run)
+		start(func(ctx context.Context) {
+			h.db.Listen(ctx, h.runner.Wake, h.engine.Wake, h.relay.Wake, h.publisher.Wake)
+		})
 	}
 	if h.console != nil {
 		start(h.console.Run)
 	}
+	if h.simulate != nil {
+		start(h.simulate)
+	}
 	if h.config.host != nil {
-		start(h.config.host.run)
+		start(func(ctx context.Context) { h.config.host.run(ctx, h.engine != nil) })
 	}
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(listener) }()
@@ -218,6 +259,7 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	if h.sender != nil {
 		h.sender.Close()
 		h.caller.Close()
+		h.courier.Close()
 	}
 	return err
 }

@@ -18,16 +18,20 @@ import (
 
 // cli is the command line. Every flag has its environment variable.
 type cli struct {
-	Serve    serveCommand    `cmd:"" help:"Run the hub."`
-	Migrate  migrateCommand  `cmd:"" help:"Change or show the database's schema."`
-	Business businessCommand `cmd:"" help:"Businesses: the tenants of the hub."`
-	Key      keyCommand      `cmd:"" help:"API keys of a business."`
-	Callback callbackCommand `cmd:"" help:"Keys by which aggregators call the hub."`
-	Platform platformCommand `cmd:"" help:"Platforms of a business: what serves them, their settings, addresses and secrets."`
-	User     userCommand     `cmd:"" help:"Users of the console."`
-	Listen   listenCommand   `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
-	Plugin   pluginCommand   `cmd:"" help:"Make, check and try plugins of aggregators."`
-	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Serve     serveCommand     `cmd:"" help:"Run the hub."`
+	Migrate   migrateCommand   `cmd:"" help:"Change or show the database's schema."`
+	Business  businessCommand  `cmd:"" help:"Businesses: the tenants of the hub."`
+	Key       keyCommand       `cmd:"" help:"API keys of a business."`
+	Callback  callbackCommand  `cmd:"" help:"Keys by which aggregators call the hub."`
+	Platform  platformCommand  `cmd:"" help:"Platforms of a business: what serves them, their settings, addresses and secrets."`
+	User      userCommand      `cmd:"" help:"Users of the console."`
+	Secrets   secretsCommand   `cmd:"" help:"The key that seals the secrets in the database."`
+	Doctor    doctorCommand    `cmd:"" help:"Check configuration, database, plugins, disk and endpoints, and say what to do."`
+	Listen    listenCommand    `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
+	Simulate  simulateCommand  `cmd:"" help:"Play the customers of a business: orders, riders, cancellations, a rush."`
+	Simulator simulatorCommand `cmd:"" help:"Play aggregators A, B and C beside a hub."`
+	Plugin    pluginCommand    `cmd:"" help:"Make, check and try plugins of aggregators."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 }
 
 // output is where commands print.
@@ -53,9 +57,13 @@ func run(ctx context.Context, args []string, out output) int {
 		fmt.Fprintln(out.stderr, "servery:", err)
 		return 1
 	}
+	mistakes := misread(parser, args)
 	parsed, err := parser.Parse(args)
 	if status >= 0 { // help was asked for and printed
 		return status
+	}
+	if err == nil {
+		err = beforehand(parsed, mistakes)
 	}
 	if err == nil {
 		err = parsed.Run()

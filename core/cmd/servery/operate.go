@@ -103,10 +103,12 @@ type businessCommand struct {
 type businessCreate struct {
 	databaseFlags
 	pluginFlags
+	simulatorFlags
 	Name     string `required:"" help:"Name of the business."`
 	Country  string `required:"" help:"ISO 3166 code, such as US."`
 	Timezone string `required:"" help:"IANA name, such as America/Los_Angeles."`
 	Currency string `required:"" help:"ISO 4217 code, such as USD."`
+	Sandbox  bool   `help:"Connect its platforms to the simulated aggregators, for trying things out."`
 	JSON     bool   `help:"Print JSON."`
 }
 
@@ -119,6 +121,9 @@ func (c businessCreate) Run(ctx context.Context, out output) error {
 		}
 		secret := webhook.NewSecret()
 		b, err := a.CreateBusiness(ctx, core.Business{Name: c.Name, Country: c.Country, Timezone: c.Timezone, Currency: c.Currency}, secret, plugins)
+		if err == nil && c.Sandbox {
+			err = sandbox(ctx, db, b.ID, plugins, c.Simulator)
+		}
 		if err != nil || c.JSON {
 			return printJSON(out, struct {
 				core.Business

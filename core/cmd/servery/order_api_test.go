@@ -37,6 +37,13 @@ func newShop(t *testing.T, change func(*hubConfig)) *shop {
 			change(c)
 		}
 	})
+	return newShopAt(d)
+}
+
+// newShopAt makes a shop of a diner without throttles.
+func newShopAt(d *diner) *shop {
+	d.t.Helper()
+	t := d.t
 	d.ok("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5,"platform_pricing":[{"platform":"app","price":10}]}],
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}],
 		"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8.25},"item_ref_ids":["all"]}]}`)

@@ -84,6 +84,7 @@ type platformSet struct {
 	Settings string            `placeholder:"JSON" help:"Settings for the plugin, a JSON object, or @FILE; {} takes them away."`
 	Endpoint map[string]string `placeholder:"NAME=URL" help:"Base address of an endpoint; an empty one takes it away."`
 	Secret   map[string]string `placeholder:"NAME=VALUE" help:"A secret, or @FILE that holds it; an empty one takes it away."`
+	Store    map[string]string `placeholder:"REF=PLATFORM_STORE_ID" help:"By which id of its own the platform knows a store; an empty one takes it away."`
 }
 
 // Run sets a platform up.
@@ -112,6 +113,9 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			}
 			return errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
 		})
+		if err == nil && len(c.Store) > 0 {
+			err = postgres.Platforms{DB: db}.NameStores(ctx, core.BusinessID(c.Business), c.Name, c.Store)
+		}
 		if err != nil {
 			return err
 		}
@@ -180,12 +184,20 @@ func (c platformSet) checkSettings(ctx context.Context, served, settings string)
 		if err != nil {
 			return err
 		}
-		var found []error
-		for _, p := range problems {
-			found = append(found, core.Errorf(core.Invalid, "%s", strings.TrimSpace(strings.TrimSuffix("settings."+p.GetPath(), ".")+" "+p.GetMessage())))
-		}
-		return errors.Join(found...)
+		return wrongSettings(problems)
 	})
+}
+
+// wrongSettings is what a plugin has against settings.
+func wrongSettings(problems []*sdk.Problem) error {
+	var found []string
+	for _, p := range problems {
+		found = append(found, strings.TrimSpace(strings.TrimSuffix("settings."+p.GetPath(), ".")+" "+p.GetMessage()))
+	}
+	if found == nil {
+		return nil
+	}
+	return core.Errorf(core.Invalid, "%s", strings.Join(found, "\n"))
 }
 
 func (c platformSet) setAddresses(a *relay.Access, about *sdk.Description) error {

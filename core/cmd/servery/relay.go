@@ -15,6 +15,7 @@ import (
 type plugins interface {
 	relay.Plugins
 	relay.Reader
+	relay.Proofs
 	action.Offers
 }
 
@@ -27,7 +28,7 @@ func (h *hub) joinRelay(config hubConfig, observer relay.Observer) {
 	h.caller = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: keptForPlugins}, h.guard, clock)
 	h.relay = relay.NewEngine(relay.Config{Lease: config.deliveryLease}, relay.Parts{
 		Queue: postgres.Calls{DB: h.db}, Plugins: config.plugins, Platforms: config.platforms, Sender: outbound{h.caller},
-		Clock: clock, Observer: observer, Log: h.log,
+		Clock: clock, Observer: observer, Tracer: config.tracer, Log: h.log,
 	})
 	h.db.UseRelay(h.relay.Wake)
 }
@@ -39,7 +40,7 @@ type outbound struct{ *webhook.Sender }
 func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 	a := o.Exchange(ctx, r.Method, r.URL, r.Headers, r.Secrets, r.Body)
 	return relay.Attempt{
-		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,
+		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, RequestBody: r.Body, Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,
 		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody, Took: max(a.Timing.Total, time.Microsecond),
 	}
 }
@@ -63,6 +64,9 @@ func (noPlugins) Interpret(context.Context, relay.Call, []byte, relay.Response) 
 func (noPlugins) Read(context.Context, relay.Inbound) (relay.Message, error) {
 	return relay.Message{}, errNoPlugins
 }
+
+// Proof knows none.
+func (noPlugins) Proof(string, string) (relay.Proof, error) { return relay.Proof{}, errNoPlugins }
 
 // Actions knows none.
 func (noPlugins) Actions(context.Context, string) ([]string, error) { return nil, errNoPlugins }

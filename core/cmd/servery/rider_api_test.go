@@ -29,8 +29,9 @@ const (
 // agent is a plugin written by hand: it plans a POST of the payload for every
 // call, and knows one aggregator's words.
 type agent struct {
-	mu   sync.Mutex
-	down bool
+	mu     sync.Mutex
+	down   bool
+	orders bool // whether it tells of orders
 }
 
 func (a *agent) setDown(down bool) {
@@ -45,6 +46,8 @@ func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.De
 	switch {
 	case a.down:
 		return relay.Decision{}, core.Errorf(core.Unavailable, "plugin %s is not running", c.Plugin)
+	case !a.orders && (c.Kind == relay.OrderAcknowledge || c.Kind == relay.OrderStatus):
+		return relay.Decision{Skip: "the aggregator is not told of orders"}, nil
 	case c.Plugin == "aggregator-c":
 		return relay.Decision{}, core.Errorf(core.NotFound, "plugin %s relays no riders", c.Plugin)
 	case c.Kind == relay.RiderStatus && strings.Contains(string(c.Payload), "NO-RIDER-FOUND"):
@@ -72,6 +75,10 @@ func (*agent) Actions(_ context.Context, plugin string) ([]string, error) {
 		return nil, nil
 	}
 	return nil, core.Errorf(core.Unavailable, "plugin %s is not running", plugin)
+}
+
+func (*agent) Proof(string, string) (relay.Proof, error) {
+	return relay.Proof{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
 }
 
 func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
@@ -122,9 +129,17 @@ type fleet struct {
 
 func newFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
 	t.Helper()
+	return newFleetWith(t, nil, answer)
+}
+
+func newFleetWith(t *testing.T, change func(*hubConfig), answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
+	t.Helper()
 	f := &fleet{agent: &agent{}, aggregator: hubtest.NewSink(t, answer), events: hubtest.NewEventSink(t, nil)}
 	f.shop = newShop(t, func(c *hubConfig) {
 		c.plugins, c.platforms = f.agent, reached{strings.TrimSuffix(f.aggregator.URL, "/hook")}
+		if change != nil {
+			change(c)
+		}
 	})
 	for name, plugin := range map[string]string{"a": "aggregator-a", "b": "aggregator-b", "c": "aggregator-c"} {
 		f.servedBy(name, plugin)

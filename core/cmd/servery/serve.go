@@ -16,6 +16,7 @@ import (
 
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -23,6 +24,8 @@ import (
 type serveCommand struct {
 	databaseFlags
 	pluginFlags
+	simulatorFlags
+	identityFlags
 	Listen        string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Roles         []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow  []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
@@ -39,10 +42,16 @@ type serveCommand struct {
 	LimitRider    string        `name:"limit-rider" env:"SERVERY_LIMIT_RIDER" default:"100/1m" help:"Throttle of rider statuses."`
 	LimitLocation string        `name:"limit-location" env:"SERVERY_LIMIT_LOCATION" default:"6000/1m" help:"Throttle of rider locations."`
 	LimitActions  string        `name:"limit-actions" env:"SERVERY_LIMIT_ACTIONS" default:"100/1m" help:"Throttle of feature actions."`
+	AckWithin     time.Duration `name:"order-ack-within" env:"SERVERY_ORDER_ACK_WITHIN" default:"5m" help:"How long an order may wait for its acknowledgement before it is escalated; 0 escalates none."`
+	SilentAfter   time.Duration `name:"pos-silent-after" env:"SERVERY_POS_SILENT_AFTER" default:"30m" help:"After what time without a sign of life the POS of an open store counts as silent; 0 looks for none."`
+	SecretOverlap time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long the earlier signing secret of a webhook signs too after it got another."`
 	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
 	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
 	JobLease      time.Duration `name:"job-lease" env:"SERVERY_JOB_LEASE" default:"15s" help:"How soon another replica takes over jobs of one that died."`
+	PublishQuiet  time.Duration `name:"publish-quiet" env:"SERVERY_PUBLISH_QUIET" default:"2s" help:"How long no change may come before a store's menu is published to its aggregators."`
+	PublishWithin time.Duration `name:"publish-within" env:"SERVERY_PUBLISH_WITHIN" default:"15s" help:"After what time it is published even so."`
+	Renderings    int           `name:"publish-renderings" env:"SERVERY_PUBLISH_RENDERINGS" default:"1" help:"How many menus are rendered for aggregators at a time."`
 	Demo          bool          `env:"SERVERY_DEMO" help:"Make a demo business with webhooks to a built-in receiver, and print how to use it."`
 }
 
@@ -57,6 +66,12 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer closeLog()
+	tracer, stopTracing, err := openTracing(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
+	config.tracer = tracer
 	if os.Getenv("GOGC") == "" {
 		// What lives on is small, what a large request makes and drops is not: collecting
 		// less often costs some memory and saves a sixth of the time.
@@ -77,7 +92,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	if err := db.CheckSeal(ctx); err != nil {
 		return err
 	}
-	plugins, err := openPlugins(ctx, c.dir(), db.DB, log)
+	plugins, err := openPlugins(ctx, c.dir(), db.DB, config.tracer, log)
 	if err != nil {
 		return err
 	}
@@ -89,7 +104,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	h := newHub(config, db.DB, log)
 	base, demo := "http://"+listener.Addr().String(), demoCredentials{}
 	if c.Demo {
-		if demo, err = c.demo(ctx, h, base, out); err != nil {
+		if demo, err = c.demo(ctx, h, base, log, out); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
 	}
@@ -116,7 +131,7 @@ func (c serveCommand) config() (hubConfig, error) {
 	var mistakes []error
 	config := hubConfig{
 		roles: c.Roles, maxBody: c.MaxBody, retention: c.Retention, limits: web.DefaultLimits(),
-		deliveryLease: c.DeliveryLease, jobLease: c.JobLease,
+		deliveryLease: c.DeliveryLease, jobLease: c.JobLease, renderings: c.Renderings, debounce: publish.Debounce{Quiet: c.PublishQuiet, Most: c.PublishWithin},
 	}
 	for name, text := range map[web.Limit]string{
 		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
@@ -139,6 +154,9 @@ func (c serveCommand) config() (hubConfig, error) {
 		}
 		config.allow = append(config.allow, prefix.Masked())
 	}
+	if _, err := tracingWanted(os.Getenv); err != nil {
+		mistakes = append(mistakes, err)
+	}
 	config.rulebook = menu.Rulebook{FlushGuard: c.FlushGuard}
 	if c.FlushGuard < 0 || c.FlushGuard > 100 {
 		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
@@ -148,6 +166,23 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	if c.Retention < 48*time.Hour {
 		mistakes = append(mistakes, errors.New("SERVERY_RETENTION: must be at least 48h"))
+	}
+	if config.ackWithin = c.AckWithin; c.AckWithin != 0 && c.AckWithin < 30*time.Second {
+		mistakes = append(mistakes, errors.New("SERVERY_ORDER_ACK_WITHIN: must be 0 or at least 30s"))
+	}
+	if config.silentAfter = c.SilentAfter; c.SilentAfter != 0 && c.SilentAfter < 2*time.Minute {
+		mistakes = append(mistakes, errors.New("SERVERY_POS_SILENT_AFTER: must be 0 or at least 2m"))
+	}
+	config.identity = c.identityFlags
+	mistakes = append(mistakes, c.identityFlags.wrong()...)
+	if config.secretOverlap = c.SecretOverlap; c.SecretOverlap < 0 || c.SecretOverlap > 30*24*time.Hour {
+		mistakes = append(mistakes, errors.New("SERVERY_SECRET_OVERLAP: must be from 0 to 720h"))
+	}
+	if c.PublishQuiet <= 0 || c.PublishWithin < c.PublishQuiet {
+		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_QUIET: must be above 0 and at most SERVERY_PUBLISH_WITHIN"))
+	}
+	if c.Renderings < 1 || c.Renderings > 64 {
+		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_RENDERINGS: must be from 1 to 64"))
 	}
 	if c.DeliveryLease < 10*time.Second {
 		mistakes = append(mistakes, errors.New("SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange"))

@@ -1,9 +1,12 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -87,8 +90,11 @@ func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSec
 			return fmt.Errorf("storing the business: %w", err)
 		}
 		// The seal is bound to the id, which exists only now.
-		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ? WHERE id = ?`,
-			a.seal.seal(callbackSecretPlace(b.ID), []byte(callbackSecret)), b.ID)
+		sealed, err := a.sealIn(ctx, tx, callbackSecretPlace(b.ID), []byte(callbackSecret))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ? WHERE id = ?`, sealed, b.ID)
 		if err != nil {
 			return fmt.Errorf("storing the callback secret: %w", err)
 		}
@@ -139,6 +145,26 @@ func (a Access) DisableKey(ctx context.Context, business core.BusinessID, id int
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
 		return core.Errorf(core.NotFound, "the business has no key %d", id)
+	}
+	return nil
+}
+
+// StoreUses stores when keys were last shown.
+func (a Access) StoreUses(ctx context.Context, at map[access.UsedKey]time.Time) error {
+	if len(at) == 0 {
+		return nil
+	}
+	var businesses, ids []int64
+	var times []string
+	for _, key := range slices.SortedFunc(maps.Keys(at), func(a, b access.UsedKey) int { return cmp.Compare(a.ID, b.ID) }) {
+		businesses, ids = append(businesses, int64(key.Business)), append(ids, key.ID)
+		times = append(times, at[key].UTC().Format(time.RFC3339Nano))
+	}
+	_, err := a.bun.ExecContext(ctx, `UPDATE api_keys k SET used_at = greatest(k.used_at, r.at)
+		FROM unnest(?::bigint[], ?::bigint[], ?::timestamptz[]) AS r (business_id, id, at) WHERE k.business_id = r.business_id AND k.id = r.id`,
+		array(businesses), array(ids), array(times))
+	if err != nil {
+		return fmt.Errorf("storing the use of keys: %w", err)
 	}
 	return nil
 }

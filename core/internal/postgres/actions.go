@@ -22,12 +22,12 @@ type Actions struct{ *DB }
 // PlatformOrder reads what of an order decides which actions it allows, and
 // which plugin serves the platform that was named.
 func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o action.Order, servedBy string, err error) {
-	err = a.bun.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`, business, platform).Scan(&servedBy)
+	err = a.of(business).QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`, business, platform).Scan(&servedBy)
 	if err != nil {
 		return o, "", notFound(err, "there is no platform %q", platform)
 	}
 	var carrier order.Carrier
-	err = a.bun.QueryRowContext(ctx, `SELECT platform, delivery_type, is_bulk_order FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
+	err = a.of(business).QueryRowContext(ctx, `SELECT platform, delivery_type, is_bulk_order FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
 		Scan(&o.Platform, &carrier, &o.Bulk)
 	o.SelfDelivered = carrier == order.BySelf
 	if errors.Is(err, sql.ErrNoRows) {
@@ -65,7 +65,7 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	var payload string
 	var created time.Time
 	var finished sql.NullTime
-	err := a.bun.QueryRowContext(ctx, `SELECT c.order_id, c.platform, o.platform_order_id, c.payload, c.state,
+	err := a.of(business).QueryRowContext(ctx, `SELECT c.order_id, c.platform, o.platform_order_id, c.payload, c.state,
 			CASE WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END, c.result, c.created_at, c.finished_at
 		FROM calls c
 		JOIN orders o ON o.business_id = c.business_id AND o.id = c.order_id
@@ -82,7 +82,7 @@ func (a Actions) Get(ctx context.Context, business core.BusinessID, reference co
 	if finished.Valid {
 		r.Finished = finished.Time.UnixMilli()
 	}
-	rows, err := a.bun.QueryContext(ctx, `SELECT started_at, status, error_class, error FROM call_attempts WHERE business_id = ? AND call_id = ? ORDER BY n, started_at`,
+	rows, err := a.of(business).QueryContext(ctx, `SELECT started_at, status, error_class, error FROM call_attempts WHERE business_id = ? AND call_id = ? ORDER BY n, started_at`,
 		business, reference)
 	if err != nil {
 		return r, fmt.Errorf("reading the attempts of an action: %w", err)
@@ -156,23 +156,24 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 
 // endedCall is a call that a transaction brought to its end.
 type endedCall struct {
-	business                         core.BusinessID
-	id                               core.ID
-	kind                             relay.Kind
-	platform, payload, state, result string
-	order                            int64
+	business                                  core.BusinessID
+	id                                        core.ID
+	kind                                      relay.Kind
+	platform, payload, state, message, result string
+	order                                     int64
+	trace                                     core.Trace
 }
 
 // endedBy runs an update of calls c and returns those that it changed.
 func endedBy(ctx context.Context, tx bun.Conn, update string, args ...any) (ended []endedCall, err error) {
-	rows, err := tx.QueryContext(ctx, update+` RETURNING c.business_id, c.id, c.kind, c.platform, c.order_id, c.payload, c.state, c.result`, args...)
+	rows, err := tx.QueryContext(ctx, update+` RETURNING c.business_id, c.id, c.kind, c.platform, c.order_id, c.payload, c.state, c.message, c.result, coalesce(c.trace, '')`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("ending calls: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var c endedCall
-		if err := rows.Scan(&c.business, &c.id, &c.kind, &c.platform, &c.order, &c.payload, &c.state, &c.result); err != nil {
+		if err := rows.Scan(&c.business, &c.id, &c.kind, &c.platform, &c.order, &c.payload, &c.state, &c.message, &c.result, &c.trace); err != nil {
 			return nil, fmt.Errorf("ending calls: %w", err)
 		}
 		ended = append(ended, c)
@@ -200,7 +201,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []ended
 			return nil, fmt.Errorf("writing the event: %w", err)
 		}
 		at := now.Add(time.Duration(len(events)) * time.Microsecond)
-		events = append(events, core.Event{ID: core.NewID(at), Business: c.business, Type: core.FeatureAction, At: now, Body: body, Reference: c.id.String()})
+		events = append(events, core.Event{ID: core.NewID(at), Business: c.business, Type: core.FeatureAction, At: now, Body: body, Reference: c.id.String(), Trace: c.trace})
 	}
 	return events, nil
 }

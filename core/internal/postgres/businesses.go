@@ -10,7 +10,7 @@ import (
 // Business reads a business.
 func (db *DB) Business(ctx context.Context, id core.BusinessID) (core.Business, error) {
 	b := core.Business{ID: id}
-	err := db.bun.QueryRowContext(ctx, `SELECT name, country, timezone, currency, created_at FROM businesses WHERE id = ?`, id).
+	err := db.of(id).QueryRowContext(ctx, `SELECT name, country, timezone, currency, created_at FROM businesses WHERE id = ?`, id).
 		Scan(&b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt)
 	if err != nil {
 		return b, fmt.Errorf("reading the business: %w", err)

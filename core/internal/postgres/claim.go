@@ -162,7 +162,7 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 		d := webhook.Delivery{
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType, WebhookID: row.WebhookID,
 			Endpoint: row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
-			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test,
+			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
 		}
 		if d.Body, err = q.packer.unpack(event.Body); err != nil {
 			return nil, fmt.Errorf("event %s: %w", row.EventID, err)
@@ -189,6 +189,7 @@ type eventRow struct {
 	EventType core.EventType `bun:"event_type"`
 	Body      []byte         `bun:"body"`
 	Test      bool           `bun:"test"`
+	Trace     core.Trace     `bun:"trace"`
 }
 
 func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]eventRow, error) {
@@ -198,8 +199,8 @@ func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]ev
 	}
 	var list []eventRow
 	// One by one, by the key: a day without statistics yet would else be read whole.
-	err := q.bun.NewRaw(`SELECT e.id, e.event_type, e.body, e.test FROM unnest(?::uuid[], ?::bigint[]) AS r (id, business_id)
-		CROSS JOIN LATERAL (SELECT id, event_type, body, test FROM events WHERE id = r.id AND business_id = r.business_id LIMIT 1) e`,
+	err := q.bun.NewRaw(`SELECT e.id, e.event_type, e.body, e.test, coalesce(e.trace, '') AS trace FROM unnest(?::uuid[], ?::bigint[]) AS r (id, business_id)
+		CROSS JOIN LATERAL (SELECT id, event_type, body, test, trace FROM events WHERE id = r.id AND business_id = r.business_id LIMIT 1) e`,
 		pgdialect.Array(ids), pgdialect.Array(businesses)).Scan(ctx, &list)
 	if err != nil {
 		return nil, fmt.Errorf("reading events: %w", err)

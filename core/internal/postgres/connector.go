@@ -75,6 +75,12 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 	return pgdriver.NewConnector(options...), nil
 }
 
+// CheckURL tells what is wrong with the form of a database's address.
+func CheckURL(address string) error {
+	_, err := newConnector(Config{URL: address})
+	return err
+}
+
 // tlsFor is the TLS configuration for a server, nil for a plain connection.
 func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}

@@ -38,6 +38,9 @@ func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
 	if c.State != webhook.Pending {
 		where(`d.state = ?`, c.State)
 	}
+	if !c.EndedBy.IsZero() {
+		where(`d.finished_at <= ?`, c.EndedBy)
+	}
 	return conditions
 }
 

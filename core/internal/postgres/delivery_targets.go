@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -37,14 +38,17 @@ type target struct {
 	Units   webhook.Units `bun:"retrial_interval_units"`
 	Headers []byte        `bun:"headers"`
 	Secret  []byte        `bun:"secret"`
+	Old     []byte        `bun:"old_secret"`
+	OldEnds time.Time     `bun:"old_secret_until"`
 	Probed  bool          `bun:"probed"` // it fails, and is probed; read for new deliveries alone
 
 	headers map[string]string
 	secret  string
+	old     string // the secret that signs too
 }
 
 // targetColumns reads a target from webhooks w.
-const targetColumns = `w.id, w.url, w.retrial_interval_units, w.headers, w.secret`
+const targetColumns = `w.id, w.url, w.retrial_interval_units, w.headers, w.secret, w.old_secret, w.old_secret_until`
 
 // probedTarget tells whether the endpoint named is probed.
 func probedTarget(endpoint string) string {
@@ -52,7 +56,7 @@ func probedTarget(endpoint string) string {
 }
 
 // callbackColumns reads the target of callback_url deliveries from businesses b.
-const callbackColumns = `0 AS id, '' AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, b.callback_secret AS secret`
+const callbackColumns = `0 AS id, '' AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, b.callback_secret AS secret, NULL::bytea AS old_secret, NULL::timestamptz AS old_secret_until`
 
 // open decrypts what a target is kept sealed of.
 func (db *DB) open(business core.BusinessID, t *target) error {
@@ -69,12 +73,19 @@ func (db *DB) open(business core.BusinessID, t *target) error {
 		return fmt.Errorf("signing secret for %s: %w", place, err)
 	}
 	t.secret = string(secret)
+	if t.OldEnds.After(db.clock.Now()) {
+		old, err := db.seal.open(place, t.Old)
+		if err != nil {
+			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
+		}
+		t.old = string(old)
+	}
 	return nil
 }
 
 // address completes a delivery with its receiver, which it shares with others.
 func (t target) address(d *webhook.Delivery) {
-	d.URL, d.Units, d.Headers, d.Secret = t.URL, t.Units, t.headers, t.secret
+	d.URL, d.Units, d.Headers, d.Secret, d.OldSecret = t.URL, t.Units, t.headers, t.secret, t.old
 }
 
 // targets are the receivers of events: the address that came with the request,

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/uptrace/bun"
@@ -19,14 +20,14 @@ type findingRow struct {
 
 // keepFindings puts what an inspection found in the place of what the same
 // platforms had against the same items. Where that is something else than
-// before, readers of menus see a new version.
-func keepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, ingested menu.Ingested) error {
-	if len(ingested.Inspected) == 0 || len(ingested.Findings) == 0 {
-		return nil
+// before, readers of menus see a new version; changed are the items of which it is.
+func keepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, inspected []string, findings []menu.ItemFindings) (changed []int64, err error) {
+	if len(inspected) == 0 || len(findings) == 0 {
+		return nil, nil
 	}
 	var items []int64
 	found := map[findingRow]bool{}
-	for _, item := range ingested.Findings {
+	for _, item := range findings {
 		items = append(items, item.ID)
 		for _, f := range item.Findings {
 			found[findingRow{item.ID, f.Platform, f.Rule, f.Message}] = true
@@ -34,20 +35,26 @@ func keepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, in
 	}
 	slices.Sort(items)
 	items = slices.Compact(items)
-	before, err := readFindings(ctx, tx, `item_id = ANY (?) AND platform = ANY (?)`, business, array(items), array(ingested.Inspected))
+	before, err := readFindings(ctx, tx, `item_id = ANY (?) AND platform = ANY (?)`, business, array(items), array(inspected))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	same := len(before) == len(found)
+	fresh := maps.Clone(found)
 	for _, row := range before {
-		same = same && found[row]
+		if !found[row] {
+			changed = append(changed, row.Item)
+		}
+		delete(fresh, row)
 	}
-	if same {
-		return nil
+	for row := range fresh {
+		changed = append(changed, row.Item)
+	}
+	if len(changed) == 0 {
+		return nil, nil
 	}
 	if _, err := tx.ExecContext(ctx, `DELETE FROM platform_findings WHERE business_id = ? AND item_id = ANY (?) AND platform = ANY (?)`,
-		business, array(items), array(ingested.Inspected)); err != nil {
-		return fmt.Errorf("removing findings: %w", err)
+		business, array(items), array(inspected)); err != nil {
+		return nil, fmt.Errorf("removing findings: %w", err)
 	}
 	ids, columns := make([]int64, 0, len(found)), [3][]string{}
 	for row := range found {
@@ -57,13 +64,13 @@ func keepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, in
 	if _, err := tx.ExecContext(ctx, `INSERT INTO platform_findings (business_id, item_id, platform, rule, message)
 		SELECT ?, * FROM unnest(?::bigint[], ?::text[], ?::text[], ?::text[])
 		ON CONFLICT DO NOTHING`, business, array(ids), array(columns[0]), array(columns[1]), array(columns[2])); err != nil {
-		return fmt.Errorf("writing findings: %w", err)
+		return nil, fmt.Errorf("writing findings: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, 0, 1)
 		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, business); err != nil {
-		return fmt.Errorf("counting the change: %w", err)
+		return nil, fmt.Errorf("counting the change: %w", err)
 	}
-	return nil
+	return changed, nil
 }
 
 func readFindings(ctx context.Context, tx bun.IDB, condition string, business core.BusinessID, args ...any) (list []findingRow, err error) {

@@ -4,20 +4,25 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/servery-hub/servery/core/order"
 )
 
 // Backlog is how much work waits, for metrics.
 type Backlog struct {
 	Jobs, Due, Scheduled, Held int64
 	OldestJob, OldestDue       time.Duration // how long the first of them has waited
+	OldestCall                 time.Duration // likewise, of calls to aggregators that are due
 	Probed                     int64         // endpoints that fail
 	Calls                      int64         // lines of calls to aggregators
+	Unacknowledged             int64         // orders of the last day that wait too long for it
+	Silent                     int64         // stores whose POS is silent
 }
 
 // Backlog counts what waits in the queues. Counting stops at 100,000 of a kind.
 func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 	var b Backlog
-	var oldestJob, oldestDue *float64
+	var oldestJob, oldestDue, oldestCall *float64
 	now := db.clock.Now()
 	err := db.bun.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM (SELECT 1 FROM job_queue LIMIT 100000) x),
@@ -27,8 +32,11 @@ func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE available_at > ?0 AND available_at < 'infinity' AND NOT `+waitsForProbe+` LIMIT 100000) x),
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE `+isHeld+` LIMIT 100000) x),
 		(SELECT count(*) FROM unwell_endpoints WHERE probing_since IS NOT NULL),
-		(SELECT count(*) FROM (SELECT 1 FROM call_lines WHERE available_at < 'infinity' LIMIT 100000) x)`, now).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed, &b.Calls)
+		(SELECT count(*) FROM (SELECT 1 FROM call_lines WHERE available_at < 'infinity' LIMIT 100000) x),
+		(SELECT extract(epoch FROM ?0 - min(due_at))::float8 FROM call_lines WHERE available_at <= ?0 AND available_at < 'infinity'),
+		(SELECT count(*) FROM (SELECT 1 FROM orders WHERE escalated_at IS NOT NULL AND state = ?1 AND created_at > ?2 LIMIT 100000) x),
+		(SELECT count(*) FROM (SELECT 1 FROM pos_presence WHERE silent_since IS NOT NULL LIMIT 100000) x)`, now, order.Placed, now.Add(-escalateBack)).
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed, &b.Calls, &oldestCall, &b.Unacknowledged, &b.Silent)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}
@@ -38,6 +46,6 @@ func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 		}
 		return time.Duration(*s * float64(time.Second))
 	}
-	b.OldestJob, b.OldestDue = seconds(oldestJob), seconds(oldestDue)
+	b.OldestJob, b.OldestDue, b.OldestCall = seconds(oldestJob), seconds(oldestDue), seconds(oldestCall)
 	return b, nil
 }

@@ -32,6 +32,7 @@ type recordRow struct {
 	SwitchedOn bool           `bun:"switched_on"` // its subscription, if it has one
 	Waits      bool           `bun:"waits"`
 	Health     healthRow      `bun:"embed:health_"`
+	Trace      core.Trace     `bun:"trace"`
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
@@ -42,7 +43,7 @@ func (r recordRow) record() webhook.DeliveryRecord {
 	return webhook.DeliveryRecord{
 		HeldBecause: because, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, WebhookID: r.WebhookID, URL: r.URL,
 		State: r.State, Attempts: r.Attempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
-		LastStatus: r.LastStatus, LastError: r.LastError,
+		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.Trace.ID(),
 	}
 }
 
@@ -86,7 +87,7 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 		where("d.webhook_id = ?", f.WebhookID)
 	}
 	if f.Reference != "" {
-		answers, err := q.answering(ctx, q.bun, business, f.Reference)
+		answers, err := q.answering(ctx, q.of(business), business, f.Reference)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +146,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 	all = append(append(all, limit, business), args...)
 	all = append(all, limit, limit)
 	var rows []recordRow
-	err := q.bun.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(d.webhook_id, 0) AS webhook_id,
+	err := q.of(business).NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(e.trace, '') AS trace, coalesce(d.webhook_id, 0) AS webhook_id,
 			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.due_at, d.finished_at,
 			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error, coalesce(w.active, true) AS switched_on, d.waits,
 			coalesce(h.since, 'epoch') AS health_since, coalesce(h.status, 0) AS health_status, coalesce(h.pause_ms, 0) AS health_pause_ms
@@ -156,7 +157,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 			UNION ALL
 			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL, false, 0
 			FROM deliveries d WHERE d.business_id = ?`+ended+` ORDER BY d.id DESC LIMIT ?)) d
-		LEFT JOIN LATERAL (SELECT reference FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
+		LEFT JOIN LATERAL (SELECT reference, trace FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
 		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
 		LEFT JOIN unwell_endpoints h ON h.endpoint = d.endpoint AND h.business_id = d.business_id
 		LEFT JOIN LATERAL (SELECT status, error FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
@@ -173,7 +174,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 }
 
 func (q Deliveries) attempts(ctx context.Context, business core.BusinessID, id core.ID) ([]webhook.AttemptRecord, error) {
-	rows, err := q.bun.QueryContext(ctx, `SELECT `+attemptRead+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`, business, id)
+	rows, err := q.of(business).QueryContext(ctx, `SELECT `+attemptRead+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`, business, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading attempts: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -42,6 +43,7 @@ func (i *Intake) Close() { i.rounds.close() }
 // event. NotFound names a platform or store that the business does not have,
 // Invalid a price that nobody knows; Unavailable says that nothing was stored.
 func (i *Intake) Place(ctx context.Context, arrival order.Arrival) (order.Receipt, error) {
+	arrival.Trace = core.TraceOf(ctx)
 	return i.rounds.put(ctx, arrival)
 }
 
@@ -69,11 +71,17 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdic
 		if err := b.settle(); err != nil {
 			return err
 		}
+		if err := i.db.queueCalls(ctx, tx, b.acknowledgements()); err != nil {
+			return err
+		}
 		return box.publish(ctx, tx, b.events()...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
 	}
 	box.committed()
+	if len(b.acknowledgements()) > 0 {
+		i.db.lookForCalls()
+	}
 	return b.verdicts, nil
 }

@@ -47,7 +47,8 @@ type placedOrder struct {
 	event    core.Event
 	store    int64
 	relay    *order.Relay
-	lost     bool // another transaction was quicker
+	served   string // by whom the platform is
+	lost     bool   // another transaction was quicker
 }
 
 // place works out the orders.
@@ -100,9 +101,9 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 		return nil, fmt.Errorf("writing an order: %w", err)
 	}
 	return &placedOrder{
-		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay,
+		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay, served: setting.Platform.ServedBy,
 		event: core.Event{
-			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, Order: id, Place: 1,
+			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, Order: id, Place: 1, Trace: a.Trace,
 		},
 	}, nil
 }
@@ -200,6 +201,16 @@ func (b *intakeBatch) events() []core.Event {
 	}
 	slices.SortFunc(list, func(a, b core.Event) int { return cmp.Compare(a.Order, b.Order) })
 	return list
+}
+
+// acknowledgements tell the aggregators of the orders that they were taken.
+func (b *intakeBatch) acknowledgements() (calls []newCall) {
+	for _, p := range b.placed {
+		if !p.lost && p.served != core.ServedByOwn {
+			calls = append(calls, acknowledgement(p.key.business, p))
+		}
+	}
+	return calls
 }
 
 // knownOrders finds orders by what they are known by.

@@ -35,7 +35,8 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 				JOIN menu_masters c ON c.business_id = l.business_id AND c.kind = 0 AND c.id = l.to_id
 				LEFT JOIN menu_masters p ON p.business_id = c.business_id AND p.kind = 0 AND p.id = c.parent_id
 				WHERE l.business_id = m.business_id AND l.relation = 0 AND l.from_id = m.id AND NOT (c.active AND coalesce(p.active, true))),
-			ARRAY(SELECT l.from_id FROM menu_links l WHERE m.kind = 1 AND l.business_id = m.business_id AND l.relation IN (4, 5) AND l.to_id = m.id)
+			ARRAY(SELECT l.from_id FROM menu_links l WHERE m.kind = 1 AND l.business_id = m.business_id AND l.relation IN (4, 5) AND l.to_id = m.id),
+			ARRAY(SELECT f.platform FROM platform_findings f WHERE m.kind = 1 AND f.business_id = m.business_id AND f.item_id = m.id)
 		FROM unnest(?::bigint[], ?::bigint[], ?::smallint[], ?::text[]) AS q (business, store, kind, ref)
 		JOIN menu_masters m ON m.business_id = q.business AND m.kind = q.kind AND m.name = q.ref
 		LEFT JOIN menu_at_store a ON a.business_id = q.business AND a.store_id = q.store AND a.kind = q.kind AND a.id = m.id`,
@@ -48,7 +49,7 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 		var key dishKey
 		var stored storedDish
 		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.record, &stored.content, &stored.open,
-			pgdialect.Array(&stored.naming)); err != nil {
+			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked)); err != nil {
 			return fmt.Errorf("reading menus: %w", err)
 		}
 		for _, s := range named[key] {
@@ -76,6 +77,7 @@ type storedDish struct {
 	content []byte // the store's values; nil where the store does not sell it
 	open    bool   // active, and in no closed category
 	naming  []int64
+	blocked []string // platforms whose rules refuse the item
 }
 
 // on is the dish as it stands on a platform.
@@ -100,7 +102,7 @@ func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
 	return dish{naming: d.naming, item: &order.MenuItem{
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Sold: d.content != nil,
 		Price: menu.ResolvePrice(&master, &here, platform), Available: d.open && here.Available,
-		Stock: here.CurrentStock, Listed: master.IncludedPlatforms == nil || slices.Contains(platforms, platform.Name),
+		Stock: here.CurrentStock, Listed: (master.IncludedPlatforms == nil || slices.Contains(platforms, platform.Name)) && !slices.Contains(d.blocked, platform.Name),
 	}}, nil
 }
 

@@ -20,23 +20,25 @@ const jobsChannel = "servery_jobs"
 // Enqueue stores a job behind those of its business and kind. It is durable
 // when Enqueue returns.
 func (j Jobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
-	return j.inTx(ctx, func(tx bun.Conn) error {
-		// One at a time in each line, so that the order of seq is the order of commits:
-		// no job can appear before one that is already running.
-		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
-			"job/"+string(work.Kind), int64(work.Business)&0x7fffffff); err != nil {
-			return fmt.Errorf("queueing the job: %w", err)
-		}
-		if _, err := tx.ExecContext(ctx, `WITH kept AS (
-				INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run)
-				VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?8))
-			INSERT INTO job_queue (business_id, kind, job_id, available_at) VALUES (?0, ?2, ?1, ?7)`,
-			work.Business, work.ID, work.Kind, work.Subject, j.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt, work.DryRun); err != nil {
-			return fmt.Errorf("queueing the job: %w", err)
-		}
-		_, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, jobsChannel)
-		return err
-	})
+	return j.inTx(ctx, func(tx bun.Conn) error { return j.enqueue(ctx, tx, work, requestID) })
+}
+
+func (db *DB) enqueue(ctx context.Context, tx bun.Conn, work core.Job, requestID string) error {
+	// One at a time in each line, so that the order of seq is the order of commits:
+	// no job can appear before one that is already running.
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
+		"job/"+string(work.Kind), int64(work.Business)&0x7fffffff); err != nil {
+		return fmt.Errorf("queueing the job: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, `WITH kept AS (
+			INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run, trace, actor)
+			VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?8, nullif(?9, ''), ?10))
+		INSERT INTO job_queue (business_id, kind, job_id, available_at) VALUES (?0, ?2, ?1, ?7)`,
+		work.Business, work.ID, work.Kind, work.Subject, db.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt, work.DryRun, core.TraceOf(ctx), work.Actor); err != nil {
+		return fmt.Errorf("queueing the job: %w", err)
+	}
+	_, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, jobsChannel)
+	return err
 }
 
 // claimedJob is a row of the claim.
@@ -51,6 +53,7 @@ type claimedJob struct {
 	CreatedAt   time.Time       `bun:"created_at"`
 	Attempts    int             `bun:"attempts"`
 	Seq         int64           `bun:"seq"`
+	Trace       core.Trace      `bun:"trace"`
 }
 
 // Claim leases due jobs, of each business and kind only the first.
@@ -71,7 +74,7 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		UPDATE jobs SET state = 'running', started_at = coalesce(started_at, ?0), attempts = claimed.attempts
 		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
 		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.dry_run, jobs.created_at,
-			claimed.attempts, claimed.seq`, now, limit, owner, until).Scan(ctx, &rows)
+			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace`, now, limit, owner, until).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
@@ -83,7 +86,7 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		}
 		claimed[i] = core.Job{
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
-			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner,
+			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner, Trace: row.Trace,
 		}
 	}
 	if len(claimed) > 0 {
@@ -130,7 +133,7 @@ func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause stri
 func (j Jobs) Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error) {
 	status := job.Status{Reference: reference}
 	var started, finished sql.NullTime
-	err := j.bun.QueryRowContext(ctx, `SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, result
+	err := j.of(business).QueryRowContext(ctx, `SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, result
 		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).
 		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt, &started, &finished, &status.Attempts,
 			&status.Done, &status.Total, &status.Error, &status.Result)

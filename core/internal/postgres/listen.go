@@ -12,9 +12,9 @@ import (
 // Listen calls the functions when work has been queued by any replica, until
 // the context ends. It connects again by itself; what is missed meanwhile is
 // found by polling.
-func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls func()) {
+func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls, publications func()) {
 	for ctx.Err() == nil {
-		if err := db.listenOnce(ctx, jobs, deliveries, calls); err != nil && ctx.Err() == nil {
+		if err := db.listenOnce(ctx, jobs, deliveries, calls, publications); err != nil && ctx.Err() == nil {
 			db.log.Warn("listening for work broke off; connecting again", "error", err)
 		}
 		select {
@@ -24,17 +24,18 @@ func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls func()) {
 	}
 }
 
-func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls func()) error {
+func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls, publications func()) error {
 	listener := pgdriver.NewListener(db.bun)
 	defer listener.Close()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read does not end with the context
 	defer stop()
-	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel, callsChannel); err != nil {
+	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel, callsChannel, publicationsChannel); err != nil {
 		return err
 	}
 	jobs()
 	deliveries()
 	calls()
+	publications()
 	for {
 		channel, _, err := listener.ReceiveTimeout(ctx, time.Minute)
 		var silence net.Error
@@ -51,6 +52,8 @@ func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls func()) er
 			deliveries()
 		case callsChannel:
 			calls()
+		case publicationsChannel:
+			publications()
 		}
 	}
 }

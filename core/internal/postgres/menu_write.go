@@ -220,10 +220,14 @@ func stageAtStore(rows *copyRows, kind menu.Kind, id int64, content any) {
 // which every store shares, or at the store alone.
 func (w *menuWriter) versions(plan *menu.Plan) error {
 	for _, store := range plan.Touched() {
-		if err := w.exec("counting the change", `INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, ?, 1)
-			ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, w.business, store); err != nil {
+		if err := w.countVersion(store); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (w *menuWriter) countVersion(store int64) error {
+	return w.exec("counting the change", `INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, ?, 1)
+		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, w.business, store)
 }

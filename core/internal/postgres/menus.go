@@ -24,7 +24,7 @@ func (m Menus) Address(ctx context.Context, business core.BusinessID, location s
 	if scope.Master() {
 		return b, scope, nil
 	}
-	err = m.bun.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, location).Scan(&scope.StoreID)
+	err = m.of(business).QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, location).Scan(&scope.StoreID)
 	return b, scope, notFound(err, "there is no location with this ref_id")
 }
 
@@ -66,13 +66,29 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if ids.err != nil {
 			return fmt.Errorf("reserving ids: %w", ids.err)
 		}
+		revision, err := m.beginRevision(ctx, tx)
+		if err != nil {
+			return err
+		}
 		if ingested.Plan != nil && ingested.Plan.Changes() {
 			writer := menuWriter{ctx: ctx, tx: tx, business: work.Business, now: m.clock.Now()}
 			if err := writer.write(ingested.Plan); err != nil {
 				return err
 			}
 		}
-		if err := keepFindings(ctx, tx, work.Business, ingested); err != nil {
+		found, err := keepFindings(ctx, tx, work.Business, ingested.Inspected, ingested.Findings)
+		if err != nil {
+			return err
+		}
+		reach := menu.Reach{Items: found}
+		if ingested.Plan != nil {
+			reach = ingested.Plan.Reach()
+			reach.Items = append(reach.Items, found...)
+		}
+		if err := m.publishMenus(ctx, tx, work, scope.StoreID, reach); err != nil {
+			return err
+		}
+		if err := m.endRevision(ctx, tx, work, revision, nil); err != nil {
 			return err
 		}
 		if ingested.Event != nil {

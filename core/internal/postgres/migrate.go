@@ -55,6 +55,7 @@ func (db *DB) migrate(ctx context.Context, run func(*migrate.Migrator) (*migrate
 	if err := migrator.Init(ctx); err != nil {
 		return nil, fmt.Errorf("preparing migrations: %w", err)
 	}
+	defer db.wall.Store(wallUnknown)
 	group, err := run(migrator)
 	if err != nil {
 		return nil, fmt.Errorf("migrating: %w", err)

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"time"
 
@@ -23,17 +24,25 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	var placed time.Time
 	var actor string
 	var stored []byte
-	err := o.bun.QueryRowContext(ctx, `SELECT o.state, o.created_at, o.placed_by, e.body FROM orders o
+	var escalated sql.NullTime
+	err := o.of(business).QueryRowContext(ctx, `SELECT o.state, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body FROM orders o
 		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
-		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).Scan(&r.State, &placed, &actor, &stored)
+		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
+		Scan(&r.State, &placed, &actor, &r.Reference, &escalated, &stored)
 	if err != nil {
 		return r, orNoOrder(err)
 	}
 	if r.Relay, err = o.packer.unpack(stored); err != nil {
 		return r, err
 	}
+	if escalated.Valid {
+		r.Escalated = escalated.Time.UnixMilli()
+	}
+	if r.Shortages, err = o.shortages(ctx, business, id); err != nil {
+		return r, err
+	}
 	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
-	rows, err := o.bun.QueryContext(ctx, `SELECT state, at, message, reason_code, prep_time_mins, actor FROM order_states
+	rows, err := o.of(business).QueryContext(ctx, `SELECT state, at, message, reason_code, prep_time_mins, actor FROM order_states
 		WHERE business_id = ? AND order_id = ? ORDER BY n`, business, id)
 	if err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
@@ -53,7 +62,7 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	if err := rows.Err(); err != nil {
 		return r, fmt.Errorf("reading the order's history: %w", err)
 	}
-	return r, readRides(ctx, o.bun, []int64{int64(business)}, []int64{id}, func(_ core.BusinessID, _ int64, step order.RiderStep) {
+	return r, readRides(ctx, o.of(business), []int64{int64(business)}, []int64{id}, func(_ core.BusinessID, _ int64, step order.RiderStep) {
 		r.Rides = append(r.Rides, step)
 	})
 }
@@ -97,12 +106,16 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes, change.Actor); err != nil {
 			return fmt.Errorf("keeping the order's history: %w", err)
 		}
+		if err := o.relayOrderStatus(ctx, tx, business, subject, change); err != nil {
+			return err
+		}
 		return box.publish(ctx, tx, core.Event{
 			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, Order: id, Place: events + 1,
 		})
 	})
 	if err == nil {
 		box.committed()
+		o.lookForCalls()
 	}
 	return from, err
 }
@@ -120,11 +133,13 @@ func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filt
 	where(f.State != "", "o.state = ?", f.State)
 	where(f.Platform != "", "o.platform = ?", f.Platform)
 	where(f.StoreRefID != "", "s.ref_id = ?", f.StoreRefID)
+	where(f.Reference != "", "o.reference = ?", f.Reference)
+	where(f.Escalated, "o.escalated_at IS NOT NULL")
 	where(!f.From.IsZero(), "o.created_at >= ?", f.From)
 	where(!f.To.IsZero(), "o.created_at < ?", f.To)
 	where(f.After.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.After.Placed).UTC(), f.After.ID)
-	rows, err := o.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, s.ref_id, o.state, o.delivery_type, o.is_bulk_order, o.flags,
-			o.created_at, o.updated_at
+	rows, err := o.of(business).QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, s.ref_id, o.state, o.delivery_type, o.is_bulk_order, o.flags,
+			coalesce(o.reference, ''), o.created_at, o.updated_at, o.escalated_at
 		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?`, append(args, f.Limit+1)...)
 	if err != nil {
@@ -135,7 +150,9 @@ func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filt
 	for list = []order.Summary{}; rows.Next(); {
 		var s order.Summary
 		var created, updated time.Time
-		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.Carrier, &s.Bulk, &s.Flags, &created, &updated); err != nil {
+		var escalated sql.NullTime
+		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.Carrier, &s.Bulk, &s.Flags,
+			&s.Reference, &created, &updated, &escalated); err != nil {
 			return nil, next, fmt.Errorf("reading orders: %w", err)
 		}
 		if len(list) == f.Limit {
@@ -143,6 +160,9 @@ func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filt
 			break
 		}
 		s.Created, s.Updated = created.UnixMilli(), updated.UnixMilli()
+		if escalated.Valid {
+			s.Escalated = escalated.Time.UnixMilli()
+		}
 		last = order.Cursor{Placed: created.UnixMicro(), ID: s.OrderID}
 		list = append(list, s)
 	}
@@ -167,12 +187,16 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 						SELECT id FROM orders WHERE business_id = ?0 AND created_at < ?1 ORDER BY created_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED)
 					RETURNING id
 				), states AS (DELETE FROM order_states WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
+				), short AS (DELETE FROM order_shortages WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
 				), riders AS (DELETE FROM rider_statuses WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
 				), called AS (DELETE FROM calls WHERE business_id = ?0 AND order_id IN (SELECT id FROM old))
 				SELECT count(*) FROM old`, business, before, ordersAtOnce).Scan(&deleted)
 			if err != nil {
 				return fmt.Errorf("deleting old orders: %w", err)
 			}
+		}
+		if _, err := o.bun.ExecContext(ctx, `DELETE FROM calls WHERE business_id = ? AND order_id = 0 AND state <> 'waiting' AND created_at < ?`, business, before); err != nil {
+			return fmt.Errorf("deleting old refusals of orders: %w", err)
 		}
 	}
 	return nil

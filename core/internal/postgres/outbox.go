@@ -21,6 +21,8 @@ type outbox struct {
 	db    *DB
 	start []webhook.Delivery
 	left  int // deliveries that somebody has to claim
+	// events that had no receiver
+	unheard []unheardKey
 }
 
 // byCopy is from how many rows on they are written by COPY.
@@ -48,14 +50,23 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 	}
 	packed := make([][]byte, len(events))
 	var rows []queued
-	for i, event := range events {
+	trace := core.TraceOf(ctx)
+	for i := range events {
+		if events[i].Trace == "" {
+			events[i].Trace = trace
+		}
+		event := events[i]
 		packed[i] = o.db.packer.pack(event.Body)
+		if len(receivers[routeOf(event)]) == 0 {
+			o.unheard = append(o.unheard, unheardKey{event.Business, event.Type})
+		}
 		for _, t := range receivers[routeOf(event)] {
 			// A microsecond apart, so that the ids sort as the events do.
 			at := o.db.clock.Now().Add(time.Duration(len(rows)) * time.Microsecond)
 			row := queued{size: len(packed[i]), Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
 				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Place: event.Place, Test: event.Test,
+				Trace: event.Trace,
 			}}
 			if t.ID == 0 {
 				row.callback, row.Endpoint = t.URL, endpointOf(event.Business, t.URL)
@@ -102,7 +113,7 @@ func (o *outbox) place(row *queued, waits bool) {
 }
 
 func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
-	const columns = `business_id, id, event_type, body, reference, test`
+	const columns = `business_id, id, event_type, body, reference, test, trace`
 	var rows copyRows
 	for i, e := range events {
 		if len(events) >= byCopy {
@@ -112,11 +123,12 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 			rows.bytes(packed[i])
 			rows.text(e.Reference)
 			rows.bool(e.Test)
+			nonEmpty(&rows, string(e.Trace))
 			rows.end()
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?)`,
-			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))`,
+			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace); err != nil {
 			return fmt.Errorf("storing the event: %w", err)
 		}
 	}
@@ -161,8 +173,18 @@ func nonZero(c *copyRows, n int64) {
 	c.int(n)
 }
 
+// nonEmpty writes a text; "" is null.
+func nonEmpty(c *copyRows, s string) {
+	if s == "" {
+		c.null()
+		return
+	}
+	c.text(s)
+}
+
 // committed begins the first attempts.
 func (o *outbox) committed() {
+	o.db.unheard.add(o.unheard, o.db.clock.Now())
 	for _, d := range o.start {
 		o.db.starter.Start(d)
 	}

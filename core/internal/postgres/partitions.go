@@ -18,7 +18,7 @@ const partitionDays = 7
 // after the partitions.
 const partitionLock = 0x5e57e272
 
-var partitioned = []string{"events", "deliveries", "attempts", "call_attempts"}
+var partitioned = []string{"events", "deliveries", "attempts", "call_attempts", "revisions", "revision_parts"}
 
 // Maintain makes the partitions of the coming week and drops those that are
 // past the retention. Any replica may call it at any time; one at a time does it.
@@ -30,7 +30,7 @@ func (db *DB) Maintain(ctx context.Context, retention time.Duration) error {
 			return err
 		}
 		var existing []string
-		if err := tx.NewRaw(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(events|deliveries|attempts|call_attempts)_[0-9]{8}$'`).Scan(ctx, &existing); err != nil {
+		if err := tx.NewRaw(`SELECT relname FROM pg_class WHERE relkind = 'r' AND relname ~ '^(events|deliveries|attempts|call_attempts|revisions|revision_parts)_[0-9]{8}$'`).Scan(ctx, &existing); err != nil {
 			return fmt.Errorf("listing partitions: %w", err)
 		}
 		have := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -78,7 +79,7 @@ func (p Platforms) Of(ctx context.Context, business core.BusinessID, platform st
 // List reads the platforms of a business by their names.
 func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platform, error) {
 	var rows []platformRow
-	if err := p.bun.NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? ORDER BY name`, business).
+	if err := p.of(business).NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? ORDER BY name`, business).
 		Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading platforms: %w", err)
 	}
@@ -99,33 +100,67 @@ func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platfo
 // Set gives a platform what it needs; the business gets the platform where it
 // has none of the name. change sees and returns what is set up.
 func (p Platforms) Set(ctx context.Context, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
-	return p.inTx(ctx, func(tx bun.Conn) error {
-		if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
-			ON CONFLICT (business_id, name) DO UPDATE SET served_by = excluded.served_by`, business, platform.Name, platform.ServedBy); err != nil {
-			if isCode(err, "23503") {
-				return core.Errorf(core.NotFound, "there is no business %d", business)
-			}
-			return fmt.Errorf("storing the platform: %w", err)
+	return p.inTx(ctx, func(tx bun.Conn) error { return p.set(ctx, tx, business, platform, change) })
+}
+
+func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
+		ON CONFLICT (business_id, name) DO UPDATE SET served_by = excluded.served_by`, business, platform.Name, platform.ServedBy); err != nil {
+		if isCode(err, "23503") {
+			return core.Errorf(core.NotFound, "there is no business %d", business)
 		}
-		_, access, err := p.read(ctx, tx, business, platform.Name, " FOR UPDATE")
-		if err != nil {
-			return err
+		return fmt.Errorf("storing the platform: %w", err)
+	}
+	_, access, err := p.read(ctx, tx, business, platform.Name, " FOR UPDATE")
+	if err != nil {
+		return err
+	}
+	before := maps.Clone(access.Secrets)
+	if err := change(&access); err != nil {
+		return err
+	}
+	addresses, err := json.Marshal(access.Addresses)
+	if err != nil {
+		return err
+	}
+	secrets, err := json.Marshal(access.Secrets)
+	if err != nil {
+		return err
+	}
+	sealed, err := p.sealIn(ctx, tx, secretsPlace(business, platform.Name), secrets)
+	if err != nil {
+		return err
+	}
+	if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ? WHERE business_id = ? AND name = ?`,
+		string(access.Settings), string(addresses), sealed, business, platform.Name); err != nil {
+		return fmt.Errorf("storing the platform: %w", err)
+	}
+	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {
+		return err
+	}
+	return p.rulesChanged(ctx, tx, business, platform.Name)
+}
+
+// stampSecrets keeps when each secret was set.
+func (p Platforms) stampSecrets(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, before, after map[string]string) error {
+	stamps, gone := map[string]time.Time{}, []string{}
+	for name, value := range after {
+		if was, known := before[name]; !known || was != value {
+			stamps[name] = p.clock.Now().UTC()
 		}
-		if err := change(&access); err != nil {
-			return err
+	}
+	for name := range before {
+		if _, kept := after[name]; !kept {
+			gone = append(gone, name)
 		}
-		addresses, err := json.Marshal(access.Addresses)
-		if err != nil {
-			return err
-		}
-		secrets, err := json.Marshal(access.Secrets)
-		if err != nil {
-			return err
-		}
-		if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ? WHERE business_id = ? AND name = ?`,
-			string(access.Settings), string(addresses), p.seal.seal(secretsPlace(business, platform.Name), secrets), business, platform.Name); err != nil {
-			return fmt.Errorf("storing the platform: %w", err)
-		}
-		return nil
-	})
+	}
+	encoded, err := json.Marshal(stamps)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE platforms SET secrets_at = ((secrets_at::jsonb - ?::text[]) || ?::jsonb)::text WHERE business_id = ? AND name = ?`,
+		array(gone), string(encoded), business, platform); err != nil {
+		return fmt.Errorf("keeping when secrets were set: %w", err)
+	}
+	return nil
 }

@@ -2,8 +2,12 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
+
+	"github.com/uptrace/bun"
 )
 
 // Plugins keeps what operators want of plugins, and what hubs tell of them.
@@ -14,9 +18,11 @@ type Plugin struct {
 	ID          string
 	Enabled     bool
 	Revision    int64  // goes up when an operator wants something of it
+	Restarts    int64  // how often an operator wanted it to be started anew
 	Description []byte // as it last said of itself; nil: never yet
 	Status      string // JSON, of the hub that told last; "": never yet
 	ToldAt      time.Time
+	ServedAt    time.Time // when a worker last said that it has the plugin
 }
 
 // Know makes sure that plugins are listed; those that are new are enabled.
@@ -30,14 +36,14 @@ func (p Plugins) Know(ctx context.Context, ids []string) error {
 
 // List reads every plugin, by id.
 func (p Plugins) List(ctx context.Context) (list []Plugin, err error) {
-	rows, err := p.bun.QueryContext(ctx, `SELECT id, enabled, revision, description, status, coalesce(told_at, 'epoch') FROM plugins ORDER BY id`)
+	rows, err := p.bun.QueryContext(ctx, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'), coalesce(served_at, 'epoch') FROM plugins ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("reading plugins: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var one Plugin
-		if err := rows.Scan(&one.ID, &one.Enabled, &one.Revision, &one.Description, &one.Status, &one.ToldAt); err != nil {
+		if err := rows.Scan(&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ToldAt, &one.ServedAt); err != nil {
 			return nil, fmt.Errorf("reading plugins: %w", err)
 		}
 		list = append(list, one)
@@ -58,11 +64,34 @@ func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 }
 
 // Tell records how a plugin is, and, where it is known, what it says of itself.
+// Once it is ready after it has changed, or an operator wanted something of it,
+// its platforms are checked and published anew.
 func (p Plugins) Tell(ctx context.Context, id, status string, description []byte) error {
-	_, err := p.bun.ExecContext(ctx, `UPDATE plugins SET status = ?, told_at = ?, description = coalesce(?, description) WHERE id = ?`,
-		status, p.clock.Now(), description, id)
-	if err != nil {
-		return fmt.Errorf("recording the status of plugin %s: %w", id, err)
+	return p.inTx(ctx, func(tx bun.Conn) error {
+		var changed bool
+		err := tx.QueryRowContext(ctx, `WITH before AS (SELECT id, description, published_revision FROM plugins WHERE id = ?3 FOR UPDATE)
+			UPDATE plugins p SET status = ?0, told_at = ?1, description = coalesce(?2, p.description),
+				published_revision = CASE WHEN ?4 THEN p.revision ELSE p.published_revision END
+			FROM before WHERE p.id = before.id
+			RETURNING ?4 AND (before.description IS DISTINCT FROM p.description OR before.published_revision <> p.revision)`,
+			status, p.clock.Now(), description, id, isReady(status)).Scan(&changed)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
+		}
+		if !changed {
+			return nil
+		}
+		return p.pluginChanged(ctx, tx, id)
+	})
+}
+
+// Serve records that a worker has the plugins, and could ask them at the time.
+func (p Plugins) Serve(ctx context.Context, ids []string, at time.Time) error {
+	if _, err := p.bun.ExecContext(ctx, `UPDATE plugins SET served_at = ? WHERE id = ANY (?::text[])`, at, array(ids)); err != nil {
+		return fmt.Errorf("recording which plugins serve: %w", err)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -41,13 +42,17 @@ type DB struct {
 	time    databaseClock
 	starter Starter // of this replica's first attempts; nil where it makes none
 	told    atomic.Int64
+	unheard unheard
+	wall    atomic.Int32               // between businesses: wallUnknown, wallThere or wallMissing
 	keys    rounds[[]byte, access.Key] // looks up API keys
 
-	prepared preparations
-
+	prepared  preparations
 	throttled rounds[throttleChange, struct{}] // counts requests
 	toldCalls atomic.Int64
 	wakeRelay func() // nil where this replica makes no calls
+
+	debounce         publish.Debounce
+	toldPublications atomic.Int64
 }
 
 // Starter begins the first attempts of deliveries in the replica that commits

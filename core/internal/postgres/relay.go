@@ -27,6 +27,7 @@ type newCall struct {
 	payload  []byte
 	actor    string
 	at       time.Time
+	trace    core.Trace // "": of the context in which it is queued
 }
 
 // queueCalls stores calls, each at the end of its line. The lines are locked in
@@ -42,11 +43,11 @@ func (db *DB) queueCalls(ctx context.Context, tx bun.Conn, calls []newCall) erro
 	n := len(calls)
 	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
 	ids, kinds, lines, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	payloads, actors := make([]string, n), make([]string, n)
+	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceOf(ctx)
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.business), c.order, platformEndpoint(c.business, c.platform)
 		ids[i], kinds[i], lines[i], platforms[i] = c.id.String(), string(c.kind), c.line, c.platform
-		payloads[i], actors[i] = string(c.payload), c.actor
+		payloads[i], actors[i], traces[i] = string(c.payload), c.actor, orElse(string(c.trace), string(trace))
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, call_id, seen_at, due_at, available_at)
 		SELECT DISTINCT ON (business, line) business, line, kind, platform, order_id, endpoint, id, ?0::timestamptz, ?0::timestamptz, ?0::timestamptz
@@ -56,11 +57,11 @@ func (db *DB) queueCalls(ctx context.Context, tx bun.Conn, calls []newCall) erro
 		calls[0].at, array(businesses), array(lines), array(kinds), array(platforms), array(orders), array(endpoints), array(ids)); err != nil {
 		return fmt.Errorf("queueing calls: %w", err)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, created_at)
-		SELECT business, id, line, kind, platform, order_id, payload, actor, 'waiting', ?
-		FROM unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[], ?::text[])
-			WITH ORDINALITY AS t (business, id, line, kind, platform, order_id, payload, actor, n) ORDER BY n`,
-		calls[0].at, array(businesses), array(ids), array(lines), array(kinds), array(platforms), array(orders), array(payloads), array(actors)); err != nil {
+	if _, err := tx.ExecContext(ctx, `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, created_at, trace)
+		SELECT business, id, line, kind, platform, order_id, payload, actor, 'waiting', ?, nullif(trace, '')
+		FROM unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::bigint[], ?::text[], ?::text[], ?::text[])
+			WITH ORDINALITY AS t (business, id, line, kind, platform, order_id, payload, actor, trace, n) ORDER BY n`,
+		calls[0].at, array(businesses), array(ids), array(lines), array(kinds), array(platforms), array(orders), array(payloads), array(actors), array(traces)); err != nil {
 		return fmt.Errorf("queueing calls: %w", err)
 	}
 	return db.tellOfCalls(ctx, tx)

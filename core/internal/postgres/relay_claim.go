@@ -88,13 +88,13 @@ func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		businesses[i], orders[i], lines[i], platforms[i] = int64(c.Business), c.Order.ID, c.Line, c.Platform
 	}
 	rows, err := q.bun.QueryContext(ctx, `SELECT r.n, e.body IS NOT NULL, e.body, coalesce(o.platform_order_id, ''), coalesce(o.delivery_type, ''),
-			coalesce(o.is_bulk_order, false), coalesce(s.ref_id, ''), coalesce(p.served_by, 'own'), c.id, coalesce(c.payload, ''), c.created_at
+			coalesce(o.is_bulk_order, false), coalesce(s.ref_id, ''), coalesce(p.served_by, 'own'), c.id, coalesce(c.kind, ''), coalesce(c.payload, ''), c.created_at, coalesce(c.trace, '')
 		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[]) WITH ORDINALITY AS r (business_id, order_id, line, platform, n)
 		LEFT JOIN orders o ON o.business_id = r.business_id AND o.id = r.order_id
 		LEFT JOIN LATERAL (SELECT body FROM events WHERE id = o.placed_event AND business_id = o.business_id LIMIT 1) e ON true
 		LEFT JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN platforms p ON p.business_id = r.business_id AND p.name = r.platform
-		LEFT JOIN LATERAL (SELECT id, payload, created_at FROM calls WHERE business_id = r.business_id AND line = r.line AND state = 'waiting' ORDER BY place LIMIT 1) c ON true`,
+		LEFT JOIN LATERAL (SELECT id, kind, payload, created_at, trace FROM calls WHERE business_id = r.business_id AND line = r.line AND state = 'waiting' ORDER BY place LIMIT 1) c ON true`,
 		array(businesses), array(orders), array(lines), array(platforms))
 	if err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
@@ -107,23 +107,27 @@ func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		var record []byte
 		var first relay.Order
 		var plugin, payload string
+		var kind relay.Kind
 		var id *core.ID
 		var since sql.NullTime
-		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID, &plugin, &id, &payload, &since); err != nil {
+		var trace core.Trace
+		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID, &plugin, &id, &kind, &payload, &since, &trace); err != nil {
 			return nil, fmt.Errorf("reading calls: %w", err)
 		}
 		c := claimed[i-1]
 		first.ID = c.Order.ID
 		c.Order, c.Plugin = first, plugin
 		if c.Kind != relay.RiderLocation && id != nil {
-			c.ID, c.Payload, c.Since = *id, []byte(payload), since.Time
+			c.ID, c.Kind, c.Payload, c.Since, c.Trace = *id, kind, []byte(payload), since.Time, trace
 		}
-		if !known || len(c.Payload) == 0 {
+		if !known && c.Order.ID != 0 || len(c.Payload) == 0 { // order 0: one that was refused
 			empty = append(empty, c)
 			continue
 		}
-		if err := q.readOrder(record, &c.Order); err != nil {
-			return nil, err
+		if known {
+			if err := q.readOrder(record, &c.Order); err != nil {
+				return nil, err
+			}
 		}
 		calls = append(calls, c)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// keptAnswer is how much of an answer is kept on record, in bytes.
+// keptAnswer is how much of an answer, and of what was sent, is kept on record, in bytes.
 const keptAnswer = 4 << 10
 
 // Finish records what came of claimed calls, in one transaction: attempts, where
@@ -49,7 +49,11 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		if err != nil {
 			return err
 		}
-		return box.publish(ctx, tx, events...)
+		shortages, err := shortageEvents(ctx, tx, q.clock.Now(), ended)
+		if err != nil {
+			return err
+		}
+		return box.publish(ctx, tx, append(events, shortages...)...)
 	})
 	if err == nil {
 		box.committed()
@@ -59,7 +63,7 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 
 // writeCallAttempts keeps the attempts; those that told a place leave no trace.
 func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result) error {
-	const columns = `business_id, call_id, order_id, n, started_at, method, url, request_headers, status, error_class, error, response_headers, response_body, total_us`
+	const columns = `business_id, call_id, order_id, n, started_at, method, url, request_headers, request_body, status, error_class, error, response_headers, response_body, total_us`
 	var rows copyRows
 	for _, r := range results {
 		a := r.Attempt
@@ -74,6 +78,7 @@ func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result)
 		rows.text(a.Method)
 		rows.text(a.URL)
 		rows.json(false, a.RequestHeaders)
+		rows.bytes(a.RequestBody[:min(len(a.RequestBody), keptAnswer)])
 		rows.int(int64(a.Status))
 		rows.text(a.ErrorClass)
 		rows.text(a.Error)
@@ -133,7 +138,6 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 				AND l.kind <> ?8 AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.business_id = r.business_id AND c.line = r.line AND c.state = 'waiting')
 				RETURNING l.business_id, l.line)
 		UPDATE call_lines l SET owner = NULL, attempts = r.attempts, due_at = r.due, note = CASE WHEN r.again THEN r.note ELSE '' END,
-			payload = CASE WHEN r.again OR l.version > r.version THEN l.payload ELSE '' END,
 			available_at = CASE WHEN l.kind = ?8 AND NOT r.again AND l.version = r.version THEN 'infinity' ELSE r.due END
 		FROM r WHERE l.business_id = r.business_id AND l.line = r.line AND l.owner = ?7
 			AND NOT EXISTS (SELECT 1 FROM over WHERE over.business_id = r.business_id AND over.line = r.line)`,

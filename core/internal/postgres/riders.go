@@ -46,6 +46,7 @@ func (r *Riders) Close() {
 // changed anything. NotFound where the business has no such order, else as
 // order.Ride.Take.
 func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, error) {
+	update.Trace = core.TraceOf(ctx)
 	return r.statuses.put(ctx, update)
 }
 

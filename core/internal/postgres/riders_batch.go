@@ -137,7 +137,7 @@ func (b *riderBatch) take() error {
 		// A microsecond apart, so that the ids sort as the statuses do.
 		at := now.Add(time.Duration(i) * time.Microsecond)
 		b.events = append(b.events, core.Event{
-			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body, Order: u.OrderID, Place: r.events,
+			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body, Order: u.OrderID, Place: r.events, Trace: u.Trace,
 		})
 		taken := takenStatus{rideKey: key, n: len(r.Rides), step: r.Rides[len(r.Rides)-1]}
 		if r.servedBy != core.ServedByOwn {
@@ -150,7 +150,7 @@ func (b *riderBatch) take() error {
 			}
 			b.calls = append(b.calls, newCall{
 				business: u.Business, id: taken.call, kind: relay.RiderStatus, line: relay.Line(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
-				platform: r.Platform, order: u.OrderID, payload: payload, actor: u.Actor, at: now,
+				platform: r.Platform, order: u.OrderID, payload: payload, actor: u.Actor, at: now, trace: u.Trace,
 			})
 		}
 		b.taken = append(b.taken, taken)

@@ -42,7 +42,7 @@ func (d *depot) servedBy(platform, plugin string) {
 	d.db.Exec(d.t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, d.business, platform, plugin)
 }
 
-// order places a self-delivery order and returns its id.
+// order places a self-delivery order, of which its platform is told, and returns its id.
 func (d *depot) order(platform, more string) int64 {
 	d.t.Helper()
 	d.placed++
@@ -51,6 +51,7 @@ func (d *depot) order(platform, more string) int64 {
 	}
 	receipts, failures := newIntake(d.t, d.db).PlaceTogether(context.Background(), d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
 	require.NoError(d.t, failures[0])
+	d.db.Exec(d.t, `WITH told AS (DELETE FROM calls WHERE kind = 'order_acknowledge') DELETE FROM call_lines WHERE kind = 'order_acknowledge'`)
 	return receipts[0].OrderID
 }
 

@@ -86,7 +86,14 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 		if err != nil {
 			return err
 		}
-		if err := s.write(ctx, tx, work.Business, ingested.Changes); err != nil {
+		revision, err := s.beginRevision(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if err := s.write(ctx, tx, work, ingested.Changes); err != nil {
+			return err
+		}
+		if err := s.endRevision(ctx, tx, work, revision, nil); err != nil {
 			return err
 		}
 		if err := box.publish(ctx, tx, ingested.Event); err != nil {
@@ -139,8 +146,9 @@ func reserveIDs(ctx context.Context, tx bun.Conn, sequence string, n int) (func(
 	}, nil
 }
 
-// write brings the changes in: one COPY, one insert, one update, however many.
-func (s Stores) write(ctx context.Context, tx bun.Conn, business core.BusinessID, changes []store.Change) error {
+// write brings the changes in: one COPY, one insert, one update, however many. What
+// differs afterwards is to be published.
+func (s Stores) write(ctx context.Context, tx bun.Conn, work core.Job, changes []store.Change) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -160,16 +168,15 @@ func (s Stores) write(ctx context.Context, tx bun.Conn, business core.BusinessID
 		return fmt.Errorf("staging stores: %w", err)
 	}
 	now := s.clock.Now()
-	if _, err := tx.ExecContext(ctx, storeUpdate, business, now); err != nil {
+	if _, err := tx.ExecContext(ctx, storeUpdate, work.Business, now); err != nil {
 		return fmt.Errorf("updating stores: %w", err)
 	}
-	if !fresh {
-		return nil
+	if fresh {
+		if _, err := tx.ExecContext(ctx, storeInsert, work.Business, now); err != nil {
+			return fmt.Errorf("creating stores: %w", err)
+		}
 	}
-	if _, err := tx.ExecContext(ctx, storeInsert, business, now); err != nil {
-		return fmt.Errorf("creating stores: %w", err)
-	}
-	return nil
+	return s.publishStores(ctx, tx, work, now)
 }
 
 func writeStore(c *copyRows, change *store.Change) {
@@ -261,7 +268,7 @@ func (r storeRow) stored() (store.Stored, error) {
 // Get reads one store.
 func (s Stores) Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error) {
 	var row storeRow
-	err := s.bun.NewRaw(`SELECT `+storeReadColumns+` FROM stores WHERE business_id = ? AND ref_id = ?`, business, refID).Scan(ctx, &row)
+	err := s.of(business).NewRaw(`SELECT `+storeReadColumns+` FROM stores WHERE business_id = ? AND ref_id = ?`, business, refID).Scan(ctx, &row)
 	if err != nil {
 		return store.Stored{}, notFound(err, "there is no store with this ref_id")
 	}
@@ -271,7 +278,7 @@ func (s Stores) Get(ctx context.Context, business core.BusinessID, refID string)
 // Page reads the stores whose ref_id sorts after the given one, at most limit.
 func (s Stores) Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error) {
 	var rows []storeRow
-	if err := s.bun.NewRaw(`SELECT `+storeReadColumns+` FROM stores WHERE business_id = ? AND ref_id > ? ORDER BY ref_id LIMIT ?`,
+	if err := s.of(business).NewRaw(`SELECT `+storeReadColumns+` FROM stores WHERE business_id = ? AND ref_id > ? ORDER BY ref_id LIMIT ?`,
 		business, after, limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
@@ -287,12 +294,12 @@ func (s Stores) Page(ctx context.Context, business core.BusinessID, after string
 
 // Premises reads what the effective stores of a business depend on beside the stores.
 func (s Stores) Premises(ctx context.Context, business core.BusinessID) (p store.Premises, err error) {
-	err = s.bun.QueryRowContext(ctx, `SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
+	err = s.of(business).QueryRowContext(ctx, `SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
 		FROM businesses b WHERE id = ?`, business).Scan(&p.Timezone, &p.ZipCodes)
 	if err != nil {
 		return p, fmt.Errorf("reading the business: %w", err)
 	}
-	rows, err := s.bun.QueryContext(ctx, `SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business)
+	rows, err := s.of(business).QueryContext(ctx, `SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business)
 	if err != nil {
 		return p, fmt.Errorf("reading platforms: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -46,12 +47,12 @@ func (db *DB) openHeaders(business core.BusinessID, sealed []byte) (map[string]s
 	return headers, json.Unmarshal(plain, &headers)
 }
 
-func (db *DB) sealHeaders(business core.BusinessID, headers map[string]string) []byte {
+func (db *DB) sealHeaders(ctx context.Context, tx bun.IDB, business core.BusinessID, headers map[string]string) ([]byte, error) {
 	plain, err := json.Marshal(headers)
 	if err != nil {
 		panic(fmt.Sprintf("postgres: a map of strings is always JSON: %v", err))
 	}
-	return db.seal.seal(webhookPlace(business, "headers"), plain)
+	return db.sealIn(ctx, tx, webhookPlace(business, "headers"), plain)
 }
 
 func (db *DB) subscription(row webhookRow) (webhook.Subscription, error) {
@@ -97,10 +98,17 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event co
 		if sub, err = decide(nil); err != nil {
 			return err
 		}
-		err := tx.QueryRowContext(ctx, `INSERT INTO webhooks (business_id, event_type, url, active, retrial_interval_units, headers, secret, created_at, updated_at)
+		headers, err := w.sealHeaders(ctx, tx, business, sub.Headers)
+		if err != nil {
+			return err
+		}
+		secret, err := w.sealIn(ctx, tx, webhookPlace(business, "secret"), []byte(sub.Secret))
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO webhooks (business_id, event_type, url, active, retrial_interval_units, headers, secret, created_at, updated_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, sub.Business, sub.EventType, sub.URL, sub.Active, sub.Units,
-			w.sealHeaders(business, sub.Headers), w.seal.seal(webhookPlace(business, "secret"), []byte(sub.Secret)),
-			sub.CreatedAt, sub.UpdatedAt).Scan(&sub.ID)
+			headers, secret, sub.CreatedAt, sub.UpdatedAt).Scan(&sub.ID)
 		if err != nil {
 			return fmt.Errorf("storing the subscription: %w", err)
 		}
@@ -127,12 +135,44 @@ func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64
 	})
 }
 
+// Rotate stores the secrets that decide gives a subscription, and tells it in
+// the audit trail, where the secrets themselves are not.
+func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
+	decide func(*webhook.Subscription),
+) (sub webhook.Subscription, err error) {
+	err = w.inTx(ctx, func(tx bun.Conn) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if sub, err = w.subscription(row); err != nil {
+			return err
+		}
+		decide(&sub)
+		sealed, err := w.sealIn(ctx, tx, webhookPlace(business, "secret"), []byte(sub.Secret))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = ?, old_secret = secret, old_secret_until = ?, updated_at = ?, version = version + 1
+			WHERE business_id = ? AND id = ?`, sealed, sub.OldSecretUntil, sub.UpdatedAt, business, id); err != nil {
+			return fmt.Errorf("storing the secrets of webhook %d: %w", id, err)
+		}
+		return Console(w).record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.rotate", Object: fmt.Sprintf("webhook/%d", id),
+			Why: why, After: map[string]any{"earlier_secret_signs_until": sub.OldSecretUntil.UTC().Format(time.RFC3339)}})
+	})
+	return sub, err
+}
+
 // write stores a changed subscription. Switched on again, it makes what was
 // held due.
 func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub webhook.Subscription) error {
-	_, err := tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
+	headers, err := w.sealHeaders(ctx, tx, sub.Business, sub.Headers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
 		disabled_reason = ?, updated_at = ?, version = version + 1 WHERE business_id = ? AND id = ?`,
-		sub.URL, sub.Active, sub.Units, w.sealHeaders(sub.Business, sub.Headers), sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)
+		sub.URL, sub.Active, sub.Units, headers, sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)
 	if isCode(err, "23505") {
 		return core.Errorf(core.Conflict, "another webhook has this event_type and url")
 	}
@@ -161,7 +201,7 @@ func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID,
 
 // Get reads a subscription.
 func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
-	row, err := w.row(ctx, w.bun, business, id, "")
+	row, err := w.row(ctx, w.of(business), business, id, "")
 	if err != nil {
 		return webhook.Subscription{}, err
 	}
@@ -171,11 +211,11 @@ func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (
 // List reads a page of subscriptions, oldest first, and how many there are.
 func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit, offset int) ([]webhook.Subscription, int, error) {
 	var total int
-	if err := w.bun.QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ?`, business).Scan(&total); err != nil {
+	if err := w.of(business).QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ?`, business).Scan(&total); err != nil {
 		return nil, 0, fmt.Errorf("counting subscriptions: %w", err)
 	}
 	var rows []webhookRow
-	if err := w.bun.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? ORDER BY id LIMIT ? OFFSET ?`,
+	if err := w.of(business).NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? ORDER BY id LIMIT ? OFFSET ?`,
 		business, limit, offset).Scan(ctx, &rows); err != nil {
 		return nil, 0, fmt.Errorf("reading subscriptions: %w", err)
 	}
@@ -187,4 +227,14 @@ func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit, off
 		}
 	}
 	return list, total, nil
+}
+
+// Servers lists the servers (scheme, host and port) of all active webhooks of
+// all businesses, in order, at most limit.
+func (w Webhooks) Servers(ctx context.Context, limit int) (servers []string, err error) {
+	err = w.bun.NewRaw(`SELECT DISTINCT substring(url FROM ?) AS server FROM webhooks WHERE active ORDER BY server LIMIT ?`, `^[a-z]+://[^/?#]+`, limit).Scan(ctx, &servers)
+	if err != nil {
+		return nil, fmt.Errorf("reading the servers of webhooks: %w", err)
+	}
+	return servers, nil
 }

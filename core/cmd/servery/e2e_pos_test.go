@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// TestAPointOfSaleIsWrittenFromTheDocumentsAlone runs the example of a POS, which
+// knows of the hub what the reference and the guides say, against throttles too.
+func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
+	needsPrograms(t, "python3")
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/1s", "SERVERY_LIMIT_MENU", "1/1s")
+	hub := startHub(t, env)
+	who := newIntegrator(t, env)
+	shop := newKey(t, env, who.business, "channel")
+	program, err := filepath.Abs(filepath.Join(root, "deploy/examples/pos.py"))
+	require.NoError(t, err)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	dir := t.TempDir()
+	pos := func() (wait func() string) {
+		t.Helper()
+		said := newTranscript(regexp.MustCompile(`^(open for orders)$`))
+		run := exec.CommandContext(t.Context(), "python3", "-u", program)
+		run.Dir, run.Stdout, run.Stderr = dir, said, said
+		run.Env = append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(who.authorization, "apikey "), "LISTEN="+free.Addr().String(), "ORDERS=2")
+		require.NoError(t, run.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- run.Wait() }()
+		select {
+		case <-said.found:
+		case err := <-ended:
+			require.FailNow(t, "the POS ended", "%v\n%s", err, said)
+		}
+		return func() string {
+			require.NoError(t, <-ended, said)
+			return said.String()
+		}
+	}
+	for turn := range 3 {
+		if turn == 1 { // all of it exists, and the secrets are lost
+			require.NoError(t, os.Remove(filepath.Join(dir, "pos-secrets.json")))
+		}
+		wait := pos()
+		var orders []int64
+		for n := range 2 {
+			placed := call(t, "POST", hub.url+"/channel/api/v1/orders/", shop.authorization, fmt.Sprintf(
+				`{"platform":"web","platform_order_id":"W-%d-%d","store_ref_id":"P-1","items":[{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":1}]}]}`, turn, n))
+			require.Equal(t, 200, placed.status, "%s", placed.body)
+			orders = append(orders, int64(placed.object(t)["order_id"].(float64)))
+		}
+		said := wait()
+		if turn == 0 {
+			require.Contains(t, said, "again in", "it was throttled, and waited")
+		}
+		for _, id := range orders {
+			order := call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.url, id), who.authorization, nil).object(t)
+			require.Equal(t, "Completed", order["state"])
+			require.Contains(t, order["reference_id"], "TILL-")
+		}
+	}
+	menu := call(t, "GET", hub.url+"/channel/api/v1/stores/P-1/menu/?platform=web", who.authorization, nil).object(t)
+	require.Len(t, menu["items"], 2, "the flush took the third from the store")
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// samplesOf are the code blocks of a guide in a language.
+func samplesOf(t *testing.T, guide, language string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "adminui/reference/guides", guide+".md"))
+	require.NoError(t, err)
+	var all strings.Builder
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		all.WriteString(block[1])
+	}
+	require.NotEmpty(t, all.String(), "%s has samples in %s", guide, language)
+	return all.String()
+}
+
+func TestTheGuidesCommandsWorkAsTheyStand(t *testing.T) {
+	needsPrograms(t, "curl")
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_LIMIT_MENU", "off", "SERVERY_PLUGIN_DIR", openDir(t))
+	hub := startHub(t, env)
+	pos := newIntegrator(t, env)
+	shop := newKey(t, env, pos.business, "channel")
+	for _, guide := range []string{"first-sync", "retries", "menus"} {
+		// A refused request ends the script; waiting asks for what is not there yet.
+		script := `set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat "$OUT"; }` + "\n" + samplesOf(t, guide, "shell")
+		run := exec.CommandContext(t.Context(), "sh")
+		run.Stdin = strings.NewReader(script)
+		run.Env = append(os.Environ(), "BASE="+hub.url, "AUTH=Authorization: "+pos.authorization, "SHOP=Authorization: "+shop.authorization,
+			"OUT="+filepath.Join(t.TempDir(), "answer"))
+		out, err := run.CombinedOutput()
+		require.NoError(t, err, "%s: %s", guide, out)
+		require.Contains(t, string(out), `"status"`, guide)
+	}
+}
+
+func TestTheGuidesProgramsWorkAsTheyStand(t *testing.T) {
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
+	hub := startHub(t, env)
+	pos := newIntegrator(t, env)
+	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"}} {
+		t.Run(language, func(t *testing.T) {
+			if _, err := exec.LookPath(command[0]); err != nil {
+				t.Skipf("%s is not on this machine", command[0])
+			}
+			run, dir := exec.CommandContext(t.Context(), command[0], command[1:]...), t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]), []byte(samplesOf(t, "clients", language)), 0o600))
+			run.Dir, run.Env = dir, append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(pos.authorization, "apikey "))
+			out, err := run.CombinedOutput()
+			require.NoError(t, err, "%s", out)
+			require.Contains(t, string(out), "Street")
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+const revisionsRoute = "/external/api/v1/revisions/"
+
+func TestRevisionsThroughTheAPI(t *testing.T) {
+	d := newDiner(t, unlimited)
+	done := func(accepted answered) {
+		waitUntil(t, "the job to be done", func() bool {
+			return d.ok("GET", fmt.Sprintf("/external/api/v1/jobs/%s/", accepted.body["reference"]), "").body["state"] == "done"
+		})
+	}
+	change := func(location, body string) answered {
+		accepted := d.ok("POST", menuRoute+location+"/", body)
+		done(accepted)
+		d.clock.Advance(time.Minute)
+		return accepted
+	}
+	change("s1", lunch)
+	before := d.clock.Now().Add(-time.Second)
+	dearer := change("s1", `{"items":[{"ref_id":"dal","price":11,"title":"Dear Dal"}]}`)
+
+	page := d.ok("GET", revisionsRoute+"?limit=1", "")
+	latest := page.body["revisions"].([]any)[0]
+	require.Equal(t, []any{"menu", "s1", "key:pos", dearer.body["reference"]}, []any{at(latest, "kind"), at(latest, "location_ref_id"), at(latest, "actor"), at(latest, "reference")})
+	next := d.ok("GET", revisionsRoute+"?limit=1&after="+at(page.body, "meta.next").(string), "").body["revisions"].([]any)[0]
+	require.Len(t, d.ok("GET", revisionsRoute+"?entity=items&ref_id=dal&location_ref_id=s1", "").body["revisions"], 2)
+	require.Len(t, d.ok("GET", revisionsRoute+"?entity=stores", "").body["revisions"], 1)
+	require.Len(t, d.ok("GET", fmt.Sprintf("%s?from=%d", revisionsRoute, before.UnixMilli()), "").body["revisions"], 1)
+
+	one := d.ok("GET", revisionsRoute+at(latest, "id").(string)+"/", "")
+	differences := one.body["differences"].([]any)
+	require.Len(t, differences, 2)
+	require.Equal(t, []any{"items", "dal", "Dal", "Dear Dal"}, []any{at(differences[0], "entity"), at(differences[0], "ref_id"),
+		at(differences[0], "before.record.title"), at(differences[0], "after.record.title")})
+	require.Equal(t, []any{"s1", 10.0, 11.0}, []any{at(differences[1], "location_ref_id"), at(differences[1], "before.price"), at(differences[1], "after.price")})
+	require.Len(t, d.ok("GET", revisionsRoute+at(latest, "id").(string)+"/?offset=1", "").body["differences"], 1)
+
+	item := func(query string) answered { return d.ok("GET", menuRoute+"s1/items/dal/at/?platform=web"+query, "") }
+	require.Equal(t, []any{true, 11.0, "Dear Dal"}, []any{item("").body["shown"], at(item("").body, "item.price"), at(item("").body, "record.title")})
+	then := item(fmt.Sprintf("&time=%d", before.UnixMilli()))
+	require.Equal(t, []any{10.0, "Dal"}, []any{at(then.body, "item.price"), at(then.body, "item.title")})
+
+	accepted := d.ok("POST", revisionsRoute+at(next, "id").(string)+"/rollback/", "")
+	done(accepted)
+	var callback map[string]any
+	waitUntil(t, "the callback", func() bool { // others may come again, their leases having run out meanwhile
+		return slices.ContainsFunc(d.sink.Arrivals(), func(arrival hubtest.Arrival) bool {
+			callback = nil
+			require.NoError(t, json.Unmarshal(arrival.Body, &callback))
+			return callback["reference"] == accepted.body["reference"]
+		})
+	})
+	require.Equal(t, []any{"-1", 1.0}, []any{callback["location_ref_id"], at(callback, "stats.items.updated")})
+	require.Equal(t, 10.0, at(item("").body, "item.price"))
+	undone := d.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0]
+	require.Equal(t, []any{"rollback", at(next, "id")}, []any{at(undone, "kind"), at(undone, "back_to")})
+}
+
+func TestRevisionRefusals(t *testing.T) {
+	d := newDiner(t, unlimited)
+	id := at(d.ok("GET", revisionsRoute, "").body["revisions"].([]any)[0], "id").(string)
+	stranger := hubtest.Business(t, d.hub.db)
+	for _, c := range []struct{ method, path string }{{"GET", id + "/"}, {"POST", id + "/rollback/"}} {
+		requireEnvelope(t, d.do(t, request{method: c.method, path: revisionsRoute + c.path, authorization: stranger.Authorization}), 404, "no revision")
+	}
+	require.Empty(t, d.do(t, request{method: "GET", path: revisionsRoute, authorization: stranger.Authorization}).body["revisions"])
+	requireEnvelope(t, d.send("GET", revisionsRoute+"nonsense/", ""), 404, "no revision")
+	for query, message := range map[string]string{
+		"entity=dishes": "entity must be one of", "ref_id=dal": "entity is required with ref_id", "after=x": "after must be", "limit=0": "limit must be", "from=x": "from must be",
+	} {
+		requireEnvelope(t, d.send("GET", revisionsRoute+"?"+query, ""), 400, message)
+	}
+	requireEnvelope(t, d.send("GET", menuRoute+"s1/items/dal/at/", ""), 400, "platform is required")
+	requireEnvelope(t, d.send("GET", menuRoute+"s1/items/dal/at/?platform=mars", ""), 404, `no platform "mars"`)
+	requireEnvelope(t, d.send("GET", menuRoute+"s9/items/dal/at/?platform=web", ""), 404, "no location")
+	require.Equal(t, false, d.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body["shown"])
+}

@@ -1,0 +1,148 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DayHours are the hours of one weekday: when a store is open, or when a category
+// is on sale.
+type DayHours struct {
+	Day   string      `json:"day"` // monday … sunday
+	Slots []HoursSlot `json:"slots"`
+}
+
+// HoursSlot is one span of hours, HH:MM:SS in 24-hour form. A slot whose end is
+// before its start passes midnight.
+type HoursSlot struct {
+	StartTime string `json:"start_time"`
+	EndTime   string `json:"end_time"`
+}
+
+const (
+	fullDay = 24 * time.Hour
+	maxDays = 5000 // days, and slots of a day
+)
+
+// CheckHours checks hours and brings them into canonical form: the day in lower
+// case, HH:MM completed. What is wrong is told with its place, such as
+// timings[2].slots[0].start_time where the hours are called timings.
+func CheckHours(name string, list []DayHours, fail func(place, code, rule string)) {
+	tooLong := fmt.Sprintf("must have at most %d elements", maxDays)
+	if len(list) > maxDays {
+		fail(name, "length", tooLong)
+		return
+	}
+	type span struct {
+		start, end time.Duration
+		place      string
+	}
+	spans := map[string][]span{}
+	for i := range list {
+		d, place := &list[i], fmt.Sprintf("%s[%d]", name, i)
+		weekday, known := weekdayName(d.Day)
+		if !known {
+			fail(place+".day", "day", "must be the name of a weekday: monday to sunday")
+			continue
+		}
+		d.Day = weekday
+		if len(d.Slots) > maxDays {
+			fail(place+".slots", "length", tooLong)
+			continue
+		}
+		for j := range d.Slots {
+			place := fmt.Sprintf("%s.slots[%d]", place, j)
+			if start, end, ok := checkSlot(&d.Slots[j], place, fail); ok {
+				spans[d.Day] = append(spans[d.Day], span{start, end, place})
+			}
+		}
+	}
+	for i := range list {
+		ofDay := spans[list[i].Day]
+		delete(spans, list[i].Day)
+		slices.SortFunc(ofDay, func(a, b span) int { return int(a.start - b.start) })
+		for j := 1; j < len(ofDay); j++ {
+			if ofDay[j].start < ofDay[j-1].end {
+				fail(ofDay[j].place, "overlap", "overlaps "+ofDay[j-1].place)
+			}
+		}
+	}
+}
+
+// checkSlot tells when a slot begins and ends, counted from midnight; one that
+// passes midnight ends on the next day.
+func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) (start, end time.Duration, ok bool) {
+	start, wrongStart := clockTime(&s.StartTime)
+	end, wrongEnd := clockTime(&s.EndTime)
+	switch {
+	case wrongStart != "":
+		fail(place+".start_time", "time", wrongStart)
+	case wrongEnd != "":
+		fail(place+".end_time", "time", wrongEnd)
+	case start == end:
+		fail(place, "slot", "must not start and end at the same time; a whole day is 00:00:00 to 23:59:59")
+	case end < start:
+		return start, end + fullDay, true
+	default:
+		return start, end, true
+	}
+	return 0, 0, false
+}
+
+// clockTime reads HH:MM:SS or HH:MM, completes the latter, and tells what is wrong.
+func clockTime(s *string) (t time.Duration, wrong string) {
+	if *s == "" {
+		return 0, "is required, as HH:MM:SS"
+	}
+	if len(*s) == len("15:04") {
+		if _, err := time.Parse("15:04", *s); err == nil {
+			*s += ":00"
+		}
+	}
+	parsed, err := time.Parse(time.TimeOnly, *s)
+	if err != nil || len(*s) != len(time.TimeOnly) {
+		return 0, "must be a time of day as HH:MM:SS, from 00:00:00 to 23:59:59"
+	}
+	return sinceMidnight(parsed), ""
+}
+
+func sinceMidnight(t time.Time) time.Duration {
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second
+}
+
+func weekdayName(s string) (string, bool) {
+	for d := time.Sunday; d <= time.Saturday; d++ {
+		if strings.EqualFold(s, d.String()) {
+			return strings.ToLower(d.String()), true
+		}
+	}
+	return "", false
+}
+
+// WithinHours tells whether an instant of local time lies within hours that
+// CheckHours has accepted, and how long ago the slot that it lies in began. A
+// weekday that the hours leave out has none. A slot ends at its end, and 23:59:59
+// stands for midnight.
+func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Duration) {
+	now := sinceMidnight(local)
+	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
+	for _, hours := range list {
+		for _, slot := range hours.Slots {
+			start, _ := clockTime(&slot.StartTime)
+			end, _ := clockTime(&slot.EndTime)
+			if end == fullDay-time.Second {
+				end = fullDay
+			}
+			overnight := end < start
+			switch {
+			case hours.Day == today && now >= start && (now < end || overnight):
+				return true, now - start
+			case hours.Day == yesterday && overnight && now < end:
+				return true, now + fullDay - start
+			}
+		}
+	}
+	return false, 0
+}

@@ -1,0 +1,160 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// IngestTimings ends a job of category timings in one transaction (menu.TimingRecords).
+func (m Menus) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
+	decide func(categories map[string]int64) (menu.IngestedTimings, error),
+) error {
+	box := outbox{db: m.DB}
+	defer box.rolledBack()
+	err := m.inTx(ctx, func(tx bun.Conn) error {
+		if err := m.hold(ctx, tx, work); err != nil {
+			return err
+		}
+		categories, err := categoryIDs(ctx, tx, work.Business, refIDs)
+		if err != nil {
+			return err
+		}
+		ingested, err := decide(categories)
+		if err != nil {
+			return err
+		}
+		if err := m.writeTimings(ctx, tx, work.Business, ingested.Groups); err != nil {
+			return err
+		}
+		if err := box.publish(ctx, tx, ingested.Event); err != nil {
+			return err
+		}
+		return m.end(ctx, tx, work, jobEnd{failure: ingested.Failure, result: ingested.Result, event: ingested.Event.ID, objects: ingested.Objects})
+	})
+	if err == nil {
+		box.committed()
+	}
+	return err
+}
+
+func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (map[string]int64, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT name, id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ANY (?)`,
+		business, int(menu.Categories), array(refIDs))
+	if err != nil {
+		return nil, fmt.Errorf("reading categories: %w", err)
+	}
+	defer rows.Close()
+	ids := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var id int64
+		if err := rows.Scan(&name, &id); err != nil {
+			return nil, fmt.Errorf("reading categories: %w", err)
+		}
+		ids[name] = id
+	}
+	return ids, rows.Err()
+}
+
+// writeTimings puts groups in the place of those of their titles. Whoever has
+// read a menu before reads it anew.
+func (m Menus) writeTimings(ctx context.Context, tx bun.Conn, business core.BusinessID, groups []menu.TimingChange) error {
+	for _, g := range groups {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM timing_groups WHERE business_id = ? AND title = ?`, business, g.Title); err != nil {
+			return fmt.Errorf("removing category timings: %w", err)
+		}
+		if len(g.Categories) == 0 {
+			continue
+		}
+		hours, err := json.Marshal(g.Hours)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `WITH made AS (
+				INSERT INTO timing_groups (business_id, title, day_slots, updated_at) VALUES (?0, ?1, ?2, ?3) RETURNING id)
+			INSERT INTO timed_categories (business_id, group_id, category_id) SELECT ?0, made.id, c FROM made, unnest(?4::bigint[]) AS c`,
+			business, g.Title, string(hours), m.clock.Now(), array(g.Categories)); err != nil {
+			return fmt.Errorf("storing category timings: %w", err)
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	writer := menuWriter{ctx: ctx, tx: tx, business: business, now: m.clock.Now()}
+	return writer.countVersion(0)
+}
+
+// Timings reads the category timings of a business and notes which are open now.
+func (m Menus) Timings(ctx context.Context, business core.BusinessID) (list menu.Timings, err error) {
+	rows, err := m.of(business).QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone,
+			ARRAY(SELECT c.category_id FROM timed_categories c WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id)
+		FROM timing_groups g JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ? ORDER BY g.title`, business)
+	if err != nil {
+		return nil, fmt.Errorf("reading category timings: %w", err)
+	}
+	defer rows.Close()
+	zone := "UTC"
+	for rows.Next() {
+		var t menu.Timing
+		var hours string
+		if err := rows.Scan(&t.Title, &hours, &zone, pgdialect.Array(&t.Categories)); err != nil {
+			return nil, fmt.Errorf("reading category timings: %w", err)
+		}
+		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
+			return nil, fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
+		}
+		list = append(list, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading category timings: %w", err)
+	}
+	place, err := time.LoadLocation(zone)
+	if err != nil {
+		return nil, err
+	}
+	list.Now(m.clock.Now().In(place))
+	return list, nil
+}
+
+// TimingGroups reads the category timings of a business as they are sent, by title.
+func (m Menus) TimingGroups(ctx context.Context, business core.BusinessID) ([]menu.TimingGroup, error) {
+	timings, err := m.Timings(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := m.of(business).QueryContext(ctx, `SELECT id, name FROM menu_masters WHERE business_id = ?0 AND kind = ?1
+		AND id IN (SELECT category_id FROM timed_categories WHERE business_id = ?0)`, business, int(menu.Categories))
+	if err != nil {
+		return nil, fmt.Errorf("reading categories: %w", err)
+	}
+	defer rows.Close()
+	names := map[int64]string{}
+	for rows.Next() {
+		var id int64
+		var name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return nil, fmt.Errorf("reading categories: %w", err)
+		}
+		names[id] = name
+	}
+	groups := make([]menu.TimingGroup, len(timings))
+	for i, t := range timings {
+		groups[i] = menu.TimingGroup{Title: t.Title, CategoryRefIDs: []string{}, DaySlots: t.Hours}
+		for _, id := range t.Categories {
+			if name, known := names[id]; known {
+				groups[i].CategoryRefIDs = append(groups[i].CategoryRefIDs, name)
+			}
+		}
+		slices.Sort(groups[i].CategoryRefIDs)
+	}
+	return groups, rows.Err()
+}

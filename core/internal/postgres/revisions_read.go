@@ -1,0 +1,201 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// storesEntity is what stores are called among the entities of menus.
+const storesEntity = "stores"
+
+// Revisions reads revisions of a business, the newest first.
+func (m Menus) Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error) {
+	conditions, parts, args, partArgs := "", "", []any{business}, []any{}
+	where := func(set bool, condition string, values ...any) {
+		if set {
+			conditions += " AND " + condition
+			args = append(args, values...)
+		}
+	}
+	part := func(set bool, condition string, values ...any) {
+		if set {
+			parts += " AND " + condition
+			partArgs = append(partArgs, values...)
+		}
+	}
+	where(!f.From.IsZero(), "r.id >= ?", core.FirstID(f.From))
+	where(!f.To.IsZero(), "r.id < ?", core.FirstID(f.To))
+	where(f.After != core.ID{}, "r.id < ?", f.After)
+	kind := slices.Index(menu.RevisionEntities(), f.Entity)
+	switch {
+	case f.Entity == storesEntity:
+		part(true, "p.tbl = 'stores'")
+		part(f.RefID != "", "p.ids @> ARRAY(SELECT id FROM stores WHERE business_id = r.business_id AND ref_id = ?) AND EXISTS (SELECT 1 FROM stores WHERE business_id = r.business_id AND ref_id = ?)", f.RefID, f.RefID)
+	case kind >= 0:
+		owned := []int{}
+		for relation := range len(menu.PerRelation[int]{}) {
+			if int(menu.Relation(relation).Owner()) == kind {
+				owned = append(owned, relation)
+			}
+		}
+		part(true, "(p.tbl IN ('menu_masters', 'menu_at_store') AND p.kind = ? OR p.tbl = 'menu_links' AND p.kind = ANY (?))", kind, array(owned))
+		part(f.RefID != "", "p.ids && ARRAY(SELECT id FROM menu_masters WHERE business_id = r.business_id AND kind = ? AND name = ?)", kind, f.RefID)
+	}
+	part(f.Location == menu.MasterLocation, "p.tbl IN ('menu_masters', 'menu_links')")
+	part(f.Location != "" && f.Location != menu.MasterLocation, "p.store_id = (SELECT id FROM stores WHERE business_id = r.business_id AND ref_id = ?)", f.Location)
+	if parts != "" {
+		where(true, "EXISTS (SELECT 1 FROM revision_parts p WHERE p.business_id = r.business_id AND p.revision_id = r.id"+parts+")", partArgs...)
+	}
+	rows, err := m.of(business).QueryContext(ctx, `SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.undoes FROM revisions r
+		WHERE r.business_id = ?`+conditions+` ORDER BY r.id DESC LIMIT ?`, append(args, f.Limit)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading revisions: %w", err)
+	}
+	defer rows.Close()
+	list := []menu.Revision{}
+	for rows.Next() {
+		var r menu.Revision
+		var at time.Time
+		if err := rows.Scan(&r.ID, &at, &r.Reference, &r.Kind, &r.Location, &r.Actor, &r.Undoes); err != nil {
+			return nil, fmt.Errorf("reading revisions: %w", err)
+		}
+		r.At = at.UnixMilli()
+		list = append(list, r)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading revisions: %w", err)
+	}
+	return list, m.countRows(ctx, business, list)
+}
+
+// countRows tells of each revision how much it changed.
+func (m Menus) countRows(ctx context.Context, business core.BusinessID, list []menu.Revision) error {
+	byID, ids := map[core.ID]*menu.Revision{}, make([]string, len(list))
+	for i := range list {
+		list[i].Touched = []menu.Touchings{}
+		byID[list[i].ID], ids[i] = &list[i], list[i].ID.String()
+	}
+	rows, err := m.of(business).QueryContext(ctx, `SELECT p.revision_id, p.tbl, p.kind, coalesce(s.ref_id, ''), sum(cardinality(p.ids))::int
+		FROM revision_parts p LEFT JOIN stores s ON s.business_id = p.business_id AND s.id = p.store_id
+		WHERE p.business_id = ? AND p.revision_id = ANY (?::uuid[]) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, business, array(ids))
+	if err != nil {
+		return fmt.Errorf("reading what revisions changed: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id core.ID
+		var table string
+		var kind int
+		var t menu.Touchings
+		if err := rows.Scan(&id, &table, &kind, &t.Location, &t.Rows); err != nil {
+			return fmt.Errorf("reading what revisions changed: %w", err)
+		}
+		t.Entity, _ = entityOf(table, kind)
+		byID[id].Touched = append(byID[id].Touched, t)
+	}
+	return rows.Err()
+}
+
+// entityOf is what rows of a kept table belong to, and of associations what they
+// are called in a request.
+func entityOf(table string, kind int) (entity, relation string) {
+	switch table {
+	case "stores":
+		return storesEntity, ""
+	case keptLinks.name:
+		return menu.Relation(kind).Owner().String(), menu.Relation(kind).Field()
+	}
+	return menu.Kind(kind).String(), ""
+}
+
+// Revision reads one revision; NotFound where the business has no such one.
+func (m Menus) Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error) {
+	found, err := m.Revisions(ctx, business, menu.RevisionFilter{From: core.TimeOf(id), To: core.TimeOf(id).Add(time.Millisecond), Limit: 1000})
+	if err != nil {
+		return menu.Revision{}, err
+	}
+	at := slices.IndexFunc(found, func(f menu.Revision) bool { return f.ID == id })
+	if at < 0 {
+		return menu.Revision{}, errNoRevision
+	}
+	return found[at], nil
+}
+
+// Differences reads what a revision changed, row by row, from an offset on.
+func (m Menus) Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error) {
+	var queries []string
+	for _, t := range []keptTable{keptMasters, keptLinks, keptAtStore, keptStores} {
+		queries = append(queries, t.differences())
+	}
+	rows, err := m.of(business).QueryContext(ctx, strings.Join(queries, " UNION ALL ")+` ORDER BY 1, 2 LIMIT ?2 OFFSET ?3`, business, id, limit, offset)
+	if err != nil {
+		return nil, fmt.Errorf("reading differences: %w", err)
+	}
+	defer rows.Close()
+	list := []menu.Difference{}
+	for rows.Next() {
+		var n, place int64
+		var table string
+		var kind int
+		var d menu.Difference
+		var before, after []byte
+		if err := rows.Scan(&n, &place, &table, &kind, &d.RefID, &d.Location, &before, &after); err != nil {
+			return nil, fmt.Errorf("reading differences: %w", err)
+		}
+		d.Entity, d.Relation = entityOf(table, kind)
+		d.Before, d.After = jsontext.Value(before), jsontext.Value(after)
+		list = append(list, d)
+	}
+	return list, rows.Err()
+}
+
+var keptStores = keptTable{"stores", "id", "-1", "id"}
+
+// differences is a query of the rows that a revision changed, as they were before
+// it and as they were after it: before the next change of them, or as they are.
+func (t keptTable) differences() string {
+	same := `(` + qualified("x", t.keys) + `) = (` + qualified("y", t.keys) + `)`
+	kind, id := "x."+t.kind, "x."+t.id
+	ref := `coalesce((SELECT m.name FROM menu_masters m WHERE m.business_id = p.business_id AND m.id = ` + id + `), x.name, '')`
+	switch t.name {
+	case keptLinks.name:
+		ref = `coalesce((SELECT m.name FROM menu_masters m WHERE m.business_id = p.business_id AND m.id = x.from_id), '')`
+	case keptAtStore.name:
+		ref = `coalesce((SELECT m.name FROM menu_masters m WHERE m.business_id = p.business_id AND m.kind = x.kind AND m.id = x.id), '')`
+	case keptStores.name:
+		kind, ref = "-1", "x.ref_id"
+	}
+	populate := `json_populate_record(NULL::` + t.name + `, `
+	return `(SELECT p.n, r.place, p.tbl::text, (` + kind + `)::int, ` + ref + `,
+			coalesce((SELECT s.ref_id FROM stores s WHERE s.business_id = p.business_id AND s.id = p.store_id), ''),
+			CASE WHEN NOT p.made THEN ` + t.shown("x") + ` END,
+			CASE WHEN later.n IS NOT NULL THEN CASE WHEN NOT later.made THEN later.shown END
+				ELSE (SELECT ` + t.shown("y") + ` FROM ` + t.name + ` y WHERE y.business_id = p.business_id AND ` + same + `) END
+		FROM revision_parts p CROSS JOIN LATERAL json_array_elements(p.rows) WITH ORDINALITY AS r (row, place)
+		CROSS JOIN LATERAL ` + populate + `r.row) AS x
+		LEFT JOIN LATERAL (SELECT q.n, q.made, ` + t.shown("y") + ` AS shown FROM revision_parts q CROSS JOIN LATERAL json_array_elements(q.rows) AS l
+			CROSS JOIN LATERAL ` + populate + `l) AS y
+			WHERE q.business_id = p.business_id AND q.tbl = p.tbl AND q.n > p.n AND q.ids @> ARRAY[` + id + `] AND ` + same + ` ORDER BY q.n LIMIT 1) later ON true
+		WHERE p.business_id = ?0 AND p.revision_id = ?1 AND p.tbl = '` + t.name + `')`
+}
+
+// shown is what a difference shows of a row: the hub's own columns are left out.
+func (t keptTable) shown(row string) string {
+	switch t.name {
+	case keptMasters.name:
+		return `json_build_object('active', ` + row + `.active, 'record', ` + row + `.record)`
+	case keptLinks.name:
+		return `json_build_object('ref_id', (SELECT o.name FROM menu_masters o WHERE o.business_id = p.business_id AND o.id = ` + row + `.to_id), 'position', ` + row + `.position)`
+	case keptAtStore.name:
+		return row + `.content`
+	}
+	return `(to_jsonb(` + row + `) - '{business_id,created_at,updated_at}'::text[])::json`
+}

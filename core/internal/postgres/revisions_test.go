@@ -1,0 +1,304 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// revisions reads the revisions of the kitchen, the newest first.
+func (k *kitchen) revisions(f menu.RevisionFilter) []menu.Revision {
+	k.t.Helper()
+	f.Limit = 1000
+	list, err := postgres.Menus{DB: k.db}.Revisions(context.Background(), k.business, f)
+	require.NoError(k.t, err)
+	return list
+}
+
+// back goes back to a revision and returns the callback.
+func (k *kitchen) back(to core.ID) map[string]any {
+	k.t.Helper()
+	return k.send("-1", string(menu.RollbackBody(to)))
+}
+
+// state is the menu of the kitchen as it is read back, at every location.
+func (k *kitchen) state() string {
+	k.t.Helper()
+	var all []any
+	for _, location := range []string{"-1", "s1", "s2"} {
+		all = append(all, k.read(location))
+	}
+	encoded, err := json.Marshal(all)
+	require.NoError(k.t, err)
+	return string(encoded)
+}
+
+// withoutIDs is a state without the hub's numbers: what is made again gets others.
+func withoutIDs(t *testing.T, state string) string {
+	t.Helper()
+	var root any
+	require.NoError(t, json.Unmarshal([]byte(state), &root))
+	var strip func(any)
+	strip = func(v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			delete(v, "id")
+			for _, inner := range v {
+				strip(inner)
+			}
+		case []any:
+			for _, inner := range v {
+				strip(inner)
+			}
+		}
+	}
+	strip(root)
+	encoded, err := json.Marshal(root)
+	require.NoError(t, err)
+	return string(encoded)
+}
+
+// menuRequest draws a menu request about a few entities, so that requests collide.
+func menuRequest(t *rapid.T) (location, body string) {
+	location = rapid.SampledFrom([]string{"-1", "s1", "s2"}).Draw(t, "location")
+	of := func(prefix string) string { return fmt.Sprintf("%s%d", prefix, rapid.IntRange(0, 3).Draw(t, prefix)) }
+	refs := func(prefix string) string {
+		list := rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 3, rapid.ID[int]).Draw(t, "list of "+prefix)
+		parts := make([]string, len(list))
+		for i, n := range list {
+			parts[i] = fmt.Sprintf("%q", fmt.Sprint(prefix, n))
+		}
+		return strings.Join(parts, ",")
+	}
+	price := func() int { return rapid.IntRange(1, 9).Draw(t, "price") }
+	var arrays []string
+	flush := func(kind string) {
+		if rapid.IntRange(0, 4).Draw(t, "flush") == 0 {
+			arrays = append(arrays, fmt.Sprintf(`"flush_%s":true`, kind))
+		}
+	}
+	if rapid.Bool().Draw(t, "categories") {
+		arrays = append(arrays, fmt.Sprintf(`"categories":[{"ref_id":%q,"name":"N%d","active":%t}]`, of("c"), price(), rapid.Bool().Draw(t, "active")))
+		flush("categories")
+	}
+	if rapid.Bool().Draw(t, "groups") {
+		arrays = append(arrays, fmt.Sprintf(`"option_groups":[{"ref_id":%q,"title":"T%d","item_ref_ids":[%s]}]`, of("g"), price(), refs("i")))
+		flush("option_groups")
+	}
+	if rapid.Bool().Draw(t, "options") {
+		arrays = append(arrays, fmt.Sprintf(`"options":[{"ref_id":%q,"title":"T%d","price":%d,"opt_grp_ref_ids":[%s],"clear_opt_grps":%t}]`, of("o"), price(), price(), refs("g"), rapid.Bool().Draw(t, "clear")))
+		flush("options")
+	}
+	if rapid.Bool().Draw(t, "taxes") {
+		arrays = append(arrays, fmt.Sprintf(`"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":%d},"item_ref_ids":[%s]}]`, price(), refs("i")))
+	}
+	arrays = append(arrays, fmt.Sprintf(`"items":[{"ref_id":%q,"title":"T%d","price":%d,"category_ref_ids":[%s],"available":%t,"sold_at_store":%t}]`,
+		of("i"), price(), price(), refs("c"), rapid.Bool().Draw(t, "available"), rapid.IntRange(0, 4).Draw(t, "sold") > 0))
+	flush("items")
+	return location, "{" + strings.Join(arrays, ",") + "}"
+}
+
+func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
+	require.NoError(t, flag.Set("rapid.checks", "12")) // each takes many requests
+	t.Cleanup(func() { require.NoError(t, flag.Set("rapid.checks", "100")) })
+	db := hubtest.Database(t, nil)
+	rapid.Check(t, func(r *rapid.T) {
+		k := newKitchen(t, db, "US")
+		k.store("s1")
+		k.store("s2")
+		type step struct{ location, body string }
+		var steps []step
+		states, revisions := []string{k.state()}, []core.ID{k.revisions(menu.RevisionFilter{})[0].ID}
+		for range rapid.IntRange(1, 8).Draw(r, "requests") {
+			location, body := menuRequest(r)
+			steps = append(steps, step{location, body})
+			k.send(location, body)
+			states, revisions = append(states, k.state()), append(revisions, k.revisions(menu.RevisionFilter{})[0].ID)
+		}
+		last := len(steps)
+		to := rapid.IntRange(0, last).Draw(r, "revision")
+		k.back(revisions[to])
+		require.Equal(t, states[to], k.state(), "back at the revision, ids and all")
+		k.back(revisions[last])
+		require.Equal(t, states[last], k.state(), "a rollback is a change like others, and can be undone")
+		k.back(revisions[to])
+		for _, s := range steps[to:] {
+			k.send(s.location, s.body)
+		}
+		require.Equal(t, withoutIDs(t, states[last]), withoutIDs(t, k.state()), "done again")
+	})
+}
+
+func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
+	hubs := twoHubs(t)
+	k := newKitchen(t, hubs[0], "US")
+	k.store("s1")
+	k.store("s2")
+	k.send("-1", dinner)
+	k.send("s1", `{"items":[{"ref_id":"curry","price":7}],"options":[{"ref_id":"big","price":1}]}`)
+	to, then := k.revisions(menu.RevisionFilter{})[0].ID, k.state()
+	bodies := []struct{ location, body string }{
+		{"-1", `{"flush_items":true,"items":[{"ref_id":"rice","price":1}]}`}, {"s1", `{"items":[{"ref_id":"rice","price":9}]}`},
+		{"-1", string(menu.RollbackBody(to))}, {"s2", `{"items":[{"ref_id":"curry","price":8},{"ref_id":"tea","title":"Tea","price":2}]}`},
+		{"-1", `{"options":[{"ref_id":"big","price":1,"clear_opt_grps":true}]}`}, {"-1", string(menu.RollbackBody(to))},
+	}
+	jobs := map[core.ID]int{}
+	var mu sync.Mutex
+	w := newWatch(len(bodies))
+	var sending sync.WaitGroup
+	for n, b := range bodies {
+		sending.Go(func() {
+			id := k.enqueue(core.MenuJob, b.location, b.body, false)
+			mu.Lock()
+			defer mu.Unlock()
+			jobs[id] = n
+		})
+	}
+	sending.Wait()
+	var stops []func()
+	for _, db := range hubs {
+		hub := *k
+		hub.db = db
+		stops = append(stops, w.start(t, db, hub.handlers()))
+	}
+	within(t, "all requests done", w.done)
+	for _, stop := range stops {
+		stop()
+	}
+	require.Empty(t, w.wrong)
+	concurrently := k.state()
+
+	k.back(to)
+	require.Equal(t, then, k.state())
+	for _, work := range w.of(line{k.business, core.MenuJob}) {
+		b := bodies[jobs[work.ID]]
+		k.send(b.location, b.body)
+	}
+	require.Equal(t, withoutIDs(t, concurrently), withoutIDs(t, k.state()), "one after the other, in the same order")
+}
+
+func TestRevisionsTellWhatChanged(t *testing.T) {
+	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k.store("s1")
+	k.send("-1", dinner)
+	reference := k.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":7}]}`, false)
+	require.NoError(t, k.work())
+	k.send("s1", `{"items":[{"ref_id":"curry","price":7}]}`) // changes nothing
+	k.send("s1", `{"items":[{"ref_id":"curry","price":8}]}`)
+	all := k.revisions(menu.RevisionFilter{})
+	require.Len(t, all, 4, "what changes nothing is no revision")
+	made := all[1]
+	require.Equal(t, []any{reference, "menu", "s1", []menu.Touchings{{Entity: "items", Location: "s1", Rows: 1}}}, []any{made.Reference, made.Kind, made.Location, made.Touched})
+	require.Equal(t, []menu.Touchings{{Entity: "stores", Rows: 1}}, all[3].Touched)
+
+	ids := func(f menu.RevisionFilter) (found []int) {
+		for _, r := range k.revisions(f) {
+			found = append(found, slices.IndexFunc(all, func(a menu.Revision) bool { return a.ID == r.ID }))
+		}
+		return found
+	}
+	require.Equal(t, []int{0, 1, 2}, ids(menu.RevisionFilter{Entity: "items", RefID: "curry"}))
+	require.Equal(t, []int{2}, ids(menu.RevisionFilter{Entity: "items", RefID: "rice"}))
+	require.Empty(t, ids(menu.RevisionFilter{Entity: "items", RefID: "none"}))
+	require.Equal(t, []int{3}, ids(menu.RevisionFilter{Entity: "stores", RefID: "s1"}))
+	require.Empty(t, ids(menu.RevisionFilter{Entity: "stores", RefID: "s9"}))
+	require.Equal(t, []int{0, 1}, ids(menu.RevisionFilter{Location: "s1"}))
+	require.Equal(t, []int{2}, ids(menu.RevisionFilter{Location: "-1"}))
+	require.Equal(t, []int{2, 3}, ids(menu.RevisionFilter{After: all[1].ID}))
+	require.Empty(t, ids(menu.RevisionFilter{To: k.db.Clock().Now().Add(-time.Hour)}))
+
+	differences := func(n int) []menu.Difference {
+		r, err := postgres.Menus{DB: k.db}.Revision(context.Background(), k.business, all[n].ID)
+		require.NoError(t, err)
+		list, err := postgres.Menus{DB: k.db}.Differences(context.Background(), k.business, r.ID, 0, 100)
+		require.NoError(t, err)
+		require.Equal(t, all[n], r)
+		return list
+	}
+	changed := differences(0)
+	require.Len(t, changed, 1)
+	require.Equal(t, []any{"items", "curry", "s1"}, []any{changed[0].Entity, changed[0].RefID, changed[0].Location})
+	price := func(raw []byte) any {
+		var values map[string]any
+		require.NoError(t, json.Unmarshal(raw, &values))
+		return values["price"]
+	}
+	require.Equal(t, []any{7.0, 8.0}, []any{price(changed[0].Before), price(changed[0].After)})
+	changed = differences(1)
+	require.Nil(t, changed[0].Before)
+	require.Equal(t, 7.0, price(changed[0].After), "as it was then, not as it is now")
+	links := 0
+	for _, d := range differences(2) {
+		require.Nil(t, d.Before)
+		require.NotNil(t, d.After, "%+v", d)
+		if d.Relation != "" {
+			links++
+		}
+	}
+	require.Equal(t, 6, links)
+	require.Equal(t, "s1", differences(3)[0].RefID)
+
+	stranger := newKitchen(t, k.db, "US")
+	foreign, err := postgres.Menus{DB: k.db}.Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
+	require.NoError(t, err)
+	require.Empty(t, foreign)
+	_, err = postgres.Menus{DB: k.db}.Revision(context.Background(), stranger.business, all[0].ID)
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+	stranger.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
+	require.Equal(t, core.NotFound, core.CodeOf(stranger.work()))
+}
+
+func TestWhatAnItemWasLike(t *testing.T) {
+	clock := hubtest.NewClock()
+	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k.store("s1")
+	var moments []time.Time
+	for _, c := range []struct{ location, body string }{
+		{"-1", `{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":5,"category_ref_ids":["mains"]}]}`},
+		{"s1", `{"items":[{"ref_id":"dal","price":6}]}`},
+		{"-1", `{"items":[{"ref_id":"dal","title":"Black Dal","price":5,"platform_pricing":[{"platform":"app","price":9}]}]}`},
+		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`},
+		{"-1", `{"flush_items":true,"items":[]}`},
+	} {
+		k.send(c.location, c.body)
+		moments = append(moments, clock.Now())
+		clock.Advance(time.Hour)
+	}
+	_, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, "s1")
+	require.NoError(t, err)
+	then := func(at time.Time, platform string) string {
+		was, err := postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, platform, "dal", at)
+		require.NoError(t, err)
+		told := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
+		if was.Record != nil {
+			told += fmt.Sprint(", ", was.Record.Title, " ", was.Record.CategoryRefIDs)
+		}
+		if was.Item != nil {
+			told += fmt.Sprint(", at ", was.Item.Price)
+		}
+		return told
+	}
+	require.Equal(t, "sold false, shown false", then(moments[0].Add(-time.Minute), "web"), "before there was any")
+	require.Equal(t, "sold false, shown false, Dal [mains]", then(moments[0], "web"))
+	require.Equal(t, "sold true, shown true, Dal [mains], at 6", then(moments[1], "web"))
+	require.Equal(t, "sold true, shown true, Black Dal [mains], at 6", then(moments[2], "web"))
+	require.Equal(t, "sold true, shown true, Black Dal [mains], at 9", then(moments[2], "app"))
+	require.Equal(t, "sold true, shown false, Black Dal [mains]", then(moments[3], "web"))
+	require.Equal(t, "sold false, shown false, Black Dal [mains]", then(clock.Now(), "web"))
+	_, err = postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, "mars", "dal", clock.Now())
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}

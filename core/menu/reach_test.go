@@ -1,0 +1,120 @@
+package menu
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestWhomAPlanReaches(t *testing.T) {
+	h := newHub(t, fakeVocabulary(t), "IN")
+	h.send("-1", `{"categories":[{"ref_id":"C1","name":"c"}],"items":[{"ref_id":"I1","title":"i","price":1},{"ref_id":"I2","title":"i","price":1}],
+		"option_groups":[{"ref_id":"G1","title":"g"}],"options":[{"ref_id":"O1","title":"o","price":1}]}`)
+	item := func(ref string) int64 {
+		for id, i := range h.items {
+			if i.RefID == ref {
+				return id
+			}
+		}
+		return 0
+	}
+	for name, c := range map[string]struct {
+		location, body string
+		reach          Reach
+	}{
+		"nothing changes":               {"-1", `{"items":[{"ref_id":"I1","price":1}]}`, Reach{}},
+		"an item":                       {"-1", `{"items":[{"ref_id":"I1","price":1,"title":"other"}]}`, Reach{Items: []int64{item("I1")}}},
+		"a new item":                    {"-1", `{"items":[{"ref_id":"I9","price":1,"title":"new"}]}`, Reach{}},
+		"a category":                    {"-1", `{"categories":[{"ref_id":"C1","name":"other"}]}`, Reach{All: true}},
+		"an item put into it":           {"-1", `{"items":[{"ref_id":"I2","price":1,"category_ref_ids":["C1"]}]}`, Reach{Items: []int64{item("I2")}}},
+		"a group put under an item":     {"-1", `{"option_groups":[{"ref_id":"G9","title":"new","item_ref_ids":["I1"]}]}`, Reach{Items: []int64{item("I1")}}},
+		"a tax":                         {"-1", `{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`, Reach{All: true}},
+		"a store's own":                 {"S1", `{"options":[{"ref_id":"O1","price":2}]}`, Reach{AtStore: true}},
+		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, Reach{All: true}},
+	} {
+		request, err := Decode([]byte(c.body), h.scope(c.location), h.rules)
+		require.NoError(t, err, name)
+		plan := h.plan(request)
+		reach := plan.Reach()
+		if c.reach.All {
+			require.True(t, reach.All, name)
+			continue
+		}
+		require.Equal(t, c.reach, Reach{Items: reach.Items, Options: reach.Options, AtStore: reach.AtStore}, name)
+		require.Equal(t, c.reach.Any(), reach.Any(), name)
+	}
+}
+
+// TestNobodyElseSeesAnotherMenu: a store that a plan does not reach has the same
+// effective menu before and after, on every platform.
+func TestNobodyElseSeesAnotherMenu(t *testing.T) {
+	vocabulary := fakeVocabulary(t)
+	rapid.Check(t, func(t *rapid.T) {
+		h := newHub(t, vocabulary, "IN")
+		h.send(MasterLocation, seed)
+		for _, ref := range []string{"S1", "S2"} {
+			h.send(ref, `{"items":[{"ref_id":"I1","price":1},{"ref_id":"I2","price":1},{"ref_id":"I3","price":1}],"options":[{"ref_id":"O1","price":1},{"ref_id":"O2","price":1}]}`)
+		}
+		for range rapid.IntRange(1, 6).Draw(t, "requests") {
+			location, body := drawRequest(t)
+			if rapid.Bool().Draw(t, "small") {
+				kind := rapid.SampledFrom(Kinds()).Draw(t, "kind")
+				encoded, err := json.Marshal(fields{kind.String(): drawObjects(t, kind)})
+				require.NoError(t, err)
+				body = string(encoded)
+			}
+			request, err := Decode([]byte(body), h.scope(location), h.rules)
+			require.NoError(t, err)
+			before := map[string]EffectiveMenu{}
+			for ref := range h.stores {
+				before[ref] = h.effective(ref)
+			}
+			plan := h.plan(request)
+			h.write(plan)
+			reach := plan.Reach()
+			for ref, s := range h.stores {
+				reached := reach.All || reach.AtStore && s.id == plan.Scope.StoreID
+				for _, id := range reach.Items {
+					_, here := s.items[id]
+					reached = reached || here
+				}
+				for _, id := range reach.Options {
+					_, here := s.options[id]
+					reached = reached || here
+				}
+				if !reached {
+					require.Equal(t, before[ref], h.effective(ref), "store %s, %+v", ref, reach)
+				}
+			}
+		}
+	})
+}
+
+// effective is what customers of an aggregator see of a store.
+func (h *hub) effective(ref string) EffectiveMenu {
+	m, s := Menu{}, h.stores[ref]
+	all := func(int64, Ref) (bool, bool) { return true, false }
+	m.Categories, _ = part(h.categories, all)
+	m.Items, _ = part(h.items, all)
+	m.OptionGroups, _ = part(h.groups, all)
+	m.Options, _ = part(h.options, all)
+	m.Taxes, _ = part(h.taxes, all)
+	m.Charges, _ = part(h.charges, all)
+	for relation, links := range h.links {
+		m.Links[relation] = linkList(links, func(ends) bool { return true })
+	}
+	m.Store.Categories = slices.Sorted(maps.Keys(s.categories))
+	for _, id := range slices.Sorted(maps.Keys(s.items)) {
+		m.Store.Items = append(m.Store.Items, AtStore[ItemValues]{id, s.items[id]})
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.options)) {
+		m.Store.Options = append(m.Store.Options, AtStore[OptionValues]{id, s.options[id]})
+	}
+	return Effective(ref, m, core.Platform{Name: "aggregator-a", ServedBy: "aggregator-a"}, nil)
+}

@@ -1,0 +1,173 @@
+package menu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Bounds of one request for category timings, in elements.
+const (
+	maxTimingGroups     = 500
+	maxTimingCategories = 5000 // of one group
+)
+
+// TimingGroup ties categories to the times at which they are on sale.
+type TimingGroup struct {
+	Title          string          `json:"title"`
+	CategoryRefIDs []string        `json:"category_ref_ids"` // none: the group is taken away
+	DaySlots       []core.DayHours `json:"day_slots"`
+}
+
+// TimingRequest is a request for category timings that broke no rule of its shape.
+type TimingRequest struct {
+	Groups      []TimingGroup
+	CallbackURL string
+}
+
+// DecodeTimings reads the body of a request for category timings. Any violation
+// refuses it with an Invalid error naming the group and the field. Times are
+// checked as opening hours of stores are.
+func DecodeTimings(body []byte) (TimingRequest, error) {
+	var sent struct {
+		Groups      []jsontext.Value `json:"timing_groups"`
+		CallbackURL string           `json:"callback_url"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return TimingRequest{}, err
+	}
+	var v core.Violations
+	if sent.CallbackURL != "" {
+		if wrong := core.CheckURL(sent.CallbackURL); wrong != "" {
+			v.AddBody("callback_url", "url", wrong)
+		}
+	}
+	switch {
+	case len(sent.Groups) == 0:
+		v.AddBody("timing_groups", "required", "must hold at least one group")
+	case len(sent.Groups) > maxTimingGroups:
+		v.AddBody("timing_groups", "limit", fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, len(sent.Groups)))
+		return TimingRequest{}, v.Err()
+	}
+	groups, titles := make([]TimingGroup, len(sent.Groups)), map[string]int{}
+	failures := core.DecodeObjects(sent.Groups, func(i int) any { return &groups[i] })
+	for i := range groups {
+		at := core.Object{Array: "timing_groups", Index: i}
+		if failures[i] != nil {
+			v.AddFailure(at, sent.Groups[i], failures[i])
+			continue
+		}
+		groups[i].check(at, &v)
+		if first, twice := titles[groups[i].Title]; twice {
+			v.Add(at, "title", "duplicate", fmt.Sprintf("is the same as in timing_groups[%d]", first))
+		}
+		titles[groups[i].Title] = i
+	}
+	return TimingRequest{groups, sent.CallbackURL}, v.Err()
+}
+
+func (g *TimingGroup) check(at core.Object, v *core.Violations) {
+	fail := func(field, code, rule string) { v.Add(at, field, code, rule) }
+	text := func(field, s string) {
+		switch {
+		case strings.TrimSpace(s) == "":
+			fail(field, "required", "is required")
+		case utf8.RuneCountInString(s) > maxRefID:
+			fail(field, "length", fmt.Sprintf("must be at most %d characters long", maxRefID))
+		}
+	}
+	text("title", g.Title)
+	switch {
+	case g.CategoryRefIDs == nil:
+		fail("category_ref_ids", "required", "is required; an empty list takes the group away")
+	case len(g.CategoryRefIDs) > maxTimingCategories:
+		fail("category_ref_ids", "length", fmt.Sprintf("must have at most %d elements", maxTimingCategories))
+		return
+	case len(g.CategoryRefIDs) > 0 && len(g.DaySlots) == 0:
+		fail("day_slots", "required", "must hold at least one day")
+	}
+	seen := make(map[string]bool, len(g.CategoryRefIDs))
+	for i, refID := range g.CategoryRefIDs {
+		field := fmt.Sprintf("category_ref_ids[%d]", i)
+		if text(field, refID); seen[refID] {
+			fail(field, "duplicate", "is given twice")
+		}
+		seen[refID] = true
+	}
+	if g.DaySlots == nil {
+		g.DaySlots = []core.DayHours{}
+	}
+	core.CheckHours("day_slots", g.DaySlots, fail)
+	for i := range g.DaySlots {
+		if g.DaySlots[i].Slots == nil {
+			g.DaySlots[i].Slots = []core.HoursSlot{}
+		}
+	}
+}
+
+// Timing is a stored group: some categories, and when they are on sale.
+type Timing struct {
+	Title      string
+	Hours      []core.DayHours
+	Categories []int64
+	Open       bool // now
+}
+
+// Now notes of each group whether its categories are on sale at an instant of the
+// business's local time.
+func (t Timings) Now(local time.Time) {
+	for i := range t {
+		t[i].Open, _ = core.WithinHours(t[i].Hours, local)
+	}
+}
+
+// Timings are the groups of a business, by title.
+type Timings []Timing
+
+// State tells which groups are open from which are not: as long as it is the
+// same, so is what the menu says of now. It is "" where there are none.
+func (t Timings) State() string {
+	var state strings.Builder
+	for at := 0; at < len(t); at += 4 { // a hexadecimal digit holds four
+		digit := 0
+		for i, timing := range t[at:min(at+4, len(t))] {
+			if timing.Open {
+				digit |= 1 << i
+			}
+		}
+		fmt.Fprintf(&state, "%x", digit)
+	}
+	return state.String()
+}
+
+// byCategory are the groups that name each category.
+func (t Timings) byCategory() map[int64]Timings {
+	named := map[int64]Timings{}
+	for _, timing := range t {
+		for _, category := range timing.Categories {
+			named[category] = append(named[category], timing)
+		}
+	}
+	return named
+}
+
+// hours is all the times at which something in these groups is on sale; nil
+// where there are none: then it always is.
+func (t Timings) hours() (all []core.DayHours) {
+	for _, timing := range t {
+		all = append(all, timing.Hours...)
+	}
+	return all
+}
+
+// open tells whether something in these groups is on sale now: while one of them
+// is, or where it is in none.
+func (t Timings) open() bool {
+	return len(t) == 0 || slices.ContainsFunc(t, func(timing Timing) bool { return timing.Open })
+}

@@ -1,0 +1,146 @@
+package menu
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// TimingRecords keeps category timings.
+type TimingRecords interface {
+	// IngestTimings ends the job in one transaction: it finds the categories by
+	// their ref_ids, lets decide say what comes of them, and writes the groups, the
+	// event with its deliveries, and the job's outcome. It writes nothing and returns
+	// Conflict when the job's lease is no longer held.
+	IngestTimings(ctx context.Context, job core.Job, refIDs []string, decide func(categories map[string]int64) (IngestedTimings, error)) error
+}
+
+// IngestedTimings is what a job comes to.
+type IngestedTimings struct {
+	Groups  []TimingChange
+	Event   core.Event
+	Result  []byte // JSON, kept with the job
+	Failure string // why the job failed as a whole; "" when it did not
+	Objects int    // groups of the request
+}
+
+// TimingChange is a group to write in the place of the one of its title; without
+// categories there is to be none.
+type TimingChange struct {
+	Title      string
+	Hours      []core.DayHours
+	Categories []int64
+}
+
+// TimingStats is what became of a group.
+type TimingStats struct {
+	Title   string               `json:"title"`
+	Success bool                 `json:"success"`
+	Stats   []CategoryTimingStat `json:"stats"`
+}
+
+// CategoryTimingStat is what became of a category of a group.
+type CategoryTimingStat struct {
+	Category string `json:"category"`
+	Success  bool   `json:"success"`
+	Message  string `json:"message,omitzero"` // what was wrong
+}
+
+// DecideTimings works out what a request comes to. A category that there is none
+// of fails alone: the others of its group get the times. A group of which every
+// category failed stays as it was.
+func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes []TimingChange, stats []TimingStats) {
+	for _, group := range groups {
+		change := TimingChange{Title: group.Title, Hours: group.DaySlots}
+		told := TimingStats{Title: group.Title, Success: true, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
+		for i, refID := range group.CategoryRefIDs {
+			told.Stats[i] = CategoryTimingStat{Category: refID, Success: true}
+			if id, known := categories[refID]; known {
+				change.Categories = append(change.Categories, id)
+				continue
+			}
+			told.Success = false
+			told.Stats[i].Success, told.Stats[i].Message = false, fmt.Sprintf("there is no category with the ref_id %q", refID)
+		}
+		stats = append(stats, told)
+		if len(change.Categories) > 0 || len(group.CategoryRefIDs) == 0 {
+			changes = append(changes, change)
+		}
+	}
+	return changes, stats
+}
+
+// FailedTimings is what a request comes to that the hub could not carry out.
+func FailedTimings(groups []TimingGroup, message string) (stats []TimingStats) {
+	for _, group := range groups {
+		told := TimingStats{Title: group.Title, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
+		for i, refID := range group.CategoryRefIDs {
+			told.Stats[i] = CategoryTimingStat{Category: refID, Message: message}
+		}
+		stats = append(stats, told)
+	}
+	return stats
+}
+
+// TimingIngestor runs the jobs of requests for category timings.
+type TimingIngestor struct {
+	Records TimingRecords
+	Clock   core.Clock
+}
+
+// Run carries a request out (job.Handler).
+func (i TimingIngestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
+	return i.end(ctx, job, report, "", DecideTimings)
+}
+
+// Fail ends a request that could not be carried out: nothing is written, and the
+// callback says of every group that it failed (job.Handler).
+func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
+	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
+	return i.end(ctx, job, func(int, int) {}, cause.Error(), func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
+		return nil, FailedTimings(groups, message)
+	})
+}
+
+func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done, total int), failure string,
+	decide func([]TimingGroup, map[string]int64) ([]TimingChange, []TimingStats),
+) error {
+	request, err := DecodeTimings(job.Body)
+	if err != nil {
+		return fmt.Errorf("the stored request cannot be read: %w", err)
+	}
+	report(0, len(request.Groups))
+	var refIDs []string
+	for _, group := range request.Groups {
+		refIDs = append(refIDs, group.CategoryRefIDs...)
+	}
+	err = i.Records.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (IngestedTimings, error) {
+		changes, stats := decide(request.Groups, categories)
+		body, err := json.Marshal(struct {
+			Reference core.ID       `json:"reference_id"`
+			Groups    []TimingGroup `json:"timing_groups"`
+			Stats     []TimingStats `json:"stats"`
+		}{job.ID, request.Groups, stats})
+		if err != nil {
+			return IngestedTimings{}, fmt.Errorf("writing the callback: %w", err)
+		}
+		failed := 0
+		for _, told := range stats {
+			if !told.Success {
+				failed++
+			}
+		}
+		now := i.Clock.Now()
+		return IngestedTimings{Groups: changes, Result: fmt.Appendf(nil, `{"groups":%d,"errors":%d}`, len(stats), failed), Failure: failure, Objects: len(request.Groups), Event: core.Event{
+			ID: core.NewID(now), Business: job.Business, Type: core.CatalogueTimingGroup, At: now,
+			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
+		}}, nil
+	})
+	if err == nil {
+		report(len(request.Groups), len(request.Groups))
+	}
+	return err
+}

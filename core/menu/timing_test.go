@@ -1,0 +1,129 @@
+package menu
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+)
+
+const oneTiming = `{"timing_groups":[{"title":"Breakfast","category_ref_ids":["c1"],"day_slots":[{"day":"Monday","slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]}`
+
+func TestTimingGroupsAreReadAndCompleted(t *testing.T) {
+	request, err := DecodeTimings([]byte(`{"extra":null,"callback_url":null,"timing_groups":[{"title":"Gone","category_ref_ids":[],"day_slots":null},
+		{"title":"Breakfast","note":1,"category_ref_ids":["c1","c2"],"day_slots":[{"day":"Monday","slots":[{"start_time":"22:00","end_time":"02:00"}]},{"day":"sunday","slots":null}]}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []TimingGroup{
+		{Title: "Gone", CategoryRefIDs: []string{}, DaySlots: []core.DayHours{}},
+		{Title: "Breakfast", CategoryRefIDs: []string{"c1", "c2"}, DaySlots: []core.DayHours{
+			{Day: "monday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "02:00:00"}}}, {Day: "sunday", Slots: []core.HoursSlot{}},
+		}},
+	}, request.Groups)
+}
+
+func TestWrongTimingGroupsAreRefusedByPlace(t *testing.T) {
+	with := func(old, new string) string { return strings.Replace(oneTiming, old, new, 1) }
+	for body, message := range map[string]string{
+		`{}`: "timing_groups must hold at least one group",
+		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups; 501 were sent",
+		`{"timing_groups":[7]}`:                                                      "timing_groups[0]: must be an object",
+		with(`"Breakfast"`, `" "`):                                                   "timing_groups[0]: title is required",
+		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`):                        "title must be at most 255",
+		with(`["c1"]`, `null`):                                                       "category_ref_ids is required; an empty list takes the group away",
+		with(`["c1"]`, `["c1",""]`):                                                  "category_ref_ids[1] is required",
+		with(`["c1"]`, `["c1","c1"]`):                                                "category_ref_ids[1] is given twice",
+		with(`Monday`, `Someday`):                                                    "day_slots[0].day must be the name of a weekday",
+		with(`11:30:00`, `11:30:61`):                                                 "day_slots[0].slots[0].end_time must be a time of day",
+		with(`11:30:00`, `08:00:00`):                                                 "day_slots[0].slots[0] must not start and end at the same time",
+		with(`}]}]}]}`, `},{"start_time":"11:00","end_time":"12:00"}]}]}]}`):         "day_slots[0].slots[1] overlaps day_slots[0].slots[0]",
+		with(`}]}]}]}`, `}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`):       "timing_groups[1]: title is the same as in timing_groups[0]",
+		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must hold at least one day",
+		strings.Replace(oneTiming, `{`, `{"callback_url":"ftp://x",`, 1):             "callback_url",
+	} {
+		_, err := DecodeTimings([]byte(body))
+		require.Equal(t, core.Invalid, core.CodeOf(err), "%.200s", body)
+		require.Contains(t, err.Error(), message)
+	}
+}
+
+func TestACategoryThatThereIsNoneOfFailsAlone(t *testing.T) {
+	hours := []core.DayHours{{Day: "monday"}}
+	changes, stats := DecideTimings([]TimingGroup{
+		{"Breakfast", []string{"c1", "c9"}, hours}, {"Lunch", []string{"c9"}, hours}, {"Gone", []string{}, nil},
+	}, map[string]int64{"c1": 1})
+	require.Equal(t, []TimingChange{{"Breakfast", hours, []int64{1}}, {"Gone", nil, nil}}, changes, "a group without any category stays as it was")
+	wrong := CategoryTimingStat{"c9", false, `there is no category with the ref_id "c9"`}
+	require.Equal(t, []TimingStats{
+		{"Breakfast", false, []CategoryTimingStat{{"c1", true, ""}, wrong}}, {"Lunch", false, []CategoryTimingStat{wrong}}, {"Gone", true, []CategoryTimingStat{}},
+	}, stats)
+}
+
+// timedMenu is a parent with a category and an item in it, and a category apart.
+func timedMenu(t Timings) Menu {
+	category := func(id int64, refID string, parent int64) Category {
+		return Category{Ref: Ref{ID: id, RefID: refID, Active: true}, Name: refID, ParentID: parent}
+	}
+	return Menu{
+		Categories: []Category{category(1, "above", 0), category(2, "below", 1), category(3, "apart", 0)},
+		Items:      []Item{{Ref: Ref{ID: 7, RefID: "dal", Active: true}, Title: "Dal"}, {Ref: Ref{ID: 8, RefID: "naan", Active: true}, Title: "Naan"}},
+		Links:      PerRelation[[]Link]{ItemCategory: {{From: 7, To: 2}, {From: 8, To: 3}}},
+		Store: StoreValues{Items: []AtStore[ItemValues]{
+			{ID: 7, Values: ItemValues{Available: true, CurrentStock: -1}}, {ID: 8, Values: ItemValues{Available: true, CurrentStock: -1}},
+		}},
+		Timings: t,
+	}
+}
+
+func TestTheEffectiveMenuSaysWhenCategoriesAreOnSale(t *testing.T) {
+	at := func(day, from, to string) []core.DayHours {
+		return []core.DayHours{{Day: day, Slots: []core.HoursSlot{{StartTime: from, EndTime: to}}}}
+	}
+	monday := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	always := core.Platform{Name: "web", ServedBy: core.ServedByOwn}
+	yes, no := true, false
+	for _, c := range []struct {
+		name                string
+		timings             Timings
+		above, below, apart *bool
+	}{
+		{"no timings", nil, nil, nil, nil},
+		{"open", Timings{{Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{3}}}, nil, nil, &yes},
+		{"shut", Timings{{Hours: at("monday", "10:00:00", "11:00:00"), Categories: []int64{3}}}, nil, nil, &no},
+		{"one of two is open", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{3}}, {Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{3}}}, nil, nil, &yes},
+		{"that above is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}}}, &no, &no, nil},
+		{"that above is shut, this one open", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}}, {Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, &no, &no, nil},
+		{"this one is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, nil, &no, nil},
+	} {
+		c.timings.Now(monday)
+		seen := Effective("s1", timedMenu(c.timings), always, nil)
+		require.Len(t, seen.Items, 2, "what is not on sale now may be ordered for later")
+		found := map[string]*bool{}
+		for _, category := range seen.Categories {
+			found[category.RefID] = category.AvailableNow
+		}
+		require.Equal(t, map[string]*bool{"above": c.above, "below": c.below, "apart": c.apart}, found, c.name)
+	}
+}
+
+func TestTheTagOfAMenuChangesWithWhatIsOnSale(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := rapid.SliceOfN(rapid.Bool(), 0, 12).Draw(t, "one")
+		other := rapid.SliceOfN(rapid.Bool(), len(one), len(one)).Draw(t, "other")
+		state := func(open []bool) string {
+			timings := make(Timings, len(open))
+			for i := range open {
+				timings[i].Open = open[i]
+			}
+			return Versions{Timings: timings.State()}.ETag()
+		}
+		same := true
+		for i := range one {
+			same = same && one[i] == other[i]
+		}
+		require.Equal(t, same, state(one) == state(other))
+	})
+}

@@ -1,0 +1,157 @@
+package order
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Shortage is a report that items of an order are out of stock.
+type Shortage struct {
+	OrderID   int64  // 0: the latest order that Reference names
+	Reference string // what the POS calls the order
+	AllowEdit bool   // the platform may let the customer change the order
+	Items     []ShortItem
+	Actor     string // who reports it, such as key:pos
+}
+
+// ShortItem is an item or option that is out of stock.
+type ShortItem struct {
+	ID    int64  `json:"upipr_id,omitzero"` // the hub's; 0 where the menu has none
+	RefID string `json:"ref_id"`
+}
+
+// DecodeShortage reads the body of a report. Any violation refuses it with an
+// Invalid error naming the item and the field.
+func DecodeShortage(body []byte) (Shortage, error) {
+	var sent struct {
+		OrderID   core.Whole       `json:"order_upipr_id"`
+		Reference Identifier       `json:"order_ref_id"`
+		AllowEdit bool             `json:"allow_edit"`
+		Items     []jsontext.Value `json:"items_oos"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return Shortage{}, err
+	}
+	var v core.Violations
+	whole := spot{v: &v}
+	if sent.OrderID == 0 && sent.Reference == "" {
+		whole.fail("order_upipr_id", "required", "or order_ref_id is required")
+	}
+	whole.text("order_ref_id", string(sent.Reference), maxName)
+	switch {
+	case len(sent.Items) == 0:
+		whole.fail("items_oos", "required", "must hold at least one item")
+	case len(sent.Items) > MaxItems:
+		whole.fail("items_oos", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(sent.Items)))
+		return Shortage{}, v.Err()
+	}
+	items := make([]struct {
+		ID    core.Whole `json:"upipr_id"`
+		RefID Identifier `json:"ref_id"`
+	}, len(sent.Items))
+	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
+	s := Shortage{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit, Items: make([]ShortItem, len(items))}
+	for i, item := range items {
+		at := core.Object{Array: "items_oos", Index: i, RefID: string(item.RefID)}
+		if failures[i] != nil {
+			v.AddFailure(at, sent.Items[i], failures[i])
+			continue
+		}
+		if item.ID == 0 && item.RefID == "" {
+			v.Add(at, "ref_id", "required", "is required")
+		}
+		s.Items[i] = ShortItem{int64(item.ID), string(item.RefID)}
+	}
+	return s, v.Err()
+}
+
+// Of finds the reported items and options in the order and completes what
+// identifies them. What the order does not hold is Invalid; an order that is at
+// its end is a Conflict.
+func (s *Shortage) Of(relay Relay, state State) error {
+	if len(state.Next()) == 0 {
+		return core.Errorf(core.Conflict, "the order is %s: nothing of it can be out of stock any more", state)
+	}
+	var held []ShortItem
+	for _, item := range relay.Order.Items {
+		held = append(held, ShortItem{item.ID, item.RefID})
+		for _, option := range item.Options {
+			held = append(held, ShortItem{option.ID, option.RefID})
+		}
+	}
+	var v core.Violations
+	for i := range s.Items {
+		if !s.Items[i].among(held) {
+			v.Add(core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "", "value", "the order has no such item")
+		}
+	}
+	return v.Err()
+}
+
+// among completes an item from those that it can be: by its ref_id, else by its id.
+func (i *ShortItem) among(held []ShortItem) bool {
+	for _, h := range held {
+		if i.RefID == h.RefID || i.RefID == "" && i.ID == h.ID {
+			*i = h
+			return true
+		}
+	}
+	return false
+}
+
+// ShortageReading is a report as read back with its order.
+type ShortageReading struct {
+	Reference core.ID     `json:"reference_id"`
+	At        int64       `json:"at"` // epoch milliseconds
+	Items     []ShortItem `json:"items_oos"`
+	AllowEdit bool        `json:"allow_edit"`
+	Actor     string      `json:"actor"`
+	State     string      `json:"state"` // waiting, done, failed or skipped
+	Message   string      `json:"message,omitzero"`
+}
+
+// ShortageOutcome is what a platform said to a report.
+type ShortageOutcome struct {
+	Subject
+	Reference core.ID // of the report
+	OrderRef  string  // what the POS calls the order
+	StoreID   int64
+	StoreName string
+	Success   bool
+	Message   string
+	Phone     string // leads to the customer without being the customer's own
+}
+
+// ReadByChannel is what the POS is told where no platform has to be asked: the
+// merchant's own channels read reports with the order.
+const ReadByChannel = "the channel reads the report with the order"
+
+// Event is the body of an order_items_oos_processed event.
+func (o ShortageOutcome) Event() ([]byte, error) {
+	type store struct {
+		ID   int64  `json:"id"`
+		Name string `json:"name"`
+	}
+	type data struct {
+		Message string `json:"message"`
+		Phone   string `json:"customer_masked_number"`
+		Pin     string `json:"pin"`
+	}
+	return json.Marshal(struct {
+		Success         bool    `json:"success"`
+		Reference       core.ID `json:"reference_id"`
+		Platform        string  `json:"platform"`
+		OrderID         int64   `json:"upipr_order_id"`
+		OrderRef        string  `json:"ref_order_id"`
+		PlatformOrderID string  `json:"platform_order_id"`
+		Store           store   `json:"store"`
+		Data            data    `json:"data"`
+	}{
+		o.Success, o.Reference, o.Platform, o.OrderID, o.OrderRef, o.PlatformOrderID,
+		store{o.StoreID, o.StoreName}, data{Message: o.Message, Phone: o.Phone},
+	})
+}

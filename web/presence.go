@@ -1,0 +1,21 @@
+package web
+
+import (
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/presence"
+)
+
+// Presence hears of the merchant's systems.
+type Presence interface {
+	Hear(sign presence.Sign, at time.Time)
+}
+
+// heard takes a call that succeeded for a sign of life of the store that it names.
+func (s *Server) heard(caller core.Caller, sign presence.Sign) {
+	if caller.Scope == core.ScopePOS {
+		sign.Business = caller.Business
+		s.Presence.Hear(sign, s.Clock.Now())
+	}
+}

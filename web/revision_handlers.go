@@ -1,0 +1,135 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// listRevisions reads what changed of menus and stores, the newest first.
+func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
+	var v core.Violations
+	filter := menu.RevisionFilter{
+		Entity: strings.Clone(c.Query("entity")), RefID: strings.Clone(c.Query("ref_id")), Location: strings.Clone(c.Query("location_ref_id")),
+		From: moment(c, "from", &v), To: moment(c, "to", &v),
+	}
+	limit := number(c, "limit", 50, 1, 200, &v)
+	filter.Limit = limit + 1
+	if filter.Entity != "" && !slices.Contains(menu.RevisionEntities(), filter.Entity) {
+		v.AddBody("entity", "value", "must be one of: "+strings.Join(menu.RevisionEntities(), ", "))
+	}
+	if filter.Entity == "" && filter.RefID != "" {
+		v.AddBody("entity", "required", "is required with ref_id")
+	}
+	if after := c.Query("after"); after != "" {
+		id, err := uuid.Parse(after)
+		if filter.After = id; err != nil {
+			v.AddBody("after", "value", "must be what an earlier answer called next")
+		}
+	}
+	if err := v.Err(); err != nil {
+		return err
+	}
+	list, err := s.Menus.Revisions(c.UserContext(), caller.Business, filter)
+	if err != nil {
+		return err
+	}
+	meta := pageMeta{Limit: limit}
+	if len(list) > limit {
+		list = list[:limit]
+		meta.Next = list[limit-1].ID.String()
+	}
+	return answer(c, http.StatusOK, struct {
+		Revisions []menu.Revision `json:"revisions"`
+		Meta      pageMeta        `json:"meta"`
+	}{list, meta})
+}
+
+var errNoRevision = core.Errorf(core.NotFound, "there is no revision with this id; revisions are kept as long as events")
+
+// revisionID reads the path; what is no id is that of no revision.
+func revisionID(c *fiber.Ctx) (core.ID, error) {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return id, errNoRevision
+	}
+	return id, nil
+}
+
+// getRevision reads a revision with a page of what it changed.
+func (s *Server) getRevision(c *fiber.Ctx, caller core.Caller) error {
+	id, err := revisionID(c)
+	if err != nil {
+		return err
+	}
+	var v core.Violations
+	limit, offset := number(c, "limit", 50, 1, 200, &v), number(c, "offset", 0, 0, 10_000_000, &v)
+	if err := v.Err(); err != nil {
+		return err
+	}
+	revision, err := s.Menus.Revision(c.UserContext(), caller.Business, id)
+	if err != nil {
+		return err
+	}
+	list, err := s.Menus.Differences(c.UserContext(), caller.Business, id, offset, limit)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, struct {
+		menu.Revision
+		Differences []menu.Difference `json:"differences"`
+	}{revision, list})
+}
+
+// postRollback accepts the wish to have the menu as it was after a revision.
+func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
+	id, err := revisionID(c)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Menus.Revision(c.UserContext(), caller.Business, id); err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	job := core.Job{
+		ID: core.NewID(now), Business: caller.Business, Kind: core.MenuJob, Subject: menu.MasterLocation, Body: menu.RollbackBody(id),
+		CreatedAt: now, Actor: caller.Actor(),
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Reference: job.ID.String(), Message: "rollback queued; the result follows as an inventory_update callback",
+	})
+}
+
+// getItemThen tells what an item at a store was like on a platform at a moment.
+func (s *Server) getItemThen(c *fiber.Ctx, caller core.Caller) error {
+	var v core.Violations
+	at, platform := moment(c, "time", &v), strings.Clone(c.Query("platform"))
+	if platform == "" {
+		v.AddBody("platform", "required", "is required: the name of one of the business's platforms")
+	}
+	if err := v.Err(); err != nil {
+		return err
+	}
+	if now := s.Clock.Now(); at.IsZero() || at.After(now) {
+		at = now.Truncate(time.Millisecond)
+	}
+	_, scope, err := s.Menus.Address(c.UserContext(), caller.Business, param(c, "location_ref_id"))
+	if err != nil {
+		return err
+	}
+	then, err := s.Menus.ItemThen(c.UserContext(), caller.Business, scope, platform, param(c, "item_ref_id"), at)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, then)
+}

@@ -1,0 +1,45 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// postTimingGroups accepts a request that ties categories to times.
+func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
+	body, err := s.jsonBody(c)
+	if err != nil {
+		return err
+	}
+	request, err := menu.DecodeTimings(body)
+	if err != nil {
+		return err
+	}
+	now := s.Clock.Now()
+	job := core.Job{
+		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body, CallbackURL: request.CallbackURL, CreatedAt: now,
+	}
+	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
+		return err
+	}
+	reference := job.ID.String()
+	return answer(c, http.StatusOK, envelope{
+		Status: "success", Reference: reference, ReferenceID: reference,
+		Message: counted(len(request.Groups), "timing group") + " queued; the result follows as a catalogue_timing_grp callback",
+	})
+}
+
+// listTimingGroups reads the category timings back.
+func (s *Server) listTimingGroups(c *fiber.Ctx, caller core.Caller) error {
+	groups, err := s.Menus.TimingGroups(c.UserContext(), caller.Business)
+	if err != nil {
+		return err
+	}
+	return answer(c, http.StatusOK, struct {
+		Groups []menu.TimingGroup `json:"timing_groups"`
+	}{groups})
+}
