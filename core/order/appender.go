@@ -64,12 +64,6 @@ func (a *appender) int(name string, n int64) {
 	a.out = strconv.AppendInt(a.out, n, 10)
 }
 
-func (a *appender) intIfAny(name string, n int64) {
-	if n != 0 {
-		a.int(name, n)
-	}
-}
-
 func (a *appender) bool(name string, b bool) {
 	a.raw(name)
 	a.out = strconv.AppendBool(a.out, b)
