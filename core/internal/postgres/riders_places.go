@@ -69,15 +69,24 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
 	return b.write(ctx, tx, orders)
 }
 
+var riddenOrders = planned{
+	name: "ridden_orders", types: "bigint[], bigint[]",
+	query: `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own')
+		FROM (SELECT DISTINCT business, id FROM unnest($1, $2) AS q (business, id)) q
+		JOIN orders o ON o.business_id = q.business AND o.id = q.id
+		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform`,
+}
+
 func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relayed, error) {
 	businesses, ids := make([]int64, len(b.places)), make([]int64, len(b.places))
 	for i, place := range b.places {
 		businesses[i], ids[i] = int64(place.Business), place.OrderID
 	}
-	rows, err := tx.QueryContext(ctx, `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own')
-		FROM (SELECT DISTINCT business, id FROM unnest(?::bigint[], ?::bigint[]) AS q (business, id)) q
-		JOIN orders o ON o.business_id = q.business AND o.id = q.id
-		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform`, array(businesses), array(ids))
+	query, err := b.db.prepared.ready(ctx, tx, &riddenOrders, array(businesses), array(ids))
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}
@@ -92,6 +101,18 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 		orders[key] = o
 	}
 	return orders, rows.Err()
+}
+
+var newestPlaces = planned{
+	name: "newest_places", types: "text, timestamptz, bigint[], text[], text[], bigint[], bigint[], text[], uuid[], timestamptz[]",
+	query: `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at)
+		SELECT business, line, $1, platform, id, endpoint, payload, call, seen, $2, $2
+		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10) AS t (business, line, platform, id, endpoint, payload, call, seen)
+		ORDER BY business, line
+		ON CONFLICT (business_id, line) DO UPDATE SET payload = EXCLUDED.payload, call_id = EXCLUDED.call_id, seen_at = EXCLUDED.seen_at, version = l.version + 1,
+			due_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.due_at ELSE l.due_at END,
+			available_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.available_at ELSE l.available_at END
+		WHERE l.seen_at <= EXCLUDED.seen_at`,
 }
 
 // write puts the newest place of each order into its line, unless that has a
@@ -116,16 +137,12 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]
 		lines[i], platforms[i] = relay.Line(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
 		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(), place.SeenAt.UTC().Format(time.RFC3339Nano)
 	}
-	if _, err := tx.ExecContext(ctx, `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at)
-		SELECT business, line, ?0, platform, id, endpoint, payload, call, seen, ?1::timestamptz, ?1::timestamptz
-		FROM unnest(?2::bigint[], ?3::text[], ?4::text[], ?5::bigint[], ?6::bigint[], ?7::text[], ?8::uuid[], ?9::timestamptz[])
-			AS t (business, line, platform, id, endpoint, payload, call, seen)
-		ORDER BY business, line
-		ON CONFLICT (business_id, line) DO UPDATE SET payload = EXCLUDED.payload, call_id = EXCLUDED.call_id, seen_at = EXCLUDED.seen_at, version = l.version + 1,
-			due_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.due_at ELSE l.due_at END,
-			available_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.available_at ELSE l.available_at END
-		WHERE l.seen_at <= EXCLUDED.seen_at`,
-		relay.RiderLocation, now, array(businesses), array(lines), array(platforms), array(ids), array(endpoints), array(payloads), array(calls), array(seen)); err != nil {
+	query, err := b.db.prepared.ready(ctx, tx, &newestPlaces, relay.RiderLocation, now,
+		array(businesses), array(lines), array(platforms), array(ids), array(endpoints), array(payloads), array(calls), array(seen))
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, query); err != nil {
 		return fmt.Errorf("queueing places of riders: %w", err)
 	}
 	return b.db.tellOfCalls(ctx, tx)
