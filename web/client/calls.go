@@ -163,6 +163,15 @@ func (c *Client) PostMenu(ctx context.Context, locationRefID string, query PostM
 	return answer, err
 }
 
+// GetItemThen: Tell what an item was like. It is GET /external/api/v1/inventory/locations/{location_ref_id}/items/{item_ref_id}/at/; anything but 200 is a *Refusal.
+func (c *Client) GetItemThen(ctx context.Context, locationRefID string, itemRefID string, query GetItemThenQuery) (answer ItemThen, err error) {
+	values := url.Values{}
+	put(values, "platform", query.Platform)
+	put(values, "time", query.Time)
+	err = c.do(ctx, "GET", "/external/api/v1/inventory/locations/"+url.PathEscape(locationRefID)+"/items/"+url.PathEscape(itemRefID)+"/at/", values, nil, &answer)
+	return answer, err
+}
+
 // GetJob: Follow a request. It is GET /external/api/v1/jobs/{reference}/; anything but 200 is a *Refusal.
 func (c *Client) GetJob(ctx context.Context, reference string) (answer Job, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/jobs/"+url.PathEscape(reference)+"/", nil, nil, &answer)
@@ -212,6 +221,35 @@ func (c *Client) ListPublications(ctx context.Context, query ListPublicationsQue
 	put(values, "limit", query.Limit)
 	put(values, "after", query.After)
 	err = c.do(ctx, "GET", "/external/api/v1/publications/", values, nil, &answer)
+	return answer, err
+}
+
+// ListRevisions: List what changed. It is GET /external/api/v1/revisions/; anything but 200 is a *Refusal.
+func (c *Client) ListRevisions(ctx context.Context, query ListRevisionsQuery) (answer ListRevisionsAnswer, err error) {
+	values := url.Values{}
+	put(values, "entity", query.Entity)
+	put(values, "ref_id", query.RefID)
+	put(values, "location_ref_id", query.LocationRefID)
+	put(values, "from", query.From)
+	put(values, "to", query.To)
+	put(values, "limit", query.Limit)
+	put(values, "after", query.After)
+	err = c.do(ctx, "GET", "/external/api/v1/revisions/", values, nil, &answer)
+	return answer, err
+}
+
+// GetRevision: Read what a revision changed. It is GET /external/api/v1/revisions/{id}/; anything but 200 is a *Refusal.
+func (c *Client) GetRevision(ctx context.Context, id string, query GetRevisionQuery) (answer GetRevisionAnswer, err error) {
+	values := url.Values{}
+	put(values, "limit", query.Limit)
+	put(values, "offset", query.Offset)
+	err = c.do(ctx, "GET", "/external/api/v1/revisions/"+url.PathEscape(id)+"/", values, nil, &answer)
+	return answer, err
+}
+
+// PostRollback: Go back to a revision. It is POST /external/api/v1/revisions/{id}/rollback/; anything but 200 is a *Refusal.
+func (c *Client) PostRollback(ctx context.Context, id string) (answer Accepted, err error) {
+	err = c.do(ctx, "POST", "/external/api/v1/revisions/"+url.PathEscape(id)+"/rollback/", nil, nil, &answer)
 	return answer, err
 }
 

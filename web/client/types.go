@@ -176,6 +176,16 @@ type DeliveryWithAttempts struct {
 	WebhookID     *int64        `json:"webhook_id,omitzero"` // Absent where it goes to the callback_url of a request
 }
 
+// Difference is as the reference describes it.
+type Difference struct {
+	After         json.RawMessage `json:"after,omitzero"`  // As it was then; absent where there was nothing any more
+	Before        json.RawMessage `json:"before,omitzero"` // As it was; absent where there was nothing
+	Entity        string          `json:"entity"`
+	LocationRefID *string         `json:"location_ref_id,omitzero"` // Of values of a store
+	RefID         *string         `json:"ref_id,omitzero"`          // Absent where the entity is gone
+	Relation      *string         `json:"relation,omitzero"`        // Of an association: what it is called in a request
+}
+
 // EffectiveCategory is as the reference describes it.
 type EffectiveCategory struct {
 	AvailableNow *bool                    `json:"available_now,omitzero"` // Whether it is on sale at this moment, by its own times and those of the category above it
@@ -328,11 +338,43 @@ type GetEffectiveMenuQuery struct {
 	Platform string // The name of one of the business's platforms
 }
 
+// GetItemThenQuery narrows GetItemThen; what is zero is not sent.
+type GetItemThenQuery struct {
+	Platform string // Name of one of the business's platforms
+	Time     int64  // The moment, in epoch milliseconds; now where it is left out
+}
+
 // GetMenuQuery narrows GetMenu; what is zero is not sent.
 type GetMenuQuery struct {
 	Only  string // Which arrays to read, with commas between; all without it
 	Limit int64  // How many objects a page holds; all without it
 	After string // The `next` of the page before
+}
+
+// GetRevisionAnswer is as the reference describes it.
+type GetRevisionAnswer struct {
+	Actor         *string                    `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
+	At            int64                      `json:"at"`               // Epoch milliseconds
+	BackTo        *string                    `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Changes       []GetRevisionAnswerChanges `json:"changes"`
+	Differences   []Difference               `json:"differences"`
+	ID            string                     `json:"id"`
+	Kind          string                     `json:"kind"`
+	LocationRefID *string                    `json:"location_ref_id,omitzero"` // What the request was sent to
+	Reference     string                     `json:"reference"`                // Of the request that made it
+}
+
+// GetRevisionAnswerChanges is as the reference describes it.
+type GetRevisionAnswerChanges struct {
+	Entity        string  `json:"entity"`
+	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
+	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
+}
+
+// GetRevisionQuery narrows GetRevision; what is zero is not sent.
+type GetRevisionQuery struct {
+	Limit  int64 // Differences on a page
+	Offset int64 // Differences to leave out
 }
 
 // HeadersInput: Headers to send along with every delivery, such as a token of yours
@@ -392,6 +434,18 @@ type Item struct {
 	Title             *string             `json:"title,omitzero"`               // What it is called
 	Translations      []TitledTranslation `json:"translations,omitzero"`        // Texts in other languages, each language once
 	Weight            *json.Number        `json:"weight,omitzero"`              // Weight in grams
+}
+
+// ItemThen is as the reference describes it.
+type ItemThen struct {
+	Item          *EffectiveItem  `json:"item,omitzero"`
+	LocationRefID string          `json:"location_ref_id"`
+	Platform      string          `json:"platform"`
+	Record        json.RawMessage `json:"record,omitzero"` // As it was read back, with the store's values; absent where there was none
+	RefID         string          `json:"ref_id"`
+	Shown         bool            `json:"shown"`         // Customers of the platform could see it
+	SoldAtStore   bool            `json:"sold_at_store"` // The store had it
+	Time          int64           `json:"time"`          // Epoch milliseconds
 }
 
 // ItemsOutOfStock: The order goes by the hub's number or, where that is not sent, by yours
@@ -508,6 +562,23 @@ type ListPublicationsQuery struct {
 	Platform      string // Name of the platform
 	Status        string // What became of the menu last
 	Limit         int64  // Publications on a page
+	After         string // What the page before called `next`
+}
+
+// ListRevisionsAnswer is as the reference describes it.
+type ListRevisionsAnswer struct {
+	Meta      PageMeta   `json:"meta"`
+	Revisions []Revision `json:"revisions"`
+}
+
+// ListRevisionsQuery narrows ListRevisions; what is zero is not sent.
+type ListRevisionsQuery struct {
+	Entity        string // Revisions that changed such entities
+	RefID         string // Revisions that changed this one; with `entity`
+	LocationRefID string // Revisions that changed values of this store; with `-1` the master catalogue
+	From          int64  // Made at or after, in epoch milliseconds
+	To            int64  // Made before, in epoch milliseconds
+	Limit         int64  // Revisions on a page
 	After         string // What the page before called `next`
 }
 
@@ -967,6 +1038,44 @@ type RetryDeliveriesQuery struct {
 type RetryDeliveryAnswer struct {
 	Message string `json:"message"`
 	Status  string `json:"status"`
+}
+
+// Revision is as the reference describes it.
+type Revision struct {
+	Actor         *string           `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
+	At            int64             `json:"at"`               // Epoch milliseconds
+	BackTo        *string           `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Changes       []RevisionChanges `json:"changes"`
+	ID            string            `json:"id"`
+	Kind          string            `json:"kind"`
+	LocationRefID *string           `json:"location_ref_id,omitzero"` // What the request was sent to
+	Reference     string            `json:"reference"`                // Of the request that made it
+}
+
+// RevisionChanges is as the reference describes it.
+type RevisionChanges struct {
+	Entity        string  `json:"entity"`
+	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
+	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
+}
+
+// RevisionFields is as the reference describes it.
+type RevisionFields struct {
+	Actor         *string                 `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
+	At            int64                   `json:"at"`               // Epoch milliseconds
+	BackTo        *string                 `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Changes       []RevisionFieldsChanges `json:"changes"`
+	ID            string                  `json:"id"`
+	Kind          string                  `json:"kind"`
+	LocationRefID *string                 `json:"location_ref_id,omitzero"` // What the request was sent to
+	Reference     string                  `json:"reference"`                // Of the request that made it
+}
+
+// RevisionFieldsChanges is as the reference describes it.
+type RevisionFieldsChanges struct {
+	Entity        string  `json:"entity"`
+	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
+	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
 }
 
 // RiderLocation is as the reference describes it.

@@ -91,6 +91,7 @@ type media map[string]struct {
 func (m media) json() *schema { return m["application/json"].Schema }
 
 type schema struct {
+	AllOf       []*schema          `yaml:"allOf"`
 	Ref         string             `yaml:"$ref"`
 	Type        kinds              `yaml:"type"`
 	Description string             `yaml:"description"`

@@ -19,6 +19,7 @@ func (w *writer) declare(name string, s *schema) {
 		return
 	}
 	w.declared[name] = "" // a type may contain itself
+	s = w.whole(s)
 	comment := fmt.Sprintf("// %s is as the reference describes it.\n", name)
 	if text := firstSentence(s.Description); text != "" {
 		comment = fmt.Sprintf("// %s: %s\n", name, text)
@@ -56,6 +57,7 @@ func (w *writer) typeOf(name string, s *schema) string {
 	if s.Ref != "" {
 		return exported(s.Ref[strings.LastIndexByte(s.Ref, '/')+1:])
 	}
+	s = w.whole(s)
 	types := slices.DeleteFunc(slices.Clone(s.Type), func(t string) bool { return t == "null" })
 	if s.structured() {
 		w.declare(name, s)
@@ -84,6 +86,30 @@ func (w *writer) typeOf(name string, s *schema) string {
 		return "map[string]" + w.typeOf(name+"Value", &values)
 	}
 	return "json.RawMessage"
+}
+
+// whole is a schema with the properties of all that it is made of.
+func (w *writer) whole(s *schema) *schema {
+	if len(s.AllOf) == 0 {
+		return s
+	}
+	all := *s
+	all.AllOf, all.Properties = nil, maps.Clone(s.Properties)
+	if all.Properties == nil {
+		all.Properties = map[string]*schema{}
+	}
+	for _, part := range s.AllOf {
+		if part.Ref != "" {
+			part = w.document.Components.Schemas[part.Ref[strings.LastIndexByte(part.Ref, '/')+1:]]
+		}
+		part = w.whole(part)
+		maps.Copy(all.Properties, part.Properties)
+		all.Required = append(slices.Clone(all.Required), part.Required...)
+		if len(all.Type) == 0 {
+			all.Type = part.Type
+		}
+	}
+	return &all
 }
 
 func (w *writer) nullable(s *schema) bool {
