@@ -73,6 +73,10 @@ fuzz: ## Fuzz every decoder for FUZZTIME (30s each)
 bench: build ## Measure against floors of the same run; BENCH_FLAGS=--quick for a short one
 	$(GO) run ./core/cmd/servery-bench --json bin/bench.json $(BENCH_FLAGS)
 
+.PHONY: chaos
+chaos: ## Break hubs, plugins, database and network at random; CHAOS_FLAGS='--for=2m --seed=7'
+	$(GO) test -count=1 -v -timeout 60m -run TestChaos ./core/cmd/servery-chaos -args --for=10m $(CHAOS_FLAGS)
+
 .PHONY: restore
 restore: build ## Prove that a backup brings back what was accepted
 	sh deploy/check/restore.sh $(BIN)

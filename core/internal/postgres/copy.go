@@ -69,9 +69,12 @@ func clean(s string) string {
 	return s
 }
 
+// copiedTime is an instant in UTC as COPY reads it, cut off after the microsecond.
+const copiedTime = "2006-01-02 15:04:05.999999Z"
+
 func (c *copyRows) int(n int64)            { c.raw(strconv.FormatInt(n, 10)) }
 func (c *copyRows) id(id core.ID)          { c.raw(id.String()) }
-func (c *copyRows) time(t time.Time)       { c.raw(t.UTC().Format("2006-01-02 15:04:05.999999Z")) }
+func (c *copyRows) time(t time.Time)       { c.raw(t.UTC().Format(copiedTime)) }
 func (c *copyRows) bool(b bool)            { c.raw(strconv.FormatBool(b)) }
 func (c *copyRows) bytes(b []byte)         { c.raw(`\\x` + hex.EncodeToString(b)) }
 func (c *copyRows) micros(d time.Duration) { c.int(d.Microseconds()) }

@@ -297,6 +297,39 @@ func TestAnswersThatAreNoTextAreRecordedAllTheSame(t *testing.T) {
 	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
 }
 
+func TestResultsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	for range 3 {
+		publish(t, db, tenant.ID, "", `{}`)
+	}
+	queue, owner, now := postgres.Deliveries{DB: db}, core.ID{9}, db.Clock().Now()
+	batch, err := queue.Claim(ctx, owner, 10, []int64{}, now.Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, batch.Deliveries, 3)
+	results := make([]webhook.Result, 3)
+	for i, d := range batch.Deliveries {
+		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: now, Status: 200}}
+	}
+	results[1].State, results[1].RetryAt, results[1].Attempt.Status = webhook.Pending, now, 500
+	for _, part := range [][]webhook.Result{results[:2], results} { // the answer to the first COMMIT was lost
+		_, err = queue.Finish(ctx, owner, part, webhook.Probing{After: 20, For: time.Minute})
+		require.NoError(t, err)
+		batch, err := queue.Claim(ctx, owner, 10, []int64{}, now.Add(time.Minute))
+		require.NoError(t, err)
+		require.Len(t, batch.Deliveries, 3-len(part), "the next attempt is claimed once")
+	}
+	for _, d := range batch.Deliveries {
+		require.Len(t, history(t, db, d.EventID), 1)
+	}
+	late := results[1] // another attempt, of a replica that was stopped meanwhile
+	late.Attempt.StartedAt = now.Add(time.Second)
+	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.Probing{After: 20, For: time.Minute})
+	require.NoError(t, err)
+	require.Len(t, history(t, db, late.Delivery.EventID), 2)
+}
+
 func TestOneResultTheDatabaseRefusesDoesNotKeepOthersFromBeingRecorded(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)

@@ -68,13 +68,20 @@ func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook
 	var judged judgement
 	freed := 0
 	err := q.inTx(ctx, func(tx bun.Conn) (err error) {
+		ended, err := q.finishOver(ctx, tx, owner, over)
+		if err != nil {
+			return err
+		}
+		set, err := q.finishAgain(ctx, tx, owner, again)
+		if err != nil {
+			return err
+		}
+		if ended+set < int64(len(results)) { // others have taken some up, or some come once more
+			if attempts, err = unrecorded(ctx, tx, results); err != nil {
+				return err
+			}
+		}
 		if err := attempts.copyInto(ctx, tx, "attempts", attemptColumns); err != nil {
-			return err
-		}
-		if err := q.finishOver(ctx, tx, owner, over); err != nil {
-			return err
-		}
-		if err := q.finishAgain(ctx, tx, owner, again); err != nil {
 			return err
 		}
 		for _, r := range results {
@@ -121,6 +128,42 @@ func writeAttempt(c *copyRows, r webhook.Result) {
 	c.end()
 }
 
+// unrecorded writes the attempts that are not on record.
+func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows copyRows, err error) {
+	made := make([]madeAttempt, len(results))
+	for i, r := range results {
+		made[i] = madeAttempt{r.Delivery.Business, r.Delivery.ID, r.Attempt.StartedAt}
+	}
+	missing, err := missingAttempts(ctx, tx, "attempts", "delivery_id", made)
+	for _, i := range missing {
+		writeAttempt(&rows, results[i])
+	}
+	return rows, err
+}
+
+// madeAttempt is what tells an attempt from all others.
+type madeAttempt struct {
+	business core.BusinessID
+	of       core.ID // the delivery or call
+	at       time.Time
+}
+
+// missingAttempts tells which attempts are not in the table, by their places in
+// the list: where the answer to a COMMIT was lost with the database, those come
+// once more that were recorded already.
+func missingAttempts(ctx context.Context, tx bun.Conn, table, key string, made []madeAttempt) (missing []int, err error) {
+	businesses, ids, starts := make([]int64, len(made)), make([]string, len(made)), make([]string, len(made))
+	for i, m := range made {
+		businesses[i], ids[i], starts[i] = int64(m.business), m.of.String(), m.at.UTC().Format(copiedTime)
+	}
+	if err := tx.NewRaw(`SELECT r.place - 1 FROM unnest(?::bigint[], ?::uuid[], ?::timestamptz[]) WITH ORDINALITY AS r (business_id, id, at, place)
+		WHERE NOT EXISTS (SELECT 1 FROM ? a WHERE a.business_id = r.business_id AND a.? = r.id AND a.started_at = r.at)`,
+		array(businesses), array(ids), array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx, &missing); err != nil {
+		return nil, fmt.Errorf("looking up what is in %s: %w", table, err)
+	}
+	return missing, nil
+}
+
 var intoHistory = planned{
 	name: "into_history", types: "bigint[], uuid[], text[], text[], smallint[], uuid, timestamptz",
 	query: `WITH over AS (
@@ -131,10 +174,11 @@ var intoHistory = planned{
 		SELECT business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, $7 FROM over`,
 }
 
-// finishOver moves deliveries that came to an end from the queue to the history.
-func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) error {
+// finishOver moves deliveries that came to an end from the queue to the history,
+// and tells how many were still in it.
+func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
-		return nil
+		return 0, nil
 	}
 	n := len(results)
 	businesses, statuses := make([]int64, n), make([]int64, n)
@@ -145,32 +189,35 @@ func (q Deliveries) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, 
 	}
 	query, err := q.prepared.ready(ctx, tx, &intoHistory, array(businesses), array(ids), array(urls), array(states), array(statuses), owner, q.clock.Now())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if _, err := tx.ExecContext(ctx, query); err != nil {
-		return fmt.Errorf("recording finished deliveries: %w", err)
+	done, err := tx.ExecContext(ctx, query)
+	if err != nil {
+		return 0, fmt.Errorf("recording finished deliveries: %w", err)
 	}
-	return nil
+	return done.RowsAffected()
 }
 
-// finishAgain sets the next attempt of deliveries that failed but are not given up.
-func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) error {
+// finishAgain sets the next attempt of deliveries that failed but are not given up,
+// and tells how many were still the owner's.
+func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
 	if len(results) == 0 {
-		return nil
+		return 0, nil
 	}
 	businesses, ids, due := make([]int64, len(results)), make([]string, len(results)), make([]string, len(results))
+	before := make([]int64, len(results)) // a result that comes once more must not end the lease of the next attempt
 	for i, r := range results {
-		businesses[i], ids[i] = int64(r.Delivery.Business), r.Delivery.ID.String()
+		businesses[i], ids[i], before[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), int64(r.Delivery.Attempts)
 		due[i] = r.RetryAt.UTC().Format(time.RFC3339Nano)
 	}
-	_, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET attempts = q.attempts + 1, due_at = r.due_at, available_at = r.due_at, owner = NULL, asked = false
-		FROM unnest(?::bigint[], ?::uuid[], ?::timestamptz[]) AS r (business_id, id, due_at)
-		WHERE q.business_id = r.business_id AND q.id = r.id AND q.owner = ?`,
-		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(due), owner)
+	done, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET attempts = q.attempts + 1, due_at = r.due_at, available_at = r.due_at, owner = NULL, asked = false
+		FROM unnest(?::bigint[], ?::uuid[], ?::timestamptz[], ?::smallint[]) AS r (business_id, id, due_at, attempts)
+		WHERE q.business_id = r.business_id AND q.id = r.id AND q.owner = ? AND q.attempts = r.attempts`,
+		pgdialect.Array(businesses), pgdialect.Array(ids), pgdialect.Array(due), pgdialect.Array(before), owner)
 	if err != nil {
-		return fmt.Errorf("setting retries: %w", err)
+		return 0, fmt.Errorf("setting retries: %w", err)
 	}
-	return nil
+	return done.RowsAffected()
 }
 
 // disable switches a subscription off and says so in the audit trail.

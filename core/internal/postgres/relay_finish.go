@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -35,6 +37,10 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 			ORDER BY business_id, line FOR UPDATE`, array(businesses), array(lines)); err != nil {
 			return fmt.Errorf("locking lines of calls: %w", err)
 		}
+		results, err := unrecordedCalls(ctx, tx, results)
+		if err != nil {
+			return err
+		}
 		if err := writeCallAttempts(ctx, tx, results); err != nil {
 			return err
 		}
@@ -53,12 +59,35 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		if err != nil {
 			return err
 		}
-		return box.publish(ctx, tx, append(events, shortages...)...)
+		switches, err := q.switchesEnded(ctx, tx, ended)
+		if err != nil {
+			return err
+		}
+		return box.publish(ctx, tx, slices.Concat(events, shortages, switches)...)
 	})
 	if err == nil {
 		box.committed()
 	}
 	return err
+}
+
+// unrecordedCalls leaves out results whose attempts are on record: all of them has
+// been done then, and the line may be leased again, for what comes next.
+func unrecordedCalls(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
+	var tried []relay.Result
+	var made []madeAttempt
+	for _, r := range results {
+		if r.Attempt == nil {
+			fresh = append(fresh, r)
+			continue
+		}
+		tried, made = append(tried, r), append(made, madeAttempt{r.Call.Business, r.Call.ID, r.Attempt.StartedAt})
+	}
+	missing, err := missingAttempts(ctx, tx, "call_attempts", "call_id", made)
+	for _, i := range missing {
+		fresh = append(fresh, tried[i])
+	}
+	return fresh, err
 }
 
 // writeCallAttempts keeps the attempts; those that told a place leave no trace.
@@ -94,17 +123,25 @@ func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result)
 // those that this transaction ended.
 func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]endedCall, error) {
 	var businesses, attempts []int64
-	var ids, states, messages, phones, at []string
+	var ids, states, messages, brought, at []string
 	for _, r := range results {
 		if r.State == relay.Waiting || r.Call.Kind == relay.RiderLocation {
 			continue
+		}
+		result := r.Outcome.CustomerPhone
+		if len(r.Outcome.Refused) > 0 {
+			text, err := json.Marshal(r.Outcome.Refused)
+			if err != nil {
+				return nil, err
+			}
+			result = string(text)
 		}
 		made := r.Call.Attempts
 		if r.Attempt != nil {
 			made++
 		}
 		businesses, ids, states, attempts = append(businesses, int64(r.Call.Business)), append(ids, r.Call.ID.String()), append(states, string(r.State)), append(attempts, int64(made))
-		messages, phones, at = append(messages, clean(r.Message)), append(phones, clean(r.Outcome.CustomerPhone)), append(at, r.Executed.UTC().Format(time.RFC3339Nano))
+		messages, brought, at = append(messages, clean(r.Message)), append(brought, clean(result)), append(at, r.Executed.UTC().Format(time.RFC3339Nano))
 	}
 	if len(ids) == 0 {
 		return nil, nil
@@ -112,7 +149,7 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]ended
 	return endedBy(ctx, tx, `UPDATE calls c SET state = r.state, message = r.message, result = r.result, attempts = r.attempts, finished_at = r.at
 		FROM unnest(?::bigint[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::smallint[], ?::timestamptz[]) AS r (business_id, id, state, message, result, attempts, at)
 		WHERE c.business_id = r.business_id AND c.id = r.id AND c.state = 'waiting'`,
-		array(businesses), array(ids), array(states), array(messages), array(phones), array(attempts), array(at))
+		array(businesses), array(ids), array(states), array(messages), array(brought), array(attempts), array(at))
 }
 
 // advanceCallLines lets the lines go on: with the same call at its next attempt,

@@ -36,3 +36,12 @@ func (db *DB) RiderCounts(t testing.TB) (counts [3]int) {
 	}
 	return counts
 }
+
+// CallAttempts reads, for tests, how many attempts at calls to aggregators are on record.
+func (db *DB) CallAttempts(t testing.TB) (n int) {
+	t.Helper()
+	if err := db.bun.QueryRowContext(context.Background(), `SELECT count(*) FROM call_attempts`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

@@ -277,6 +277,27 @@ func TestABreakAtAnyStatementLeavesNoStatusOrAllOfIt(t *testing.T) {
 	}
 }
 
+func TestCallsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
+	d := newDepot(t)
+	one, two := d.order("b", ""), d.order("b", "")
+	for _, id := range []int64{one, two} {
+		require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
+		require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	}
+	calls := d.claim(me)
+	require.Len(t, calls, 2)
+	results := []relay.Result{d.done(calls[0]), d.again(calls[1], 0)}
+	for n := range 2 { // the answer to the first COMMIT was lost
+		d.finish(me, results...)
+		require.Equal(t, 2, d.db.CallAttempts(t))
+		require.Len(t, d.claim(me), 2*(1-n), "the next attempts are claimed once")
+	}
+	d.clock.Advance(time.Minute)
+	late := d.done(calls[1]) // of a replica that was stopped meanwhile
+	d.finish(other, results[0], late)
+	require.Equal(t, 3, d.db.CallAttempts(t))
+}
+
 func TestABreakAtAnyStatementOfARecordingLosesNoCall(t *testing.T) {
 	d := newDepot(t)
 	for n := 1; ; n++ {

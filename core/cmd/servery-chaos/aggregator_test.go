@@ -1,0 +1,133 @@
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// relayed is a rider's status that aggregator B was told of.
+type relayed struct {
+	order, state, key string
+	accepted          bool
+}
+
+// aggregators are the simulator's process and, before it, who writes down what it is told.
+type aggregators struct {
+	url     string // as the hubs know it
+	own     string // of the simulator itself
+	process *exec.Cmd
+	exited  chan struct{}
+
+	mu      sync.Mutex
+	relayed []relayed
+}
+
+// newAggregators listens; start has the simulator play.
+func newAggregators(t *testing.T) *aggregators {
+	t.Helper()
+	a := &aggregators{own: "http://" + freeAddress(t), exited: make(chan struct{})}
+	there, err := url.Parse(a.own)
+	require.NoError(t, err)
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(there) },
+		ModifyResponse: a.remember,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // it was cut off on purpose
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		content, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(content))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	a.url = server.URL
+	return a
+}
+
+func (a *aggregators) start(t *testing.T, program string, env environment) {
+	t.Helper()
+	a.process = exec.Command(program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://"))
+	a.process.Env = env.list()
+	a.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, a.process.Start())
+	go func() {
+		defer close(a.exited)
+		_ = a.process.Wait()
+	}()
+	t.Cleanup(func() {
+		_ = a.process.Process.Kill()
+		<-a.exited
+	})
+	eventually(t, patience, func() error { return a.ask("GET", "", nil) })
+}
+
+// remember writes down the statuses of riders.
+func (a *aggregators) remember(answer *http.Response) error {
+	_, order, found := strings.Cut(answer.Request.URL.Path, "/aggregator-b/api/orders/")
+	order, found2 := strings.CutSuffix(order, "/delivery-state")
+	if !found || !found2 {
+		return nil
+	}
+	sent, err := answer.Request.GetBody()
+	if err != nil {
+		return err
+	}
+	var told struct{ State string }
+	if err := json.NewDecoder(sent).Decode(&told); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.relayed = append(a.relayed, relayed{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
+	return nil
+}
+
+// ask calls the simulator's admin API.
+func (a *aggregators) ask(method, path string, content any) error {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequest(method, a.own+"/admin/"+path, bytes.NewReader(encoded))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	answer, err := probing.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the simulator answered %d", answer.StatusCode)
+	}
+	return nil
+}
+
+// stop asks the simulator to end.
+func (a *aggregators) stop() error {
+	_ = a.process.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-a.exited:
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("the simulator does not stop")
+	}
+}

@@ -1,0 +1,77 @@
+// Package chaos breaks an installation of real processes at random, and proves by
+// what it wrote down itself that the hubs lost, doubled and disordered nothing
+// that they had accepted, and that they leave nothing behind.
+package chaos
+
+import (
+	"flag"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	length = flag.Duration("for", 15*time.Second, "for how long things go wrong")
+	seed   = flag.Uint64("seed", 0, "which of the faults, in what order; 0 draws one")
+	strict = flag.Bool("strict", false, "fail also when a figure is missed")
+	keep   = flag.Bool("keep", false, "keep logs and data")
+)
+
+// skewedFrom is the length from which replicas also get clocks that are wrong:
+// that needs a program of its own, which takes a while to build.
+const skewedFrom = time.Minute
+
+func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("looks at processes as Linux shows them")
+	}
+	interrupted, ignore := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer ignore()
+	if *seed == 0 {
+		*seed = rand.Uint64N(1_000_000) + 1
+	}
+	t.Logf("seed %d, for %v", *seed, *length)
+	s := newStage(t)
+	s.load = startLoad(t, "http://"+s.balancer.address, s.who)
+	s.refuseSome()
+	s.breakThings(interrupted, rand.New(rand.NewPCG(*seed, 0)))
+	s.load.stop()
+	s.tell("the work is over")
+	s.drain()
+	s.tell("everything is done")
+	s.checkRetries()
+	s.checkArrivals()
+	s.checkRelays()
+	s.checkIdle()
+	s.stop()
+	s.checkLeftovers()
+	s.report()
+}
+
+// scratch makes the directory of a run, which the user of PostgreSQL can pass through.
+func scratch(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "chaos-") // short: names of sockets are made of it
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755))
+	dir, err = filepath.EvalSymlinks(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if *keep {
+			t.Logf("kept: %s", dir)
+			return
+		}
+		_ = os.RemoveAll(dir)
+	})
+	return dir
+}

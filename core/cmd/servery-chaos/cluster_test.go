@@ -1,0 +1,191 @@
+package chaos
+
+import (
+	"database/sql"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core/internal/devpg"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// cluster is a primary and its synchronous standby. Hubs reach the primary by
+// the wire, which follows a promotion.
+type cluster struct {
+	t       *testing.T
+	dir     string
+	wire    *wire
+	primary atomic.Pointer[node]
+	standby *node // nil while there is none
+	made    int
+}
+
+// node is a PostgreSQL server.
+type node struct {
+	dir    string // holds the cluster, in postgres/
+	server *devpg.Server
+	db     *sql.DB
+}
+
+func startCluster(t *testing.T, dir string) *cluster {
+	t.Helper()
+	c := &cluster{t: t, dir: dir}
+	c.primary.Store(c.startNode(c.nextDir()))
+	c.addStandby()
+	c.wire = newWire(t, func() (net.Conn, error) {
+		return net.DialTimeout("unix", c.primary.Load().server.Socket(), time.Second)
+	})
+	return c
+}
+
+// url is the address of whichever server is the primary.
+func (c *cluster) url() string {
+	n := c.primary.Load().server
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", n.User(), c.wire.address, n.Database())
+}
+
+func (c *cluster) nextDir() string {
+	c.t.Helper()
+	c.made++
+	dir := filepath.Join(c.dir, fmt.Sprintf("pg-%d", c.made))
+	require.NoError(c.t, os.Mkdir(dir, 0o755))
+	return dir
+}
+
+func (c *cluster) startNode(dir string) *node {
+	c.t.Helper()
+	server, err := devpg.Start(c.t.Context(), devpg.Config{DataDir: dir, Install: true, Log: hubtest.Logger(), Settings: map[string]string{
+		"shared_buffers": "64MB", "wal_keep_size": "512MB",
+	}})
+	require.NoError(c.t, err)
+	n := &node{dir: dir, server: server, db: sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(server.DSN())))}
+	n.db.SetMaxOpenConns(2)
+	c.t.Cleanup(func() { require.NoError(c.t, n.close()) })
+	return n
+}
+
+// close ends our use of a server, which ends it where it still runs.
+func (n *node) close() error {
+	_ = n.db.Close()
+	return n.server.Close(context30())
+}
+
+func (n *node) ask(into any, query string) error {
+	return n.db.QueryRowContext(context30(), query).Scan(into)
+}
+
+func (c *cluster) number(query string) (n int) {
+	c.t.Helper()
+	eventually(c.t, patience, func() error { return c.primary.Load().ask(&n, query) })
+	return n
+}
+
+func (n *node) do(t *testing.T, statement string) {
+	t.Helper()
+	_, err := n.db.ExecContext(t.Context(), statement)
+	require.NoError(t, err, statement)
+}
+
+// addStandby copies the primary, follows it, and from then on has every commit
+// wait for the copy.
+func (c *cluster) addStandby() {
+	c.t.Helper()
+	primary, dir := c.primary.Load(), c.nextDir()
+	copied := filepath.Join(dir, "postgres")
+	postmaster := fmt.Sprintf("/proc/%d", primary.pid(c.t))
+	program, err := os.Readlink(postmaster + "/exe")
+	require.NoError(c.t, err)
+	copier := filepath.Join(filepath.Dir(program), "pg_basebackup")
+	if _, err := os.Stat(copier); err != nil {
+		c.t.Skipf("a standby cannot be made here: %v", err)
+	}
+	owner, err := os.Stat(postmaster)
+	require.NoError(c.t, err)
+	identity := owner.Sys().(*syscall.Stat_t)
+	require.NoError(c.t, os.Mkdir(copied, 0o700))
+	require.NoError(c.t, os.Chown(copied, int(identity.Uid), int(identity.Gid)))
+	backup := exec.CommandContext(c.t.Context(), copier, "-D", copied, "-R", "-X", "stream", "-c", "fast", "--no-sync",
+		"-d", fmt.Sprintf("host=%s port=5432 user=%s application_name=standby", filepath.Dir(primary.server.Socket()), primary.server.User()))
+	backup.Dir = "/"
+	if os.Geteuid() == 0 {
+		backup.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: identity.Uid, Gid: identity.Gid}}
+	}
+	out, err := backup.CombinedOutput()
+	require.NoError(c.t, err, "%s", out)
+	c.standby = c.startNode(dir)
+	c.awaitStandby(`state = 'streaming'`)
+	primary.do(c.t, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
+	primary.do(c.t, `SELECT pg_reload_conf()`)
+	c.awaitStandby(`sync_state = 'sync'`)
+}
+
+func (c *cluster) awaitStandby(condition string) {
+	c.t.Helper()
+	eventually(c.t, patience, func() error {
+		var there int
+		if err := c.primary.Load().ask(&there, `SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil || there == 1 {
+			return err
+		}
+		return fmt.Errorf("the standby is not there: %s", condition)
+	})
+}
+
+func (n *node) pid(t *testing.T) int {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(n.dir, "postgres", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(content), "\n")
+	pid, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	return pid
+}
+
+// failOver kills the primary, makes sure that it is gone, as an operator would,
+// and promotes the standby. It returns when the primary was killed.
+func (c *cluster) failOver(immediate bool) time.Time {
+	c.t.Helper()
+	old := c.primary.Load()
+	pid := old.pid(c.t)
+	began := time.Now()
+	if immediate {
+		require.NoError(c.t, syscall.Kill(pid, syscall.SIGQUIT))
+	} else {
+		killWithChildren(c.t, pid)
+	}
+	for misses := 0; misses < 3; misses++ { // half a second without an answer, looked at three times
+		<-time.After(150 * time.Millisecond)
+		if connection, err := to("unix", old.server.Socket())(); err == nil {
+			_ = connection.Close()
+			misses = -1
+		}
+	}
+	c.standby.do(c.t, `SELECT pg_promote(true, 60)`)
+	c.primary.Store(c.standby)
+	c.standby = nil
+	c.wire.cut()
+	_ = old.close()
+	require.NoError(c.t, os.RemoveAll(old.dir))
+	return began
+}
+
+func killWithChildren(t *testing.T, pid int) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
+	children := childrenOf(pid)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	for _, child := range children {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+	}
+}

@@ -1,0 +1,122 @@
+package chaos
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+)
+
+// arrival is a delivery that an endpoint got.
+type arrival struct {
+	webhookID string
+	order     int64  // 0: it is about none
+	what      string // of an order: its state; else the event type and the reference
+	accepted  bool   // answered with 200, whether the hub heard it or not
+	retried   int    // of an order retry: how many deliveries were sent again
+	failed    int    // of them, how many were refused again
+}
+
+// endpoint is a server of the integrator's. Hubs reach it by a wire.
+type endpoint struct {
+	wire     *wire
+	refusing atomic.Bool // orders of odd ids
+
+	mu       sync.Mutex
+	arrivals []arrival
+	wrong    []string
+}
+
+func newEndpoint(t *testing.T) *endpoint {
+	t.Helper()
+	e := &endpoint{}
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	e.wire = newWire(t, to("tcp", server.Listener.Addr().String()))
+	return e
+}
+
+// body is what is looked at in deliveries of all event types.
+type body struct {
+	Reference string `json:"reference"`
+	Retry     string `json:"reference_id"`
+	Retried   int    `json:"num_webhooks_retried"`
+	Failed    int    `json:"num_webhooks_retry_failed"`
+	OrderID   int64  `json:"order_id"`
+	NewState  string `json:"new_state"`
+	Order     struct {
+		Details struct {
+			ID int64 `json:"id"`
+		} `json:"details"`
+	} `json:"order"`
+	Rider struct {
+		State string `json:"current_state"`
+	} `json:"delivery_info"`
+}
+
+// ServeHTTP remembers a delivery and answers it.
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	content, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // it broke off on the way
+	}
+	event := r.Header.Get("X-Event-Type")
+	var told body
+	err = errors.Join(json.Unmarshal(content, &told), eventtest.Validate(core.EventType(event), content), rightTime(r.Header.Get("webhook-timestamp")))
+	a := arrival{webhookID: r.Header.Get("webhook-id"), order: told.OrderID, accepted: true}
+	switch event {
+	case "order_placed":
+		a.order, a.what = told.Order.Details.ID, "Placed"
+		a.accepted = !e.refusing.Load() || a.order%2 == 0
+	case "order_status_update":
+		a.what = told.NewState
+	case "rider_status_update":
+		a.what = "rider " + told.Rider.State
+	case "webhook_retry":
+		a.what, a.retried, a.failed = event+" "+told.Retry, told.Retried, told.Failed
+	default:
+		a.what = event + " " + told.Reference
+	}
+	e.mu.Lock()
+	e.arrivals = append(e.arrivals, a)
+	if err != nil || a.webhookID == "" {
+		e.wrong = append(e.wrong, fmt.Sprintf("%s: %v: %.300s", event, err, content))
+	}
+	e.mu.Unlock()
+	if !a.accepted {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// rightTime tells whether the hub sent it at the time that it says, whatever its
+// machine's clock shows. It may have been stopped meanwhile.
+func rightTime(stamp string) error {
+	seconds, err := strconv.ParseInt(stamp, 10, 64)
+	if late := time.Since(time.Unix(seconds, 0)); err == nil && (late < -3*time.Second || late > 40*time.Second) {
+		return fmt.Errorf("webhook-timestamp %s is %v before its arrival", stamp, late)
+	}
+	return err
+}
+
+func (e *endpoint) got() []arrival {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]arrival(nil), e.arrivals...)
+}
+
+// misread are deliveries that are not as the catalogue describes them.
+func (e *endpoint) misread() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.wrong...)
+}

@@ -1,0 +1,202 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fault is a way to go wrong; strike does it and mends it.
+type fault struct {
+	name   string
+	strike func(s *stage, lot *rand.Rand)
+}
+
+func allFaults() []fault {
+	list := []fault{
+		{"hub killed", (*stage).killHub},
+		{"hub stopped for a while", (*stage).freezeHub},
+		{"rolling restart", (*stage).restartAll},
+		{"plugin killed", (*stage).killPlugin},
+		{"primary lost", (*stage).losePrimary},
+		{"endpoints slow", (*stage).slowDown},
+		{"endpoints reset connections", (*stage).loseConnections},
+		{"aggregators fail", (*stage).failAggregators},
+		{"log disk full", (*stage).fillLogDisk},
+	}
+	if *length >= skewedFrom {
+		list = append(list, fault{"clock wrong", (*stage).setClock})
+	}
+	return list
+}
+
+// breakThings lets faults strike one after the other, in a drawn order, each
+// kind once before any comes again, and waits in between until work goes on.
+func (s *stage) breakThings(interrupted context.Context, lot *rand.Rand) {
+	s.t.Helper()
+	var deck []fault
+	for end := time.Now().Add(*length); time.Now().Before(end); {
+		if len(deck) == 0 {
+			deck = allFaults()
+			lot.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+		}
+		require.NoError(s.t, interrupted.Err(), "interrupted")
+		began := time.Now()
+		deck[0].strike(s, lot)
+		s.goesOn()
+		s.tell("%s, %.1f s", deck[0].name, time.Since(began).Seconds())
+		s.faults[deck[0].name]++
+		deck = deck[1:]
+	}
+}
+
+// goesOn waits until further requests are accepted, and looks whether a hub ended by itself.
+func (s *stage) goesOn() {
+	s.t.Helper()
+	began, before := time.Now(), s.load.accepted.Load()
+	eventually(s.t, patience, func() error {
+		if more := s.load.accepted.Load() - before; more < 20 {
+			return fmt.Errorf("only %d requests were accepted after a fault", more)
+		}
+		return nil
+	})
+	s.recovery = append(s.recovery, time.Since(began))
+	for _, h := range s.hubs {
+		if !h.running() {
+			s.t.Fatalf("%s ended by itself: %s\n%s", h.name, tail(h.stderr), tail(h.log))
+		}
+	}
+}
+
+func (s *stage) drawn(lot *rand.Rand) *hub { return s.hubs[lot.IntN(len(s.hubs))] }
+
+// between draws a time. How long a fault lasts is the test's input.
+func between(lot *rand.Rand, least, most time.Duration) <-chan time.Time {
+	return time.After(least + time.Duration(lot.Int64N(int64(most-least))))
+}
+
+func (s *stage) killHub(lot *rand.Rand) {
+	h := s.drawn(lot)
+	h.kill()
+	h.start()
+	h.awaitReady()
+}
+
+// freezeHub stops a hub, now and then for longer than its leases.
+func (s *stage) freezeHub(lot *rand.Rand) {
+	h := s.drawn(lot)
+	least, most := time.Second, 5*time.Second
+	if lot.IntN(3) == 0 {
+		least, most = 11*time.Second, 13*time.Second
+	}
+	_ = h.process.Process.Signal(syscall.SIGSTOP)
+	<-between(lot, least, most)
+	_ = h.process.Process.Signal(syscall.SIGCONT)
+}
+
+func (s *stage) restartAll(*rand.Rand) {
+	for _, h := range s.hubs {
+		s.restart(h)
+	}
+}
+
+func (s *stage) restart(h *hub, settings ...string) {
+	s.t.Helper()
+	if err := h.terminate(); err != nil {
+		s.t.Error(err)
+	}
+	h.start(settings...)
+	h.awaitReady()
+}
+
+// killPlugin takes a plugin of a hub, each in its turn: one that ends too often is
+// left alone by the hub, as it should be.
+func (s *stage) killPlugin(*rand.Rand) {
+	h, id := s.hubs[s.plugin%3], []string{"aggregator-b", "aggregator-a", "aggregator-c"}[s.plugin/3%3]
+	s.plugin++
+	var pid int
+	eventually(s.t, patience, func() error {
+		if pid = h.plugins()[id]; pid == 0 {
+			return fmt.Errorf("%s does not run %s: %v", h.name, id, h.plugins())
+		}
+		return nil
+	})
+	_ = syscall.Kill(pid, syscall.SIGKILL)
+}
+
+// losePrimary kills the primary, promotes the standby and makes another.
+func (s *stage) losePrimary(lot *rand.Rand) {
+	killed := s.cluster.failOver(lot.IntN(2) == 0)
+	eventually(s.t, patience, func() error {
+		if s.load.latest.Load() < killed.UnixNano() {
+			return fmt.Errorf("no order was accepted after the loss of the primary, %d failures", s.load.failures.Load())
+		}
+		return nil
+	})
+	s.failovers = append(s.failovers, time.Since(killed))
+	s.cluster.addStandby()
+}
+
+func (s *stage) slowDown(lot *rand.Rand) {
+	for _, e := range []*endpoint{s.pos, s.second} {
+		e.wire.delay.Store(int64(50*time.Millisecond) + lot.Int64N(int64(400*time.Millisecond)))
+	}
+	<-between(lot, 2*time.Second, 4*time.Second)
+	s.pos.wire.delay.Store(0)
+	s.second.wire.delay.Store(0)
+}
+
+func (s *stage) loseConnections(lot *rand.Rand) {
+	for _, e := range []*endpoint{s.pos, s.second, s.picky} {
+		e.wire.loss.Store(100 + lot.Int64N(400))
+		defer e.wire.loss.Store(0)
+	}
+	<-between(lot, 2*time.Second, 5*time.Second)
+}
+
+func (s *stage) failAggregators(lot *rand.Rand) {
+	for _, one := range []map[string]any{
+		{"kind": "fail", "status": 503, "probability": 0.4}, {"kind": "reset", "probability": 0.3}, {"kind": "delay", "delay_ms": 700, "probability": 0.5},
+	} {
+		one["seed"] = lot.Uint64N(1 << 32)
+		eventually(s.t, patience, func() error { return s.aggregators.ask("POST", "faults", one) })
+	}
+	<-between(lot, 3*time.Second, 5*time.Second)
+	eventually(s.t, patience, func() error { return s.aggregators.ask("DELETE", "faults", nil) })
+}
+
+// fillLogDisk has a hub log to a disk that is full: /dev/full answers every write
+// as such a disk does, also where nothing may be mounted.
+func (s *stage) fillLogDisk(lot *rand.Rand) {
+	h := s.drawn(lot)
+	s.restart(h, "SERVERY_LOG_FILE=/dev/full", "SERVERY_LOG_LEVEL=debug")
+	before := s.load.accepted.Load()
+	eventually(s.t, patience, func() error {
+		if s.load.accepted.Load() < before+50 {
+			return fmt.Errorf("work does not go on with a full disk of logs")
+		}
+		return nil
+	})
+	s.restart(h)
+}
+
+// setClock gives a hub's machine another wrong clock.
+func (s *stage) setClock(lot *rand.Rand) {
+	h := s.drawn(lot)
+	h.clock = (time.Duration(lot.IntN(1200)-600) * time.Second).String()
+	s.restart(h)
+}
+
+// spread tells the middle and the most of some times.
+func spread(times []time.Duration) (median, most time.Duration) {
+	if len(times) == 0 {
+		return 0, 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[len(sorted)/2], sorted[len(sorted)-1]
+}

@@ -1,0 +1,241 @@
+package chaos
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	ordersPath   = "/channel/api/v1/orders/"
+	storesPath   = "/external/api/v1/stores/"
+	menusPath    = "/external/api/v1/inventory/locations/"
+	webhooksPath = "/external/api/v1/webhooks/"
+	riderPath    = "/ext/api/v1/generic/pos/rider-status/"
+)
+
+// What a POS does with every order, and what aggregator B calls a rider's statuses.
+var (
+	moves  = []string{"Acknowledged", "Food Ready", "Completed"}
+	rides  = []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED"}
+	ridesB = []string{"rider_assigned", "rider_at_store", "picked_up", "rider_at_customer", "delivered"}
+)
+
+// tenant is a business, its POS and its channel.
+type tenant struct {
+	id           int64
+	pos, channel string // values of the header
+}
+
+// taken is an order that a hub accepted, and how many of its steps it accepted.
+type taken struct {
+	key   string // platform_order_id
+	rider bool   // its steps are those of a rider
+	steps int
+}
+
+// expected is what an endpoint is told of the order, in this order.
+func (o taken) expected() []string {
+	all := []string{"Placed"}
+	if !o.rider {
+		return append(all, moves...)
+	}
+	for _, status := range rides {
+		all = append(all, "rider "+status)
+	}
+	return all
+}
+
+// load is integrators at work. What was accepted is written down apart from the hubs.
+type load struct {
+	base   string
+	client *http.Client
+	who    tenant
+	done   chan struct{}
+	stop   func()
+
+	accepted atomic.Int64 // requests
+	failures atomic.Int64 // requests without an answer, or one that says to try again
+	latest   atomic.Int64 // when the latest accepted order was sent, in Unix nanoseconds
+
+	mu         sync.Mutex
+	orders     map[int64]*taken
+	references map[string]string // what answers each accepted request, such as store_creation REFERENCE
+	wrong      []string
+}
+
+// startLoad has everybody begin.
+func startLoad(t *testing.T, base string, who tenant) *load {
+	t.Helper()
+	l := &load{
+		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{},
+		client: &http.Client{Timeout: 8 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}},
+	}
+	var working sync.WaitGroup
+	every := func(pause time.Duration, do func(n int)) {
+		working.Go(func() {
+			tick := time.NewTicker(pause)
+			defer tick.Stop()
+			for n := 0; ; n++ {
+				select {
+				case <-l.done:
+					return
+				case <-tick.C:
+					do(n)
+				}
+			}
+		})
+	}
+	for till := range 3 {
+		every(150*time.Millisecond, func(n int) { l.serve(fmt.Sprintf("W-%d-%d", till, n), "web", false) })
+	}
+	for till := range 2 {
+		every(300*time.Millisecond, func(n int) { l.serve(fmt.Sprintf("B-%d-%d", till, n), "aggregator-b", true) })
+	}
+	every(250*time.Millisecond, func(n int) {
+		l.ask("store_creation", storesPath, fmt.Sprintf(`{"stores":[{"ref_id":"T-%d","name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`, n%40, n))
+	})
+	every(700*time.Millisecond, func(n int) {
+		l.ask("inventory_update", menusPath+[]string{"S-1/", "-1/"}[n%2], menu(n))
+	})
+	every(4*time.Second, func(int) {
+		now := time.Now()
+		l.ask("webhook_retry", webhooksPath+"retry/", fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, now.Add(-time.Minute).UnixMilli(), now.UnixMilli()))
+	})
+	l.stop = sync.OnceFunc(func() {
+		close(l.done)
+		working.Wait()
+		l.client.CloseIdleConnections()
+	})
+	t.Cleanup(l.stop)
+	return l
+}
+
+func menu(n int) string {
+	return fmt.Sprintf(`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":%d.50,"category_ref_ids":["mains"]},
+		{"ref_id":"tea","title":"Tea","price":2.25,"category_ref_ids":["mains"]}]}`, 5+n%7)
+}
+
+// serve brings an order and takes it through its steps, each again and again
+// until it is answered, as a channel and a POS would.
+func (l *load) serve(key, platform string, rider bool) {
+	id, placed := l.place(l.who, key, platform)
+	if !placed {
+		return
+	}
+	order := &taken{key: key, rider: rider}
+	l.mu.Lock()
+	if other := l.orders[id]; other != nil || id == 0 {
+		l.wrong = append(l.wrong, fmt.Sprintf("order %d for %s and for %s", id, other.key, key))
+	}
+	l.orders[id] = order
+	l.mu.Unlock()
+	steps := moves
+	if rider {
+		steps = rides
+	}
+	for _, step := range steps {
+		method, path, content := "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/", `{"new_status":"`+step+`"}`
+		if rider {
+			method, path = "POST", riderPath
+			content = fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":{"rider_name":"Asha","rider_phone_number":"5550100"}}`, id, step)
+		}
+		if !l.insist(method, path, l.who.pos, content, &struct{}{}) {
+			return
+		}
+		l.mu.Lock()
+		order.steps++
+		l.mu.Unlock()
+	}
+}
+
+// place brings an order until it is taken.
+func (l *load) place(who tenant, key, platform string) (id int64, placed bool) {
+	var answer struct {
+		OrderID int64 `json:"order_id"`
+	}
+	placed = l.insist("POST", ordersPath, who.channel, fmt.Sprintf(
+		`{"platform":%q,"platform_order_id":%q,"store_ref_id":"S-1","delivery_type":"self","items":[{"ref_id":"dal","quantity":1,"price":9.5}]}`, platform, key), &answer)
+	return answer.OrderID, placed
+}
+
+// insist sends a request until it is answered with 200, or the work is over.
+func (l *load) insist(method, path, authorization, content string, into any) bool {
+	for {
+		sent := time.Now()
+		status, err := l.send(method, path, authorization, content, into)
+		switch {
+		case err == nil && status == http.StatusOK:
+			l.accepted.Add(1)
+			if path == ordersPath {
+				l.latest.Store(sent.UnixNano())
+			}
+			return true
+		case err == nil && status < 500:
+			l.isWrong("%s %s %s: answered %d", method, path, content, status)
+			return false
+		}
+		l.failures.Add(1)
+		select {
+		case <-l.done:
+			return false
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// ask sends a request once, and writes down what is to answer it where it was accepted.
+func (l *load) ask(answeredBy, path, content string) (reference string) {
+	var answer struct{ Reference string }
+	status, err := l.send("POST", path, l.who.pos, content, &answer)
+	switch {
+	case err != nil || status >= 500:
+		l.failures.Add(1)
+	case status != http.StatusOK || answer.Reference == "":
+		l.isWrong("POST %s: answered %d, reference %q", path, status, answer.Reference)
+	default:
+		l.accepted.Add(1)
+		l.mu.Lock()
+		l.references[answeredBy+" "+answer.Reference] = path
+		l.mu.Unlock()
+	}
+	return answer.Reference
+}
+
+func (l *load) isWrong(format string, args ...any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wrong = append(l.wrong, fmt.Sprintf(format, args...))
+}
+
+func (l *load) send(method, path, authorization, content string, into any) (int, error) {
+	request, err := http.NewRequest(method, l.base+path, bytes.NewBufferString(content))
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", authorization)
+	response, err := l.client.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	return response.StatusCode, json.NewDecoder(response.Body).Decode(into)
+}
+
+// mustCall sends a request that must be accepted.
+func (l *load) mustCall(t *testing.T, path, authorization, content string) {
+	t.Helper()
+	var answer json.RawMessage
+	status, err := l.send("POST", path, authorization, content, &answer)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status, "%s", answer)
+}

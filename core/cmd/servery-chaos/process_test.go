@@ -1,0 +1,161 @@
+package chaos
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// patience is how long what must happen may take on a machine with much else to do.
+const patience = 90 * time.Second
+
+// context30 bounds what is asked beside the installation.
+func context30() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	context.AfterFunc(ctx, cancel)
+	return ctx
+}
+
+// eventually waits until check finds nothing wrong.
+func eventually(t *testing.T, within time.Duration, check func() error) {
+	t.Helper()
+	if err := await(within, check); err != nil {
+		require.FailNow(t, "what was waited for did not happen", "within %v: %v", within, err)
+	}
+}
+
+// await waits until check finds nothing wrong, or returns what it last found.
+func await(within time.Duration, check func() error) error {
+	deadline := time.Now().Add(within)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := check()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		<-tick.C
+	}
+}
+
+// environment is what a process of the program is started with, beside the few
+// variables that any process needs.
+type environment []string
+
+func (e environment) with(pairs ...string) environment {
+	return append(append(environment{}, e...), pairs...)
+}
+
+func (e environment) list() []string {
+	list := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}
+	return append(list, e...)
+}
+
+// commandJSON runs a command of the program that must succeed and print JSON.
+func commandJSON(t *testing.T, program string, env environment, into any, args ...string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, append(args, "--json")...)
+	cmd.Env, cmd.Stderr = env.list(), &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%v: %s", args, stderr.String())
+	require.NoError(t, json.Unmarshal(out, into), "%s", out)
+}
+
+// build compiles the program, with a clock that is wrong by SERVERY_CHAOS_SKEW
+// where that is wanted, and its plugins.
+func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
+	t.Helper()
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	program, plugins = filepath.Join(dir, "servery"), filepath.Join(dir, "plugins")
+	compile := func(args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-buildvcs=false"}, args...)...)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	flags := []string{"-o", program}
+	if skewed {
+		flags = append(flags, "-overlay", wrongClock(t, root, dir))
+	}
+	compile(append(flags, "./core/cmd/servery")...)
+	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		file := filepath.Join(plugins, id, id)
+		compile("-o", file, "./plugins/"+strings.ReplaceAll(id, "-", ""))
+		manifest, err := exec.CommandContext(t.Context(), program, "plugin", "describe", file, "--manifest").Output()
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(plugins, id, "plugin.yaml"), manifest, 0o644))
+	}
+	return program, plugins
+}
+
+// wrongClock has the compiler see a machine's clock that is wrong: a static
+// program cannot be lied to about the time from outside.
+func wrongClock(t *testing.T, root, dir string) string {
+	t.Helper()
+	file := filepath.Join(root, "core", "clock.go")
+	source, err := os.ReadFile(file)
+	require.NoError(t, err)
+	const right = "return &SystemClock{base: time.Now(), offset: offset}"
+	require.Contains(t, string(source), right)
+	wrong := strings.Replace(string(source), right, `skew, _ := time.ParseDuration(os.Getenv("SERVERY_CHAOS_SKEW"))
+	return &SystemClock{base: time.Now(), offset: func() time.Duration { return offset() + skew }}`, 1)
+	wrong = strings.Replace(wrong, `import "time"`, "import (\n\t\"os\"\n\t\"time\"\n)", 1)
+	replaced, overlay := filepath.Join(dir, "clock.go"), filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(replaced, []byte(wrong), 0o644))
+	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, content, 0o644))
+	return overlay
+}
+
+// childrenOf finds the processes that a process has begun.
+func childrenOf(parent int) []int {
+	var pids []int
+	files, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range files {
+		raw, _ := os.ReadFile(file)
+		_, after, _ := strings.Cut(string(raw), ") ")
+		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// processesIn finds the processes that work in dir or name it in their command line.
+func processesIn(dir string) (found []string) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		at, _ := os.Readlink(filepath.Join(process, "cwd"))
+		if strings.Contains(string(named), dir) || strings.HasPrefix(at, dir) {
+			found = append(found, fmt.Sprintf("%s %q", filepath.Base(process), named))
+		}
+	}
+	return found
+}
+
+// sockets counts the sockets that a process has open.
+func sockets(pid int) (n int) {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, file := range files {
+		if at, _ := os.Readlink(file); strings.HasPrefix(at, "socket:") {
+			n++
+		}
+	}
+	return n
+}

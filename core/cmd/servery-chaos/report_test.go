@@ -1,0 +1,55 @@
+package chaos
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What the figures are held against.
+const (
+	failoverWithin = 10 * time.Second
+	readyWithin    = time.Second
+)
+
+// report prints what went wrong on purpose, the figures and the verdict.
+func (s *stage) report() {
+	var text strings.Builder
+	fmt.Fprintf(&text, "seed %d, %.0f s\n\n  faults\n", *seed, time.Since(s.began).Seconds())
+	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
+		fmt.Fprintf(&text, "  %4d  %s\n", s.faults[name], name)
+	}
+	fmt.Fprintf(&text, "\n  accepted: %d requests, of them %d orders and %d with a callback; %d were not answered or asked again\n", s.load.accepted.Load(),
+		len(s.load.orders), len(s.load.references), s.load.failures.Load())
+	fmt.Fprintf(&text, "  arrived: %d deliveries, %d relays of riders\n\n", len(s.pos.got())+len(s.second.got())+len(s.picky.got()), len(s.aggregators.relayed))
+	var starts []time.Duration
+	for _, h := range s.hubs {
+		starts = append(starts, h.starts...)
+	}
+	s.figure(&text, "loss of the primary to the first accepted order", s.failovers, failoverWithin)
+	s.figure(&text, "start of a hub to ready", starts, readyWithin)
+	s.figure(&text, "end of a fault to the 20th accepted request", s.recovery, patience)
+	verdict := "nothing lost, doubled, disordered or left over"
+	if s.t.Failed() {
+		verdict = "VIOLATED, see above"
+	}
+	s.t.Logf("%s\n  verdict: %s", text.String(), verdict)
+}
+
+// figure is judged by its median: the machine may have other things to do.
+func (s *stage) figure(text *strings.Builder, name string, times []time.Duration, within time.Duration) {
+	if len(times) == 0 {
+		return
+	}
+	median, most := spread(times)
+	judgement := "met"
+	if median >= within {
+		judgement = "MISSED"
+		if *strict {
+			s.t.Errorf("%s took %v, not less than %v", name, median, within)
+		}
+	}
+	fmt.Fprintf(text, "  %-50s median %6.2f s, at most %6.2f s of %d; under %v: %s\n", name, median.Seconds(), most.Seconds(), len(times), within, judgement)
+}

@@ -1,0 +1,125 @@
+package chaos
+
+import (
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// wire passes TCP connections on to wherever dial leads at the time, and spoils
+// them on demand.
+type wire struct {
+	address string // host:port
+	dial    func() (net.Conn, error)
+	delay   atomic.Int64 // nanoseconds that every piece waits
+	loss    atomic.Int64 // of a thousand pieces so many reset their connection instead
+
+	listener net.Listener
+	working  sync.WaitGroup
+	mu       sync.Mutex
+	open     map[net.Conn]bool // nil once it is closed
+}
+
+func newWire(t *testing.T, dial func() (net.Conn, error)) *wire {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w := &wire{address: listener.Addr().String(), dial: dial, listener: listener, open: map[net.Conn]bool{}}
+	w.working.Go(w.accept)
+	t.Cleanup(w.close)
+	return w
+}
+
+// to is a way to one address.
+func to(network, address string) func() (net.Conn, error) {
+	return func() (net.Conn, error) { return net.DialTimeout(network, address, time.Second) }
+}
+
+func (w *wire) accept() {
+	for {
+		near, err := w.listener.Accept()
+		if err != nil {
+			return
+		}
+		w.working.Go(func() {
+			defer w.drop(near)
+			if far, err := w.dial(); err == nil && w.keep(near, far) {
+				defer w.drop(far)
+				w.working.Go(func() { w.pass(far, near) })
+				w.pass(near, far)
+			}
+		})
+	}
+}
+
+// pass copies until either side ends, which ends both.
+func (w *wire) pass(from, to net.Conn) {
+	defer w.drop(from, to)
+	piece := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(piece)
+		if n > 0 {
+			if delay := w.delay.Load(); delay > 0 {
+				<-time.After(time.Duration(delay)) // the network's slowness is the test's input
+			}
+			if rand.Int64N(1000) < w.loss.Load() {
+				return
+			}
+			if _, err := to.Write(piece[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (w *wire) keep(connections ...net.Conn) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range connections {
+		if w.open == nil {
+			return false
+		}
+		w.open[c] = true
+	}
+	return true
+}
+
+// drop resets connections.
+func (w *wire) drop(connections ...net.Conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, c := range connections {
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = c.Close()
+		delete(w.open, c)
+	}
+}
+
+// cut resets every connection; new ones are passed on.
+func (w *wire) cut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for c := range w.open {
+		_ = c.Close()
+	}
+}
+
+// close ends the wire and waits for what it has begun.
+func (w *wire) close() {
+	_ = w.listener.Close()
+	w.cut()
+	w.mu.Lock()
+	w.open = nil
+	w.mu.Unlock()
+	w.working.Wait()
+}
