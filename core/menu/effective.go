@@ -9,14 +9,16 @@ import (
 // EffectiveMenu is what a customer of a platform can see of a store's menu
 // (contract, Menu). Lists are ordered by sort_order, then ref_id.
 type EffectiveMenu struct {
-	StoreRefID   string                 `json:"store_ref_id"`
-	Platform     string                 `json:"platform"`
-	Categories   []EffectiveCategory    `json:"categories"`
-	Items        []EffectiveItem        `json:"items"`
-	OptionGroups []EffectiveOptionGroup `json:"option_groups"`
-	Options      []EffectiveOption      `json:"options"`
-	Taxes        []TaxReading           `json:"taxes"`
-	Charges      []ChargeReading        `json:"charges"`
+	StoreRefID string `json:"store_ref_id"`
+	Platform   string `json:"platform"`
+	// Whether the store takes orders there; nil: it is not told.
+	OrderingEnabled *bool                  `json:"ordering_enabled,omitzero"`
+	Categories      []EffectiveCategory    `json:"categories"`
+	Items           []EffectiveItem        `json:"items"`
+	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`
+	Options         []EffectiveOption      `json:"options"`
+	Taxes           []TaxReading           `json:"taxes"`
+	Charges         []ChargeReading        `json:"charges"`
 }
 
 // EffectiveCategory is a category with something to see in it or below it.

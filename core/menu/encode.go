@@ -3,6 +3,7 @@ package menu
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -15,6 +16,9 @@ func (m EffectiveMenu) Encode() ([]byte, error) {
 	parts := []func(*appender){func(a *appender) {
 		a.text(`{"store_ref_id":`, m.StoreRefID)
 		a.text(`,"platform":`, m.Platform)
+		if m.OrderingEnabled != nil {
+			a.raw(`,"ordering_enabled":` + strconv.FormatBool(*m.OrderingEnabled))
+		}
 	}}
 	parts = appendList(parts, `,"categories":[`, m.Categories, (*appender).category)
 	parts = appendList(parts, `],"items":[`, m.Items, (*appender).item)

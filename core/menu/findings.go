@@ -54,7 +54,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 	}
 	items := foreseen(request, state)
 	for _, platform := range platforms {
-		listed := slices.DeleteFunc(slices.Clone(items), func(item *Item) bool { return !item.listedOn(platform) })
+		listed := slices.DeleteFunc(slices.Clone(items), func(item *Item) bool { return !item.ListedOn(platform) })
 		found, err := map[string][]Finding(nil), error(nil)
 		if len(listed) > 0 {
 			found, err = i.Inspector.Inspect(ctx, job.Business, platform, listed)
@@ -98,8 +98,8 @@ func foreseen(request Request, state State) []*Item {
 	return items
 }
 
-// listedOn tells whether an item is listed on a platform.
-func (i *Item) listedOn(platform string) bool {
+// ListedOn tells whether an item is listed on a platform.
+func (i *Item) ListedOn(platform string) bool {
 	if i.IncludedPlatforms == nil {
 		return true
 	}

@@ -182,14 +182,15 @@ type Versions struct {
 	Platform  core.Platform
 	Catalogue int64  // of the master catalogue
 	Store     int64  // of the store's values
+	Open      bool   // the store takes orders on the platform
 	Timings   string // which category timings are open now
 }
 
 // menuForm counts the changes in how effective menus are rendered.
-const menuForm = 1
+const menuForm = 2
 
 // ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
-	return fmt.Sprintf(`"%d-%d-%d-%d-%s-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store,
+	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store, v.Open,
 		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
 }

@@ -82,7 +82,7 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem) (map[string][]Finding, error) {
 	var listed []*Item
 	for i := range items {
-		if items[i].Item.listedOn(job.Subject) {
+		if items[i].Item.ListedOn(job.Subject) {
 			listed = append(listed, &items[i].Item)
 		}
 	}

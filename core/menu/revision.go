@@ -17,7 +17,7 @@ type Revision struct {
 	ID        core.ID     `json:"id"`
 	At        int64       `json:"at"`        // epoch milliseconds
 	Reference core.ID     `json:"reference"` // of the request
-	Kind      string      `json:"kind"`      // stores, menu or rollback
+	Kind      string      `json:"kind"`      // stores, menu, rollback or switch
 	Location  string      `json:"location_ref_id,omitzero"`
 	Actor     string      `json:"actor,omitzero"`   // who asked for it, such as key:pos
 	Undoes    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it went back to

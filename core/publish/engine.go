@@ -52,6 +52,7 @@ type Parts struct {
 	Renderer Renderer
 	Clock    core.Clock
 	Observer Observer
+	Busy     func() bool // whether this replica does what somebody waits for: a rendering makes room for it, a moment
 	Log      *slog.Logger
 }
 
@@ -223,9 +224,32 @@ func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
 	select {
 	case e.rendering <- struct{}{}:
 		defer func() { <-e.rendering }()
+		e.makeRoom(ctx)
 		return e.Renderer.Render(ctx, work)
 	case <-ctx.Done():
 		return Rendering{}, core.Errorf(core.Unavailable, "the hub is busy with other menus")
+	}
+}
+
+// How long a rendering makes room, and how often it looks whether it still has to.
+const (
+	roomTime  = 250 * time.Millisecond
+	roomPause = 5 * time.Millisecond
+)
+
+// makeRoom waits while the replica is busy. A burst of publications so takes
+// nothing from others; where there is no end of jobs it still goes on.
+func (e *Engine) makeRoom(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, roomTime)
+	defer cancel()
+	look := time.NewTicker(roomPause)
+	defer look.Stop()
+	for e.Busy() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
 	}
 }
 

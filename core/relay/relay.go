@@ -26,6 +26,9 @@ const (
 	// OrderStatus tells of an order's new state.
 	OrderStatus Kind = "order_status"
 	ItemsOOS    Kind = "items_oos"
+	// StoreAction opens or closes a store, ItemAction switches items and options of one.
+	StoreAction Kind = "store_action"
+	ItemAction  Kind = "item_action"
 )
 
 // Line names what of an order goes to its platform one after the other: the
@@ -40,6 +43,12 @@ func OrderLine(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
 // did not take, by the platform's own id of it.
 func RefusalLine(platform, platformOrderID string) string {
 	return "refusal:" + platform + "/" + platformOrderID
+}
+
+// StoreLine names the line of what a platform is told of a store beside its menu,
+// by the hub's id of the store.
+func StoreLine(platform string, store int64) string {
+	return "store:" + platform + "/" + strconv.FormatInt(store, 10)
 }
 
 // Order is the order that a call is about.
@@ -96,6 +105,50 @@ type ActionPayload struct {
 type ItemsOOSPayload struct {
 	RefIDs    []string `json:"ref_ids"`    // of items and options that are out of stock
 	AllowEdit bool     `json:"allow_edit"` // the platform may let the customer change the order
+}
+
+// Outlet is the store that a call of kind StoreAction or ItemAction is about, and
+// the request that it comes of.
+type Outlet struct {
+	StoreID         int64   `json:"store_id"`
+	StoreRefID      string  `json:"store_ref_id"`
+	PlatformStoreID string  `json:"platform_store_id,omitzero"`
+	Reference       core.ID `json:"reference"`
+	Source          string  `json:"source"` // who asked: api, console, presence, timer
+	Enable          bool    `json:"enable"`
+	At              int64   `json:"at"` // epoch milliseconds
+}
+
+// StoreActionPayload is what a call of kind StoreAction tells.
+type StoreActionPayload struct{ Outlet }
+
+// ItemActionPayload is what a call of kind ItemAction tells.
+type ItemActionPayload struct {
+	Outlet
+	Items   []core.Switched `json:"items,omitempty"` // those with a reason are not told
+	Options []core.Switched `json:"options,omitempty"`
+	Version int64           `json:"version"` // of what is published of the store there, once this was stored
+}
+
+// Told are the ref_ids of those that are told.
+func (p ItemActionPayload) Told() (items, options []string) {
+	return refIDs(p.Items), refIDs(p.Options)
+}
+
+func refIDs(list []core.Switched) (refs []string) {
+	for _, s := range list {
+		if s.Reason == "" {
+			refs = append(refs, s.RefID)
+		}
+	}
+	return refs
+}
+
+// Refusal is an item or option that the aggregator did not switch.
+type Refusal struct {
+	Entity  string `json:"entity"`
+	RefID   string `json:"ref_id"`
+	Message string `json:"message"`
 }
 
 // Call is a call that is leased to this replica.
@@ -162,7 +215,8 @@ type Response struct {
 type Outcome struct {
 	State         OutcomeState // "": the plugin has nothing to say of it
 	Message       string
-	CustomerPhone string // of an action that asks for it
+	CustomerPhone string    // of an action that asks for it
+	Refused       []Refusal // of an ItemAction that is done
 
 	// Of what came later: the call that is meant, by its id where the aggregator
 	// repeats that, else by the action and the order.

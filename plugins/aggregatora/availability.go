@@ -34,7 +34,9 @@ func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (
 		availability{request.GetAvailable(), list(request.GetItemRefIds()), list(request.GetOptionRefIds())})
 }
 
-func outletPath(id, reference string) string { return "/v2/outlets/" + url.PathEscape(cmp.Or(id, reference)) }
+func outletPath(id, reference string) string {
+	return "/v2/outlets/" + url.PathEscape(cmp.Or(id, reference))
+}
 
 // InterpretAvailability reads A's answer to a switch. What A does not have is off.
 func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {

@@ -35,7 +35,9 @@ func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (
 		request.GetAvailable(), append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...), instant(request.GetChangedAt())})
 }
 
-func restaurantPath(id, ref string) string { return "/api/restaurants/" + url.PathEscape(cmp.Or(id, ref)) }
+func restaurantPath(id, ref string) string {
+	return "/api/restaurants/" + url.PathEscape(cmp.Or(id, ref))
+}
 
 // InterpretAvailability reads B's answer to a switch. Of a stock B rejects what it
 // does not have, which is off.

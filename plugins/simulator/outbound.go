@@ -59,12 +59,30 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 // FromMenu makes the n-th order of a seed from the latest menu of a store, which
 // may be named by the merchant's or the aggregator's id.
 func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string, wish Wish, seed uint64, n int) (Basket, error) {
-	at, account, err := s.stand(ctx, space, platform)
+	shelf, open, err := s.Shelf(ctx, space, platform, store)
+	if err == nil && !open {
+		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
+	}
 	if err != nil {
 		return Basket{}, err
 	}
+	b, err := shelf.Basket(wish, seed, n)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errNotSent, err)
+	}
+	return b, err
+}
+
+// Shelf is what customers see of a store, which is named likewise, and whether it
+// takes orders.
+func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (shelf Shelf, open bool, err error) {
+	at, account, err := s.stand(ctx, space, platform)
+	if err != nil {
+		return shelf, false, err
+	}
 	at.mu.Lock()
-	code, off, open := store, []string(nil), true
+	code, off := store, []string(nil)
+	open = true
 	for _, st := range at.stores {
 		if st.Ref == store || st.Code == store {
 			code, off, open = st.Code, slices.Clone(st.OffDishes), st.Open
@@ -73,23 +91,15 @@ func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string,
 	at.mu.Unlock()
 	menu := s.menus.get(menuKey{space, platform, code})
 	if menu == nil {
-		return Basket{}, fmt.Errorf("%w: no menu of store %q came", errNotSent, store)
+		return shelf, open, fmt.Errorf("%w: no menu of store %q came", errNotSent, store)
 	}
-	if !open {
-		return Basket{}, fmt.Errorf("%w: store %q is closed", errNotSent, store)
-	}
-	shelf, err := playedBy(account.Plugin).shelf(menu, account)
-	if err != nil {
-		return Basket{}, err
+	if shelf, err = playedBy(account.Plugin).shelf(menu, account); err != nil {
+		return shelf, open, err
 	}
 	for i := range shelf.Dishes {
 		shelf.Dishes[i].Out = shelf.Dishes[i].Out || slices.Contains(off, shelf.Dishes[i].Ref)
 	}
-	b, err := shelf.Basket(wish, seed, n)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", errNotSent, err)
-	}
-	return b, err
+	return shelf, open, nil
 }
 
 // Fail puts a fault in force; an error says that it is none.

@@ -25,7 +25,8 @@ const publicationEndpoints = `endpoints AS (
 	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
 
 // Claim leases due publications, the longest waiting endpoints first. Where a
-// lease ran out, nobody knows what the platform holds.
+// lease ran out, or where something else was told meanwhile, nobody knows what
+// the platform holds.
 func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]publish.Work, time.Time, error) {
 	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
@@ -35,7 +36,7 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
 			SELECT business_id, store_id, platform FROM publications WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
-		UPDATE publications p SET owner = ?4, available_at = ?5, first_at = NULL, digest = CASE WHEN p.owner IS NULL THEN p.digest END
+		UPDATE publications p SET owner = ?4, available_at = ?5, first_at = NULL, unsure = false, digest = CASE WHEN p.owner IS NULL AND NOT p.unsure THEN p.digest END
 		FROM due JOIN stores s ON s.business_id = due.business_id AND s.id = due.store_id
 			LEFT JOIN platforms f ON f.business_id = due.business_id AND f.name = due.platform
 		WHERE p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
@@ -112,7 +113,7 @@ func (p Publications) settle(ctx context.Context, tx bun.Conn, owner core.ID, r 
 		if !r.Untried {
 			attempts++
 		}
-		result, err = tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, call_id = ?, note = ?, digest = ?,
+		result, err = tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, call_id = ?, note = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END,
 			attempts = CASE WHEN version > ? THEN 0 ELSE ? END, available_at = CASE WHEN version > ? THEN due_at ELSE ? END`+held1,
 			append([]any{r.CallID, clean(r.Message), r.Digest, r.Version, attempts, r.Version, r.RetryAt}, mine...)...)
 	} else {
@@ -144,7 +145,7 @@ func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Resul
 			available_at = CASE WHEN version > ? THEN due_at ELSE 'infinity' END,
 			asked = ARRAY(SELECT a FROM unnest(asked) a WHERE a <> ALL (?::uuid[])),
 			problems = CASE WHEN ? AND state = 'published' THEN problems ELSE ? END,
-			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = ?, settled_at = ?,
+			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END, settled_at = ?,
 			published_at = CASE WHEN ? THEN ? ELSE published_at END`+held,
 		append([]any{r.Version, array(asked), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
 			r.Reference, r.Digest, r.At, r.State == publish.Published && !r.Unchanged, r.At}, mine...)...)

@@ -32,6 +32,8 @@ const publishedOn = `(f.served_by <> 'own' AND ` + listedOn + ` OR x.state NOT I
 type due struct {
 	reference core.ID
 	asked     bool // somebody waits for the answer, and for nothing before
+	now       bool // nobody does, but it is not to gather
+	unsure    bool // nobody knows what the platform holds
 	condition string
 	args      []any
 }
@@ -42,18 +44,21 @@ func (db *DB) publishDue(ctx context.Context, tx bun.IDB, d due) (int64, error) 
 	now, debounce := db.clock.Now(), db.debounce.OrDefault()
 	at, asked := debounce.Due(now, now), []string{}
 	if d.asked {
-		at, asked = now, []string{d.reference.String()}
+		asked = []string{d.reference.String()}
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO publications AS p (business_id, store_id, platform, endpoint, reference, asked, first_at, due_at, available_at)
-		SELECT s.business_id, s.id, f.name, hashtextextended(s.business_id || '/' || f.name, 0), ?::uuid, ?::uuid[], ?::timestamptz, ?::timestamptz, ?::timestamptz
+	if d.asked || d.now {
+		at = now
+	}
+	result, err := tx.ExecContext(ctx, `INSERT INTO publications AS p (business_id, store_id, platform, endpoint, reference, asked, unsure, first_at, due_at, available_at)
+		SELECT s.business_id, s.id, f.name, hashtextextended(s.business_id || '/' || f.name, 0), ?::uuid, ?::uuid[], ?::boolean, ?::timestamptz, ?::timestamptz, ?::timestamptz
 		FROM stores s JOIN platforms f ON f.business_id = s.business_id
 		LEFT JOIN publications x ON x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name
 		WHERE `+d.condition+` ORDER BY s.business_id, s.id, f.name
 		ON CONFLICT (business_id, store_id, platform) DO UPDATE SET version = p.version + 1, attempts = 0, note = '',
 			reference = excluded.reference, asked = (p.asked || excluded.asked)[greatest(1, cardinality(p.asked) + cardinality(excluded.asked) - 99):],
-			first_at = coalesce(p.first_at, excluded.first_at), due_at = `+dueAgain+`,
+			unsure = p.unsure OR excluded.unsure, first_at = coalesce(p.first_at, excluded.first_at), due_at = `+dueAgain+`,
 			available_at = CASE WHEN p.owner IS NULL THEN `+dueAgain+` ELSE p.available_at END`,
-		append(append([]any{d.reference.String(), array(asked), now, at, at}, d.args...),
+		append(append([]any{d.reference.String(), array(asked), d.unsure, now, at, at}, d.args...),
 			debounce.Most.Microseconds(), debounce.Most.Microseconds())...)
 	if err != nil {
 		return 0, fmt.Errorf("marking menus to be published: %w", err)
@@ -114,24 +119,18 @@ func (db *DB) publishPlatform(ctx context.Context, tx bun.IDB, business core.Bus
 func (p Publications) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (int, error) {
 	var n int64
 	err := p.inTx(ctx, func(tx bun.Conn) error {
-		var store int64
-		if err := tx.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, storeRef).Scan(&store); err != nil {
-			return notFound(err, "there is no store with the ref_id %q", storeRef)
+		store, err := storeID(ctx, tx, business, storeRef)
+		if err != nil {
+			return err
 		}
-		var unknown []string
-		if err := tx.NewRaw(`SELECT n FROM unnest(?::text[]) n WHERE NOT EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND name = n)`,
-			array(platforms), business).Scan(ctx, &unknown); err != nil {
-			return fmt.Errorf("reading platforms: %w", err)
-		}
-		if len(unknown) > 0 {
-			return core.Errorf(core.NotFound, "there is no platform %q", unknown[0])
+		if err := knownPlatforms(ctx, tx, business, platforms); err != nil {
+			return err
 		}
 		d := due{reference: reference, asked: true, condition: publishedOn + ` AND s.business_id = ? AND s.id = ?`, args: []any{business, store}}
 		if len(platforms) > 0 {
 			d.condition = `s.business_id = ? AND s.id = ? AND f.name = ANY (?::text[])`
 			d.args = append(d.args, array(platforms))
 		}
-		var err error
 		n, err = p.publishDue(ctx, tx, d)
 		return err
 	})

@@ -85,6 +85,7 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 	if s.Platform.ServedBy, s.Access, err = (Platforms{m.db}).read(ctx, tx, business, platform, ""); err != nil {
 		return err
 	}
+	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
 	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
 	return tx.QueryRowContext(ctx, `SELECT currency FROM businesses WHERE id = ?`, business).Scan(&s.Currency)
 }

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -346,93 +345,4 @@ func TestOutcomesAreKeptAndListed(t *testing.T) {
 	foreign, err := p.queue.List(context.Background(), stranger.ID, publishing.Filter{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
-}
-
-// racers publish beside each other; each menu is a number that only grows.
-type racers struct {
-	t       *testing.T
-	db      *postgres.DB
-	mu      sync.Mutex
-	content map[string]int // as stored
-	held    map[string]int // by the platform
-	under   map[string]bool
-	sent    int
-}
-
-// Render takes the content as it is; sending it takes a moment.
-func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Rendering, error) {
-	name := w.StoreRef + "/" + w.Platform
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.under[name] {
-		r.t.Errorf("%s is rendered twice at once", name)
-	}
-	r.under[name] = true
-	content := r.content[w.StoreRef]
-	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.Sent {
-		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if content < r.held[name] {
-			r.t.Errorf("%s: %d after %d", name, content, r.held[name])
-		}
-		r.held[name] = content
-		r.under[name] = false
-		r.sent++
-		if rand.IntN(4) == 0 {
-			return publishing.Sent{State: publishing.Waiting, RetryAt: r.db.Clock().Now()}
-		}
-		return publishing.Sent{State: publishing.Published}
-	}}, nil
-}
-
-// Published is told of results (publishing.Observer).
-func (r *racers) Published(result publishing.Result, _ time.Duration) {
-	if result.Unchanged {
-		r.mu.Lock()
-		r.under[result.StoreRef+"/"+result.Platform] = false
-		r.mu.Unlock()
-	}
-}
-
-func TestWorkersNeverPublishTheSameAtOnceNorAnOlderAfterANewer(t *testing.T) {
-	db := hubtest.Database(t, nil)
-	db.UseDebounce(publishing.Debounce{Quiet: time.Millisecond, Most: 5 * time.Millisecond})
-	k := newKitchen(t, db, "US")
-	for _, platform := range []string{"a", "b"} {
-		db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`, k.business, platform)
-	}
-	stores := []string{"s1", "s2", "s3"}
-	for _, ref := range stores {
-		k.store(ref)
-	}
-	r := &racers{t: t, db: db, content: map[string]int{}, held: map[string]int{}, under: map[string]bool{}}
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	for range 3 {
-		e := publishing.NewEngine(publishing.Config{Renderings: 4, Poll: 2 * time.Millisecond},
-			publishing.Parts{Queue: postgres.Publications{DB: db}, Renderer: r, Clock: db.Clock(), Observer: r, Log: hubtest.Logger()})
-		running.Go(func() { e.Run(ctx) })
-	}
-	for n := range 40 {
-		ref := stores[n%3]
-		r.mu.Lock()
-		r.content[ref]++
-		r.mu.Unlock()
-		k.enqueue(core.StoreJob, "", fmt.Sprintf(`{"stores":[{"ref_id":%q,"address":"%d"}]}`, ref, n), false)
-		require.NoError(t, k.work())
-	}
-	eventually(t, "every platform holds the newest", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		for _, ref := range stores {
-			if r.held[ref+"/a"] != r.content[ref] || r.held[ref+"/b"] != r.content[ref] {
-				return false
-			}
-		}
-		return true
-	})
-	stop()
-	running.Wait()
-	require.Greater(t, r.sent, 6)
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// switchOf reads what a call switches; of a store's action the outlet alone.
+func switchOf(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return p, "", core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	if p.Enable {
+		return p, sdk.Enable, nil
+	}
+	return p, sdk.Disable, nil
+}
+
+// decideSwitch plans how a store, or what it sells, is switched on or off.
+func (h *pluginHost) decideSwitch(ctx context.Context, plugin pluginhost.Plugin, call relay.Call, subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, _, err := switchOf(call)
+	if err != nil {
+		return nil, err
+	}
+	subject.Store = p.StoreRefID
+	if call.Kind == relay.StoreAction {
+		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
+			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At})
+	}
+	items, options := p.Told()
+	return plugin.PlanItemAction(ctx, subject, &pb.ItemActionRequest{
+		StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable, ItemRefIds: items, OptionRefIds: options, ChangedAt: p.At})
+}
+
+// menuWaits is how often what a platform does not have is switched on again: its
+// menu is on the way, and a quick one is there within 7 s.
+const menuWaits = 3
+
+// interpretSwitch reads the answer to a switch.
+func (h *pluginHost) interpretSwitch(ctx context.Context, call relay.Call, settings []byte, response relay.Response) (relay.Outcome, error) {
+	if !h.can(call.Plugin, sdk.CapabilityAvailability) {
+		return relay.Outcome{}, nil
+	}
+	p, action, err := switchOf(call)
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	subject := subjectOf(call, settings)
+	subject.Store = p.StoreRefID
+	read, err := h.Plugin(call.Plugin).InterpretAvailability(ctx, subject, action,
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
+	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
+		return outcome, nil
+	}
+	first := read.GetErrors()[0]
+	if call.Kind == relay.StoreAction {
+		return relay.Outcome{State: relay.OutcomeFailed, Message: first.GetMessage()}, nil
+	}
+	items, options := p.Told()
+	known := slices.Concat(items, options)
+	for _, e := range read.GetErrors() {
+		if len(outcome.Refused) < len(known) {
+			outcome.Refused = append(outcome.Refused, relay.Refusal{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
+		}
+	}
+	if p.Enable && call.Attempts < menuWaits {
+		outcome.State = relay.OutcomeRetry
+		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.GetEntity(), first.GetRefId(), first.GetMessage())
+	}
+	return outcome, nil
+}

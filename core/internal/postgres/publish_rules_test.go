@@ -1,0 +1,139 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	publishing "github.com/servery-hub/servery/core/publish"
+)
+
+// recheck claims the recheck of a platform.
+func (k *kitchen) recheck(platform string) core.Job {
+	k.t.Helper()
+	k.enqueue(core.RecheckJob, platform, "{}", false)
+	claimed, _, err := postgres.Jobs{DB: k.db}.Claim(context.Background(), core.ID{7}, 1, k.db.Clock().Now().Add(time.Hour))
+	require.NoError(k.t, err)
+	require.Len(k.t, claimed, 1)
+	return claimed[0]
+}
+
+func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, menus := newKitchen(t, db, "US"), postgres.Menus{DB: db}
+	k.store("s1")
+	k.send("s1", counter)
+	intake := newIntake(t, db)
+	const dal = `{"ref_id":"dal","quantity":1}`
+	flags := func(id, platform string) any {
+		return len(k.serve(intake, k.arrival(id, platform, dal, "")).Order.Details.Flags)
+	}
+	require.Equal(t, []any{0, 0}, []any{flags("1", "app"), flags("1", "web")})
+
+	items, err := menus.ItemsAfter(t.Context(), k.business, 0, 100)
+	require.NoError(t, err)
+	require.Len(t, items, 6)
+	work := k.recheck("app")
+	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}}, "naan": {{Platform: "app", Rule: "r", Message: "m"}}}
+	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
+	stale, err := menus.KeepFindings(t.Context(), work, "app", items, found)
+	require.NoError(t, err)
+	require.Equal(t, 1, stale, "what has changed since it was read is left alone")
+	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
+	whole, err := menus.Menu(t.Context(), k.business, 0)
+	require.NoError(t, err)
+	require.Len(t, whole.Blocked["app"], 1)
+
+	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
+	_, err = menus.KeepFindings(t.Context(), work, "app", items, nil)
+	require.Equal(t, core.Conflict, core.CodeOf(err), "the lease is over")
+	require.Equal(t, 1, flags("3", "app"))
+}
+
+func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
+	p := newPress(t)
+	menus := postgres.Menus{DB: p.db}
+	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
+	require.NoError(t, err)
+	found := map[string][]menu.Finding{"curry": {{Platform: "a", Rule: "r", Message: "m"}}}
+	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second time nothing is new
+		work := p.recheck("a")
+		require.Equal(t, marked, p.marked(func() {
+			_, err := menus.KeepFindings(t.Context(), work, "a", items, found)
+			require.NoError(t, err)
+		}))
+		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))
+	}
+	source := postgres.NewMenuSource(p.db)
+	whole, err := menus.Menu(t.Context(), p.business, 0)
+	require.NoError(t, err)
+	for range 2 { // read, and from what is kept
+		s, err := source.Read(t.Context(), p.business, p.storeID("s1"), "a")
+		require.NoError(t, err)
+		require.True(t, s.Listed)
+		require.Equal(t, []publishing.Problem{{Entity: "item", RefID: "curry", Code: "r", Message: "m"}}, s.LeftOut)
+		require.Equal(t, whole.Items, s.Menu.Items)
+		require.Len(t, s.Menu.Store.Items, 1)
+		require.Equal(t, "USD", s.Currency)
+	}
+	p.send("-1", `{"items":[{"ref_id":"rice","title":"Other","price":3}]}`)
+	s, err := source.Read(t.Context(), p.business, p.storeID("s2"), "b")
+	require.NoError(t, err)
+	require.Empty(t, s.LeftOut)
+	require.Contains(t, []string{s.Menu.Items[0].Title, s.Menu.Items[1].Title}, "Other")
+	stranger := hubtest.Business(t, p.db)
+	_, err = source.Read(t.Context(), stranger.ID, p.storeID("s2"), "b")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func (p *press) storeID(ref string) int64 {
+	p.t.Helper()
+	stored, err := postgres.Stores{DB: p.db}.Get(context.Background(), p.business, ref)
+	require.NoError(p.t, err)
+	return stored.ID
+}
+
+func TestAPlatformsNamesOfStores(t *testing.T) {
+	p := newPress(t)
+	platforms, callers := postgres.Platforms{DB: p.db}, postgres.Callers{DB: p.db}
+	name := func(platform string, ids map[string]string) error {
+		return platforms.NameStores(context.Background(), p.business, platform, ids)
+	}
+	require.Equal(t, []string{"s1/a", "s2/a"}, p.marked(func() { require.NoError(t, name("a", map[string]string{"s1": "R-1", "s2": "R-2"})) }))
+	ref, err := callers.StoreRef(t.Context(), p.business, "a", "R-2")
+	require.NoError(t, err)
+	require.Equal(t, "s2", ref)
+	require.Equal(t, core.Conflict, core.CodeOf(name("a", map[string]string{"s1": "R-2"})))
+	require.NoError(t, name("b", map[string]string{"s1": "R-2"}), "another platform has ids of its own")
+	require.Equal(t, core.NotFound, core.CodeOf(name("a", map[string]string{"nowhere": "R-3"})))
+	require.Equal(t, core.NotFound, core.CodeOf(name("mars", map[string]string{"s1": "R-3"})))
+	require.NoError(t, name("a", map[string]string{"s2": ""}))
+	_, err = callers.StoreRef(t.Context(), p.business, "a", "R-2")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+	stranger := hubtest.Business(t, p.db)
+	_, err = callers.StoreRef(t.Context(), stranger.ID, "a", "R-1")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestASetClockMovesWhatIsToBePublished(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	require.NoError(t, db.SetClock(t.Context()))
+	db.UseDebounce(publishing.Debounce{Quiet: time.Hour, Most: 2 * time.Hour})
+	k := newKitchen(t, db, "US")
+	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	k.store("s1")
+	for _, leap := range []time.Duration{3 * time.Hour, -5 * time.Hour} {
+		db.LeapClock(leap)
+		require.NoError(t, db.SetClock(t.Context()))
+		claimed, next, err := postgres.Publications{DB: db}.Claim(t.Context(), me, 1, 1, []int64{}, db.Clock().Now())
+		require.NoError(t, err)
+		require.Empty(t, claimed)
+		require.InDelta(t, time.Hour.Seconds(), next.Sub(db.Clock().Now()).Seconds(), 60)
+	}
+}

@@ -1,0 +1,265 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// switches is a press whose stores, items and options are switched.
+type switches struct {
+	*press
+	toggles postgres.Toggles
+	calls   postgres.Calls
+}
+
+func newSwitches(t *testing.T) *switches {
+	t.Helper()
+	p := newPress(t)
+	return &switches{press: p, toggles: postgres.Toggles{DB: p.db}, calls: postgres.Calls{DB: p.db}}
+}
+
+func (s *switches) switchStore(store string, enable bool, until time.Time, platforms ...string) core.ID {
+	s.t.Helper()
+	r := toggle.StoreRequest{LocationRefID: store, Platforms: platforms, Action: toggle.Disable, TurnOnAt: until}
+	if enable {
+		r.Action = toggle.Enable
+	}
+	reference := core.NewID(s.clock.Now())
+	_, err := s.toggles.SwitchStore(context.Background(), s.business, r, reference, "key:pos")
+	require.NoError(s.t, err)
+	return reference
+}
+
+func (s *switches) switchItem(item string, enable bool, until time.Time) {
+	s.t.Helper()
+	r := toggle.ItemRequest{LocationRefID: "s1", Items: []string{item}, Action: toggle.Disable, TurnOnAt: until}
+	if enable {
+		r.Action = toggle.Enable
+	}
+	_, err := s.toggles.SwitchItems(context.Background(), s.business, r, core.NewID(s.clock.Now()), "key:pos")
+	require.NoError(s.t, err)
+}
+
+// closed tells where a store is closed.
+func (s *switches) closed(store string) (platforms []string) {
+	s.t.Helper()
+	stored, err := postgres.Stores{DB: s.db}.Get(context.Background(), s.business, store)
+	require.NoError(s.t, err)
+	for _, closing := range stored.ClosedOn {
+		platforms = append(platforms, closing.Platform)
+	}
+	return platforms
+}
+
+// claimed are the calls that a replica gets, each store and platform one.
+func (s *switches) claimed(owner core.ID) []relay.Call {
+	s.t.Helper()
+	calls, _, err := s.calls.Claim(context.Background(), owner, 100, 100, []int64{}, s.clock.Now().Add(time.Minute))
+	require.NoError(s.t, err)
+	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.Line), []byte(b.Line)) })
+	return calls
+}
+
+func (s *switches) ends(owner core.ID, c relay.Call, state relay.State) {
+	s.t.Helper()
+	require.NoError(s.t, s.calls.Finish(context.Background(), owner, []relay.Result{{Call: c, State: state, Message: "so", Executed: s.clock.Now()}}))
+}
+
+func TestSwitchesOfAStoreLeaveInOrderAndOneAtATime(t *testing.T) {
+	s := newSwitches(t)
+	for n := range 4 {
+		s.switchStore("s1", n%2 == 1, time.Time{}, "a")
+	}
+	s.switchItem("curry", false, time.Time{})
+	owner := core.NewID(s.clock.Now())
+	var order []string
+	for range 5 {
+		calls := s.claimed(owner)
+		at := slices.IndexFunc(calls, func(c relay.Call) bool { return c.Platform == "a" })
+		require.GreaterOrEqual(t, at, 0)
+		require.Empty(t, s.claimed(core.NewID(s.clock.Now())), "the line waits for what is under way")
+		var p relay.ItemActionPayload
+		require.NoError(t, json.Unmarshal(calls[at].Payload, &p))
+		order = append(order, fmt.Sprintf("%s %t", calls[at].Kind, p.Enable))
+		require.Equal(t, "s1", p.StoreRefID)
+		for _, c := range calls {
+			s.ends(owner, c, relay.Done)
+		}
+	}
+	require.Equal(t, []string{"store_action false", "store_action true", "store_action false", "store_action true", "item_action false"}, order)
+	require.Empty(t, s.claimed(owner))
+}
+
+// TestWhatIsDueIsTurnedOnOnceByManyWorkers: replicas turn on what is due side by
+// side; some are cut off in the middle. Each thing goes on once, and is told once.
+func TestWhatIsDueIsTurnedOnOnceByManyWorkers(t *testing.T) {
+	s := newSwitches(t)
+	sink := hubtest.NewEventSink(t, nil)
+	for _, event := range []core.EventType{core.StoreAction, core.ItemStateToggle} {
+		hubtest.Subscribe(t, s.db, s.business, event, sink.URL, "seconds")
+	}
+	until := s.clock.Now().Add(10 * time.Minute)
+	for _, store := range []string{"s1", "s2"} {
+		s.switchStore(store, false, until)
+	}
+	s.switchItem("curry", false, until)
+	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
+	told := s.events()
+	turned, _, err := s.toggles.TurnOn(context.Background(), 100)
+	require.NoError(t, err)
+	require.Zero(t, turned, "nothing is due")
+	s.clock.Advance(10 * time.Minute)
+	var total atomic.Int64
+	var working sync.WaitGroup
+	for n := range 6 {
+		working.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			if n%2 == 0 { // it is cut off somewhere
+				time.AfterFunc(time.Duration(n)*time.Millisecond, cancel)
+			}
+			for range 20 {
+				turned, _, err := s.toggles.TurnOn(ctx, 3)
+				if err != nil {
+					return
+				}
+				total.Add(int64(turned))
+			}
+		})
+	}
+	working.Wait()
+	_, next, err := s.toggles.TurnOn(context.Background(), 100)
+	require.NoError(t, err)
+	require.Zero(t, next, "nothing waits any more")
+	require.Empty(t, s.closed("s1"))
+	require.Empty(t, s.closed("s2"))
+	require.Equal(t, told+2*2+2, s.events(), "of each store and of the item, on each own platform")
+	require.Contains(t, fmt.Sprint(s.read("s1")), "available:true")
+}
+
+// events counts the events of switches.
+func (s *switches) events() (n int) {
+	s.t.Helper()
+	s.db.Row(s.t, &n, `SELECT count(*) FROM events WHERE business_id = ? AND event_type IN ('store_action', 'item_state_toggle')`, s.business)
+	return n
+}
+
+// turnOn turns on what is due, and tells when the next is.
+func (s *switches) turnOn() time.Time {
+	s.t.Helper()
+	for {
+		turned, next, err := s.toggles.TurnOn(context.Background(), 100)
+		require.NoError(s.t, err)
+		if turned == 0 {
+			return next
+		}
+	}
+}
+
+func TestALaterActionTakesThePlaceOfATimeToOpen(t *testing.T) {
+	s := newSwitches(t)
+	soon, later := s.clock.Now().Add(10*time.Minute), s.clock.Now().Add(time.Hour)
+	s.switchStore("s1", false, soon)
+	s.switchStore("s1", false, later, "web")
+	s.switchStore("s1", false, time.Time{}, "app")
+	s.switchItem("curry", false, soon)
+	s.switchItem("curry", false, time.Time{})
+	s.clock.Advance(10 * time.Minute)
+	next := s.turnOn()
+	require.WithinDuration(t, later, next, time.Millisecond)
+	require.Equal(t, []string{"app", "web"}, s.closed("s1"))
+	s.clock.Advance(time.Hour)
+	require.Zero(t, s.turnOn())
+	require.Equal(t, []string{"app"}, s.closed("s1"))
+}
+
+func TestASilentPOSClosesAndOpensOnlyWhatNobodyElseClosed(t *testing.T) {
+	s := newSwitches(t)
+	ctx, store := context.Background(), s.storeID("s1")
+	s.switchStore("s1", false, time.Time{}, "web")
+	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, true, "the POS has been silent"))
+	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, true, "again"))
+	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
+	s.switchStore("s1", false, time.Time{}, "b") // the merchant wants it so
+	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, false, "the POS is heard of again"))
+	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
+}
+
+func (s *switches) storeID(ref string) (id int64) {
+	s.t.Helper()
+	s.db.Row(s.t, &id, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, s.business, ref)
+	return id
+}
+
+// TestAMenuFollowsWhereAPlatformMayBeOtherwise: after a switch the menu goes out
+// again where the platform was not told, or where both were on the way at a time.
+func TestAMenuFollowsWhereAPlatformMayBeOtherwise(t *testing.T) {
+	owner := core.ID{1}
+	for name, c := range map[string]struct {
+		state   relay.State
+		overlap bool // a publication is claimed before the switch, and ends before its call
+		again   bool
+	}{
+		"told, and nothing else was on the way": {relay.Done, false, false},
+		"told while a menu was on the way":      {relay.Done, true, true},
+		"not told":                              {relay.Failed, false, true},
+		"no plugin tells it":                    {relay.Skipped, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSwitches(t)
+			s.clock.Advance(time.Minute) // since the menus were published
+			var under []publishing.Work
+			if c.overlap {
+				s.db.Exec(t, `UPDATE publications SET available_at = ? WHERE business_id = ? AND platform = 'a'`, s.clock.Now(), s.business)
+				under, _ = s.press.claim(owner)
+				require.NotEmpty(t, under)
+			}
+			s.switchStore("s1", false, time.Time{}, "a")
+			for _, w := range under {
+				s.finish(owner, s.done(w))
+			}
+			calls := s.claimed(owner)
+			require.Len(t, calls, 1)
+			s.ends(owner, calls[0], c.state)
+			s.clock.Advance(time.Minute)
+			work, names := s.press.claim(core.ID{2})
+			if !c.again {
+				require.Empty(t, names)
+				return
+			}
+			require.Equal(t, []string{"s1/a"}, names)
+			require.Nil(t, work[0].Digest, "nobody knows what the platform holds")
+		})
+	}
+}
+
+func TestASwitchWaitsForAMenuRequestThatIsUnderWay(t *testing.T) {
+	s := newSwitches(t)
+	var running sync.WaitGroup
+	for n := range 20 {
+		running.Go(func() { s.switchItem("curry", n%2 == 0, time.Time{}) })
+	}
+	for n := range 10 { // each changes the price, and must not undo a switch that came meanwhile
+		s.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, n+2))
+	}
+	running.Wait()
+	s.switchItem("curry", false, time.Time{})
+	s.send("s1", `{"items":[{"ref_id":"curry","price":42}]}`)
+	read := s.read("s1")["items"].([]any)[0].(map[string]any)
+	require.Equal(t, "42 false", fmt.Sprint(read["price"], " ", read["available"]))
+}

@@ -1,0 +1,60 @@
+package menu
+
+import "github.com/servery-hub/servery/core"
+
+// Switch makes items and options of one store available or unavailable, which
+// is what a store-level request with nothing but `available` would do (spec, States).
+type Switch struct {
+	Scope     Scope // of a store
+	Items     []string
+	Options   []string
+	Available bool
+}
+
+// Needs tells what to load before Decide.
+func (s Switch) Needs() (n Needs) {
+	n.Entities[Items].Named, n.Entities[Options].Named = s.Items, s.Options
+	return n
+}
+
+// Decide plans the switch. Each object stands alone: what the business does not
+// have, or the store does not sell, carries the reason.
+func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) {
+	sold := make(map[int64]bool, len(state.Store.Items)+len(state.Store.Options)) // ids are of one sequence
+	for i := range state.Store.Items {
+		sold[state.Store.Items[i].ID] = true
+	}
+	for i := range state.Store.Options {
+		sold[state.Store.Options[i].ID] = true
+	}
+	request := Request{Scope: s.Scope}
+	items = found(s.Items, state.Items, sold, "item", func(ref *string) {
+		request.Items = append(request.Items, Submitted[ItemObject]{Object: ItemObject{RefID: ref, Available: &s.Available}})
+	})
+	options = found(s.Options, state.Options, sold, "option", func(ref *string) {
+		request.Options = append(request.Options, Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
+	})
+	return Decide(request, state, func() int64 { panic("menu: a switch creates nothing") }), items, options
+}
+
+// found looks the ref_ids up and submits those that the store sells.
+func found[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string, submit func(*string)) []core.Switched {
+	known := make(map[string]int64, len(records))
+	for i := range records {
+		ref := P(&records[i]).ref()
+		known[ref.RefID] = ref.ID
+	}
+	list := make([]core.Switched, len(refIDs))
+	for i := range refIDs {
+		list[i] = core.Switched{ID: known[refIDs[i]], RefID: refIDs[i]}
+		switch {
+		case list[i].ID == 0:
+			list[i].Reason = "there is no " + what + " with this ref_id"
+		case !sold[list[i].ID]:
+			list[i].Reason = "the " + what + " is not sold at this store"
+		default:
+			submit(&refIDs[i])
+		}
+	}
+	return list
+}

@@ -1,0 +1,137 @@
+package publish
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// shelf is a queue in memory of one publication for each endpoint; the plugin of
+// endpoint 1 is down.
+type shelf struct {
+	mu      sync.Mutex
+	due     []Work
+	claims  map[int64]int
+	results map[int64][]Result
+	block   chan struct{} // nil: sending takes no time
+}
+
+func (s *shelf) Claim(_ context.Context, _ core.ID, limit, _ int, busy []int64, until time.Time) (work []Work, _ time.Time, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var rest []Work
+next:
+	for _, w := range s.due {
+		for _, b := range busy {
+			if w.Endpoint == b {
+				rest = append(rest, w)
+				continue next
+			}
+		}
+		if len(work) == limit {
+			rest = append(rest, w)
+			continue
+		}
+		w.LeasedTo = until
+		s.claims[w.Endpoint]++
+		work = append(work, w)
+	}
+	s.due = rest
+	return work, time.Time{}, nil
+}
+
+func (s *shelf) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.results[r.Endpoint] = append(s.results[r.Endpoint], r)
+	if r.State == Waiting {
+		s.due = append(s.due, r.Work)
+	}
+	return nil
+}
+
+func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
+	switch w.Endpoint {
+	case 1:
+		return Rendering{}, core.Errorf(core.Unavailable, "it is down")
+	case 2:
+		panic("broken")
+	}
+	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
+		if s.block != nil {
+			select {
+			case <-s.block:
+			case <-ctx.Done():
+				return Sent{State: Waiting, Message: "cut off"}
+			}
+		}
+		return Sent{State: Published}
+	}}, nil
+}
+
+func (s *shelf) Published(Result, time.Duration) {}
+
+func (s *shelf) count(endpoint int64) (claims, results int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.claims[endpoint], len(s.results[endpoint])
+}
+
+func (s *shelf) start(t *testing.T, config Config, due ...int64) (stop func()) {
+	s.claims, s.results = map[int64]int{}, map[int64][]Result{}
+	for n, endpoint := range due {
+		s.due = append(s.due, Work{Endpoint: endpoint, StoreID: int64(n)})
+	}
+	config.Poll = time.Millisecond
+	e := NewEngine(config, Parts{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s, Busy: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); e.Run(ctx) }()
+	return func() { cancel(); <-ended }
+}
+
+func await(t *testing.T, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
+}
+
+func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
+	s := &shelf{}
+	stop := s.start(t, Config{Absence: time.Hour}, 1, 2, 3)
+	await(t, func() bool {
+		_, down := s.count(1)
+		_, broken := s.count(2)
+		_, well := s.count(3)
+		return down == 1 && broken == 1 && well == 1
+	})
+	stop()
+	claims, _ := s.count(1)
+	require.Equal(t, 1, claims)
+	require.Equal(t, []any{Waiting, true, "it is down"}, []any{s.results[1][0].State, s.results[1][0].Untried, s.results[1][0].Message})
+	require.Contains(t, s.results[2][0].Message, "the hub failed: broken")
+	require.Equal(t, Published, s.results[3][0].State)
+	require.NotZero(t, s.results[3][0].CallID)
+}
+
+func TestAnEndpointTakesNoMoreThanItsShareAndTheReplicaNoMoreThanItHolds(t *testing.T) {
+	s := &shelf{block: make(chan struct{})}
+	stop := s.start(t, Config{Held: 3, EndpointInFlight: 2}, 5, 6, 7, 8)
+	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 1 })
+	close(s.block)
+	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.results) == 4 })
+	stop()
+}
+
+func TestAStopEndsWhatIsUnderWayAndGivesBackWhatDoesNotEnd(t *testing.T) {
+	s := &shelf{block: make(chan struct{})}
+	stop := s.start(t, Config{StopWithin: time.Millisecond}, 9)
+	await(t, func() bool { claims, _ := s.count(9); return claims == 1 })
+	stop()
+	require.Equal(t, "cut off", s.results[9][0].Message)
+}

@@ -1,0 +1,163 @@
+// Package toggle switches stores, items and options on and off on the platforms:
+// by request, by the hub where a POS is silent, and on again by itself at a time
+// that was asked for (spec, Events: store_action, item_state_toggle and
+// option_state_toggle).
+package toggle
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Action is what is to be done.
+type Action string
+
+// The actions. Publish is of stores alone.
+const (
+	Enable  Action = "enable"
+	Disable Action = "disable"
+	Publish Action = "publish"
+)
+
+// Bounds of a request. The counts are those of a menu request (spec, Limits).
+const (
+	MaxPlatforms = 100
+	MaxItems     = 2000
+	MaxOptions   = 10000
+	maxName      = 255
+)
+
+// Between what moments from now a thing may be turned on again by itself.
+const (
+	Soonest = 5 * time.Minute
+	Latest  = 30 * 24 * time.Hour
+)
+
+// StoreRequest asks for something of a store on platforms.
+type StoreRequest struct {
+	LocationRefID string
+	Platforms     []string // none: all on which the store is listed
+	Action        Action
+	TurnOnAt      time.Time // of Disable; zero: it stays so
+}
+
+// ItemRequest asks for items and options of a store to be switched.
+type ItemRequest struct {
+	LocationRefID string
+	Items         []string
+	Options       []string
+	Action        Action
+	TurnOnAt      time.Time // of Disable; zero: they stay so
+}
+
+// DecodeStore reads the body of a request about a store. Any violation refuses it
+// with an Invalid error naming the field.
+func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
+	var sent struct {
+		Location  string     `json:"location_ref_id"`
+		Platforms []string   `json:"platforms"`
+		Action    string     `json:"action"`
+		TurnOnAt  core.Whole `json:"turn_on_at"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return StoreRequest{}, err
+	}
+	c := checker{now: now}
+	return StoreRequest{
+		LocationRefID: c.location(sent.Location), Platforms: c.names("platforms", sent.Platforms, MaxPlatforms),
+		Action: c.action(sent.Action, Enable, Disable, Publish), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
+	}, c.Err()
+}
+
+// DecodeItems reads the body of a request about items and options. Any violation
+// refuses it with an Invalid error naming the field.
+func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
+	var sent struct {
+		Location string     `json:"location_ref_id"`
+		Items    []string   `json:"item_ref_ids"`
+		Options  []string   `json:"option_ref_ids"`
+		Action   string     `json:"action"`
+		TurnOnAt core.Whole `json:"turn_on_at"`
+	}
+	if err := core.DecodeJSON(body, &sent); err != nil {
+		return ItemRequest{}, err
+	}
+	c := checker{now: now}
+	r := ItemRequest{
+		LocationRefID: c.location(sent.Location), Items: c.names("item_ref_ids", sent.Items, MaxItems),
+		Options: c.names("option_ref_ids", sent.Options, MaxOptions),
+		Action:  c.action(sent.Action, Enable, Disable), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
+	}
+	if len(sent.Items)+len(sent.Options) == 0 {
+		c.AddBody("item_ref_ids", "required", "or option_ref_ids must name at least one")
+	}
+	return r, c.Err()
+}
+
+// checker collects what is wrong with a request.
+type checker struct {
+	core.Violations
+	now time.Time
+}
+
+func (c *checker) location(ref string) string {
+	switch {
+	case ref == "":
+		c.AddBody("location_ref_id", "required", "is required")
+	case len([]rune(ref)) > maxName:
+		c.AddBody("location_ref_id", "length", fmt.Sprintf("must be at most %d characters long", maxName))
+	}
+	return ref
+}
+
+// names are each once, in the order in which they came.
+func (c *checker) names(field string, sent []string, most int) []string {
+	if len(sent) > most {
+		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements; %d were sent", most, len(sent)))
+		return nil
+	}
+	known := make(map[string]bool, len(sent))
+	list := make([]string, 0, len(sent))
+	for i, name := range sent {
+		switch {
+		case name == "":
+			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "required", "must not be empty")
+		case len([]rune(name)) > maxName:
+			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length", fmt.Sprintf("must be at most %d characters long", maxName))
+		case !known[name]:
+			known[name] = true
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+func (c *checker) action(sent string, allowed ...Action) Action {
+	if slices.Contains(allowed, Action(sent)) {
+		return Action(sent)
+	}
+	names := make([]string, len(allowed))
+	for i, action := range allowed {
+		names[i] = string(action)
+	}
+	last := len(names) - 1
+	c.AddBody("action", "value", "must be "+strings.Join(names[:last], ", ")+" or "+names[last])
+	return ""
+}
+
+func (c *checker) turnOnAt(sent core.Whole, action string) time.Time {
+	if sent == 0 {
+		return time.Time{}
+	}
+	at := time.UnixMilli(int64(sent))
+	if Action(action) != Disable {
+		c.AddBody("turn_on_at", "value", "goes with the action disable alone")
+	} else if at.Before(c.now.Add(Soonest)) || at.After(c.now.Add(Latest)) {
+		c.AddBody("turn_on_at", "range", "must lie between 5 minutes and 30 days from now, in milliseconds since 1970")
+	}
+	return at
+}

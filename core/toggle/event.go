@@ -1,0 +1,145 @@
+package toggle
+
+import (
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Who asked, as events tell it.
+const (
+	ByAPI      = "api"
+	ByPresence = "presence" // the hub, where a POS fell silent or is heard of again
+	ByTimer    = "timer"    // the hub, at the turn_on_at of a request
+)
+
+// Switch is what was asked of a store on a platform.
+type Switch struct {
+	Business  core.BusinessID
+	StoreID   int64
+	StoreRef  string
+	Platform  string
+	Enable    bool
+	Source    string
+	Reference core.ID
+}
+
+// Outcome is what became of it.
+type Outcome struct {
+	Switch
+	Done    bool
+	Message string // why not, or why it was asked for
+	At      time.Time
+}
+
+func (s Switch) action() Action {
+	if s.Enable {
+		return Enable
+	}
+	return Disable
+}
+
+// StoreEvent is the store_action event of a store that went on or off.
+func (o Outcome) StoreEvent() (core.Event, error) {
+	return o.event(core.StoreAction, struct {
+		Action    Action `json:"action"`
+		RefID     string `json:"location_ref_id"`
+		ID        int64  `json:"location_upipr_id"`
+		Platform  string `json:"platform"`
+		Source    string `json:"action_src"`
+		Reference string `json:"reference_id"`
+		Status    bool   `json:"status"`
+		At        int64  `json:"ts_utc"`
+		Message   string `json:"message,omitzero"`
+	}{o.action(), o.StoreRef, o.StoreID, o.Platform, o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(), o.Message})
+}
+
+type location struct {
+	ID    int64  `json:"id"`
+	RefID string `json:"ref_id"`
+}
+
+// ItemEvents are the item_state_toggle and option_state_toggle events of items
+// and options that went on or off at a store; none of what there is none. Where
+// it was not done, none of them was.
+func (o Outcome) ItemEvents(items, options []core.Switched) (events []core.Event, err error) {
+	if len(items) > 0 {
+		event, err := o.itemEvent(items)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	if len(options) > 0 {
+		event, err := o.optionEvent(options)
+		if err != nil {
+			return nil, err
+		}
+		events = append(events, event)
+	}
+	return events, nil
+}
+
+// reason is why something is not as it was asked for; "": it is.
+func (o Outcome) reason(s core.Switched) string {
+	if s.Reason == "" && !o.Done {
+		return o.Message
+	}
+	return s.Reason
+}
+
+func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
+	type item struct {
+		ID      int64  `json:"id,omitzero"`
+		RefID   string `json:"ref_id"`
+		Status  string `json:"status"`
+		Message string `json:"message,omitzero"`
+	}
+	type store struct {
+		Location location `json:"location"`
+		Items    []item   `json:"items"`
+	}
+	told := make([]item, len(items))
+	for i, s := range items {
+		told[i] = item{s.ID, s.RefID, "success", o.reason(s)}
+		if told[i].Message != "" {
+			told[i].Status = "error"
+		}
+	}
+	return o.event(core.ItemStateToggle, struct {
+		Action    Action  `json:"action"`
+		Platform  string  `json:"platform"`
+		Reference string  `json:"reference_id"`
+		At        int64   `json:"ts_utc"`
+		Status    []store `json:"status"`
+	}{o.action(), o.Platform, o.Reference.String(), o.At.UnixMilli(), []store{{location{o.StoreID, o.StoreRef}, told}}})
+}
+
+func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
+	type option struct {
+		ID      int64  `json:"id,omitzero"`
+		RefID   string `json:"ref_id"`
+		Success bool   `json:"success"`
+		Message string `json:"message,omitzero"`
+	}
+	told := make([]option, len(options))
+	for i, s := range options {
+		message := o.reason(s)
+		told[i] = option{s.ID, s.RefID, message == "", message}
+	}
+	return o.event(core.OptionStateToggle, struct {
+		Action    Action   `json:"action"`
+		Platform  string   `json:"platform"`
+		Reference string   `json:"reference_id"`
+		At        int64    `json:"ts_utc"`
+		Location  location `json:"location"`
+		Options   []option `json:"options"`
+	}{o.action(), o.Platform, o.Reference.String(), o.At.UnixMilli(), location{o.StoreID, o.StoreRef}, told})
+}
+
+func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {
+	text, err := json.Marshal(body)
+	return core.Event{ID: core.NewID(o.At), Business: o.Business, Type: kind, At: o.At, Body: text, Reference: o.Reference.String()}, err
+}

@@ -1,0 +1,162 @@
+package toggle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+
+func TestRequestsAreReadAsClientsSendThem(t *testing.T) {
+	r, err := toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":["a","b","a"],"action":"disable","turn_on_at":null,"reason":"?"}`), noon)
+	require.NoError(t, err)
+	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{"a", "b"}, Action: toggle.Disable}, r)
+	r, err = toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":null,"action":"publish"}`), noon)
+	require.NoError(t, err)
+	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{}, Action: toggle.Publish}, r)
+	items, err := toggle.DecodeItems([]byte(`{"location_ref_id":"S-1","item_ref_ids":["i","j","i"],"option_ref_ids":null,"action":"enable"}`), noon)
+	require.NoError(t, err)
+	require.Equal(t, toggle.ItemRequest{LocationRefID: "S-1", Items: []string{"i", "j"}, Options: []string{}, Action: toggle.Enable}, items)
+}
+
+func TestWhatIsWrongWithARequestIsNamed(t *testing.T) {
+	tooSoon, inTime := noon.Add(time.Minute).UnixMilli(), noon.Add(time.Hour).UnixMilli()
+	for body, wrong := range map[string]string{
+		`{"action":"disable"}`:                                                             "location_ref_id is required",
+		`{"location_ref_id":"S-1","action":"close"}`:                                       "action must be enable, disable or publish",
+		`{"location_ref_id":"S-1"}`:                                                        "action must be enable, disable or publish",
+		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:                     "platforms[0] must not be empty",
+		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`:                    "platforms must be",
+		fmt.Sprintf(`{"location_ref_id":"S","action":"enable","turn_on_at":%d}`, inTime):   "turn_on_at goes with the action disable alone",
+		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d}`, tooSoon): "turn_on_at must lie between",
+		`{"location_ref_id":"S","action":"disable","turn_on_at":"soon"}`:                   "turn_on_at must be",
+	} {
+		_, err := toggle.DecodeStore([]byte(body), noon)
+		require.ErrorContains(t, err, wrong, body)
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+	}
+	for body, wrong := range map[string]string{
+		`{"location_ref_id":"S-1","action":"enable"}`:                                         "item_ref_ids or option_ref_ids must name at least one",
+		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`:                   "action must be enable or disable",
+		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) + `]}`:     "item_ref_ids must have at most 2000 elements; 2001 were sent",
+		`{"location_ref_id":"S-1","action":"enable","option_ref_ids":[` + many(10_001) + `]}`: "option_ref_ids must have at most 10000 elements",
+	} {
+		_, err := toggle.DecodeItems([]byte(body), noon)
+		require.ErrorContains(t, err, wrong)
+	}
+}
+
+func many(n int) (list string) {
+	for i := range n {
+		list += fmt.Sprintf(`"%d",`, i)
+	}
+	return list[:len(list)-1]
+}
+
+func TestSomethingGoesOnAgainBetweenFiveMinutesAndThirtyDaysFromNow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ahead := rapid.Int64Range(-int64(time.Hour), int64(40*24*time.Hour)).Draw(t, "ahead")
+		at := noon.Add(time.Duration(ahead)).Truncate(time.Millisecond)
+		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":"disable","turn_on_at":%d}`, at.UnixMilli()), noon)
+		within := !at.Before(noon.Add(5*time.Minute)) && !at.After(noon.Add(30*24*time.Hour))
+		require.Equal(t, within, err == nil)
+		require.True(t, err != nil || r.TurnOnAt.Equal(at))
+	})
+}
+
+func TestOutcomesAreToldByTheirSchemas(t *testing.T) {
+	o := toggle.Outcome{At: noon, Done: true, Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.ByTimer, Enable: true, Reference: core.NewID(noon)}}
+	things := []core.Switched{{ID: 7, RefID: "latte"}, {RefID: "nothing", Reason: "there is no item with this ref_id"}}
+	for _, done := range []bool{true, false} {
+		o.Done, o.Message = done, ""
+		if !done {
+			o.Message = "the aggregator answered 500"
+		}
+		store, err := o.StoreEvent()
+		require.NoError(t, err)
+		eventtest.Check(t, core.StoreAction, store.Body)
+		require.Contains(t, string(store.Body), fmt.Sprintf(`"status":%t`, done))
+		events, err := o.ItemEvents(things, things)
+		require.NoError(t, err)
+		eventtest.Check(t, core.ItemStateToggle, events[0].Body)
+		eventtest.Check(t, core.OptionStateToggle, events[1].Body)
+		first := map[bool]string{true: `"status":"success"}`, false: `"status":"error","message":"the aggregator answered 500"}`}[done]
+		require.Contains(t, string(events[0].Body), `{"id":7,"ref_id":"latte",`+first)
+		require.Contains(t, string(events[0].Body), `{"ref_id":"nothing","status":"error","message":"there is no item with this ref_id"}`)
+		require.Contains(t, string(events[1].Body), fmt.Sprintf(`{"id":7,"ref_id":"latte","success":%t`, done))
+		require.Equal(t, o.Reference.String(), events[1].Reference)
+	}
+	none, err := o.ItemEvents(nil, nil)
+	require.NoError(t, err)
+	require.Empty(t, none)
+}
+
+// shelf is Records in memory: things that are due at moments.
+type shelf struct {
+	clock  core.Clock
+	mu     sync.Mutex
+	due    []time.Time
+	turned []time.Time
+	fails  int
+	asked  int
+}
+
+func (s *shelf) TurnOn(_ context.Context, limit int) (n int, next time.Time, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked++
+	if s.fails > 0 {
+		s.fails--
+		return 0, next, errors.New("the database is away")
+	}
+	var left []time.Time
+	for _, at := range s.due {
+		if n < limit && !at.After(s.clock.Now()) {
+			n, s.turned = n+1, append(s.turned, at)
+			continue
+		}
+		if left = append(left, at); next.IsZero() || at.Before(next) {
+			next = at
+		}
+	}
+	s.due = left
+	return n, next, nil
+}
+
+func (s *shelf) is(turned int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.turned) == turned
+}
+
+func TestATimerTurnsOnWhatIsDueInBatchesAndGoesOnAfterAFailure(t *testing.T) {
+	clock := hubtest.NewClock()
+	s := &shelf{clock: clock, fails: 1}
+	for n := range 1001 {
+		s.due = append(s.due, clock.Now().Add(300*time.Millisecond+time.Duration(n%2)*500*time.Millisecond))
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		toggle.Timer{Records: s, Clock: clock, Log: hubtest.Logger()}.Run(ctx)
+	}()
+	require.Eventually(t, func() bool {
+		clock.Advance(50 * time.Millisecond)
+		return s.is(1001)
+	}, 10*time.Second, time.Millisecond)
+	cancel()
+	<-ended
+}
