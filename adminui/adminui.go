@@ -9,6 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/audit"
+	"github.com/servery-hub/servery/adminui/checklist"
 	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/items"
 	"github.com/servery-hub/servery/adminui/jobs"
@@ -16,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/overview"
 	"github.com/servery-hub/servery/adminui/plugins"
+	"github.com/servery-hub/servery/adminui/sandbox"
 	"github.com/servery-hub/servery/adminui/search"
 	"github.com/servery-hub/servery/adminui/settings"
 	"github.com/servery-hub/servery/adminui/shell"
@@ -65,6 +67,8 @@ type Config struct {
 	Plugins    Plugins
 	Published  items.Publications
 	Stores     stores.Reader
+	Checklist  checklist.Records
+	Sandbox    sandbox.Playground
 	BaseURL    string // of the hub as people reach it; "" as their requests come
 	Clock      core.Clock
 	Log        *slog.Logger
@@ -110,6 +114,8 @@ func New(config Config) *Console {
 	credentials := keys.Pages{Records: r, Clock: config.Clock}
 	people := users.Pages{Records: r, Accounts: config.Accounts, BaseURL: config.BaseURL}
 	trail := audit.Pages{Records: r}
+	play := sandbox.Pages{Playground: config.Sandbox}
+	begin := checklist.Pages{Records: config.Checklist, BaseURL: config.BaseURL}
 	find := search.Pages{Records: r}
 	const b = shell.Root + "b/:business/"
 	console := &Console{shell: s,
@@ -145,6 +151,9 @@ func New(config Config) *Console {
 
 			{"GET", b, access.Viewer, first.Business},
 			{"GET", b + "grid/", access.Viewer, first.Grid},
+			{"GET", b + "checklist/", access.Viewer, begin.Show},
+			{"GET", b + "sandbox/", access.Viewer, play.Show},
+			{"POST", b + "sandbox/", access.Support, play.Play},
 			{"GET", b + "webhooks/", access.Viewer, hooks.List},
 			{"GET", b + "webhooks/:id/", access.Viewer, hooks.One},
 			{"POST", b + "webhooks/:id/pause/", access.Support, hooks.Pause},

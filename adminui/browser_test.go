@@ -36,7 +36,7 @@ func served(t *testing.T, f *fake) string {
 		f.users[i].Password = f.users[0].Password
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
-	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
+	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Checklist: progress{f}, Sandbox: sandboxed{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
 	assets.Mount(app)
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
 	c.Mount(app)
@@ -65,7 +65,7 @@ func enter(t *testing.T, browser *browsertest.Browser, base, email string) {
 // every is each page of the console by its name.
 func every(f *fake) map[string]string {
 	pages := map[string]string{"overview": "", "business": "b/7/", "grid": "b/7/grid/", "webhooks": "b/7/webhooks/", "deliveries": "b/7/deliveries/", "jobs": "b/7/jobs/", "stores": "b/7/stores/",
-		"orders": "b/7/orders/", "settings": "b/7/settings/", "plugins": "plugins/", "items": "b/7/items/", "keys": "b/7/keys/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
+		"orders": "b/7/orders/", "settings": "b/7/settings/", "checklist": "b/7/checklist/", "sandbox": "b/7/sandbox/", "plugins": "plugins/", "items": "b/7/items/", "keys": "b/7/keys/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
 	if len(f.endpoints) == 0 {
 		return pages
 	}

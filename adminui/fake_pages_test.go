@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/publish"
@@ -177,6 +178,33 @@ func samplePlugins() []console.Plugin {
 		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: before(60), Starts: 1, About: console.PluginAbout{Name: "Aggregator B"}},
 		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: before(12), Starts: 6, Hubs: []console.PluginHub{hub("quarantined")}, Faults: []console.PluginFault{{At: before(12), Text: "it did not get ready in time", Ended: true}}},
 		{ID: "aggregator-d", Enabled: true}}
+}
+
+// progress is how far the fake's integration is.
+type progress struct{ *fake }
+
+func (f progress) Facts(context.Context, core.BusinessID) (checklist.Facts, error) {
+	if len(f.jobs) == 0 {
+		return checklist.Facts{}, f.broken
+	}
+	return checklist.Facts{Called: true, Stores: true, Menu: true, Subscribed: true, MenuErrors: f.jobs[0].Reference, Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
+}
+
+// sandboxed plays scenarios of the fake, where it has anything.
+type sandboxed struct{ *fake }
+
+func (f sandboxed) InTestMode(context.Context, core.BusinessID) (bool, error) {
+	return len(f.jobs) > 0, f.broken
+}
+
+func (f sandboxed) Play(_ context.Context, _ core.BusinessID, s console.Scenario, change access.Change) error {
+	f.done = append(f.done, change)
+	return s.Check()
+}
+
+func (f sandboxed) Latest(core.BusinessID) (console.Played, bool) {
+	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000, Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1), Failure: "3 of 12000 calls failed; the first: " + hostile,
+		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond, P99: 41 * time.Millisecond}}}, len(f.jobs) > 0
 }
 
 // publications reads what the fake has published.

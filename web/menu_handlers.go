@@ -111,7 +111,9 @@ func (s *Server) getEffectiveMenu(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	whole.Timings = timings
-	body, err := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[platform]).Encode()
+	seen := menu.Effective(storeRef, whole, versions.Platform, whole.Blocked[platform])
+	seen.OrderingEnabled = &versions.Open
+	body, err := seen.Encode()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/checklist"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
@@ -19,6 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -104,8 +106,16 @@ type Callers interface {
 	Authenticate(ctx context.Context, knock relay.Knock) (relay.Caller, error)
 }
 
-// Publications reads what is published of menus.
+// Toggles switches stores and what they sell on and off; it is so in the hub, and
+// on its way to platforms, when it returns.
+type Toggles interface {
+	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID, actor string) (platforms int, err error)
+	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (platforms int, err error)
+}
+
+// Publications reads what is published of menus, and has them published.
 type Publications interface {
+	Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int, err error)
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
@@ -138,6 +148,11 @@ type Deliveries interface {
 	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
 	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
+}
+
+// Checklist finds out how far a first integration is.
+type Checklist interface {
+	Facts(ctx context.Context, business core.BusinessID) (checklist.Facts, error)
 }
 
 // Tester sends test events.
@@ -173,10 +188,12 @@ type Config struct {
 	PlatformStores      PlatformStores
 	Refusals            Refusals
 	Publications        Publications
+	Toggles             Toggles
 	Subscriptions       Subscriptions
 	SubscriptionRecords SubscriptionRecords
 	Deliveries          Deliveries
 	Presence            Presence
+	Checklist           Checklist
 	Tester              Tester
 	Ready               func(ctx context.Context) error
 	Observer            Observer

@@ -99,8 +99,16 @@ func Store(s store.Stored, platforms []string, now time.Time) ui.Cause {
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden}
 	case !open(s.Timings, now):
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
+	}
+	takes := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
+	switch told := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(takes, ", "))}); {
+	case len(takes) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
+	case len(takes) < len(listed):
+		told.State = ui.Warn
+		return told
 	default:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(listed, ", "))}
+		return told
 	}
 }
 
@@ -109,10 +117,26 @@ func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) 
 	if !(store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}).On(platform) {
 		return ui.Neutral, text.CauseNotListed
 	}
+	if closing := s.Closed(platform); closing != nil {
+		return ui.Err, closed(*closing, now.Location())
+	}
 	if cause := Store(s, []string{platform}, now); cause.State != ui.OK {
 		return cause.State, cause.Text
 	}
 	return ui.OK, ""
+}
+
+// closed tells who closed a store on a platform, since when, and until when.
+func closed(c store.Closing, zone *time.Location) string {
+	at := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2006-01-02 15:04") }
+	who := c.Actor
+	if c.Reason != "" {
+		who += " (" + c.Reason + ")"
+	}
+	if c.TurnOnAt == 0 {
+		return fmt.Sprintf(text.CauseClosedHere, who, at(c.Since))
+	}
+	return fmt.Sprintf(text.CauseClosedTill, who, at(c.Since), at(c.TurnOnAt))
 }
 
 // open tells whether opening hours cover the instant, which is in the store's

@@ -228,6 +228,13 @@ func (r *Runner) attempt(ctx context.Context, progress *Progress) (err error) {
 	})
 }
 
+// Busy tells whether a job is running in this replica.
+func (r *Runner) Busy() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.running) > 0
+}
+
 // renew extends the leases of running jobs, and records their progress, until
 // the context ends.
 func (r *Runner) renew(ctx context.Context) {

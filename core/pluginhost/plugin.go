@@ -120,6 +120,25 @@ func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLoc
 	return decide(ctx, p, "Riders.PlanLocation", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
+// PlanStoreAction plans the opening or closing of a store.
+func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Availability.PlanStore", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
+}
+
+// PlanItemAction plans the switching of items and options.
+func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Availability.PlanItems", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
+}
+
+// InterpretAvailability reads the aggregator's answer to a switch.
+func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return ask(ctx, p, "Availability.InterpretAnswer", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+		return known(i.client.InterpretAvailability(ctx, s.call(), action, response))
+	})
+}
+
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()

@@ -23,6 +23,7 @@ type Effective struct {
 	HideFromUI      bool           `json:"hide_from_ui"`
 	Active          bool           `json:"active"`
 	OrderingEnabled bool           `json:"ordering_enabled"`
+	ClosedOn        []string       `json:"closed_on,omitempty"` // platforms on which it takes no orders
 	OpenNow         bool           `json:"open_now"`
 	Timings         []Timing       `json:"timings"`
 	ZipCodes        []string       `json:"zip_codes"`
@@ -92,6 +93,9 @@ func effective(s Stored, p Premises, local time.Time) Effective {
 		MinOrderValue: s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active, OrderingEnabled: *s.OrderingEnabled,
 		OpenNow: open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
+	}
+	for _, closing := range s.ClosedOn {
+		e.ClosedOn = append(e.ClosedOn, closing.Platform)
 	}
 	if e.Timings == nil {
 		e.Timings = []Timing{}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -88,4 +89,29 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 type Stored struct {
 	ID int64 `json:"id"`
 	Object
+	ClosedOn []Closing `json:"closed_on,omitempty"`
+}
+
+// Closing is a platform on which a store takes no orders, whatever it does
+// elsewhere. Times are epoch milliseconds.
+type Closing struct {
+	Platform string `json:"platform"`
+	Source   string `json:"action_src"`          // api, presence
+	Actor    string `json:"actor"`               // such as key:pos
+	Reason   string `json:"reason,omitzero"`     // in plain words
+	Since    int64  `json:"since"`               // when it was asked for last
+	TurnOnAt int64  `json:"turn_on_at,omitzero"` // when it opens by itself; 0: it does not
+}
+
+// Closed finds where the store is closed; nil where it is not closed on the platform.
+func (s Stored) Closed(platform string) *Closing {
+	if at := slices.IndexFunc(s.ClosedOn, func(c Closing) bool { return c.Platform == platform }); at >= 0 {
+		return &s.ClosedOn[at]
+	}
+	return nil
+}
+
+// TakesOrdersOn tells whether the store takes orders on a platform.
+func (s Stored) TakesOrdersOn(platform string) bool {
+	return *s.OrderingEnabled && s.Closed(platform) == nil
 }

@@ -50,7 +50,11 @@ func (w Window) List(ctx context.Context, business core.BusinessID, q Query) (li
 				q.ZipCode != "" && byZipCodes && !DeliversTo(stored.ZipCodes, q.ZipCode) {
 				continue
 			}
-			if list = append(list, effective(stored, premises, local)); len(list) == q.Limit {
+			seen := effective(stored, premises, local)
+			if q.Platform != "" {
+				seen.OrderingEnabled = stored.TakesOrdersOn(q.Platform)
+			}
+			if list = append(list, seen); len(list) == q.Limit {
 				return list, byZipCodes, nil
 			}
 		}

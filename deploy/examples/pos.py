@@ -45,8 +45,8 @@ class Hub:
                 if refused.code not in (429, 503):
                     raise SystemExit(f"{method} {path}: {refused.code} {told}")
                 wait = int(refused.headers.get("Retry-After") or 2 ** attempt)
-            except urllib.error.URLError as gone:
-                told, wait = str(gone.reason), 2 ** attempt
+            except OSError as gone:
+                told, wait = str(gone), 2 ** attempt
             print(f"{method} {path}: again in {wait} s")
             time.sleep(wait)
         raise SystemExit(f"{method} {path}: {told}")
@@ -178,6 +178,18 @@ class POS:
         self.send_menu("P-1", {"flush_items": True, "flush_options": True, "items": [{"ref_id": "dal", "price": 10.25}, {"ref_id": "naan", "price": 2.5}],
                                "options": options})
 
+    def switch(self, path, body, events):
+        """Switches items or the store off and on, and waits for the word of one platform on each."""
+        for action in ("disable", "enable"):
+            answer = self.hub.call("POST", path, {"location_ref_id": "P-1", "action": action, "turn_on_at": None, **body})
+            for event in events:
+                self.receiver.outcome(event, answer["reference_id"])
+            print(action, path)
+
+    def switch_off_and_on(self):
+        self.switch("/hub/api/v1/items/", {"item_ref_ids": ["naan"], "option_ref_ids": ["hot"]}, ["item_state_toggle", "option_state_toggle"])
+        self.switch("/hub/api/v1/location/", {"platforms": ["web"]}, ["store_action"])
+
     def serve(self, order):
         details = order["order"]["details"]
         self.number += 1
@@ -202,6 +214,7 @@ def main():
     pos.subscribe()
     pos.send_store()
     pos.send_menus()
+    pos.switch_off_and_on()
     print("open for orders", flush=True)
     while pos.number != int(os.environ.get("ORDERS", -1)):
         pos.serve(receiver.orders.get())

@@ -88,6 +88,12 @@ func (c *Client) PostFeatureAction(ctx context.Context, platform string, body Fe
 	return answer, err
 }
 
+// GetChecklist: See how far your integration is. It is GET /external/api/v1/checklist/; anything but 200 is a *Refusal.
+func (c *Client) GetChecklist(ctx context.Context) (answer Checklist, err error) {
+	err = c.do(ctx, "GET", "/external/api/v1/checklist/", nil, nil, &answer)
+	return answer, err
+}
+
 // ListDeliveries: List deliveries. It is GET /external/api/v1/deliveries/; anything but 200 is a *Refusal.
 func (c *Client) ListDeliveries(ctx context.Context, query ListDeliveriesQuery) (answer DeliveryPage, err error) {
 	values := url.Values{}
@@ -316,6 +322,18 @@ func (c *Client) RotateWebhook(ctx context.Context, webhookID int64) (answer Rot
 // TestWebhook: Send a test event. It is POST /external/api/v1/webhooks/{webhook_id}/test/; anything but 200 is a *Refusal.
 func (c *Client) TestWebhook(ctx context.Context, webhookID int64) (answer TestWebhookAnswer, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/webhooks/"+strconv.FormatInt(webhookID, 10)+"/test/", nil, nil, &answer)
+	return answer, err
+}
+
+// PostItems: Switch items and options of a store on or off. It is POST /hub/api/v1/items/; anything but 200 is a *Refusal.
+func (c *Client) PostItems(ctx context.Context, body ItemAction) (answer TwiceReferenced, err error) {
+	err = c.do(ctx, "POST", "/hub/api/v1/items/", nil, body, &answer)
+	return answer, err
+}
+
+// PostLocation: Open or close a store on platforms, or publish its menu. It is POST /hub/api/v1/location/; anything but 200 is a *Refusal.
+func (c *Client) PostLocation(ctx context.Context, body LocationAction) (answer TwiceReferenced, err error) {
+	err = c.do(ctx, "POST", "/hub/api/v1/location/", nil, body, &answer)
 	return answer, err
 }
 

@@ -51,6 +51,7 @@ type ChannelStore struct {
 	Active          bool              `json:"active"`
 	Address         *string           `json:"address,omitzero"`
 	City            string            `json:"city"`
+	ClosedOn        []string          `json:"closed_on,omitzero"` // Platforms on which it was closed for orders; absent where there are none
 	ContactPhone    *string           `json:"contact_phone,omitzero"`
 	GeoLatitude     *json.Number      `json:"geo_latitude,omitzero"`
 	GeoLongitude    *json.Number      `json:"geo_longitude,omitzero"`
@@ -60,8 +61,8 @@ type ChannelStore struct {
 	MinOrderValue   *json.Number      `json:"min_order_value,omitzero"`
 	MinPickupTime   *int64            `json:"min_pickup_time,omitzero"` // Seconds
 	Name            string            `json:"name"`
-	OpenNow         bool              `json:"open_now"` // By its opening hours, at the moment of the answer
-	OrderingEnabled bool              `json:"ordering_enabled"`
+	OpenNow         bool              `json:"open_now"`         // By its opening hours, at the moment of the answer
+	OrderingEnabled bool              `json:"ordering_enabled"` // Whether it takes orders; where a platform is asked for, on that
 	PlatformData    []json.RawMessage `json:"platform_data,omitzero"`
 	Platforms       []string          `json:"platforms"` // On which it is listed
 	RefID           string            `json:"ref_id"`
@@ -92,6 +93,23 @@ type Charge struct {
 type ChargeStructure struct {
 	ApplicableOn *string     `json:"applicable_on,omitzero"` // What it falls on: `item.quantity` for a fixed charge on items, `item.price` for a percentage on items; a fixed charge on the order leaves it out
 	Value        json.Number `json:"value"`                  // An amount, or percent
+}
+
+// Checklist is as the reference describes it.
+type Checklist struct {
+	Done  int64            `json:"done"` // Steps that are done
+	Steps []ChecklistSteps `json:"steps"`
+	Total int64            `json:"total"` // All steps
+}
+
+// ChecklistSteps is as the reference describes it.
+type ChecklistSteps struct {
+	Command   *string `json:"command,omitzero"`   // Does it in a shell, once the words in capitals stand for what is yours; absent once it is done
+	Done      bool    `json:"done"`               // Whether the hub has seen it work
+	Name      string  `json:"name"`               // The step, for programs
+	Next      *string `json:"next,omitzero"`      // What to do; absent once it is done
+	Reference *string `json:"reference,omitzero"` // The job that tells what is wrong
+	Title     string  `json:"title"`              // The step, for people
 }
 
 // DayHours is as the reference describes it.
@@ -225,14 +243,15 @@ type EffectiveItem struct {
 
 // EffectiveMenu is as the reference describes it.
 type EffectiveMenu struct {
-	Categories   []EffectiveCategory    `json:"categories"`    // Categories with something to order in them or below them
-	Charges      []StoredCharge         `json:"charges"`       // Charges on these items or on every order
-	Items        []EffectiveItem        `json:"items"`         // Items that can be ordered
-	OptionGroups []EffectiveOptionGroup `json:"option_groups"` // Option groups with something to choose
-	Options      []EffectiveOption      `json:"options"`       // Options that can be ordered
-	Platform     string                 `json:"platform"`      // The platform
-	StoreRefID   string                 `json:"store_ref_id"`  // The store
-	Taxes        []StoredTax            `json:"taxes"`         // Taxes that fall on these items
+	Categories      []EffectiveCategory    `json:"categories"`                // Categories with something to order in them or below them
+	Charges         []StoredCharge         `json:"charges"`                   // Charges on these items or on every order
+	Items           []EffectiveItem        `json:"items"`                     // Items that can be ordered
+	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`             // Option groups with something to choose
+	Options         []EffectiveOption      `json:"options"`                   // Options that can be ordered
+	OrderingEnabled *bool                  `json:"ordering_enabled,omitzero"` // Whether the store takes orders on the platform at present
+	Platform        string                 `json:"platform"`                  // The platform
+	StoreRefID      string                 `json:"store_ref_id"`              // The store
+	Taxes           []StoredTax            `json:"taxes"`                     // Taxes that fall on these items
 }
 
 // EffectiveOption is as the reference describes it.
@@ -436,6 +455,15 @@ type Item struct {
 	Weight            *json.Number        `json:"weight,omitzero"`              // Weight in grams
 }
 
+// ItemAction: Names at least one item or option
+type ItemAction struct {
+	Action        string    `json:"action"`
+	ItemRefIDs    []string  `json:"item_ref_ids,omitzero"`
+	LocationRefID string    `json:"location_ref_id"` // The store
+	OptionRefIDs  []string  `json:"option_ref_ids,omitzero"`
+	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
+}
+
 // ItemThen is as the reference describes it.
 type ItemThen struct {
 	Item          *EffectiveItem  `json:"item,omitzero"`
@@ -597,6 +625,14 @@ type ListTimingGroupsAnswer struct {
 type ListWebhooksQuery struct {
 	Limit  int64 // How many webhooks a page holds
 	Offset int64 // How many webhooks to skip
+}
+
+// LocationAction is as the reference describes it.
+type LocationAction struct {
+	Action        string    `json:"action"`
+	LocationRefID string    `json:"location_ref_id"`    // The store
+	Platforms     []string  `json:"platforms,omitzero"` // Platforms; none: all on which the store is listed
+	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
 }
 
 // MenuPreview is as the reference describes it.
@@ -1324,6 +1360,7 @@ type StoredStore struct {
 	Active             bool                      `json:"active"`                       // Whether the store is in operation
 	Address            *string                   `json:"address,omitzero"`             // Street address
 	City               string                    `json:"city"`                         // The city it is in
+	ClosedOn           []StoredStoreClosedOn     `json:"closed_on,omitzero"`           // Platforms on which it was closed for orders; absent where there are none
 	ContactPhone       *string                   `json:"contact_phone,omitzero"`       // The number for customers
 	ExcludedPlatforms  []string                  `json:"excluded_platforms,omitzero"`  // Listed everywhere but here
 	GeoLatitude        *json.Number              `json:"geo_latitude,omitzero"`        // Degrees north
@@ -1343,6 +1380,16 @@ type StoredStore struct {
 	Timings            []StoredStoreTimings      `json:"timings,omitzero"`             // Opening hours
 	Translations       []StoredStoreTranslations `json:"translations,omitzero"`        // The name in other languages
 	ZipCodes           []string                  `json:"zip_codes,omitzero"`           // Where the store delivers
+}
+
+// StoredStoreClosedOn is as the reference describes it.
+type StoredStoreClosedOn struct {
+	ActionSrc string  `json:"action_src"` // Who asked: `api`, or `presence`, the hub while your system was silent
+	Actor     string  `json:"actor"`      // The same in full, such as `key:pos`
+	Platform  string  `json:"platform"`
+	Reason    *string `json:"reason,omitzero"`
+	Since     int64   `json:"since"`               // In milliseconds since 1970, as `turn_on_at`
+	TurnOnAt  *int64  `json:"turn_on_at,omitzero"` // When it opens by itself; absent where it does not
 }
 
 // StoredStorePlatformData is as the reference describes it.
@@ -1435,6 +1482,9 @@ type TitledTranslation struct {
 	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
+
+// TurnOnAt: With `disable`, when it goes on again by itself, in milliseconds since 1970; between 5 minutes and 30 days from now
+type TurnOnAt = int64
 
 // TwiceReferenced is as the reference describes it.
 type TwiceReferenced struct {

@@ -27,9 +27,9 @@ type hubProcess struct {
 	client  *http.Client
 }
 
-// startHub runs the built hub on the database, without throttles, and waits
-// until it is ready. The hub ends with the context or with stop.
-func startHub(ctx context.Context, b *bench, name, address string) (*hubProcess, error) {
+// startHub runs the built hub on the database, without throttles and with further
+// variables, and waits until it is ready. The hub ends with the context or with stop.
+func startHub(ctx context.Context, b *bench, name, address string, variables ...string) (*hubProcess, error) {
 	if _, err := os.Stat(b.Hub); err != nil {
 		return nil, fmt.Errorf("the hub is not built (go build -o %s ./core/cmd/servery): %w", b.Hub, err)
 	}
@@ -44,7 +44,8 @@ func startHub(ctx context.Context, b *bench, name, address string) (*hubProcess,
 		"SERVERY_DATABASE_URL="+address, "SERVERY_LISTEN=127.0.0.1:0", "SERVERY_DATA_DIR="+dir, "SERVERY_LOG_FILE="+log,
 		"SERVERY_SECRET_KEY="+secretKey, "SERVERY_WEBHOOK_ALLOW=127.0.0.0/8",
 		"SERVERY_LIMIT_STORES=off", "SERVERY_LIMIT_MENU=off", "SERVERY_LIMIT_WEBHOOKS=off", "SERVERY_LIMIT_READ=off",
-		"SERVERY_LIMIT_RIDER=off", "SERVERY_LIMIT_LOCATION=off")
+		"SERVERY_LIMIT_RIDER=off", "SERVERY_LIMIT_LOCATION=off", "SERVERY_LIMIT_OPERATIONS=off")
+	h.process.Env = append(h.process.Env, variables...)
 	h.process.Stderr = os.Stderr
 	h.process.Cancel = func() error { return h.process.Process.Signal(syscall.SIGTERM) }
 	h.process.WaitDelay = 15 * time.Second

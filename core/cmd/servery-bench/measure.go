@@ -68,8 +68,11 @@ func measurements() [][]measurement {
 		{{[]string{"plugins/start", "plugins/killed", "plugins/upgrade"}, measurePluginLife}},
 		{{[]string{"plugins/menu check", "plugins/menu memory"}, measurePluginMenu}},
 		{{[]string{"publish/menus", "publish/beside"}, measurePublishMenus}},
+		{{[]string{"toggles/items", "toggles/items p99", "toggles/stores"}, measureToggles}},
+		{{[]string{"sandbox/rush"}, measureRush}},
 		{{[]string{"riders/locations", "riders/statuses"}, measureRiders}},
 		{{[]string{"deliveries/history drain", "deliveries/history publish", "orders/history"}, measureHistory}},
+		{{[]string{"replicas/two"}, measureReplicas}},
 		{{[]string{"console/pages", "console/pages p95", "console/page size"}, measureConsole}},
 	}
 }

@@ -66,7 +66,12 @@ type menuJourney struct {
 
 // postMenu posts a request to a location.
 func (h *hubProcess) postMenu(ctx context.Context, who tenant, location string, body []byte) (accepted, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/external/api/v1/inventory/locations/"+location+"/", bytes.NewReader(body))
+	return h.postTo(ctx, who, "/external/api/v1/inventory/locations/"+location+"/", body)
+}
+
+// postTo posts a request that is answered by a reference.
+func (h *hubProcess) postTo(ctx context.Context, who tenant, path string, body []byte) (accepted, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(body))
 	if err != nil {
 		return accepted{}, err
 	}

@@ -43,7 +43,7 @@ var arrows = []struct {
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{

@@ -49,10 +49,14 @@ func TestTheGuidesProgramsWorkAsTheyStand(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
 	hub := startHub(t, env)
 	pos := newIntegrator(t, env)
-	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"}} {
+	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"},
+		"typescript": {"node", "--experimental-strip-types", "main.ts"}} {
 		t.Run(language, func(t *testing.T) {
 			if _, err := exec.LookPath(command[0]); err != nil {
 				t.Skipf("%s is not on this machine", command[0])
+			}
+			if language == "typescript" && exec.CommandContext(t.Context(), command[0], command[1], "--eval", "0").Run() != nil {
+				t.Skip("this machine's node does not read TypeScript")
 			}
 			run, dir := exec.CommandContext(t.Context(), command[0], command[1:]...), t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]), []byte(samplesOf(t, "clients", language)), 0o600))

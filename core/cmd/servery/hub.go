@@ -26,6 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
 	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/core/webhook/catalogue"
 	"github.com/servery-hub/servery/web"
@@ -75,6 +76,7 @@ type hub struct {
 	relay  *relay.Engine
 	caller *webhook.Sender // to aggregators
 
+	timer     toggle.Timer // of what goes on again by itself
 	publisher *publish.Engine
 	courier   *webhook.Sender // of menus
 
@@ -84,7 +86,8 @@ type hub struct {
 	console *adminui.Console // nil without the role
 	wakeUp  func()           // of the runner, where there is one
 
-	simulate func(context.Context) // plays the aggregators of a demo; nil without
+	playground playground            // of the console
+	simulate   func(context.Context) // plays the aggregators of a demo; nil without
 }
 
 // newHub joins the parts. The database is migrated and has its sealer.
@@ -118,6 +121,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	if h.engine != nil {
 		h.joinPublisher(config, m)
 		h.joinRelay(config, m)
+		h.timer = toggle.Timer{Records: postgres.Toggles{DB: db}, Clock: clock, Log: log}
 	}
 	h.server = web.New(web.Config{
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
@@ -141,6 +145,8 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		PlatformStores:      postgres.Callers{DB: db},
 		Refusals:            postgres.Calls{DB: db},
 		Publications:        postgres.Publications{DB: db},
+		Checklist:           postgres.Checklist{DB: db},
+		Toggles:             postgres.Toggles{DB: db},
 		Subscriptions:       h.subscriptions(),
 		SubscriptionRecords: postgres.Webhooks{DB: db},
 		Deliveries:          postgres.Deliveries{DB: db},
@@ -221,11 +227,13 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 		start(h.runner.Run)
 		start(h.relay.Run)
 		start(h.publisher.Run)
+		start(h.timer.Run)
 		start(func(ctx context.Context) {
 			h.db.Listen(ctx, h.runner.Wake, h.engine.Wake, h.relay.Wake, h.publisher.Wake)
 		})
 	}
 	if h.console != nil {
+		start(h.playground.run)
 		start(h.console.Run)
 	}
 	if h.simulate != nil {

@@ -37,9 +37,6 @@ type listenCommand struct {
 
 // Run listens until it is told to stop, and ends with a summary.
 func (c listenCommand) Run(ctx context.Context, out output) error {
-	for i, secret := range c.Secret {
-		c.Secret[i] = strings.TrimSpace(secret)
-	}
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -89,8 +86,9 @@ func (c listenCommand) serve(ctx context.Context, socket net.Listener, handler *
 func (c listenCommand) check() error {
 	var mistakes []error
 	wrong := func(format string, values ...any) { mistakes = append(mistakes, fmt.Errorf(format, values...)) }
-	for i, secret := range c.Secret {
-		if err := webhook.CheckSecret(secret); err != nil {
+	for i := range c.Secret {
+		c.Secret[i] = strings.TrimSpace(c.Secret[i]) // the environment may hold blanks after commas
+		if err := webhook.CheckSecret(c.Secret[i]); err != nil {
 			wrong("--secret number %d: %w", i+1, err)
 		}
 	}

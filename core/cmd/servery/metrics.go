@@ -97,7 +97,7 @@ type backlog struct {
 }
 
 var (
-	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators.",
+	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators; menus on their way to them.",
 		[]string{"queue", "state"}, nil)
 	queueAge       = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited: jobs, deliveries, calls to aggregators.", []string{"queue"}, nil)
 	probed         = prometheus.NewDesc("servery_endpoints_probed", "Endpoints that fail and are probed until they answer.", nil, nil)
@@ -139,6 +139,7 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueDepth, float64(waiting.Scheduled), "deliveries", "scheduled")
 	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
 	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
+	gauge(queueDepth, float64(waiting.Publications), "publications", "waiting")
 	gauge(probed, float64(waiting.Probed))
 	gauge(unacknowledged, float64(waiting.Unacknowledged))
 	gauge(silent, float64(waiting.Silent))

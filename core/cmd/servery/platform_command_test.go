@@ -71,6 +71,11 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	require.Contains(t, said, `{"endpoints":{"delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token"],"served_by":"aggregator-b","settings":{}}`)
 	require.NotContains(t, said, "s3cret")
 
+	for complaint, store := range map[string]string{`has no store "S-1"`: "S-1=R-7"} {
+		_, complaints := o.run("platform", "set", business, "tasty", "--store="+store)
+		require.Contains(t, complaints, complaint)
+	}
+
 	said, _ = o.run("plugin", "disable", "aggregator-b")
 	require.Equal(t, "plugin aggregator-b is disabled\n", said)
 	said, _ = o.run("plugin", "list")

@@ -94,6 +94,8 @@ func (h *pluginHost) decide(ctx context.Context, plugin pluginhost.Plugin, call 
 			return nil, err
 		}
 		return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+	case relay.StoreAction, relay.ItemAction:
+		return h.decideSwitch(ctx, plugin, call, subject)
 	case relay.ItemsOOS: // the protocol has no such call yet
 		return nil, core.Errorf(core.NotFound, "%s cannot be told by way of the hub that items are out of stock; call the platform", call.Platform)
 	}
@@ -126,8 +128,11 @@ func integers(list []int32) []int {
 }
 
 // Interpret reads an aggregator's answer (relay.Plugins). Only answers to
-// actions say more than their status does.
+// actions and switches say more than their status does.
 func (h *pluginHost) Interpret(ctx context.Context, call relay.Call, settings []byte, response relay.Response) (relay.Outcome, error) {
+	if call.Kind == relay.StoreAction || call.Kind == relay.ItemAction {
+		return h.interpretSwitch(ctx, call, settings, response)
+	}
 	if call.Kind != relay.Action || !h.can(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{}, nil
 	}

@@ -22,11 +22,15 @@ type plugins interface {
 // keptForPlugins is how much of an answer a plugin gets to read, in bytes.
 const keptForPlugins = 64 << 10
 
+// leastCallLease is what a call to an aggregator needs: planning it, the exchange
+// and reading the answer take longer than a delivery.
+const leastCallLease = 20 * time.Second
+
 // joinRelay makes the engine that calls aggregators.
 func (h *hub) joinRelay(config hubConfig, observer relay.Observer) {
 	clock := h.db.Clock()
 	h.caller = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: keptForPlugins}, h.guard, clock)
-	h.relay = relay.NewEngine(relay.Config{Lease: config.deliveryLease}, relay.Parts{
+	h.relay = relay.NewEngine(relay.Config{Lease: max(config.deliveryLease, leastCallLease)}, relay.Parts{
 		Queue: postgres.Calls{DB: h.db}, Plugins: config.plugins, Platforms: config.platforms, Sender: outbound{h.caller},
 		Clock: clock, Observer: observer, Tracer: config.tracer, Log: h.log,
 	})

@@ -27,6 +27,7 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 		d.clock.Advance(time.Minute)
 		return accepted
 	}
+	d.clock.Advance(time.Minute) // revisions go by their moments
 	change("s1", lunch)
 	before := d.clock.Now().Add(-time.Second)
 	dearer := change("s1", `{"items":[{"ref_id":"dal","price":11,"title":"Dear Dal"}]}`)

@@ -26,33 +26,34 @@ type serveCommand struct {
 	pluginFlags
 	simulatorFlags
 	identityFlags
-	Listen        string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
-	Roles         []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
-	WebhookAllow  []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
-	MaxBody       int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
-	Retention     time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
-	LimitStores   string        `name:"limit-stores" env:"SERVERY_LIMIT_STORES" default:"20/1m" help:"Throttle of store requests, per business; off lifts it."`
-	LimitMenu     string        `name:"limit-menu" env:"SERVERY_LIMIT_MENU" default:"1/5s" help:"Throttle of menu requests, per business."`
-	FlushGuard    int           `name:"flush-guard" env:"SERVERY_FLUSH_GUARD" default:"0" help:"Share in percent; a flush that would take out more is held until it is sent with confirm_flush. 0 holds none."`
-	LimitWebhooks string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
-	LimitRetry    string        `name:"limit-retry" env:"SERVERY_LIMIT_RETRY" default:"2/1h" help:"Throttle of order retries."`
-	LimitRead     string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
-	LimitOps      string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
-	LimitOrders   string        `name:"limit-orders" env:"SERVERY_LIMIT_ORDERS" default:"off" help:"Throttle of the calls that bring, follow and move orders."`
-	LimitRider    string        `name:"limit-rider" env:"SERVERY_LIMIT_RIDER" default:"100/1m" help:"Throttle of rider statuses."`
-	LimitLocation string        `name:"limit-location" env:"SERVERY_LIMIT_LOCATION" default:"6000/1m" help:"Throttle of rider locations."`
-	LimitActions  string        `name:"limit-actions" env:"SERVERY_LIMIT_ACTIONS" default:"100/1m" help:"Throttle of feature actions."`
-	AckWithin     time.Duration `name:"order-ack-within" env:"SERVERY_ORDER_ACK_WITHIN" default:"5m" help:"How long an order may wait for its acknowledgement before it is escalated; 0 escalates none."`
-	SilentAfter   time.Duration `name:"pos-silent-after" env:"SERVERY_POS_SILENT_AFTER" default:"30m" help:"After what time without a sign of life the POS of an open store counts as silent; 0 looks for none."`
-	SecretOverlap time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long the earlier signing secret of a webhook signs too after it got another."`
-	LogLevel      slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
-	LogFile       string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
-	DeliveryLease time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
-	JobLease      time.Duration `name:"job-lease" env:"SERVERY_JOB_LEASE" default:"15s" help:"How soon another replica takes over jobs of one that died."`
-	PublishQuiet  time.Duration `name:"publish-quiet" env:"SERVERY_PUBLISH_QUIET" default:"2s" help:"How long no change may come before a store's menu is published to its aggregators."`
-	PublishWithin time.Duration `name:"publish-within" env:"SERVERY_PUBLISH_WITHIN" default:"15s" help:"After what time it is published even so."`
-	Renderings    int           `name:"publish-renderings" env:"SERVERY_PUBLISH_RENDERINGS" default:"1" help:"How many menus are rendered for aggregators at a time."`
-	Demo          bool          `env:"SERVERY_DEMO" help:"Make a demo business with webhooks to a built-in receiver, and print how to use it."`
+	Listen         string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+	Roles          []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
+	WebhookAllow   []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
+	MaxBody        int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
+	Retention      time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
+	LimitStores    string        `name:"limit-stores" env:"SERVERY_LIMIT_STORES" default:"20/1m" help:"Throttle of store requests, per business; off lifts it."`
+	LimitMenu      string        `name:"limit-menu" env:"SERVERY_LIMIT_MENU" default:"1/5s" help:"Throttle of menu requests, per business."`
+	FlushGuard     int           `name:"flush-guard" env:"SERVERY_FLUSH_GUARD" default:"0" help:"Share in percent; a flush that would take out more is held until it is sent with confirm_flush. 0 holds none."`
+	LimitWebhooks  string        `name:"limit-webhooks" env:"SERVERY_LIMIT_WEBHOOKS" default:"5/1m" help:"Throttle of webhook subscription requests."`
+	LimitRetry     string        `name:"limit-retry" env:"SERVERY_LIMIT_RETRY" default:"2/1h" help:"Throttle of order retries."`
+	LimitRead      string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
+	LimitOps       string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
+	LimitOrders    string        `name:"limit-orders" env:"SERVERY_LIMIT_ORDERS" default:"off" help:"Throttle of the calls that bring, follow and move orders."`
+	LimitRider     string        `name:"limit-rider" env:"SERVERY_LIMIT_RIDER" default:"100/1m" help:"Throttle of rider statuses."`
+	LimitLocation  string        `name:"limit-location" env:"SERVERY_LIMIT_LOCATION" default:"6000/1m" help:"Throttle of rider locations."`
+	LimitActions   string        `name:"limit-actions" env:"SERVERY_LIMIT_ACTIONS" default:"100/1m" help:"Throttle of feature actions."`
+	AckWithin      time.Duration `name:"order-ack-within" env:"SERVERY_ORDER_ACK_WITHIN" default:"5m" help:"How long an order may wait for its acknowledgement before it is escalated; 0 escalates none."`
+	SilentAfter    time.Duration `name:"pos-silent-after" env:"SERVERY_POS_SILENT_AFTER" default:"30m" help:"After what time without a sign of life the POS of an open store counts as silent; 0 looks for none."`
+	SecretOverlap  time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long the earlier signing secret of a webhook signs too after it got another."`
+	LogLevel       slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
+	LogFile        string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
+	DeliveryLease  time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
+	JobLease       time.Duration `name:"job-lease" env:"SERVERY_JOB_LEASE" default:"15s" help:"How soon another replica takes over jobs of one that died."`
+	PublishQuiet   time.Duration `name:"publish-quiet" env:"SERVERY_PUBLISH_QUIET" default:"2s" help:"How long no change may come before a store's menu is published to its aggregators."`
+	PublishWithin  time.Duration `name:"publish-within" env:"SERVERY_PUBLISH_WITHIN" default:"15s" help:"After what time it is published even so."`
+	Renderings     int           `name:"publish-renderings" env:"SERVERY_PUBLISH_RENDERINGS" default:"1" help:"How many menus are rendered for aggregators at a time."`
+	SimulatorToken string        `name:"simulator-token" env:"SERVERY_SIMULATOR_TOKEN" help:"Of the simulator, where it asks for one, for the console's sandbox."`
+	Demo           bool          `env:"SERVERY_DEMO" help:"Make a demo business with webhooks to a built-in receiver, and print how to use it."`
 }
 
 // Run serves until it is told to stop.
@@ -103,6 +104,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	}
 	h := newHub(config, db.DB, log)
 	base, demo := "http://"+listener.Addr().String(), demoCredentials{}
+	h.playground.flags = simulateFlags{databaseFlags: c.databaseFlags, BaseURL: base, Token: c.SimulatorToken}
 	if c.Demo {
 		if demo, err = c.demo(ctx, h, base, log, out); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)

@@ -76,12 +76,15 @@ type reportedCall struct {
 	P99    float64 `json:"p99_ms"`
 }
 
+// lines tells how the calls fared so far.
 func (r *simulateReport) lines() []reportedCall {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	list := []reportedCall{}
 	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
 		c := r.calls[name]
-		slices.Sort(c.took)
-		list = append(list, reportedCall{name, len(c.took), c.failed, quantile(c.took, 50), quantile(c.took, 99)})
+		took := slices.Sorted(slices.Values(c.took))
+		list = append(list, reportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99)})
 	}
 	return list
 }

@@ -22,6 +22,7 @@ type stage struct {
 	*shop
 	sim    *simulator.Simulator
 	space  string
+	at     string        // address of the hub
 	events *hubtest.Sink // of riders and actions
 }
 
@@ -50,7 +51,7 @@ func newStage(t *testing.T) *stage {
 		<-ended
 		<-ended
 	})
-	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, events: hubtest.NewEventSink(t, nil)}
+	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, at: "http://" + hubAt.Addr().String(), events: hubtest.NewEventSink(t, nil)}
 	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
 	for _, event := range []string{"rider_status_update", "feature_action"} {
 		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.events.URL))

@@ -31,13 +31,21 @@ func newTimed(t *testing.T) *timed {
 	return s
 }
 
-// set sends groups and waits for the n-th outcome.
-func (s *timed) set(n int, groups string) (outcome map[string]any) {
+// set sends groups and waits for their outcome.
+func (s *timed) set(groups string) (outcome map[string]any) {
 	s.t.Helper()
 	accepted := s.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`)
-	waitUntil(s.t, "an outcome of timings", func() bool { return len(s.outcomes.Arrivals()) >= n })
-	require.NoError(s.t, json.Unmarshal(s.outcomes.Arrivals()[n-1].Body, &outcome))
-	require.Equal(s.t, accepted.body["reference_id"], outcome["reference_id"])
+	waitUntil(s.t, "an outcome of timings", func() bool { // one may come twice, since the clock is moved on
+		arrivals := s.outcomes.Arrivals()
+		for i := range arrivals {
+			outcome = nil
+			require.NoError(s.t, json.Unmarshal(arrivals[i].Body, &outcome))
+			if outcome["reference_id"] == accepted.body["reference_id"] {
+				return true
+			}
+		}
+		return false
+	})
 	return outcome
 }
 
@@ -58,7 +66,7 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	require.NotContains(t, untimed.body["categories"].([]any)[0], "timings")
 
 	day := strings.ToUpper(morning.Weekday().String())
-	outcome := s.set(1, fmt.Sprintf(`[{"title":"Breakfast","note":null,"category_ref_ids":["mains","soups"],"day_slots":[{"day":%q,"slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]`, day))
+	outcome := s.set(fmt.Sprintf(`[{"title":"Breakfast","note":null,"category_ref_ids":["mains","soups"],"day_slots":[{"day":%q,"slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]`, day))
 	require.Equal(t, []any{map[string]any{"title": "Breakfast", "success": false, "stats": []any{
 		map[string]any{"category": "mains", "success": true},
 		map[string]any{"category": "soups", "success": false, "message": `there is no category with the ref_id "soups"`},
@@ -83,7 +91,7 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 	s.clock.Advance(3 * time.Hour)
 	require.Equal(t, false, now(s.menu(during.header.Get("ETag"))))
 
-	require.Equal(t, true, at(s.set(2, `[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0], "success"))
+	require.Equal(t, true, at(s.set(`[{"title":"Breakfast","category_ref_ids":[]}]`)["stats"].([]any)[0], "success"))
 	require.Empty(t, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	require.Nil(t, now(s.menu("")))
 }
@@ -91,7 +99,7 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 func TestTimingsOfOneBusinessAreNoneOfAnother(t *testing.T) {
 	s := newTimed(t)
 	stranger := hubtest.Business(t, s.hub.db)
-	s.set(1, `[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":[]}]}]`)
+	s.set(`[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":[]}]}]`)
 	theirs := s.do(t, request{method: "GET", path: timingsRoute, authorization: stranger.Authorization})
 	require.Empty(t, theirs.body["timing_groups"])
 	requireEnvelope(t, s.send("POST", timingsRoute, `{"timing_groups":[{"title":"x","category_ref_ids":["mains"],"day_slots":[{"day":"noday"}]}]}`), 400,

@@ -30,7 +30,7 @@ type watchman struct {
 func newWatchman(config hubConfig, db *postgres.DB, registry prometheus.Registerer, log *slog.Logger) *watchman {
 	w := &watchman{
 		orders: postgres.Orders{DB: db}, ackWithin: config.ackWithin,
-		presence: presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, Hours: storeHours, After: config.silentAfter, Clock: db.Clock()},
+		presence: presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, Hours: storeHours, After: config.silentAfter, Closer: postgres.Toggles{DB: db}, Clock: db.Clock()},
 		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
 			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
 		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silenced_total",

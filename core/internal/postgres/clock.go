@@ -111,6 +111,10 @@ func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) er
 			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END,
 			seen_at = CASE WHEN seen_at > ?0 THEN seen_at + ?1 * interval '1 microsecond' ELSE seen_at END
 			WHERE due_at > ?0 OR available_at > ?0 OR seen_at > ?0`,
+		`UPDATE publications SET due_at = CASE WHEN due_at > ?0 THEN due_at + ?1 * interval '1 microsecond' ELSE due_at END,
+			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END,
+			first_at = CASE WHEN first_at > ?0 THEN first_at + ?1 * interval '1 microsecond' ELSE first_at END
+			WHERE due_at > ?0 OR available_at > ?0 AND available_at < 'infinity' OR first_at > ?0`,
 		`UPDATE job_queue SET available_at = available_at + ?1 * interval '1 microsecond' WHERE available_at > ?0`,
 		`UPDATE unwell_endpoints SET next_probe = next_probe + ?1 * interval '1 microsecond' WHERE next_probe > ?0`,
 		`DELETE FROM throttles`, // counting starts anew

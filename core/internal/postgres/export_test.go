@@ -170,6 +170,14 @@ func (db *DB) Exec(t testing.TB, query string, args ...any) {
 	}
 }
 
+// Row reads, for tests, one value.
+func (db *DB) Row(t testing.TB, into any, query string, args ...any) {
+	t.Helper()
+	if err := db.bun.QueryRowContext(context.Background(), query, args...).Scan(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Other begins, for tests, a transaction of somebody else.
 func (db *DB) Other(t testing.TB) (exec func(query string, args ...any), commit func()) {
 	t.Helper()

@@ -15,6 +15,7 @@ type Backlog struct {
 	OldestCall                 time.Duration // likewise, of calls to aggregators that are due
 	Probed                     int64         // endpoints that fail
 	Calls                      int64         // lines of calls to aggregators
+	Publications               int64         // menus of stores on their way to aggregators
 	Unacknowledged             int64         // orders of the last day that wait too long for it
 	Silent                     int64         // stores whose POS is silent
 }
@@ -35,8 +36,9 @@ func (db *DB) Backlog(ctx context.Context) (Backlog, error) {
 		(SELECT count(*) FROM (SELECT 1 FROM call_lines WHERE available_at < 'infinity' LIMIT 100000) x),
 		(SELECT extract(epoch FROM ?0 - min(due_at))::float8 FROM call_lines WHERE available_at <= ?0 AND available_at < 'infinity'),
 		(SELECT count(*) FROM (SELECT 1 FROM orders WHERE escalated_at IS NOT NULL AND state = ?1 AND created_at > ?2 LIMIT 100000) x),
-		(SELECT count(*) FROM (SELECT 1 FROM pos_presence WHERE silent_since IS NOT NULL LIMIT 100000) x)`, now, order.Placed, now.Add(-escalateBack)).
-		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed, &b.Calls, &oldestCall, &b.Unacknowledged, &b.Silent)
+		(SELECT count(*) FROM (SELECT 1 FROM pos_presence WHERE silent_since IS NOT NULL LIMIT 100000) x),
+		(SELECT count(*) FROM (SELECT 1 FROM publications WHERE available_at < 'infinity' LIMIT 100000) x)`, now, order.Placed, now.Add(-escalateBack)).
+		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &b.Scheduled, &b.Held, &b.Probed, &b.Calls, &oldestCall, &b.Unacknowledged, &b.Silent, &b.Publications)
 	if err != nil {
 		return b, fmt.Errorf("counting the backlog: %w", err)
 	}

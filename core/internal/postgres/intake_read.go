@@ -65,7 +65,8 @@ func (b *intakeBatch) read() error {
 var intakeSettings = planned{
 	name: "intake_settings", types: "bigint[], text[], text[]",
 	query: `SELECT q.business, q.platform, q.store, b.currency, coalesce(p.served_by, ''), coalesce(s.id, 0), coalesce(s.name, ''),
-			coalesce(s.address, ''), coalesce(s.active, false), coalesce(s.ordering_enabled, false), s.excluded_platforms, s.included_platforms,
+			coalesce(s.address, ''), coalesce(s.active, false), coalesce(s.ordering_enabled, false) AND NOT EXISTS (
+				SELECT 1 FROM store_switches w WHERE w.business_id = q.business AND w.store_id = s.id AND w.platform = q.platform AND NOT w.open), s.excluded_platforms, s.included_platforms,
 			coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = q.platform LIMIT 1), ''),
 			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = 0), 0),
 			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = s.id), 0)

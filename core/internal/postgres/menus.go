@@ -48,6 +48,9 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil {
+			return err
+		}
 		loader := menuLoader{ctx: ctx, tx: tx, business: work.Business, store: scope.StoreID}
 		state, err := loader.state(needs)
 		if err != nil {
@@ -149,9 +152,11 @@ func (m Menus) Versions(ctx context.Context, business core.BusinessID, storeRef,
 	v := menu.Versions{Platform: core.Platform{Name: platform}}
 	err := m.bun.QueryRowContext(ctx, `SELECT s.id, p.served_by,
 			coalesce((SELECT version FROM menu_versions WHERE business_id = ?0 AND store_id = 0), 0),
-			coalesce((SELECT version FROM menu_versions WHERE business_id = ?0 AND store_id = s.id), 0)
+			coalesce((SELECT version FROM menu_versions WHERE business_id = ?0 AND store_id = s.id), 0),
+			s.active AND s.ordering_enabled AND NOT EXISTS (SELECT 1 FROM store_switches w WHERE w.business_id = s.business_id AND w.store_id = s.id
+				AND w.platform = p.name AND NOT w.open)
 		FROM stores s JOIN platforms p ON p.business_id = s.business_id AND p.name = ?2
 		WHERE s.business_id = ?0 AND s.ref_id = ?1`, business, storeRef, platform).
-		Scan(&v.StoreID, &v.Platform.ServedBy, &v.Catalogue, &v.Store)
+		Scan(&v.StoreID, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
 	return v, notFound(err, "there is no such store or platform")
 }

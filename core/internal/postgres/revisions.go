@@ -78,6 +78,9 @@ func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish f
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil {
+			return err
+		}
 		id, err := m.beginRevision(ctx, tx)
 		if err != nil {
 			return err

@@ -231,11 +231,15 @@ type storeRow struct {
 	IncludedPlatforms  []string        `bun:"included_platforms,array"`
 	PlatformData       json.RawMessage `bun:"platform_data"`
 	Timings            json.RawMessage `bun:"timings"`
+	ClosedOn           json.RawMessage `bun:"closed_on"`
 }
 
 const storeReadColumns = `id, ref_id, city, name, min_pickup_time, min_delivery_time, contact_phone, notification_phones, notification_emails,
 	min_order_value::text AS min_order_value, hide_from_ui, address, zip_codes, geo_longitude, geo_latitude, active, ordering_enabled,
-	translations, excluded_platforms, included_platforms, platform_data, timings`
+	translations, excluded_platforms, included_platforms, platform_data, timings,
+	(SELECT json_agg(json_build_object('platform', w.platform, 'action_src', w.source, 'actor', w.actor, 'reason', w.reason,
+			'since', floor(extract(epoch FROM w.at) * 1000), 'turn_on_at', coalesce(floor(extract(epoch FROM w.turn_on_at) * 1000), 0)) ORDER BY w.platform)
+		FROM store_switches w WHERE w.business_id = stores.business_id AND w.store_id = stores.id AND NOT w.open) AS closed_on`
 
 func (r storeRow) stored() (store.Stored, error) {
 	s := store.Stored{ID: r.ID, Object: store.Object{
@@ -254,7 +258,7 @@ func (r storeRow) stored() (store.Stored, error) {
 	for _, column := range []struct {
 		raw  json.RawMessage
 		into any
-	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings}} {
+	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings}, {r.ClosedOn, &s.ClosedOn}} {
 		if column.raw == nil {
 			continue
 		}

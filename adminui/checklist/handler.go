@@ -1,0 +1,53 @@
+// Package checklist shows how far the first integration of a business is, and
+// what to do next.
+package checklist
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/checklist"
+)
+
+// Records finds out what the hub has seen of a business.
+type Records interface {
+	Facts(ctx context.Context, business core.BusinessID) (checklist.Facts, error)
+}
+
+// Pages are the page of the checklist.
+type Pages struct {
+	Records Records
+	BaseURL string // of the hub as people reach it; "" as their requests come
+}
+
+// Show shows the steps, and how each that is open is taken.
+func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
+	facts, err := p.Records.Facts(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	steps := checklist.Steps(facts, cmp.Or(p.BaseURL, c.BaseURL()))
+	list := ui.List{Name: text.Checklist, Columns: []ui.Column{{Label: text.Step, Kind: ui.Wide}, {Label: text.State}}}
+	head := shell.Head{Title: text.Checklist, Note: fmt.Sprintf(text.ChecklistDone, checklist.Done(steps), len(steps)), Live: true}
+	for _, step := range steps {
+		state, words := ui.Neutral, text.StepOpen
+		switch {
+		case step.Done:
+			state, words = ui.OK, text.StepDone
+		case step.Reference != uuid.UUID{}:
+			state, words = ui.Err, text.StepWrong
+			head.Causes = append(head.Causes, ui.Cause{State: ui.Err, Text: step.Next,
+				Link: ui.Link{Href: v.Link("jobs/" + step.Reference.String() + "/"), Label: text.StepJob}})
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(step.Title), ui.Stated(state, words)}})
+	}
+	return v.Show(c, head, page(list, steps))
+}

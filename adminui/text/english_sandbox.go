@@ -1,0 +1,31 @@
+package text
+
+// Words of the sandbox.
+const (
+	Sandbox          = "Sandbox"
+	SandboxNote      = "Simulated customers of a business in test mode"
+	SandboxBegun     = "The scenario has begun."
+	SandboxNone      = "The business is not in test mode: none of its aggregators is simulated. servery business create --sandbox makes one that is; the simulator has to run."
+	SandboxReady     = "Nothing has been played since this hub started. Orders come from the store's own menu."
+	SandboxRuns      = "%s of %d orders at store %s is being played, seed %d."
+	SandboxRan       = "%s of %d orders at store %s was played, seed %d: everything went as it should."
+	SandboxFailed    = "%s of %d orders at store %s, seed %d: %s"
+	PlayOrder        = "Place orders"
+	PlayOrderSay     = "Customers place orders from the store's menu."
+	PlayRider        = "Move riders"
+	PlayRiderSay     = "Customers place self-delivery orders, whose riders move from the store to the door."
+	PlayCancel       = "Cancel orders"
+	PlayCancelSay    = "Customers place orders, which are cancelled: on own channels by the channel, on aggregators by the merchant."
+	PlayRush         = "Rush"
+	PlayRushSay      = "Customers place many orders at a rate, at most 200 a second for a minute."
+	PlayStore        = "Store (ref_id)"
+	PlayCount        = "Orders"
+	PlayRate         = "Orders a second; 0: one after the other"
+	PlaySeed         = "Seed; the same one places the same orders, empty draws one"
+	PlayPlatform     = "Platform; empty: all of the store's"
+	PlayNumber       = "%s must be a number."
+	PlayCallsTitle   = "No calls yet"
+	PlayCallsText    = "What the scenario calls, and how soon it is answered, shows here."
+	PlayAnsweredFast = "Half within"
+	PlayAnswered     = "99% within"
+)

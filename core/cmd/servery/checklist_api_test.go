@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+func TestTheChecklistIsOfOneBusinessAlone(t *testing.T) {
+	s := newShop(t, nil)
+	s.bring("POST", channelOrdersRoute, orderOf("W-1", ""))
+	s.awaitOrderEvents(1)
+	done := func(authorization string) (names []any) {
+		t.Helper()
+		r := s.do(t, request{method: "GET", path: checklistPath, authorization: authorization})
+		require.Equal(t, 200, r.status, r.text)
+		require.Equal(t, 9.0, r.body["total"])
+		for _, step := range r.body["steps"].([]any) {
+			if at(step, "done") == true {
+				names = append(names, at(step, "name"))
+				require.NotContains(t, step, "command", "what is done asks for nothing")
+			}
+		}
+		require.Len(t, names, int(r.body["done"].(float64)))
+		return names
+	}
+	waitUntil(t, "the order's delivery on record", func() bool { return len(done(s.tenant.Authorization)) == 5 })
+	require.Equal(t, []any{"authenticated_call", "stores_synced", "menu_synced", "webhook_configured", "order_accepted"}, done(s.tenant.Authorization))
+	require.Equal(t, []any{"authenticated_call"}, done(hubtest.Business(t, s.hub.db).Authorization), "by this very call")
+
+	s.ok("POST", menuRoute+"-1/?dry_run=true", `{"items":[{"ref_id":"pie","title":"Pie","price":3,"category_ref_ids":["none"]}]}`)
+	require.Len(t, done(s.tenant.Authorization), 5, "a dry run breaks nothing")
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/checklist"
+)
+
+const checklistPath = "/external/api/v1/checklist/"
+
+// step reads a step of the checklist; "" is the first that is not done, nil none.
+func (w *town) step(name string) map[string]any {
+	w.t.Helper()
+	for _, one := range w.ask("GET", checklistPath, nil)["steps"].([]any) {
+		if step := one.(map[string]any); step["name"] == name || name == "" && step["done"] == false {
+			return step
+		}
+	}
+	return nil
+}
+
+func (w *town) awaitStep(name string, done bool) map[string]any {
+	w.t.Helper()
+	eventually(w.t, patience, func() error {
+		if step := w.step(name); step["done"] != done {
+			return fmt.Errorf("%v", step)
+		}
+		return nil
+	})
+	return w.step(name)
+}
+
+// TestTheChecklistTurnsGreenByItsOwnCommands takes every step of a first
+// integration by the command that the checklist names.
+func TestTheChecklistTurnsGreenByItsOwnCommands(t *testing.T) {
+	needsPrograms(t, "curl")
+	w := newTown(t)
+	placeholders := []string{checklist.ChannelKey, strings.TrimPrefix(newKey(t, w.env, w.who.business, "channel").authorization, "apikey "),
+		checklist.Key, strings.TrimPrefix(w.who.authorization, "apikey "), checklist.Hook, w.events.URL}
+	var taken []string
+	for step := w.step(""); step != nil; step = w.step("") {
+		name := step["name"].(string)
+		if name == "action_used" {
+			w.play("order", "aggregator-a")
+			step = w.step(name)
+		}
+		out, err := exec.CommandContext(t.Context(), "sh", "-euc", strings.NewReplacer(placeholders...).Replace(step["command"].(string))).CombinedOutput()
+		require.NoError(t, err, "%s: %s", step["command"], out)
+		require.Contains(t, string(out), `"status":"success"`, name)
+		w.awaitStep(name, true)
+		if name == "webhook_configured" {
+			var made struct {
+				ID json.Number `json:"webhook_id"`
+			}
+			require.NoError(t, json.Unmarshal(out, &made))
+			placeholders = append(placeholders, "WEBHOOK_ID", made.ID.String())
+		}
+		taken = append(taken, name)
+	}
+	require.Equal(t, []string{"stores_synced", "menu_synced", "webhook_configured", "webhook_verified", "order_accepted", "orders_retried", "rider_sent", "action_used"}, taken)
+
+	wrong := w.ask("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3,"category_ref_ids":["none"]}]}`)
+	step := w.awaitStep("menu_synced", false)
+	require.Equal(t, wrong["reference"], step["reference"])
+	require.Contains(t, step["command"], "/external/api/v1/jobs/")
+	w.ask("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"pie","title":"Pie","price":3}]}`)
+	require.NotContains(t, w.awaitStep("menu_synced", true), "reference")
+	require.Zero(t, w.hub.terminate(t))
+}

@@ -1,0 +1,30 @@
+package console_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+func TestScenariosAreBounded(t *testing.T) {
+	for _, fine := range []console.Scenario{
+		{Kind: "order", Store: "S-1", Count: 1}, {Kind: "cancel", Store: "S-1", Count: 500, Rate: 200}, {Kind: "rush", Store: "S-1", Count: 12000, Rate: 200}, {Kind: "rush", Store: "S-1", Count: 30, Rate: 0.5},
+	} {
+		require.NoError(t, fine.Check(), fine)
+	}
+	for says, wrong := range map[string]console.Scenario{
+		"kind must be":                {Kind: "riot", Store: "S-1", Count: 1},
+		"store is required":           {Kind: "order", Count: 1},
+		"count must be from 1 to 500": {Kind: "rider", Store: "S-1", Count: 501},
+		"count must be from 1 to 60":  {Kind: "rush", Store: "S-1", Count: 61, Rate: 1},
+		"above 0 of a rush":           {Kind: "rush", Store: "S-1", Count: 1},
+		"from 0 to 200":               {Kind: "order", Store: "S-1", Count: 1, Rate: 201},
+	} {
+		err := wrong.Check()
+		require.ErrorContains(t, err, says)
+		require.Equal(t, core.Invalid, core.CodeOf(err))
+	}
+}
