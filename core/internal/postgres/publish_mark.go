@@ -79,12 +79,13 @@ func (db *DB) publishDue(ctx context.Context, tx bun.IDB, d due) (int64, error) 
 const dueAgain = `least(excluded.due_at, coalesce(p.first_at, excluded.first_at) + ? * interval '1 microsecond',
 	CASE WHEN cardinality(p.asked) > 0 AND p.owner IS NULL AND p.available_at < 'infinity' THEN p.available_at END)`
 
-// publishStores marks the stores that a request has changed; it must have been
-// written at the given time.
-func (db *DB) publishStores(ctx context.Context, tx bun.IDB, work core.Job, at time.Time) error {
+// publishStores marks the stores that a request has changed: those of it that were
+// written at the given time. They are written out, since the planner knows too
+// little of rows that have just come to join them well.
+func (db *DB) publishStores(ctx context.Context, tx bun.IDB, work core.Job, stores []int64, at time.Time) error {
 	_, err := db.publishDue(ctx, tx, due{
-		reference: work.ID, condition: publishedOn + ` AND s.business_id = ? AND s.updated_at = ? AND s.id IN (SELECT id FROM stage_stores)`,
-		args: []any{work.Business, at},
+		reference: work.ID, condition: publishedOn + ` AND s.business_id = ? AND s.updated_at = ? AND s.id = ANY (?::bigint[])`,
+		args: []any{work.Business, at, array(stores)},
 	})
 	return err
 }

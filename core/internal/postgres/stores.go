@@ -153,9 +153,10 @@ func (s Stores) write(ctx context.Context, tx bun.Conn, work core.Job, changes [
 		return nil
 	}
 	var rows copyRows
-	fresh := false
+	fresh, ids := false, make([]int64, len(changes))
 	for i := range changes {
 		writeStore(&rows, &changes[i])
+		ids[i] = changes[i].ID
 		fresh = fresh || changes[i].New
 	}
 	if _, err := tx.ExecContext(ctx, storeStage); err != nil {
@@ -176,7 +177,7 @@ func (s Stores) write(ctx context.Context, tx bun.Conn, work core.Job, changes [
 			return fmt.Errorf("creating stores: %w", err)
 		}
 	}
-	return s.publishStores(ctx, tx, work, now)
+	return s.publishStores(ctx, tx, work, ids, now)
 }
 
 func writeStore(c *copyRows, change *store.Change) {
