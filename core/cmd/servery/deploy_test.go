@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -210,16 +211,25 @@ func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 	needsPrograms(t, "curl", "openssl")
 	binary, err := builtBinary()
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/restore.sh"), binary)
-	check.Env = append(os.Environ(), "ORDERS=10", "PORT="+port)
+	check.Env = append(os.Environ(), "ORDERS=10", fmt.Sprint("PORT=", lowPort(t)-1)) // the hub listens at the one after
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "all 20 accepted orders and their events are back")
+}
+
+// lowPort is a free port below those that systems give to connections, so that
+// no other test comes by it before it is used.
+func lowPort(t *testing.T) int {
+	t.Helper()
+	for port := 20000 + os.Getpid()%10000; port < 32000; port++ {
+		if listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
+			require.NoError(t, listener.Close())
+			return port
+		}
+	}
+	require.FailNow(t, "no port is free")
+	return 0
 }
 
 // needsPrograms skips a test where the machine lacks a program, but not in CI.

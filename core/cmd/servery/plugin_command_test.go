@@ -67,7 +67,7 @@ func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
 	require.Equal(t, string(expected), said)
 
 	said, _, _ = pluginKit(t, "describe", dir)
-	require.Contains(t, said, "capabilities  menu_render, menu_result")
+	require.Contains(t, said, "menu_render, menu_result, order_acknowledge")
 	said, _, _ = pluginKit(t, "describe", dir, "--json")
 	about := &sdk.Description{}
 	require.NoError(t, sdk.FromJSON([]byte(said), about))
