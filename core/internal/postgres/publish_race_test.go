@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -38,7 +39,9 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 	r.under[name] = true
 	content := r.content[w.StoreRef]
 	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.Sent {
-		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+		for range rand.IntN(1000) { // let others in at another moment each time
+			runtime.Gosched()
+		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if content < r.held[name] {
