@@ -105,7 +105,7 @@ func (p Publications) Finish(ctx context.Context, owner core.ID, r publish.Resul
 }
 
 func (p Publications) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
-	const held1 = ` WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`
+	const lease = ` WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`
 	mine := []any{r.Business, r.StoreID, r.Platform, owner, r.LeasedTo}
 	var result sql.Result
 	if r.State == publish.Waiting {
@@ -114,10 +114,10 @@ func (p Publications) settle(ctx context.Context, tx bun.Conn, owner core.ID, r 
 			attempts++
 		}
 		result, err = tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, call_id = ?, note = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END,
-			attempts = CASE WHEN version > ? THEN 0 ELSE ? END, available_at = CASE WHEN version > ? THEN due_at ELSE ? END`+held1,
+			attempts = CASE WHEN version > ? THEN 0 ELSE ? END, available_at = CASE WHEN version > ? THEN due_at ELSE ? END`+lease,
 			append([]any{r.CallID, clean(r.Message), r.Digest, r.Version, attempts, r.Version, r.RetryAt}, mine...)...)
 	} else {
-		result, err = p.conclude(ctx, tx, r, held1, mine)
+		result, err = p.conclude(ctx, tx, r, lease, mine)
 	}
 	if err != nil {
 		return false, fmt.Errorf("recording a publication: %w", err)
