@@ -31,6 +31,10 @@ const (
 	ItemAction  Kind = "item_action"
 )
 
+// PlaceEvery is how often an order's platform is told where its rider is, at
+// most: what comes meanwhile is told as the newest place when the time has come.
+const PlaceEvery = time.Second
+
 // Line names what of an order goes to its platform one after the other: the
 // statuses of its rider, the places of its rider, or a single action.
 func Line(kind Kind, subject string) string { return string(kind) + ":" + subject }

@@ -153,7 +153,8 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]ended
 }
 
 // advanceCallLines lets the lines go on: with the same call at its next attempt,
-// with the next call at once, or, where nothing waits, not at all.
+// with the next call at once (the next place when one may be told again), or,
+// where nothing waits, not at all.
 func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
@@ -161,7 +162,11 @@ func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results [
 	again := make([]bool, n)
 	for i, r := range results {
 		businesses[i], versions[i], lines[i], notes[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line, clean(r.Message)
-		due[i] = r.Executed.UTC().Format(time.RFC3339Nano)
+		next := r.Executed
+		if r.Call.Kind == relay.RiderLocation && r.Attempt != nil {
+			next = next.Add(relay.PlaceEvery)
+		}
+		due[i] = next.UTC().Format(time.RFC3339Nano)
 		if r.State == relay.Waiting {
 			again[i], due[i], attempts[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano), int64(r.Call.Attempts)
 			if !r.Untried {

@@ -104,20 +104,21 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 }
 
 var newestPlaces = planned{
-	name: "newest_places", types: "text, timestamptz, bigint[], text[], text[], bigint[], bigint[], text[], uuid[], timestamptz[]",
+	name: "newest_places", types: "text, timestamptz, bigint[], text[], text[], bigint[], bigint[], text[], uuid[], timestamptz[], timestamptz",
 	query: `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at)
 		SELECT business, line, $1, platform, id, endpoint, payload, call, seen, $2, $2
 		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10) AS t (business, line, platform, id, endpoint, payload, call, seen)
 		ORDER BY business, line
 		ON CONFLICT (business_id, line) DO UPDATE SET payload = EXCLUDED.payload, call_id = EXCLUDED.call_id, seen_at = EXCLUDED.seen_at, version = l.version + 1,
-			due_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.due_at ELSE l.due_at END,
-			available_at = CASE WHEN l.available_at = 'infinity' THEN EXCLUDED.available_at ELSE l.available_at END
+			due_at = CASE WHEN l.available_at = 'infinity' THEN least(greatest(l.due_at, $2), $11) ELSE l.due_at END,
+			available_at = CASE WHEN l.available_at = 'infinity' THEN least(greatest(l.due_at, $2), $11) ELSE l.available_at END
 		WHERE l.seen_at <= EXCLUDED.seen_at`,
 }
 
 // write puts the newest place of each order into its line, unless that has a
 // newer one. The lines are locked in the order of their keys. A line that is
-// being tried again keeps its schedule.
+// being tried again keeps its schedule; one that was told lately waits until a
+// place may be told again.
 func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]*relayed) error {
 	n := len(b.newest)
 	if n == 0 {
@@ -138,7 +139,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]
 		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(), place.SeenAt.UTC().Format(time.RFC3339Nano)
 	}
 	query, err := b.db.prepared.ready(ctx, tx, &newestPlaces, relay.RiderLocation, now,
-		array(businesses), array(lines), array(platforms), array(ids), array(endpoints), array(payloads), array(calls), array(seen))
+		array(businesses), array(lines), array(platforms), array(ids), array(endpoints), array(payloads), array(calls), array(seen), now.Add(relay.PlaceEvery))
 	if err != nil {
 		return err
 	}

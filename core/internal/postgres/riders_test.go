@@ -194,19 +194,28 @@ func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
 	require.NoError(t, d.place(id, "4"))
 	require.Empty(t, d.claim(other), "one at a time")
 	d.finish(me, d.done(calls[0]))
+	require.Empty(t, d.claim(me), "an order's places are not told one at the heels of the other")
+	d.clock.Advance(relay.PlaceEvery)
 	next := d.claim(me)
 	require.Len(t, next, 1, "what came meanwhile is told")
 	require.Contains(t, string(next[0].Payload), `"latitude":"4"`)
 	d.finish(me, d.done(next[0]))
+	require.NoError(t, d.place(id, "5"))
+	require.Empty(t, d.claim(me), "nor is the next one when nothing waited")
+	d.clock.Advance(relay.PlaceEvery)
+	last := d.claim(me)
+	require.Len(t, last, 1)
+	d.finish(me, d.done(last[0]))
+	d.clock.Advance(relay.PlaceEvery)
 	require.Empty(t, d.claim(me), "dropped once it is delivered")
 
-	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2", SeenAt: d.clock.Now().Add(-time.Second)}
+	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2", SeenAt: d.clock.Now().Add(-time.Minute)}
 	require.NoError(t, d.riders.Locate(context.Background(), late))
 	require.Empty(t, d.claim(me), "an older place is never told after a newer one")
 
 	d.clock.Advance(2 * time.Hour)
 	require.NoError(t, d.riders.Sweep(context.Background()))
-	require.NoError(t, d.place(id, "5"))
+	require.NoError(t, d.place(id, "6"))
 	require.Len(t, d.claim(me), 1)
 }
 
@@ -227,6 +236,7 @@ func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
 	d.finish(me, given)
 	require.Empty(t, d.claim(me), "given up until there is a newer one")
 	require.NoError(t, d.place(id, "3"))
+	d.clock.Advance(relay.PlaceEvery)
 	require.Len(t, d.claim(me), 1)
 }
 
