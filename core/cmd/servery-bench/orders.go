@@ -22,8 +22,8 @@ const orderConnections = 64
 // same database.
 type orderBench struct {
 	menuBench
-	beside *intakeFloor
-	floor  *poster
+	floor  *intakeFloor // with a connection to the database for each request that comes at once
+	single *intakeFloor // with one
 	bodies [][]byte
 	sent   int // orders so far: none is sent twice
 }
@@ -59,18 +59,21 @@ func orderBenchOn(ctx context.Context, b *bench, name string) (o *orderBench, er
 	if err != nil {
 		return o, err
 	}
-	if o.beside, err = startIntakeFloor(ctx, address); err != nil {
+	if o.floor, err = startIntakeFloor(ctx, address, orderConnections); err != nil {
 		return o, err
 	}
-	o.floor = newPoster(o.beside.address, "/", "", orderConnections)
+	if o.single, err = startIntakeFloor(ctx, address, 1); err != nil {
+		return o, err
+	}
 	o.bodies, err = orderBodies(orderedStore)
 	return o, err
 }
 
 func (o *orderBench) close() {
-	if o.beside != nil {
-		o.floor.close()
-		o.beside.close()
+	for _, floor := range []*intakeFloor{o.floor, o.single} {
+		if floor != nil {
+			floor.close()
+		}
 	}
 	o.menuBench.close()
 }

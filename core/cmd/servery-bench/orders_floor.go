@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -21,17 +22,14 @@ import (
 // hub is: it reads an order as the hub does and stores its row, one INSERT a
 // request, with nothing else looked up, worked out, or told. The end of standard input ends it.
 type intakeFloorCommand struct {
-	Database string `required:"" help:"Address of the database."`
+	Database    string `required:"" help:"Address of the database."`
+	Connections int    `required:"" help:"How many connections to it."`
 }
-
-// intakeFloorConnections is how many connections the floor has to the database:
-// as many as requests come at once.
-const intakeFloorConnections = 64
 
 // Run serves until standard input ends.
 func (c intakeFloorCommand) Run(ctx context.Context) error {
 	debug.SetGCPercent(300) // as the hub
-	db, err := openFloor(c.Database, intakeFloorConnections)
+	db, err := openFloor(c.Database, c.Connections)
 	if err != nil {
 		return err
 	}
@@ -71,19 +69,20 @@ func (c intakeFloorCommand) Run(ctx context.Context) error {
 
 // intakeFloor is the floor's process as its parent sees it.
 type intakeFloor struct {
-	address string
+	orders  *poster
 	process *exec.Cmd
 	in      io.WriteCloser
 }
 
 // startIntakeFloor runs this program once more as the floor of order intake. It
-// ends with the context, with close, or with this process, whichever is first.
-func startIntakeFloor(ctx context.Context, database string) (*intakeFloor, error) {
+// has so many connections to the database, and ends with the context, with close,
+// or with this process, whichever is first.
+func startIntakeFloor(ctx context.Context, database string, connections int) (*intakeFloor, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	f := &intakeFloor{process: exec.CommandContext(ctx, self, "intake-floor", "--database", database)}
+	f := &intakeFloor{process: exec.CommandContext(ctx, self, "intake-floor", "--database", database, "--connections", strconv.Itoa(connections))}
 	f.process.Stderr = os.Stderr
 	if f.in, err = f.process.StdinPipe(); err != nil {
 		return nil, err
@@ -100,11 +99,14 @@ func startIntakeFloor(ctx context.Context, database string) (*intakeFloor, error
 		f.close()
 		return nil, fmt.Errorf("the floor of order intake did not start: %w", err)
 	}
-	f.address = strings.TrimSpace(address)
+	f.orders = newPoster(strings.TrimSpace(address), "/", "", orderConnections)
 	return f, nil
 }
 
 func (f *intakeFloor) close() {
+	if f.orders != nil {
+		f.orders.close()
+	}
 	_ = f.in.Close()
 	var ended *exec.ExitError
 	if err := f.process.Wait(); err != nil && !errors.As(err, &ended) {
