@@ -77,6 +77,10 @@ bench: build ## Measure against floors of the same run; BENCH_FLAGS=--quick for 
 chaos: ## Break hubs, plugins, database and network at random; CHAOS_FLAGS='--for=2m --seed=7'
 	$(GO) test -count=1 -v -timeout 60m -run TestChaos ./core/cmd/servery-chaos -args --for=10m $(CHAOS_FLAGS)
 
+.PHONY: shipped
+shipped: ## Hold what deploy/ ships against what reads it: image, unit, proxy, alerts, manifests
+	@GO=$(GO) sh deploy/check/shipped.sh
+
 .PHONY: restore
 restore: build ## Prove that a backup brings back what was accepted
 	sh deploy/check/restore.sh $(BIN)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/url"
 	"time"
@@ -11,7 +12,7 @@ import (
 const reachWithin = 3 * time.Second
 
 // Reach tells in plain words why no delivery could connect to an address, or ""
-// where it takes connections. It waits at most 3 s.
+// where it takes connections and shows a good certificate. It waits at most 3 s.
 func (g *Guard) Reach(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -23,8 +24,12 @@ func (g *Guard) Reach(ctx context.Context, address string) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	dialer := net.Dialer{Timeout: reachWithin, Control: g.control}
-	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	dialer := &net.Dialer{Timeout: reachWithin, Control: g.control}
+	dial := dialer.DialContext
+	if u.Scheme == "https" { // most that fails there is the certificate
+		dial = (&tls.Dialer{NetDialer: dialer}).DialContext
+	}
+	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin})
 		return words

@@ -10,41 +10,26 @@ servery=$(realpath "$1")
 keep=${2:-}
 dir=${keep:-$(mktemp -d)}
 orders=${ORDERS:-40} # of each of the two halves
-bin=$(dirname "$(realpath "$(command -v initdb || ls -d /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n1)")")
 port=${PORT:-54410}
 mkdir -p "$dir/archive"
-as=""
-if [ "$(id -u)" -eq 0 ]; then
-	chown -R postgres "$dir"
-	chmod 755 "$dir"
-	as="setpriv --reuid=postgres --regid=postgres --init-groups"
-fi
-pg() { program=$1; shift; (cd / && $as "$bin/$program" "$@"); }
-sql() { (cd / && $as "$bin/psql" -h "$dir" -p "$1" -U servery -d servery -XAtqc "$2"); }
+. "$(dirname "$(realpath "$0")")/postgres.sh"
 hub=""
 stop() {
 	[ -z "$hub" ] || kill "$hub" 2>/dev/null || true
 	wait
-	for data in "$dir/data" "$dir/restored"; do
-		[ ! -e "$data/postmaster.pid" ] || pg pg_ctl -D "$data" -m immediate stop >/dev/null 2>&1 || true
-	done
+	stops "$dir/data"
+	stops "$dir/restored"
 	[ -n "$keep" ] || rm -rf "$dir"
 }
 trap stop EXIT INT TERM
 say() { printf '%s\n' "$*"; }
 
 say "starting PostgreSQL with an archive of its WAL"
-pg initdb -D "$dir/data" -U servery -A trust --data-checksums >/dev/null
-cat <<-SETTINGS | $as tee -a "$dir/data/postgresql.conf" >/dev/null
-	port = $port
-	listen_addresses = '127.0.0.1'
-	unix_socket_directories = '$dir'
+starts "$port" <<-SETTINGS
 	archive_mode = on
 	archive_command = 'test ! -f $dir/archive/%f && cp %p $dir/archive/%f'
 	wal_level = replica
 SETTINGS
-pg pg_ctl -D "$dir/data" -l "$dir/log" -w start >/dev/null
-pg createdb -h "$dir" -p "$port" -U servery servery
 
 SERVERY_SECRET_KEY=$(openssl rand -hex 32)
 SERVERY_DATA_DIR=$dir/hub

@@ -128,7 +128,9 @@ func TestPortsOfDeployAgree(t *testing.T) {
 // figures are the names of all metrics that hubs show, and the labels of each.
 func figures(t *testing.T) map[string][]string {
 	t.Helper()
-	m, plugins := newMetrics(hubtest.Database(t, nil), hubtest.Logger()), newPluginMetrics()
+	db := hubtest.Database(t, nil)
+	m, plugins := newMetrics(db, hubtest.Logger()), newPluginMetrics()
+	newWatchman(hubConfig{}, db, m.registry, hubtest.Logger())
 	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{})
 	descriptions, found := make(chan *prometheus.Desc), map[string][]string{}
 	go func() {
@@ -170,6 +172,7 @@ func TestAlertsAndDashboardUseFiguresThatHubsShow(t *testing.T) {
 	for _, group := range rules.Groups {
 		for _, rule := range group.Rules {
 			require.NotEmpty(t, rule.Annotations["do"], "%s says what to do", rule.Alert)
+			require.Contains(t, deployed(t)[filepath.Join(root, "deploy/prometheus/servery.rules.test.yaml")], `alertname="`+rule.Alert+`"`)
 			expressions = append(expressions, rule.Expr)
 		}
 	}

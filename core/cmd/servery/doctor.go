@@ -76,14 +76,14 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor) {
 	} else {
 		d.say("configuration", fine, "every variable can be read", "")
 	}
-	d.disk("data directory", c.DataDir)
+	d.disk("data directory", c.DataDir, c.DatabaseURL == "" || c.SecretKey == "")
 	if c.databaseFlags.check() != nil {
 		d.say("database", broken, "not looked at: its configuration is wrong", "correct what is said of the configuration first")
 		return
 	}
-	db, err := c.open(ctx, d.log, false)
+	db, err := d.open(ctx, c.databaseFlags)
 	if err != nil {
-		d.say("database", broken, err.Error(), "make sure that SERVERY_DATABASE_URL is right, and that the server runs and lets this machine in")
+		d.say("database", broken, err.Error(), mendsConnection(err))
 		return
 	}
 	defer db.close(d.log)

@@ -3,10 +3,50 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
+
+// databaseWithin is how long the doctor waits for a server to answer at all.
+const databaseWithin = 5 * time.Second
+
+// open connects to the database, for less time than a hub would take.
+func (d *doctor) open(ctx context.Context, f databaseFlags) (*database, error) {
+	if f.DatabaseURL != "" { // a private one may have to be started first
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, databaseWithin)
+		defer cancel()
+	}
+	return f.open(ctx, d.log, false)
+}
+
+// connectionMends tells by what a failure to connect says what mends it; the
+// codes are PostgreSQL's.
+var connectionMends = []struct{ said, do string }{
+	{"3D000", "make the database: CREATE DATABASE … OWNER …; or correct its name in SERVERY_DATABASE_URL"},
+	{"28000", "make the role, or let it in from this machine (pg_hba.conf); or correct the user in SERVERY_DATABASE_URL"},
+	{"28P01", "correct the password in SERVERY_DATABASE_URL; what is no letter or digit in it must be percent-encoded"},
+	{"53300", "raise max_connections of the server, or end what holds its connections"},
+	{"57P03", "wait until the server has started; its log says how far it is"},
+	{"SSL is not enabled", "set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL where nobody can listen in on the way"},
+	{"certificate", "let sslrootcert in SERVERY_DATABASE_URL name the file of the authority that signed the server's certificate, for the host as it is written there"},
+	{"connection refused", "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL: nothing listens there"},
+	{"no such file", "start PostgreSQL, or correct the directory of its socket in SERVERY_DATABASE_URL"},
+	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the name service: the name leads nowhere from here"},
+	{"secret key", "make SERVERY_DATA_DIR a directory that the hub may write to, or set SERVERY_SECRET_KEY"},
+	{"data directory", "make SERVERY_DATA_DIR a directory that the hub may write to"},
+}
+
+func mendsConnection(err error) string {
+	for _, one := range connectionMends {
+		if strings.Contains(err.Error(), one.said) {
+			return one.do
+		}
+	}
+	return "make sure that SERVERY_DATABASE_URL is right, and that no firewall stands between this machine and the server"
+}
 
 // Bounds beyond which the doctor is not content.
 const (

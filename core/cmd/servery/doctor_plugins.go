@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -51,6 +52,8 @@ func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
 		switch {
 		case status.State == pluginhost.Ready:
 			d.say("plugin "+status.ID, fine, status.Version+" starts and answers", "")
+		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
+			d.say("plugin "+status.ID, broken, "it may not be run: "+status.Faults[0].Text, "let TMPDIR name a directory that allows programs to be run, not one that is mounted with noexec")
 		case len(status.Faults) > 0:
 			d.say("plugin "+status.ID, broken, "it does not start: "+status.Faults[0].Text, "see `servery plugin logs "+status.ID+"`; try it alone by `servery plugin test`")
 		default:

@@ -2,6 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -36,9 +40,9 @@ func says(found map[string][]diagnosis, check string, v verdict, words string) b
 }
 
 func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
-	url := hubtest.DatabaseURL(t)
-	env := onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
-	db := hubtest.Open(t, url, nil)
+	address := hubtest.DatabaseURL(t)
+	env := onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	db := hubtest.Open(t, address, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	tenant, sink := hubtest.Business(t, db), hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, db, tenant.ID, "store_creation", sink.URL, webhook.Minutes)
@@ -70,6 +74,48 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 	require.True(t, says(found, "migrations", broken, "are missing"), found["migrations"])
 }
 
+func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
+	there, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
+	require.NoError(t, err)
+	role, database := *there, *there
+	role.User, database.Host = url.User("nobody"), "nothing"
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, silent.Close())
+	for name, c := range map[string]struct{ url, found, do string }{
+		"nothing listens":  {"postgres://servery@" + silent.Addr().String() + "/servery", "connection refused", "start PostgreSQL"},
+		"no such host":     {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
+		"no such socket":   {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file", "start PostgreSQL"},
+		"no such database": {database.String(), "does not exist", "make the database"},
+		"no such role":     {role.String(), "nobody", "correct the user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			status, found := diagnoses(t, onDatabase(c.url).with("SERVERY_DATA_DIR", openDir(t)))
+			require.Equal(t, 1, status)
+			require.True(t, says(found, "database", broken, c.found), found["database"])
+			require.Contains(t, found["database"][0].Do, c.do)
+		})
+	}
+}
+
+func TestTheDoctorTellsOfADirectoryThatIsNone(t *testing.T) {
+	file := filepath.Join(openDir(t), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	_, found := diagnoses(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
+	require.True(t, says(found, "data directory", broken, "is no directory"), found["data directory"])
+}
+
+func TestTheDoctorTellsOfAPluginThatIsAnother(t *testing.T) {
+	dir := openDir(t)
+	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	program := filepath.Join(dir, "aggregator-a", "aggregator-a")
+	require.NoError(t, os.Remove(program)) // other tests have it too
+	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
+	_, found := diagnoses(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	require.True(t, says(found, "plugin aggregator-a", broken, "the manifest says"), found["plugin aggregator-a"])
+}
+
 func TestTheDoctorTellsOfEveryMistake(t *testing.T) {
 	env := environment{
 		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3",
@@ -98,11 +144,11 @@ func TestWhatNoFlagCanReadIsNamedWithAllOtherMistakes(t *testing.T) {
 }
 
 func TestSecretsAreRotatedByTheCommand(t *testing.T) {
-	url, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
-	db := hubtest.Open(t, url, nil)
+	address, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
+	db := hubtest.Open(t, address, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
 	hubtest.Business(t, db)
-	env := onDatabase(url).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
+	env := onDatabase(address).with("SERVERY_SECRET_KEY", key, "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey)
 	counted := servery(t, env, "secrets", "rotate", "--dry-run")
 	require.Zero(t, counted.status, counted.stderr)
 	require.Regexp(t, `businesses.callback_secret +key [0-9a-f]{8} \(to be sealed anew\): 1\n`, counted.stdout)
@@ -110,6 +156,6 @@ func TestSecretsAreRotatedByTheCommand(t *testing.T) {
 	require.Zero(t, done.status, done.stderr)
 	require.Regexp(t, `^1 values are now sealed with key [0-9a-f]{8}\n$`, done.stdout)
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
-	require.Equal(t, 1, servery(t, onDatabase(url), "secrets", "rotate", "--dry-run").status, "the earlier key opens nothing any more")
+	require.Equal(t, 1, servery(t, onDatabase(address), "secrets", "rotate", "--dry-run").status, "the earlier key opens nothing any more")
 	require.Zero(t, servery(t, env.with("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
 }

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// decoders are the functions that read what comes from outside as bytes.
+var decoders = regexp.MustCompile(`^(Decode|Parse)[A-Z]?`)
+
+func TestEveryDecoderIsFuzzed(t *testing.T) {
+	found, fuzzed := map[string]bool{}, map[string]bool{} // by room and name
+	sources(t, func(room, file string, parsed *ast.File, _ *token.FileSet) {
+		for _, declaration := range parsed.Decls {
+			f, ok := declaration.(*ast.FuncDecl)
+			switch {
+			case !ok || f.Recv != nil:
+			case strings.HasSuffix(file, "_test.go") && strings.HasPrefix(f.Name.Name, "Fuzz"):
+				ast.Inspect(f, func(n ast.Node) bool {
+					if name, ok := n.(*ast.Ident); ok {
+						fuzzed[room+"."+name.Name] = true
+					}
+					return true
+				})
+			case decoders.MatchString(f.Name.Name) && readsBytes(f.Type):
+				found[room+"."+f.Name.Name] = true
+			}
+		}
+	})
+	require.Greater(t, len(found), 12)
+	for name := range found {
+		require.True(t, fuzzed[name], "%s has no fuzz test beside it", name)
+	}
+}
+
+// readsBytes tells whether a function takes bytes.
+func readsBytes(f *ast.FuncType) bool {
+	for _, parameter := range f.Params.List {
+		if list, ok := parameter.Type.(*ast.ArrayType); ok && list.Len == nil {
+			if element, ok := list.Elt.(*ast.Ident); ok && element.Name == "byte" {
+				return true
+			}
+		}
+	}
+	return false
+}

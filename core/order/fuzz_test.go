@@ -1,0 +1,53 @@
+package order
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// FuzzBodies reads what is sent about an order that is there already.
+func FuzzBodies(f *testing.F) {
+	for _, seed := range []string{
+		`{"new_status":"Acknowledged","message":"soon","reason_code":"x","extra":{"prep_time_mins":20}}`,
+		`{"new_status":null,"extra":null}`, `{"extra":{"prep_time_mins":1e3}}`, `{"reference_id":17}`, `{"reference_id":"A-1"}`,
+		`{"order_upipr_id":17,"order_ref_id":"A-1","allow_edit":true,"items_oos":[{"upipr_id":3,"ref_id":"dal"},{"ref_id":4},{}]}`,
+		`{"order_upipr_id":"17","items_oos":[null]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if change, err := DecodeChange(body); err == nil {
+			require.Contains(t, States(), change.To)
+		} else {
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+		}
+		if reference, err := DecodeReference(body); err == nil {
+			require.NotEmpty(t, reference)
+		} else {
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+		}
+		if shortage, err := DecodeShortage(body); err == nil {
+			require.NotEmpty(t, shortage.Items)
+			require.True(t, shortage.OrderID > 0 || shortage.Reference != "")
+		} else {
+			require.Equal(t, core.Invalid, core.CodeOf(err))
+		}
+	})
+}
+
+func FuzzCursor(f *testing.F) {
+	f.Add("1733156700000000-17")
+	f.Add("-9223372036854775808-1")
+	f.Fuzz(func(t *testing.T, text string) {
+		if c, ok := ParseCursor(text); ok {
+			require.Equal(t, text, c.String())
+			require.Positive(t, c.ID)
+			year := time.UnixMicro(c.Placed).UTC().Year()
+			require.True(t, year >= 1970 && year <= 9999, "the database knows that time")
+		}
+	})
+}

@@ -1,0 +1,261 @@
+// Package kubernetes holds the manifests against the types and the rules of the
+// release of Kubernetes that go.mod names, without a cluster. It is a module of its own:
+// the program depends on none of this.
+package kubernetes
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	apps "k8s.io/api/apps/v1"
+	scaling "k8s.io/api/autoscaling/v2"
+	core "k8s.io/api/core/v1"
+	network "k8s.io/api/networking/v1"
+	disruption "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	stream "k8s.io/apimachinery/pkg/util/yaml"
+	admission "k8s.io/pod-security-admission/api"
+	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/yaml"
+)
+
+const manifests = "../../kubernetes"
+
+// installation is everything that `kubectl apply -k` would make.
+type installation struct {
+	namespaces  []core.Namespace
+	settings    []core.ConfigMap
+	services    []core.Service
+	deployments []apps.Deployment
+	budgets     []disruption.PodDisruptionBudget
+	scalers     []scaling.HorizontalPodAutoscaler
+	policies    []network.NetworkPolicy
+	ingresses   []network.Ingress
+	database    []any // of CloudNativePG, whose types are not at hand
+}
+
+// add decodes strictly: a field that the type does not have, or has twice, is an error.
+func add[T any](list *[]T, document []byte) error {
+	var object T
+	if err := yaml.UnmarshalStrict(document, &object); err != nil {
+		return err
+	}
+	*list = append(*list, object)
+	return nil
+}
+
+func (i *installation) add(kind string, document []byte) error {
+	switch kind {
+	case "v1/Namespace":
+		return add(&i.namespaces, document)
+	case "v1/ConfigMap":
+		return add(&i.settings, document)
+	case "v1/Service":
+		return add(&i.services, document)
+	case "apps/v1/Deployment":
+		return add(&i.deployments, document)
+	case "policy/v1/PodDisruptionBudget":
+		return add(&i.budgets, document)
+	case "autoscaling/v2/HorizontalPodAutoscaler":
+		return add(&i.scalers, document)
+	case "networking.k8s.io/v1/NetworkPolicy":
+		return add(&i.policies, document)
+	case "networking.k8s.io/v1/Ingress":
+		return add(&i.ingresses, document)
+	case "postgresql.cnpg.io/v1/Cluster", "postgresql.cnpg.io/v1/ScheduledBackup":
+		return add(&i.database, document)
+	}
+	return errors.New("no type is known for " + kind)
+}
+
+// read reads the manifests that kustomization.yaml names, which must be all.
+func read(t *testing.T) *installation {
+	t.Helper()
+	var list struct {
+		meta.TypeMeta
+		Namespace string
+		Resources []string
+		Images    []map[string]string
+	}
+	text, err := os.ReadFile(filepath.Join(manifests, "kustomization.yaml"))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, &list)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(manifests, "*.yaml"))
+	if err != nil || len(files) != len(list.Resources)+1 {
+		t.Fatalf("kustomization.yaml names %v of %v (%v)", list.Resources, files, err)
+	}
+	all := &installation{}
+	for _, name := range list.Resources {
+		text, err := os.ReadFile(filepath.Join(manifests, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents := stream.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+		for {
+			document, err := documents.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			var kind meta.TypeMeta
+			if err == nil {
+				err = yaml.Unmarshal(document, &kind)
+			}
+			if err == nil {
+				err = all.add(kind.APIVersion+"/"+kind.Kind, document)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	return all
+}
+
+func TestEveryObjectHasTheFieldsOfItsKind(t *testing.T) {
+	all := read(t)
+	if len(all.deployments) != 3 || len(all.services) != 2 || len(all.database) != 2 || len(all.policies) != 2 {
+		t.Fatalf("objects are missing: %+v", all)
+	}
+}
+
+func TestPodsAreAdmittedInTheirNamespace(t *testing.T) {
+	all := read(t)
+	level, err := admission.ParseLevel(all.namespaces[0].Labels[admission.EnforceLevelLabel])
+	if err != nil || level != admission.LevelRestricted {
+		t.Fatalf("the namespace enforces %q (%v)", level, err)
+	}
+	rules, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range all.deployments {
+		pod := d.Spec.Template
+		for _, result := range rules.EvaluatePod(admission.LevelVersion{Level: level, Version: admission.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
+			if !result.Allowed {
+				t.Errorf("%s: %s: %s", d.Name, result.ForbiddenReason, result.ForbiddenDetail)
+			}
+		}
+		for _, container := range pod.Spec.Containers {
+			if root := container.SecurityContext.ReadOnlyRootFilesystem; root == nil || !*root {
+				t.Errorf("%s: its root file system can be written to", d.Name)
+			}
+		}
+	}
+}
+
+// secrets are those that README.md, CloudNativePG or the certificate's issuer makes.
+var secrets = map[string]bool{"servery-key": true, "servery-database-app": true, "servery-database-ca": true, "servery-tls": true}
+
+func TestWhatObjectsNameIsThere(t *testing.T) {
+	all, there := read(t), map[string]bool{}
+	for _, c := range all.settings {
+		there["settings "+c.Name] = true
+	}
+	for _, s := range all.services {
+		there["service "+s.Name] = true
+	}
+	for _, d := range all.deployments {
+		there["deployment "+d.Name] = true
+	}
+	must := func(where, what string) {
+		t.Helper()
+		if !there[what] {
+			t.Errorf("%s names the %s, which is not there", where, what)
+		}
+	}
+	for _, d := range all.deployments {
+		pod := d.Spec.Template.Spec
+		for _, container := range pod.Containers {
+			for _, from := range container.EnvFrom {
+				if from.ConfigMapRef != nil {
+					must(d.Name, "settings "+from.ConfigMapRef.Name)
+				} else if !secrets[from.SecretRef.Name] {
+					t.Errorf("%s names the secret %s, which nobody makes", d.Name, from.SecretRef.Name)
+				}
+			}
+			volumes, ports := map[string]bool{}, map[string]bool{}
+			for _, volume := range pod.Volumes {
+				volumes[volume.Name] = true
+			}
+			for _, mount := range container.VolumeMounts {
+				if !volumes[mount.Name] {
+					t.Errorf("%s mounts %s, which is no volume of it", d.Name, mount.Name)
+				}
+			}
+			for _, port := range container.Ports {
+				ports[port.Name] = true
+			}
+			for _, probe := range []*core.Probe{container.StartupProbe, container.ReadinessProbe, container.LivenessProbe} {
+				if probe == nil || !ports[probe.HTTPGet.Port.String()] {
+					t.Errorf("%s lacks a probe, or its port", d.Name)
+				}
+			}
+		}
+	}
+	for _, s := range all.scalers {
+		must(s.Name, "deployment "+s.Spec.ScaleTargetRef.Name)
+	}
+	for _, i := range all.ingresses {
+		for _, rule := range i.Spec.Rules {
+			for _, path := range rule.HTTP.Paths {
+				must(i.Name+" "+path.Path, "service "+path.Backend.Service.Name)
+			}
+		}
+	}
+}
+
+func TestHubsThatAreScaledHaveNoFixedNumber(t *testing.T) {
+	all, scaled := read(t), map[string]bool{}
+	for _, s := range all.scalers {
+		scaled[s.Spec.ScaleTargetRef.Name] = true
+	}
+	for _, d := range all.deployments {
+		if (d.Spec.Replicas == nil) != scaled[d.Name] {
+			t.Errorf("%s must have either replicas or a scaler", d.Name)
+		}
+	}
+}
+
+func TestSelectorsFindHubs(t *testing.T) {
+	all := read(t)
+	selectors := map[string]labels.Selector{"policy servery": selects(t, &all.policies[0].Spec.PodSelector)}
+	for _, s := range all.services {
+		selectors["service "+s.Name] = labels.SelectorFromSet(s.Spec.Selector)
+	}
+	for _, b := range all.budgets {
+		selectors["budget "+b.Name] = selects(t, b.Spec.Selector)
+	}
+	for _, d := range all.deployments {
+		selectors["deployment "+d.Name] = selects(t, d.Spec.Selector)
+	}
+	for name, selector := range selectors {
+		found := 0
+		for _, d := range all.deployments {
+			if selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+				found++
+			}
+		}
+		if want := map[bool]int{true: len(all.deployments), false: 1}[name == "policy servery"]; found != want {
+			t.Errorf("the %s selects the pods of %d deployments, not of %d", name, found, want)
+		}
+	}
+}
+
+func selects(t *testing.T, of *meta.LabelSelector) labels.Selector {
+	t.Helper()
+	selector, err := meta.LabelSelectorAsSelector(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return selector
+}

@@ -1,0 +1,17 @@
+package plugintest
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func FuzzParseQuestion(f *testing.F) {
+	f.Add([]byte(`{"method":"Riders.PlanStatus","request":{"call":{"platform":"aggregator-a"}}}`))
+	f.Add([]byte(`{"method":"Riders.","request":[]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if q, err := ParseQuestion(text); err == nil {
+			require.NotNil(t, q.Message)
+		}
+	})
+}
