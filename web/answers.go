@@ -1,9 +1,13 @@
 package web
 
 import (
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -65,7 +69,11 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
-		known = core.Errorf(core.Internal, "the hub could not process the request, and may or may not have accepted it; send it again")
+		if known == nil && isCutOff(err) {
+			known = &core.Error{Code: core.Unavailable, Message: "the hub has no answer of its database, and may or may not have accepted the request; send it again", RetryAfter: time.Second}
+		} else {
+			known = core.Errorf(core.Internal, "the hub could not process the request, and may or may not have accepted it; send it again")
+		}
 	}
 	if requestID(c) == "" { // the HTTP server itself refused it, before identify
 		c.Set(fiber.HeaderXRequestID, core.NewID(s.Clock.Now()).String())
@@ -83,6 +91,12 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	return answer(c, statuses[known.Code], body)
 }
 
+// isCutOff tells whether the database was lost, or did not answer in time.
+func isCutOff(err error) bool {
+	var network net.Error // deadlines among them
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn)
+}
+
 // fromRouter turns the router's and the HTTP server's own errors into ours.
 func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	switch err.Code {
@@ -91,7 +105,7 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	case http.StatusMethodNotAllowed:
 		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
 	case http.StatusRequestEntityTooLarge:
-		return s.tooLarge()
+		return tooLarge(s.MaxBody)
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return core.Errorf(core.Invalid, "the request's headers are too large")
 	default:
@@ -99,8 +113,8 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	}
 }
 
-func (s *Server) tooLarge() *core.Error {
-	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", s.MaxBody)
+func tooLarge(most int) *core.Error {
+	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", most)
 }
 
 // counted is a number with its noun: 1 store, 2 stores.

@@ -5,6 +5,8 @@ package reference
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
@@ -25,7 +27,7 @@ type Config struct {
 	Links   []ui.Link // of the top bar
 }
 
-// Reference serves the pages, which are made once.
+// Reference is the pages as they are served.
 type Reference struct{ pages map[string]still }
 
 // New makes the pages. It fails on a document that is not JSON or refers to what
@@ -68,9 +70,20 @@ func New(config Config) (*Reference, error) {
 	return r, add(PostmanPath, fiber.MIMEApplicationJSON, body, err)
 }
 
-// Mount serves the pages at Path and below.
-func (r *Reference) Mount(router fiber.Router) {
-	for path, page := range r.pages {
-		router.Get(path, page.send)
+// Mount serves the pages at Path and below. They are made when one of them is first
+// asked for: that takes a while, and a hub is to be ready at once.
+func Mount(router fiber.Router, pages func() (*Reference, error)) {
+	pages = sync.OnceValues(pages)
+	send := func(c *fiber.Ctx) error {
+		r, err := pages()
+		if err != nil {
+			return err
+		}
+		if page, there := r.pages[strings.TrimSuffix(c.Path(), "/")]; there {
+			return page.send(c)
+		}
+		return c.Next()
 	}
+	router.Get(Path, send)
+	router.Get(Path+"/:name", send)
 }

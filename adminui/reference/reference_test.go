@@ -23,14 +23,17 @@ import (
 
 func app(t *testing.T) *fiber.App {
 	t.Helper()
-	page, err := reference.New(reference.Config{
+	app := serving(reference.Config{
 		OpenAPI: web.OpenAPI(), BaseURL: "http://127.0.0.1:8080",
 		Links: []ui.Link{{Href: "/docs", Label: "Reference"}, {Href: "/demo/receiver/", Label: "Demo receiver"}},
 	})
-	require.NoError(t, err)
-	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	assets.Mount(app)
-	page.Mount(app)
+	return app
+}
+
+func serving(config reference.Config) *fiber.App {
+	app := fiber.New(fiber.Config{DisableStartupMessage: true})
+	reference.Mount(app, func() (*reference.Reference, error) { return reference.New(config) })
 	return app
 }
 
@@ -112,11 +115,7 @@ func TestDescriptionIsText(t *testing.T) {
 		"tags": []any{map[string]any{"name": attack, "description": attack}},
 	})
 	require.NoError(t, err)
-	page, err := reference.New(reference.Config{OpenAPI: document})
-	require.NoError(t, err)
-	app := fiber.New()
-	page.Mount(app)
-	_, body := get(t, app, "/docs")
+	_, body := get(t, serving(reference.Config{OpenAPI: document}), "/docs")
 	assert.NotContains(t, body, "<script>")
 	assert.Equal(t, 7, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
 }
@@ -136,16 +135,13 @@ func TestNewRefusesWhatItCannotShow(t *testing.T) {
 }
 
 func TestWhatOccursAgainIsListedOnce(t *testing.T) {
-	page, err := reference.New(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
+	app := serving(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
 		"paths": {"/a": {"post": {"tags": ["T"], "requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
 		"components": {"schemas": {"Tree": {"properties": {
 			"name": {"type": "string"}, "leaves": {"type": "array", "items": {"$ref": "#/components/schemas/Leaf"}},
 			"left": {"$ref": "#/components/schemas/Tree"},
 			"by_name": {"type": "object", "additionalProperties": {"$ref": "#/components/schemas/Leaf"}}}},
 			"Leaf": {"type": "object", "properties": {"colour": {"type": "string"}}}}}}`)})
-	require.NoError(t, err)
-	app := fiber.New()
-	page.Mount(app)
 	_, body := get(t, app, "/docs")
 	assert.Equal(t, 1, strings.Count(body, ">colour<"))
 	assert.Contains(t, body, "array of objects")

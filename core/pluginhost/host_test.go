@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		defer os.RemoveAll(built)
-		build := exec.Command("go", "build", "-o", built+"/", "./testdata/hostile", "./testdata/hub")
+		build := exec.Command("go", "build", "-trimpath", "-o", built+"/", "./testdata/hostile", "./testdata/hub")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := build.CombinedOutput(); err != nil {
 			panic(string(text))

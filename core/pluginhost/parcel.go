@@ -80,3 +80,13 @@ func Installed(dir string) ([]string, error) {
 	slices.Sort(ids)
 	return ids, nil
 }
+
+// Digest is the SHA-256 digest of the program that is installed of a plugin, as its
+// manifest has it; "" where none can be read.
+func Digest(dir, id string) string {
+	p, err := readParcel(dir, id)
+	if err != nil {
+		return ""
+	}
+	return p.digest
+}

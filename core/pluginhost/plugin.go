@@ -84,19 +84,25 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 	})
 }
 
-// Translate reads an inbound request that brings an order.
+// PlanUnlist plans how a store is taken off the aggregator. The request's call is
+// filled in from the subject, here and below.
+func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+}
+
+// Translate reads an inbound request that brings an order, or cancels one.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	return ask(ctx, p, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		t, err := i.client.Translate(ctx, s.call(), request)
-		if err == nil && t.GetOrder() == nil && t.GetIgnored() == "" {
-			err = &sdk.Fault{Message: "it says neither that it is an order nor why it is ignored"}
+		if err == nil && t.GetOrder() == nil && t.GetCancellation().GetPlatformOrderId() == "" && t.GetIgnored() == "" {
+			err = &sdk.Fault{Message: "it says neither that it is an order, or which it cancels, nor why it is ignored"}
 		}
 		return t, err
 	})
 }
 
-// PlanAcknowledge plans the acknowledgement of an order. The request's call is
-// filled in from the subject, here and below.
+// PlanAcknowledge plans the acknowledgement of an order.
 func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
 	return decide(ctx, p, "Orders.PlanAcknowledge", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
@@ -106,6 +112,24 @@ func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.Acknowledg
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
 	return decide(ctx, p, "Orders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
+}
+
+// PlanItemsOOS plans the news that items of an order are out of stock.
+func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
+	r.Call = s.call()
+	return decide(ctx, p, "Orders.PlanItemsOOS", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
+}
+
+// InterpretItemsOOS reads the aggregator's answer to that. It cannot come later:
+// there is no word for that.
+func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
+	return ask(ctx, p, "Orders.InterpretItemsOOS", func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
+		outcome, err := known(i.client.InterpretItemsOOS(ctx, s.call(), response))
+		if err == nil && outcome.GetState() == pb.OutcomeState_OUTCOME_STATE_PENDING {
+			err = &sdk.Fault{Message: "the outcome's state is pending, but nothing of it comes later"}
+		}
+		return outcome, err
+	})
 }
 
 // PlanRiderStatus plans the relay of a rider's status.

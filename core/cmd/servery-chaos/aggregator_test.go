@@ -29,6 +29,8 @@ type relayed struct {
 type aggregators struct {
 	url     string // as the hubs know it
 	own     string // of the simulator itself
+	program string
+	env     environment
 	process *exec.Cmd
 	exited  chan struct{}
 
@@ -36,10 +38,10 @@ type aggregators struct {
 	relayed []relayed
 }
 
-// newAggregators listens; start has the simulator play.
+// newAggregators listens; play has the simulator answer.
 func newAggregators(t *testing.T) *aggregators {
 	t.Helper()
-	a := &aggregators{own: "http://" + freeAddress(t), exited: make(chan struct{})}
+	a := &aggregators{own: "http://" + freeAddress(t)}
 	there, err := url.Parse(a.own)
 	require.NoError(t, err)
 	proxy := &httputil.ReverseProxy{
@@ -61,21 +63,34 @@ func newAggregators(t *testing.T) *aggregators {
 	return a
 }
 
-func (a *aggregators) start(t *testing.T, program string, env environment) {
+// play starts the simulator for good.
+func (a *aggregators) play(t *testing.T, program string, env environment) {
 	t.Helper()
-	a.process = exec.Command(program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://"))
-	a.process.Env = env.list()
-	a.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	require.NoError(t, a.process.Start())
+	a.program, a.env = program, env
+	t.Cleanup(a.kill)
+	a.start(t)
+}
+
+// start begins a process of the simulator; it knows nothing of an earlier one.
+func (a *aggregators) start(t *testing.T) {
+	t.Helper()
+	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://")), make(chan struct{})
+	process.Env = a.env.list()
+	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	require.NoError(t, process.Start())
+	a.process, a.exited = process, exited
 	go func() {
-		defer close(a.exited)
-		_ = a.process.Wait()
+		defer close(exited)
+		_ = process.Wait()
 	}()
-	t.Cleanup(func() {
+	eventually(t, patience, func() error { return a.ask("GET", "", nil) })
+}
+
+func (a *aggregators) kill() {
+	if a.process != nil {
 		_ = a.process.Process.Kill()
 		<-a.exited
-	})
-	eventually(t, patience, func() error { return a.ask("GET", "", nil) })
+	}
 }
 
 // remember writes down the statuses of riders.

@@ -5,6 +5,7 @@ package chaos
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -18,7 +19,7 @@ import (
 )
 
 var (
-	length = flag.Duration("for", 15*time.Second, "for how long things go wrong")
+	length = flag.Duration("for", usualLength(), "for how long things go wrong")
 	seed   = flag.Uint64("seed", 0, "which of the faults, in what order; 0 draws one")
 	strict = flag.Bool("strict", false, "fail also when a figure is missed")
 	keep   = flag.Bool("keep", false, "keep logs and data")
@@ -27,6 +28,14 @@ var (
 // skewedFrom is the length from which replicas also get clocks that are wrong:
 // that needs a program of its own, which takes a while to build.
 const skewedFrom = time.Minute
+
+// usualLength suits a look while one works; in CI it suffices for most faults.
+func usualLength() time.Duration {
+	if os.Getenv("CI") != "" {
+		return 2 * time.Minute
+	}
+	return 15 * time.Second
+}
 
 func TestChaos(t *testing.T) {
 	if testing.Short() {
@@ -70,6 +79,14 @@ func scratch(t *testing.T) string {
 		if *keep {
 			t.Logf("kept: %s", dir)
 			return
+		}
+		if err := await(10*time.Second, func() error {
+			if left := processesIn(dir); len(left) > 0 {
+				return fmt.Errorf("left over at the very end: processes %v", left)
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
 		}
 		_ = os.RemoveAll(dir)
 	})

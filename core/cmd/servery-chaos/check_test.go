@@ -68,13 +68,23 @@ func (s *stage) checkIDs(where string, got []arrival) {
 	for _, a := range got {
 		event := fmt.Sprint(a.order, " ", a.what)
 		if id, known := idOf[event]; known && id != a.webhookID {
-			s.t.Errorf("doubled: %s was told %s under %s and %s", where, event, id, a.webhookID)
+			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id, a.webhookID, toldOf(a.order, got))
 		}
 		if other, known := eventOf[a.webhookID]; known && other != event {
 			s.t.Errorf("confused: %s was told %s and %s under %s", where, event, other, a.webhookID)
 		}
 		idOf[event], eventOf[a.webhookID] = a.webhookID, event
 	}
+}
+
+// toldOf is all that arrived of an order, in its order.
+func toldOf(order int64, got []arrival) (list []string) {
+	for _, a := range got {
+		if a.order == order {
+			list = append(list, a.what+" "+a.webhookID)
+		}
+	}
+	return list
 }
 
 // checkRelays makes sure that aggregator B was told of every accepted status of a

@@ -128,20 +128,21 @@ func (c *cluster) addStandby() {
 	out, err := backup.CombinedOutput()
 	require.NoError(c.t, err, "%s", out)
 	c.standby = c.startNode(dir)
-	c.awaitStandby(`state = 'streaming'`)
+	c.awaitStandby(1, `state = 'streaming'`)
 	primary.do(c.t, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
 	primary.do(c.t, `SELECT pg_reload_conf()`)
-	c.awaitStandby(`sync_state = 'sync'`)
+	c.awaitStandby(1, `sync_state = 'sync'`)
 }
 
-func (c *cluster) awaitStandby(condition string) {
+// awaitStandby waits until so many follow the primary as said.
+func (c *cluster) awaitStandby(wanted int, condition string) {
 	c.t.Helper()
 	eventually(c.t, patience, func() error {
 		var there int
-		if err := c.primary.Load().ask(&there, `SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil || there == 1 {
+		if err := c.primary.Load().ask(&there, `SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil || there == wanted {
 			return err
 		}
-		return fmt.Errorf("the standby is not there: %s", condition)
+		return fmt.Errorf("%d standbys are there, not %d: %s", there, wanted, condition)
 	})
 }
 
@@ -183,12 +184,40 @@ func (c *cluster) failOver(immediate bool) time.Time {
 	return began
 }
 
+// killStandby kills the standby, and returns when the primary knows.
+func (c *cluster) killStandby() {
+	c.t.Helper()
+	killWithChildren(c.t, c.standby.pid(c.t))
+	c.awaitStandby(0, `true`)
+}
+
+// returnStandby starts the standby that was killed, and returns when it has caught up.
+func (c *cluster) returnStandby() {
+	c.t.Helper()
+	_ = c.standby.close()
+	c.standby = c.startNode(c.standby.dir)
+	c.awaitStandby(1, `sync_state = 'sync' AND state = 'streaming'`)
+}
+
+// stopped stops the primary as it is until the time comes.
+func (c *cluster) stopped(until <-chan time.Time) {
+	c.t.Helper()
+	pid := c.primary.Load().pid(c.t)
+	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
+	all := append(childrenOf(pid), pid)
+	signalAll(all, syscall.SIGSTOP)
+	<-until
+	signalAll(all, syscall.SIGCONT)
+}
+
+func signalAll(pids []int, signal syscall.Signal) {
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, signal)
+	}
+}
+
 func killWithChildren(t *testing.T, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
-	children := childrenOf(pid)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	for _, child := range children {
-		_ = syscall.Kill(child, syscall.SIGKILL)
-	}
+	signalAll(append(childrenOf(pid), pid), syscall.SIGKILL)
 }

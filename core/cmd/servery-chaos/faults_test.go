@@ -24,9 +24,14 @@ func allFaults() []fault {
 		{"rolling restart", (*stage).restartAll},
 		{"plugin killed", (*stage).killPlugin},
 		{"primary lost", (*stage).losePrimary},
+		{"primary stopped for a while", (*stage).freezePrimary},
+		{"standby lost, then the primary", (*stage).loseStandby},
+		{"connections to the database cut", (*stage).cutDatabase},
 		{"endpoints slow", (*stage).slowDown},
 		{"endpoints reset connections", (*stage).loseConnections},
+		{"endpoints lose and stall data", (*stage).losePackets},
 		{"aggregators fail", (*stage).failAggregators},
+		{"aggregators restarted", (*stage).restartAggregators},
 		{"log disk full", (*stage).fillLogDisk},
 	}
 	if *length >= skewedFrom {
@@ -127,47 +132,6 @@ func (s *stage) killPlugin(*rand.Rand) {
 		return nil
 	})
 	_ = syscall.Kill(pid, syscall.SIGKILL)
-}
-
-// losePrimary kills the primary, promotes the standby and makes another.
-func (s *stage) losePrimary(lot *rand.Rand) {
-	killed := s.cluster.failOver(lot.IntN(2) == 0)
-	eventually(s.t, patience, func() error {
-		if s.load.latest.Load() < killed.UnixNano() {
-			return fmt.Errorf("no order was accepted after the loss of the primary, %d failures", s.load.failures.Load())
-		}
-		return nil
-	})
-	s.failovers = append(s.failovers, time.Since(killed))
-	s.cluster.addStandby()
-}
-
-func (s *stage) slowDown(lot *rand.Rand) {
-	for _, e := range []*endpoint{s.pos, s.second} {
-		e.wire.delay.Store(int64(50*time.Millisecond) + lot.Int64N(int64(400*time.Millisecond)))
-	}
-	<-between(lot, 2*time.Second, 4*time.Second)
-	s.pos.wire.delay.Store(0)
-	s.second.wire.delay.Store(0)
-}
-
-func (s *stage) loseConnections(lot *rand.Rand) {
-	for _, e := range []*endpoint{s.pos, s.second, s.picky} {
-		e.wire.loss.Store(100 + lot.Int64N(400))
-		defer e.wire.loss.Store(0)
-	}
-	<-between(lot, 2*time.Second, 5*time.Second)
-}
-
-func (s *stage) failAggregators(lot *rand.Rand) {
-	for _, one := range []map[string]any{
-		{"kind": "fail", "status": 503, "probability": 0.4}, {"kind": "reset", "probability": 0.3}, {"kind": "delay", "delay_ms": 700, "probability": 0.5},
-	} {
-		one["seed"] = lot.Uint64N(1 << 32)
-		eventually(s.t, patience, func() error { return s.aggregators.ask("POST", "faults", one) })
-	}
-	<-between(lot, 3*time.Second, 5*time.Second)
-	eventually(s.t, patience, func() error { return s.aggregators.ask("DELETE", "faults", nil) })
 }
 
 // fillLogDisk has a hub log to a disk that is full: /dev/full answers every write

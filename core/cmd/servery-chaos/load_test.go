@@ -56,28 +56,33 @@ func (o taken) expected() []string {
 
 // load is integrators at work. What was accepted is written down apart from the hubs.
 type load struct {
-	base   string
-	client *http.Client
-	who    tenant
-	done   chan struct{}
-	stop   func()
+	base    string
+	client  *http.Client
+	patient *http.Client // for statuses of riders
+	who     tenant
+	done    chan struct{}
+	stop    func()
 
 	accepted atomic.Int64 // requests
 	failures atomic.Int64 // requests without an answer, or one that says to try again
-	latest   atomic.Int64 // when the latest accepted order was sent, in Unix nanoseconds
 
 	mu         sync.Mutex
 	orders     map[int64]*taken
 	references map[string]string // what answers each accepted request, such as store_creation REFERENCE
+	latest     time.Time         // when that of the accepted requests was sent which was sent last; what was repeated does not count
 	wrong      []string
 }
 
 // startLoad has everybody begin.
 func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
+	way := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
 		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{},
-		client: &http.Client{Timeout: 8 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}},
+		client: &http.Client{Timeout: 8 * time.Second, Transport: way},
+		// Statuses of riders may come in any order: one that was given up and sent again
+		// could be taken once more, from where it waits, after the next one.
+		patient: &http.Client{Timeout: patience, Transport: way},
 	}
 	var working sync.WaitGroup
 	every := func(pause time.Duration, do func(n int)) {
@@ -169,14 +174,14 @@ func (l *load) place(who tenant, key, platform string) (id int64, placed bool) {
 
 // insist sends a request until it is answered with 200, or the work is over.
 func (l *load) insist(method, path, authorization, content string, into any) bool {
-	for {
+	for again := false; ; again = true {
 		sent := time.Now()
 		status, err := l.send(method, path, authorization, content, into)
 		switch {
 		case err == nil && status == http.StatusOK:
 			l.accepted.Add(1)
-			if path == ordersPath {
-				l.latest.Store(sent.UnixNano())
+			if !again {
+				l.wasAccepted(sent)
 			}
 			return true
 		case err == nil && status < 500:
@@ -195,6 +200,7 @@ func (l *load) insist(method, path, authorization, content string, into any) boo
 // ask sends a request once, and writes down what is to answer it where it was accepted.
 func (l *load) ask(answeredBy, path, content string) (reference string) {
 	var answer struct{ Reference string }
+	sent := time.Now()
 	status, err := l.send("POST", path, l.who.pos, content, &answer)
 	switch {
 	case err != nil || status >= 500:
@@ -203,11 +209,28 @@ func (l *load) ask(answeredBy, path, content string) (reference string) {
 		l.isWrong("POST %s: answered %d, reference %q", path, status, answer.Reference)
 	default:
 		l.accepted.Add(1)
+		l.wasAccepted(sent)
 		l.mu.Lock()
 		l.references[answeredBy+" "+answer.Reference] = path
 		l.mu.Unlock()
 	}
 	return answer.Reference
+}
+
+func (l *load) wasAccepted(sent time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if sent.After(l.latest) {
+		l.latest = sent
+	}
+}
+
+// acceptedAfter tells whether a request was accepted that was sent later, and not
+// for an earlier one of the same content.
+func (l *load) acceptedAfter(then time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.latest.After(then)
 }
 
 func (l *load) isWrong(format string, args ...any) {
@@ -223,7 +246,11 @@ func (l *load) send(method, path, authorization, content string, into any) (int,
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Authorization", authorization)
-	response, err := l.client.Do(request)
+	client := l.client
+	if path == riderPath {
+		client = l.patient
+	}
+	response, err := client.Do(request)
 	if err != nil {
 		return 0, err
 	}

@@ -2,8 +2,6 @@ package chaos
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 )
@@ -12,14 +10,18 @@ import (
 const (
 	failoverWithin = 10 * time.Second
 	readyWithin    = time.Second
+	allFrom        = 5 * time.Minute // the length from which every kind of fault must have been played
 )
 
 // report prints what went wrong on purpose, the figures and the verdict.
 func (s *stage) report() {
 	var text strings.Builder
 	fmt.Fprintf(&text, "seed %d, %.0f s\n\n  faults\n", *seed, time.Since(s.began).Seconds())
-	for _, name := range slices.Sorted(maps.Keys(s.faults)) {
-		fmt.Fprintf(&text, "  %4d  %s\n", s.faults[name], name)
+	for _, f := range allFaults() {
+		fmt.Fprintf(&text, "  %4d  %s\n", s.faults[f.name], f.name)
+		if s.faults[f.name] == 0 && *length >= allFrom {
+			s.t.Errorf("%s: never played", f.name)
+		}
 	}
 	fmt.Fprintf(&text, "\n  accepted: %d requests, of them %d orders and %d with a callback; %d were not answered or asked again\n", s.load.accepted.Load(),
 		len(s.load.orders), len(s.load.references), s.load.failures.Load())
@@ -28,7 +30,7 @@ func (s *stage) report() {
 	for _, h := range s.hubs {
 		starts = append(starts, h.starts...)
 	}
-	s.figure(&text, "loss of the primary to the first accepted order", s.failovers, failoverWithin)
+	s.figure(&text, "loss of the primary to the first accepted request", s.failovers, failoverWithin)
 	s.figure(&text, "start of a hub to ready", starts, readyWithin)
 	s.figure(&text, "end of a fault to the 20th accepted request", s.recovery, patience)
 	verdict := "nothing lost, doubled, disordered or left over"

@@ -52,7 +52,7 @@ func newStage(t *testing.T) *stage {
 		"SERVERY_DATABASE_URL=" + s.cluster.url(), "SERVERY_SECRET_KEY=" + hubtest.SecretKey, "SERVERY_PLUGIN_DIR=" + plugins,
 		"SERVERY_WEBHOOK_ALLOW=127.0.0.0/8", "SERVERY_SIMULATOR=" + s.aggregators.url, "SERVERY_DELIVERY_LEASE=10s", "SERVERY_JOB_LEASE=3s",
 	}
-	for _, throttle := range []string{"STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS", "RIDER"} {
+	for _, throttle := range []string{"STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS", "ORDER_UPDATES", "SWITCHES", "CALLBACKS", "RIDER"} {
 		env = append(env, "SERVERY_LIMIT_"+throttle+"=off")
 	}
 	s.who, s.refuser = newTenant(t, program, env), newTenant(t, program, env)
@@ -73,7 +73,7 @@ func newStage(t *testing.T) *stage {
 		s.watchers.Go(func() { watch(h, s.watching) })
 	}
 	s.balancer = newWire(t, balance(s.hubs))
-	s.aggregators.start(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
+	s.aggregators.play(t, program, env.with("SERVERY_BASE_URL=http://"+s.balancer.address))
 	s.pos, s.second, s.picky = newEndpoint(t), newEndpoint(t), newEndpoint(t)
 	s.open()
 	s.tell("everything is up")

@@ -17,7 +17,9 @@ type wire struct {
 	address string // host:port
 	dial    func() (net.Conn, error)
 	delay   atomic.Int64 // nanoseconds that every piece waits
-	loss    atomic.Int64 // of a thousand pieces so many reset their connection instead
+	loss    atomic.Int64 // of a thousand pieces so many reset their connection instead,
+	tears   atomic.Int64 // so many after their first half,
+	stalls  atomic.Int64 // and so many are held up, most of them for longer than hubs wait
 
 	listener net.Listener
 	working  sync.WaitGroup
@@ -67,8 +69,15 @@ func (w *wire) pass(from, to net.Conn) {
 			if delay := w.delay.Load(); delay > 0 {
 				<-time.After(time.Duration(delay)) // the network's slowness is the test's input
 			}
-			if rand.Int64N(1000) < w.loss.Load() {
+			loss, tears := w.loss.Load(), w.tears.Load()
+			switch lot := rand.Int64N(1000); {
+			case lot < loss:
 				return
+			case lot < loss+tears:
+				_, _ = to.Write(piece[:n/2])
+				return
+			case lot < loss+tears+w.stalls.Load():
+				<-time.After(time.Second + rand.N(7*time.Second)) // it arrives, when nobody may wait for it any more
 			}
 			if _, err := to.Write(piece[:n]); err != nil {
 				return

@@ -19,7 +19,7 @@ import (
 
 // mountPages serves what people look at: the reference and, of a demo, the
 // receiver of its webhooks. base is the hub's address, for the commands on the pages.
-func (h *hub) mountPages(base string, demo core.BusinessID) error {
+func (h *hub) mountPages(base string, demo core.BusinessID) {
 	links := []ui.Link{{Href: reference.Path, Label: "Reference"}}
 	if h.console != nil {
 		links = append(links, ui.Link{Href: shell.Root, Label: "Console"})
@@ -27,23 +27,20 @@ func (h *hub) mountPages(base string, demo core.BusinessID) error {
 	if demo != 0 {
 		links = append(links, ui.Link{Href: receiver.Path, Label: "Receiver"})
 	}
-	pages, err := reference.New(reference.Config{OpenAPI: web.OpenAPI(), BaseURL: base, Links: links})
-	if err != nil {
-		return err
-	}
 	app := h.server.App
 	assets.Mount(app)
 	if h.console != nil {
 		h.console.Mount(app)
 	}
-	pages.Mount(app)
+	reference.Mount(app, func() (*reference.Reference, error) {
+		return reference.New(reference.Config{OpenAPI: web.OpenAPI(), BaseURL: base, Links: links})
+	})
 	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
 	if demo != 0 {
 		receiver.New(receiver.Config{
 			Secrets: h.secretsOf(demo), Clock: h.db.Clock(), BaseURL: base, Links: links,
 		}).Mount(app)
 	}
-	return nil
 }
 
 // secretsOf reads the signing secrets of a business's webhooks, by their names for people.

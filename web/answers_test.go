@@ -1,0 +1,46 @@
+package web
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// TestALostDatabaseIsUnavailable tells what is our fault from what will pass: a
+// client sends again what was answered with 503.
+func TestALostDatabaseIsUnavailable(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+	}{
+		{&net.OpError{Op: "read", Err: errors.New("connection reset by peer")}, http.StatusServiceUnavailable},
+		{os.ErrDeadlineExceeded, http.StatusServiceUnavailable},
+		{context.DeadlineExceeded, http.StatusServiceUnavailable},
+		{io.EOF, http.StatusServiceUnavailable},
+		{driver.ErrBadConn, http.StatusServiceUnavailable},
+		{errors.New("no such column"), http.StatusInternalServerError},
+		{core.Errorf(core.Internal, "a plugin failed"), http.StatusInternalServerError},
+		{core.Errorf(core.Conflict, "it is over"), http.StatusConflict},
+	} {
+		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil)}}
+		app := fiber.New()
+		app.Get("/", func(ctx *fiber.Ctx) error { return s.answerError(ctx, fmt.Errorf("committing: %w", c.err)) })
+		answer, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil))
+		require.NoError(t, err)
+		require.Equal(t, c.status, answer.StatusCode, "%v", c.err)
+		require.Equal(t, c.status == http.StatusServiceUnavailable, answer.Header.Get("Retry-After") != "", "%v", c.err)
+	}
+}
