@@ -1,5 +1,5 @@
-// Package sandbox lets simulated customers of a business in test mode order, and
-// shows how that goes.
+// Package sandbox lets simulated customers of a business in test mode order, lets
+// its simulated aggregators fail, and shows how that goes.
 package sandbox
 
 import (
@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/shell"
@@ -18,11 +20,13 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Playground plays scenarios, one of a business at a time.
+// Playground plays scenarios, one of a business at a time, and switches faults.
 type Playground interface {
-	InTestMode(ctx context.Context, business core.BusinessID) (bool, error)
+	// Simulated are the platforms that are simulated; none: the business is not in test mode.
+	Simulated(ctx context.Context, business core.BusinessID) ([]string, error)
 	Play(ctx context.Context, business core.BusinessID, s console.Scenario, change access.Change) error
-	Latest(business core.BusinessID) (console.Played, bool)
+	Latest(ctx context.Context, business core.BusinessID) (played console.Played, found bool, err error)
+	Faults
 }
 
 // Pages are the page of the sandbox.
@@ -30,78 +34,168 @@ type Pages struct {
 	Playground Playground
 }
 
-// Show shows what can be played and what was played last.
+// Show shows what can be played, what was played last, and which faults are on.
 func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
-	test, err := p.Playground.InTestMode(c.UserContext(), v.Business.ID)
+	simulated, err := p.Playground.Simulated(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	head := shell.Head{Title: text.Sandbox, Note: text.SandboxNote, Live: true}
-	list := ui.List{Name: text.Calls, EmptyTitle: text.PlayCallsTitle, EmptyText: text.PlayCallsText, Columns: []ui.Column{{Label: text.Call, Kind: ui.Wide},
-		{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure}, {Label: text.PlayAnsweredFast, Kind: ui.Figure}, {Label: text.PlayAnswered, Kind: ui.Figure}}}
-	played, found := p.Playground.Latest(v.Business.ID)
-	switch {
-	case !test:
+	if len(simulated) == 0 {
 		head.Causes = []ui.Cause{{State: ui.Neutral, Text: text.SandboxNone}}
-	case !found:
-		head.Causes = []ui.Cause{{State: ui.Neutral, Text: text.SandboxReady}}
-	default:
-		head.Causes = []ui.Cause{told(played)}
+		return v.Show(c, head, templ.NopComponent)
 	}
-	if test && v.MayAct() && (!found || !played.Ended.IsZero()) {
-		head.Buttons = buttons(v.Link("sandbox/"), played.Scenario)
+	played, found, err := p.Playground.Latest(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
 	}
-	keys := make([]string, len(played.Calls))
-	for i, call := range played.Calls {
-		keys[i] = call.Name
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(ui.Number(call.Count)), ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
+	banner, faults, err := p.faults(c, v)
+	if err != nil {
+		return err
 	}
-	return v.Listed(c, head, list, "after", keys)
+	head.Causes = append(head.Causes, banner...)
+	var before []templ.Component
+	if faults != nil {
+		before = append(before, faults)
+	}
+	if found {
+		head.Causes = append(head.Causes, told(played))
+		head.Causes = append(head.Causes, arrived(v, played)...)
+		before = append(before, ui.FiguresOf(figures(v, played)))
+	} else {
+		head.Causes = append(head.Causes, ui.Cause{State: ui.Neutral, Text: text.SandboxReady})
+	}
+	if v.MayAct() {
+		if !found || !played.Ended.IsZero() {
+			head.Buttons = buttons(v.Link("sandbox/"), played.Scenario)
+		}
+		head.Buttons = append(head.Buttons, faultButton(v.Link("sandbox/faults/"), simulated))
+	}
+	list, keys := calls(played)
+	return v.Listed(c, head, list, "after", keys, before...)
+}
+
+// calls are how the calls of a scenario fared.
+func calls(played console.Played) (list ui.List, keys []string) {
+	list = ui.List{Name: text.Calls, EmptyTitle: text.PlayCallsTitle, EmptyText: text.PlayCallsText, Columns: []ui.Column{{Label: text.Call}, {Label: text.LastAnswer, Kind: ui.Wide},
+		{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure}, {Label: text.PlayAnsweredFast, Kind: ui.Figure}, {Label: text.PlayAnswered, Kind: ui.Figure}}}
+	for _, call := range played.Calls {
+		keys = append(keys, call.Name)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.Said), ui.T(ui.Number(call.Count)), ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
+	}
+	return list, keys
 }
 
 func told(p console.Played) ui.Cause {
-	about := []any{p.Kind, p.Count, p.Store, p.Seed}
+	cause := ui.Cause{State: ui.OK, Text: text.SandboxRan}
 	switch {
 	case p.Failure != "":
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.SandboxFailed, append(about, p.Failure)...)}
+		cause = ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.SandboxFailed, p.Failure)}
 	case p.Ended.IsZero():
-		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.SandboxRuns, about...)}
-	default:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.SandboxRan, about...)}
+		cause = ui.Cause{State: ui.Run, Text: text.SandboxRuns}
 	}
+	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Number(p.Count), p.Store, p.Seed) + " " + cause.Text
+	return cause
 }
 
-// buttons are the scenarios, at the store of the one before.
-func buttons(action string, before console.Scenario) (list []ui.Button) {
-	for _, one := range []struct{ kind, label, say, count, rate string }{
-		{"order", text.PlayOrder, text.PlayOrderSay, "5", "0"}, {"rider", text.PlayRider, text.PlayRiderSay, "1", "0"},
-		{"cancel", text.PlayCancel, text.PlayCancelSay, "2", "0"}, {"rush", text.PlayRush, text.PlayRushSay, "500", "50"},
-	} {
-		list = append(list, ui.Button{Label: one.label, Action: action, Ask: text.Why, Say: one.say, Hidden: []ui.Option{{Label: "kind", Value: one.kind}}, Fields: []ui.Filter{
-			{Name: "store", Label: text.PlayStore, Value: before.Store}, {Name: "count", Label: text.PlayCount, Value: one.count}, {Name: "rate", Label: text.PlayRate, Value: one.rate},
-			{Name: "seed", Label: text.PlaySeed}, {Name: "platform", Label: text.PlayPlatform, Value: before.Platform}}})
+// arrived is what is wrong with the webhooks of a scenario's orders.
+func arrived(v *shell.Visit, p console.Played) (list []ui.Cause) {
+	a, link := p.Arrivals, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
+	if a.Failed > 0 {
+		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ArrivedNot, ui.Number(a.Failed)), Link: ui.Link{Href: link + "failed", Label: text.ArrivedLook}})
+	}
+	if a.Retried > 0 {
+		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ArrivedRetry, ui.Number(a.Retried)), Link: ui.Link{Href: link + "pending", Label: text.ArrivedLook}})
+	}
+	if a.Orders > 0 && a.Arrived+a.Failed+a.Waiting == 0 {
+		list = append(list, ui.Cause{State: ui.Warn, Text: text.ArrivedNone, Link: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks}})
+	}
+	if a.Known > 0 {
+		list = append(list, ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.ArrivedKnown, ui.Number(a.Known))})
 	}
 	return list
 }
 
+// figures are how the webhooks of a scenario's orders fared.
+func figures(v *shell.Visit, p console.Played) []ui.Figured {
+	a := p.Arrivals
+	took := func(d time.Duration) string {
+		if a.Arrived == 0 {
+			return "–"
+		}
+		return ui.Took(d)
+	}
+	failed := ui.Figured{Label: text.ArrivedFailed, Value: ui.Number(a.Failed), Note: fmt.Sprintf(text.ArrivedWaiting, ui.Number(a.Waiting))}
+	if a.Failed > 0 {
+		failed.State, failed.Href = ui.Err, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=failed")
+	}
+	return []ui.Figured{
+		{Label: text.Arrived, Value: ui.Number(a.Arrived), Note: fmt.Sprintf(text.ArrivedOf, ui.Number(a.Arrived+a.Failed+a.Waiting), ui.Number(a.Orders))},
+		failed,
+		{Label: text.ArrivedFast, Value: took(a.P50), Note: text.ArrivedSince},
+		{Label: text.ArrivedIn, Value: took(a.P99), Note: text.ArrivedSince},
+	}
+}
+
 // Play begins a scenario.
 func (p Pages) Play(c *fiber.Ctx, v *shell.Visit) error {
-	field := func(name string) string { return strings.TrimSpace(strings.Clone(c.FormValue(name))) }
-	s := console.Scenario{Kind: field("kind"), Store: field("store"), Platform: field("platform")}
-	var err error
-	if s.Count, err = strconv.Atoi(field("count")); err != nil {
-		return core.Errorf(core.Invalid, text.PlayNumber, text.PlayCount)
+	f := form{c: c}
+	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"), Count: f.whole("count", text.PlayCount),
+		Rate: f.number("rate", text.PlayRate), Seed: f.seed("seed", text.PlaySeed)}
+	switch s.Kind {
+	case "rider":
+		s.Places, s.Step = f.whole("places", text.PlayPlaces), f.seconds("step", text.PlayStep)
+	case "cancel":
+		s.Share = f.number("share", text.PlayShare) / 100
 	}
-	if s.Rate, err = strconv.ParseFloat(field("rate"), 64); err != nil || s.Rate != s.Rate {
-		return core.Errorf(core.Invalid, text.PlayNumber, text.PlayRate)
-	}
-	if seed := field("seed"); seed != "" {
-		if s.Seed, err = strconv.ParseUint(seed, 10, 53); err != nil {
-			return core.Errorf(core.Invalid, text.PlayNumber, text.PlaySeed)
-		}
+	if f.err != nil {
+		return f.err
 	}
 	if err := p.Playground.Play(c.UserContext(), v.Business.ID, s, v.Change(c, "sandbox.play")); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("sandbox/"), "playing")
+}
+
+// form reads the fields of a form; err is the first that is no number.
+type form struct {
+	c   *fiber.Ctx
+	err error
+}
+
+func (f *form) text(name string) string { return strings.TrimSpace(strings.Clone(f.c.FormValue(name))) }
+
+func (f *form) wrong(err error, label string) {
+	if err != nil && f.err == nil {
+		f.err = core.Errorf(core.Invalid, text.PlayNumber, label)
+	}
+}
+
+func (f *form) whole(name, label string) int {
+	n, err := strconv.Atoi(f.text(name))
+	f.wrong(err, label)
+	return n
+}
+
+func (f *form) number(name, label string) float64 {
+	n, err := strconv.ParseFloat(f.text(name), 64)
+	if n != n {
+		err = strconv.ErrSyntax
+	}
+	f.wrong(err, label)
+	return n
+}
+
+func (f *form) seconds(name, label string) time.Duration {
+	return time.Duration(min(max(f.number(name, label), -1), 1e6) * float64(time.Second))
+}
+
+// seed reads one that may be left out.
+func (f *form) seed(name, label string) uint64 {
+	if f.text(name) == "" {
+		return 0
+	}
+	n, err := strconv.ParseUint(f.text(name), 10, 53)
+	f.wrong(err, label)
+	return n
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -50,17 +51,10 @@ func (p *playground) run(ctx context.Context) {
 	p.running.Wait()
 }
 
-// InTestMode tells whether aggregators of the business are simulated.
-func (p *playground) InTestMode(ctx context.Context, business core.BusinessID) (bool, error) {
+// Simulated are the platforms whose aggregators are simulated.
+func (p *playground) Simulated(ctx context.Context, business core.BusinessID) ([]string, error) {
 	all, err := postgres.Platforms{DB: p.db}.List(ctx, business)
-	return slices.ContainsFunc(all, func(platform postgres.Platform) bool {
-		for _, address := range platform.Addresses {
-			if strings.HasSuffix(address, simulatedPath(business, platform.Name)) {
-				return true
-			}
-		}
-		return false
-	}), err
+	return slices.Sorted(maps.Keys(simulatedPlatforms(business, all))), err
 }
 
 // Play begins a scenario; Conflict for a business that is not in test mode, or
@@ -69,10 +63,8 @@ func (p *playground) Play(ctx context.Context, business core.BusinessID, s conso
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if test, err := p.InTestMode(ctx, business); err != nil {
+	if _, err := p.desk().simulated(ctx, business); err != nil {
 		return err
-	} else if !test {
-		return core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
 	}
 	if s.Seed == 0 {
 		s.Seed = rand.Uint64() >> 11 // exact in every reader of JSON
@@ -84,7 +76,7 @@ func (p *playground) Play(ctx context.Context, business core.BusinessID, s conso
 	}
 	scene, err := p.open(ctx, business, g)
 	if err == nil {
-		change.Object, change.After = "store/"+s.Store, map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform}
+		change.Object, change.After = "store/"+s.Store, map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform, "places": s.Places, "step_ms": s.Step.Milliseconds(), "share": s.Share}
 		err = postgres.Console{DB: p.db}.Record(ctx, change)
 	}
 	if err != nil {
@@ -156,29 +148,31 @@ func (s *simulation) play(ctx context.Context, scenario console.Scenario) error 
 	taken := s.placeAll(ctx, wish, scenario.Count, scenario.Rate)
 	switch scenario.Kind {
 	case "rider":
-		s.moveRiders(ctx, taken, 5, 500*time.Millisecond)
+		s.moveRiders(ctx, taken, scenario.Places, scenario.Step)
 	case "cancel":
-		for _, o := range taken {
-			s.cancel(ctx, o)
-		}
+		s.cancelSome(ctx, taken, scenario.Share)
+	case "edit":
+		s.editAll(ctx, taken)
 	}
 	return cmp.Or(ctx.Err(), s.report.failure())
 }
 
 // Latest is the latest scenario of a business; false where none was played here.
-func (p *playground) Latest(business core.BusinessID) (console.Played, bool) {
+func (p *playground) Latest(ctx context.Context, business core.BusinessID) (console.Played, bool, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	g := p.games[business]
 	if g == nil {
-		return console.Played{}, false
+		p.mu.Unlock()
+		return console.Played{}, false, nil
 	}
-	played := g.Played
-	if g.report != nil {
-		for _, line := range g.report.lines() {
-			inTime := func(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
-			played.Calls = append(played.Calls, console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, P50: inTime(line.P50), P99: inTime(line.P99)})
+	played, report := g.Played, g.report
+	p.mu.Unlock()
+	var err error
+	if report != nil {
+		played.Arrivals, err = postgres.Console{DB: p.db}.Arrivals(ctx, business, report.known(), played.Begun.Add(-clocksApart))
+		for _, line := range report.lines() {
+			played.Calls = append(played.Calls, console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, Said: line.Said, P50: inTime(line.P50), P99: inTime(line.P99)})
 		}
 	}
-	return played, true
+	return played, true, err
 }

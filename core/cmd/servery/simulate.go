@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/plugins/simulator"
@@ -17,8 +18,10 @@ import (
 type simulateCommand struct {
 	Order  simulateOrder  `cmd:"" help:"Place orders."`
 	Rider  simulateRider  `cmd:"" help:"Place self-delivery orders and move their riders from the store to the door."`
-	Cancel simulateCancel `cmd:"" help:"Place orders and cancel them."`
+	Cancel simulateCancel `cmd:"" help:"Place orders and cancel some of them, whatever their state."`
+	Edit   simulateEdit   `cmd:"" help:"Place orders that their customers change afterwards."`
 	Rush   simulateRush   `cmd:"" help:"Place many orders at a rate."`
+	Faults simulateFaults `cmd:"" help:"Show and switch the faults of the simulated aggregators."`
 }
 
 // simulateFlags are those of every scenario.
@@ -31,6 +34,8 @@ type simulateFlags struct {
 	Platform []string `help:"Platforms of the orders, in turn; all on which the store is listed unless given."`
 	Seed     uint64   `help:"The same seed places the same orders again, which the hub knows already; drawn by lot unless given."`
 	JSON     bool     `help:"Print JSON."`
+
+	Await time.Duration `default:"10s" help:"How long to wait, before the report, for order_placed webhooks that are under way."`
 }
 
 type simulateOrder struct {
@@ -90,20 +95,35 @@ type simulateCancel struct {
 	simulateFlags
 	Count int     `default:"1" help:"How many orders."`
 	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
-	Order []int64 `help:"Cancel these orders of the hub instead of placing some."`
+	Order []int64 `help:"Cancel these orders of the hub, as they are, instead of placing some."`
+	Share float64 `default:"1" help:"Part of the placed orders that is cancelled, up to 1, each in a state drawn by lot."`
 }
 
-// Run places orders and cancels them: its own channels' as the channel does, an
-// aggregator's as the merchant does.
+// Run places orders and cancels some of them.
 func (c simulateCancel) Run(ctx context.Context, out output) error {
+	if !(c.Share > 0 && c.Share <= 1) {
+		return errors.New("--share: must be above 0, up to 1")
+	}
 	return c.play(ctx, out, func(s *simulation) {
-		orders := existing(c.Order)
-		if len(orders) == 0 {
-			orders = s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate)
-		}
-		for _, o := range orders {
+		for _, o := range existing(c.Order) {
 			s.cancel(ctx, o)
 		}
+		if len(c.Order) == 0 {
+			s.cancelSome(ctx, s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate), c.Share)
+		}
+	})
+}
+
+type simulateEdit struct {
+	simulateFlags
+	Count int     `default:"1" help:"How many orders."`
+	Rate  float64 `help:"Orders a second; 0: each as soon as the one before was answered."`
+}
+
+// Run places orders and changes them.
+func (c simulateEdit) Run(ctx context.Context, out output) error {
+	return c.play(ctx, out, func(s *simulation) {
+		s.editAll(ctx, s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate))
 	})
 }
 
@@ -120,7 +140,12 @@ func (f simulateFlags) play(ctx context.Context, out output, scenario func(*simu
 		defer s.client.CloseIdleConnections()
 		begun := time.Now()
 		scenario(s)
-		if err := s.report.print(out, f, s.platforms, time.Since(begun)); err != nil {
+		took := time.Since(begun)
+		arrivals, err := s.report.awaitArrivals(ctx, postgres.Console{DB: db}, core.BusinessID(s.Business), begun, f.Await)
+		if err != nil {
+			return err
+		}
+		if err := s.report.print(out, f, s.platforms, took, arrivals); err != nil {
 			return err
 		}
 		return s.report.failure()

@@ -41,14 +41,11 @@ type simulateKeys struct {
 
 // open finds the business, its keys and its store's menus.
 func (f simulateFlags) open(ctx context.Context, a access.Access, db *postgres.DB) (*simulation, error) {
-	if f.Business == 0 {
-		var demo demoCredentials
-		text, err := os.ReadFile(filepath.Join(f.DataDir, "demo.json"))
-		if err != nil || json.Unmarshal(text, &demo) != nil {
-			return nil, fmt.Errorf("--business: name the business; there is no demo in %s", f.DataDir)
-		}
-		f.Business = int64(demo.Business)
+	business, err := orDemo(f.Business, f.DataDir)
+	if err != nil {
+		return nil, err
 	}
+	f.Business = int64(business)
 	f.BaseURL = strings.TrimSuffix(f.BaseURL, "/")
 	s := &simulation{
 		simulateFlags: f, report: &simulateReport{calls: map[string]*callTimes{}}, shelves: map[string]simulator.Shelf{}, accounts: map[string]string{},
@@ -61,6 +58,19 @@ func (f simulateFlags) open(ctx context.Context, a access.Access, db *postgres.D
 		return nil, err
 	}
 	return s, s.readMenus(ctx)
+}
+
+// orDemo is the business that is named, else the demo's.
+func orDemo(named int64, dir string) (core.BusinessID, error) {
+	if named != 0 {
+		return core.BusinessID(named), nil
+	}
+	var demo demoCredentials
+	text, err := os.ReadFile(filepath.Join(dir, "demo.json"))
+	if err != nil || json.Unmarshal(text, &demo) != nil {
+		return 0, fmt.Errorf("--business: name the business; there is no demo in %s", dir)
+	}
+	return core.BusinessID(demo.Business), nil
 }
 
 // takeKeys takes the keys that are kept, or makes new ones.
@@ -102,13 +112,10 @@ func (s *simulation) findPlatforms(ctx context.Context, db *postgres.DB) error {
 	if err != nil {
 		return err
 	}
+	for name, base := range simulatedPlatforms(core.BusinessID(s.Business), all) {
+		s.accounts[name] = base + "/admin" + simulatedPath(core.BusinessID(s.Business), name)
+	}
 	for _, p := range all {
-		path := simulatedPath(core.BusinessID(s.Business), p.Name)
-		for _, address := range p.Addresses {
-			if base, played := strings.CutSuffix(address, path); played {
-				s.accounts[p.Name] = base + "/admin" + path
-			}
-		}
 		if p.ServedBy == core.ServedByOwn {
 			s.accounts[p.Name] = ""
 		}

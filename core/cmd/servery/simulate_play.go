@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
 	"sync"
 	"time"
@@ -47,6 +48,7 @@ func (s *simulation) placeAll(ctx context.Context, wish simulator.Wish, count in
 	begun := time.Now()
 	s.each(ctx, count, atOnce, func(n int) {
 		orders[n] = s.place(ctx, wish, n)
+		s.report.accepted(orders[n].OrderID)
 	}, func(n int) time.Time {
 		if rate <= 0 {
 			return begun
@@ -101,23 +103,27 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// place places the n-th order: by the channel API, or through the simulator in the
-// aggregator's own format.
+// place places the n-th order.
 func (s *simulation) place(ctx context.Context, wish simulator.Wish, n int) placedOrder {
 	platform := s.platforms[n%len(s.platforms)]
 	basket, err := s.shelves[platform].Basket(wish, s.Seed, n)
-	o := placedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, basket: basket}
 	if err != nil {
-		o.Message = err.Error()
 		s.report.called("order", 0, 0)
-		return o
+		return placedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, Message: err.Error()}
 	}
+	return s.send(ctx, "order", platform, basket)
+}
+
+// send sends an order, by the channel API or through the simulator in the
+// aggregator's own format, and counts it under a name.
+func (s *simulation) send(ctx context.Context, name, platform string, basket simulator.Basket) placedOrder {
+	o := placedOrder{Platform: platform, PlatformOrderID: "W-" + basket.Number, basket: basket}
 	account := s.accounts[platform]
 	if account == "" {
 		var answer struct {
 			OrderID int64 `json:"order_id"`
 		}
-		o.Status, o.Message, o.TookMS = s.call(ctx, "order", http.MethodPost, s.BaseURL+"/channel/api/v1/orders/", s.channel, normalForm(platform, basket), &answer)
+		o.Status, o.Message, o.TookMS = s.call(ctx, name, http.MethodPost, s.BaseURL+"/channel/api/v1/orders/", s.channel, normalForm(platform, basket), &answer)
 		o.OrderID = answer.OrderID
 		return o
 	}
@@ -125,11 +131,12 @@ func (s *simulation) place(ctx context.Context, wish simulator.Wish, n int) plac
 	status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders", "Bearer "+s.Token, map[string]any{"basket": basket}, &sent)
 	if len(sent) == 0 {
 		o.Message = fmt.Sprintf("the simulator answered %d: %s", status, message)
-		s.report.called("order", 0, 0)
+		s.report.called(name, 0, 0)
 		return o
 	}
 	o.PlatformOrderID, o.OrderID, o.Status, o.Message, o.TookMS = sent[0].ID, sent[0].HubOrder, sent[0].Status, sent[0].Message, sent[0].TookMS
-	s.report.called("order", o.Status, o.TookMS)
+	s.report.called(name, o.Status, o.TookMS)
+	s.report.answered(name, o.Message)
 	return o
 }
 
@@ -179,14 +186,47 @@ func (s *simulation) route(n int, o placedOrder) (from, to simulator.Point) {
 	return simulator.Point{Latitude: to.Latitude + 0.01, Longitude: to.Longitude + 0.01}, to
 }
 
-// cancel cancels an order, as its own channel or as the merchant.
+// cancel cancels an order, as its own channel or its aggregator does. Where that is
+// not played, the merchant does.
 func (s *simulation) cancel(ctx context.Context, o placedOrder) {
+	if o.Platform == "" {
+		o.Platform, o.PlatformOrderID = s.broughtBy(ctx, o.OrderID)
+	}
 	path, key := "/external/api/v1/orders/", s.pos
-	if account, placed := s.accounts[o.Platform]; placed && account == "" {
+	switch account, played := s.accounts[o.Platform]; {
+	case played && account == "":
 		path, key = "/channel/api/v1/orders/", s.channel
+	case played:
+		var sent simulator.Sent
+		status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
+		if status != http.StatusOK {
+			sent = simulator.Sent{Message: fmt.Sprintf("the simulator answered %d: %s", status, message)}
+		}
+		s.report.called("cancel", sent.Status, sent.TookMS)
+		s.report.complain("cancel", sent.Status, sent.Message)
+		return
 	}
 	s.call(ctx, "cancel", http.MethodPut, fmt.Sprintf("%s%s%d/status/", s.BaseURL, path, o.OrderID), key,
 		map[string]any{"new_status": "Cancelled", "message": "the customer changed their mind"}, nil)
+}
+
+// broughtBy is the platform of an order of the hub, and its own id of it; nothing
+// where the hub tells none.
+func (s *simulation) broughtBy(ctx context.Context, id int64) (platform, platformOrderID string) {
+	var read struct {
+		Order struct {
+			Details struct {
+				Platforms []struct {
+					ID   string `json:"id"`
+					Name string `json:"name"`
+				} `json:"ext_platforms"`
+			} `json:"details"`
+		} `json:"order"`
+	}
+	if err := s.read(ctx, fmt.Sprintf("/channel/api/v1/orders/%d/", id), &read); err != nil || len(read.Order.Details.Platforms) == 0 {
+		return "", ""
+	}
+	return read.Order.Details.Platforms[0].Name, read.Order.Details.Platforms[0].ID
 }
 
 // read reads something of the hub, as a channel.
@@ -252,3 +292,5 @@ func (s *simulation) once(ctx context.Context, method, address, authorization st
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+func inTime(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

@@ -2,12 +2,17 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 // simulateReport gathers what a scenario did and how long the answers took.
@@ -15,13 +20,24 @@ type simulateReport struct {
 	mu     sync.Mutex
 	orders []placedOrder
 	calls  map[string]*callTimes
-	first  string // complaint
+	ids    []int64 // the hub's, of the orders that were taken
+	first  string  // complaint
 }
 
 // callTimes are the times of the calls of a name. Failed are those without a 2xx.
 type callTimes struct {
 	failed int
 	took   []float64 // milliseconds
+	said   string    // by the latest answer
+}
+
+// accepted takes note of an order that the hub took; 0: of none.
+func (r *simulateReport) accepted(id int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id != 0 {
+		r.ids = append(r.ids, id)
+	}
 }
 
 func (r *simulateReport) placed(o placedOrder) {
@@ -47,7 +63,17 @@ func (r *simulateReport) called(name string, status int, took float64) {
 	c.took = append(c.took, took)
 }
 
+// answered takes note of what the latest answer to the calls of a name says.
+func (r *simulateReport) answered(name, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.calls[name]; c != nil {
+		c.said = message
+	}
+}
+
 func (r *simulateReport) complain(name string, status int, message string) {
+	r.answered(name, message)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.first == "" && (status < 200 || status > 299) {
@@ -74,6 +100,7 @@ type reportedCall struct {
 	Failed int     `json:"failed"`
 	P50    float64 `json:"p50_ms"`
 	P99    float64 `json:"p99_ms"`
+	Said   string  `json:"last_answer,omitempty"`
 }
 
 // lines tells how the calls fared so far.
@@ -84,7 +111,7 @@ func (r *simulateReport) lines() []reportedCall {
 	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
 		c := r.calls[name]
 		took := slices.Sorted(slices.Values(c.took))
-		list = append(list, reportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99)})
+		list = append(list, reportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99), c.said})
 	}
 	return list
 }
@@ -98,12 +125,50 @@ func quantile(sorted []float64, percent int) float64 {
 	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
 }
 
+// known are the orders that were taken so far.
+func (r *simulateReport) known() []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ids)
+}
+
+// awaitArrivals waits until no order_placed webhook of the orders is under way, or
+// until the patience or the context ends, and tells how they fared.
+func (r *simulateReport) awaitArrivals(ctx context.Context, records postgres.Console, business core.BusinessID, begun time.Time, patience time.Duration) (a console.Arrivals, err error) {
+	ending := time.Now().Add(patience)
+	for {
+		a, err = records.Arrivals(context.WithoutCancel(ctx), business, r.known(), begun.Add(-clocksApart))
+		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, arrivalsEvery) {
+			return a, err
+		}
+	}
+}
+
+// Clocks of the hubs and of who simulates may be so far apart; what is under way
+// is looked at so often.
+const (
+	clocksApart   = 100 * time.Millisecond
+	arrivalsEvery = 200 * time.Millisecond
+)
+
+// reportedArrivals is what the report says of webhooks (console.Arrivals).
+type reportedArrivals struct {
+	Orders  int     `json:"orders"`
+	Known   int     `json:"known"`
+	Arrived int     `json:"arrived"`
+	Failed  int     `json:"failed"`
+	Waiting int     `json:"waiting"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+}
+
 // print prints the report.
-func (r *simulateReport) print(out output, f simulateFlags, platforms []string, took time.Duration) error {
+func (r *simulateReport) print(out output, f simulateFlags, platforms []string, took time.Duration, a console.Arrivals) error {
 	lines := r.lines()
+	arrivals := reportedArrivals{a.Orders, a.Known, a.Arrived, a.Failed, a.Waiting, milliseconds(a.P50), milliseconds(a.P99)}
 	if f.JSON {
 		return printJSON(out, map[string]any{
-			"seed": f.Seed, "store": f.Store, "platforms": platforms, "orders": append([]placedOrder{}, r.orders...), "calls": lines, "took_ms": milliseconds(took),
+			"seed": f.Seed, "store": f.Store, "platforms": platforms, "orders": append([]placedOrder{}, r.orders...), "calls": lines, "took_ms": milliseconds(took), "arrivals": arrivals,
 		}, nil)
 	}
 	fmt.Fprintf(out.stdout, "store %s, platforms %s, seed %d, %s\n", f.Store, strings.Join(platforms, ", "), f.Seed, took.Round(time.Millisecond))
@@ -115,6 +180,17 @@ func (r *simulateReport) print(out output, f simulateFlags, platforms []string, 
 	}
 	for _, l := range lines {
 		fmt.Fprintf(out.stdout, "%-15s %6d calls %5d failed   p50 %8.1f ms   p99 %8.1f ms\n", l.Call, l.Count, l.Failed, l.P50, l.P99)
+	}
+	switch {
+	case a.Orders == 0:
+	case a.Arrived+a.Failed+a.Waiting == 0:
+		fmt.Fprintln(out.stdout, "webhooks: none; nothing is subscribed to order_placed")
+	default:
+		fmt.Fprintf(out.stdout, "order_placed    %6d arrived %4d failed   p50 %8.1f ms   p99 %8.1f ms from the order's acceptance to the receiver's answer; %d under way\n",
+			a.Arrived, a.Failed, arrivals.P50, arrivals.P99, a.Waiting)
+	}
+	if a.Known > 0 {
+		fmt.Fprintf(out.stdout, "%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.Known)
 	}
 	return nil
 }

@@ -1,0 +1,117 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Faults switches what the simulated aggregators of a business do wrong.
+type Faults interface {
+	// Faults is Unavailable where the simulator does not answer.
+	Faults(ctx context.Context, business core.BusinessID) ([]console.Fault, error)
+	SwitchFault(ctx context.Context, business core.BusinessID, fault console.Fault, change access.Change) error
+	ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error
+}
+
+// faults are the banner and the list of the faults that are on; nil: none is. A
+// simulator that does not answer is told and keeps nobody from the page.
+func (p Pages) faults(c *fiber.Ctx, v *shell.Visit) (banner []ui.Cause, list templ.Component, err error) {
+	on, err := p.Playground.Faults(c.UserContext(), v.Business.ID)
+	if core.CodeOf(err) == core.Unavailable {
+		var known *core.Error
+		errors.As(err, &known)
+		return []ui.Cause{{State: ui.Err, Text: fmt.Sprintf(text.FaultsUnknown, known.Message)}}, nil, nil
+	}
+	if err != nil || len(on) == 0 {
+		return nil, nil, err
+	}
+	own := 0
+	for _, f := range on {
+		if !f.Foreign {
+			own++
+		}
+	}
+	cause := ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.FaultsOn, len(on)), Detail: text.FaultsDetail}
+	if v.MayAct() && own > 0 {
+		cause.Button = &ui.Button{Label: text.FaultsOff, Action: v.Link("sandbox/faults/off/"), Ask: text.Why}
+	}
+	return []ui.Cause{cause}, ui.ListOf(faultList(v, on)), nil
+}
+
+func faultList(v *shell.Visit, on []console.Fault) ui.List {
+	list := ui.List{Name: text.FaultsTitle, Columns: []ui.Column{{Label: text.FaultKind}, {Label: text.FaultHow, Kind: ui.Wide}, {Label: text.Platform}, {Label: text.Call},
+		{Label: text.FaultUntil}, {Label: text.FaultHits, Kind: ui.Figure}}}
+	for _, f := range on {
+		until := ui.T(text.FaultForever)
+		switch {
+		case f.Foreign:
+			until = ui.T(text.FaultForeign)
+		case !f.Until.IsZero():
+			until = ui.Timed(v.At(f.Until))
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(how(f)), ui.T(orAny(f.Platform)), ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits))}})
+	}
+	return list
+}
+
+// how is what else a fault says.
+func how(f console.Fault) string {
+	var parts []string
+	if f.Status != 0 {
+		parts = append(parts, strconv.Itoa(f.Status))
+	}
+	if f.Delay != 0 {
+		parts = append(parts, ui.Took(f.Delay))
+	}
+	if f.Probability > 0 && f.Probability < 1 {
+		parts = append(parts, fmt.Sprintf(text.FaultShare, strconv.FormatFloat(f.Probability*100, 'g', 4, 64), f.Seed))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func orAny(s string) string { return cmp.Or(s, text.Any) }
+
+// SwitchFault switches a fault on.
+func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.Visit) error {
+	f := form{c: c}
+	fault := console.Fault{Kind: f.text("kind"), Platform: f.text("platform"), Call: f.text("call"), Probability: f.number("probability", text.FaultProbability) / 100,
+		Seed: f.seed("seed", text.FaultSeed), Lasts: f.seconds("lasts", text.FaultLasts)}
+	switch fault.Kind { // what other kinds do not know is left out
+	case "fail":
+		fault.Status = f.whole("status", text.FaultStatus)
+	case "delay":
+		fault.Delay = f.seconds("delay", text.FaultDelay)
+	}
+	if f.err == nil && fault.Probability <= 0 {
+		f.err = core.Errorf(core.Invalid, text.FaultNever)
+	}
+	if f.err != nil {
+		return f.err
+	}
+	if err := p.Playground.SwitchFault(c.UserContext(), v.Business.ID, fault, v.Change(c, "sandbox.fault")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("sandbox/"), "fault")
+}
+
+// ClearFaults switches all faults of the business off.
+func (p Pages) ClearFaults(c *fiber.Ctx, v *shell.Visit) error {
+	if err := p.Playground.ClearFaults(c.UserContext(), v.Business.ID, v.Change(c, "sandbox.fault_off")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("sandbox/"), "faults_off")
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// simulatedPlatforms are the platforms that are reached at a simulator, each with
+// the simulator's address.
+func simulatedPlatforms(business core.BusinessID, all []postgres.Platform) map[string]string {
+	played := map[string]string{}
+	for _, p := range all {
+		for _, address := range p.Addresses {
+			if base, here := strings.CutSuffix(address, simulatedPath(business, p.Name)); here {
+				played[p.Name] = base
+			}
+		}
+	}
+	return played
+}
+
+// faultDesk switches faults at the simulators of a business, those of the
+// business alone. Its calls take deskPatience at most.
+type faultDesk struct {
+	db    *postgres.DB
+	token string // of the simulators
+}
+
+const deskPatience = 3 * time.Second
+
+var deskClient = &http.Client{Timeout: deskPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// simulated are the simulated platforms of a business; Conflict where it has none.
+func (d faultDesk) simulated(ctx context.Context, business core.BusinessID) (map[string]string, error) {
+	all, err := postgres.Platforms{DB: d.db}.List(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	played := simulatedPlatforms(business, all)
+	if len(played) == 0 {
+		return nil, errNotInTest
+	}
+	return played, nil
+}
+
+var errNotInTest = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
+
+// list are the faults in force that may befall the business.
+func (d faultDesk) list(ctx context.Context, business core.BusinessID) (list []simulator.Fault, err error) {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	for _, base := range bases(played) {
+		var faults []simulator.Fault
+		if err := d.ask(ctx, http.MethodGet, base, faultsOf(business), nil, &faults); err != nil {
+			return nil, err
+		}
+		for _, f := range faults {
+			if f.Times == 0 || f.Hits < f.Times { // it has more to do
+				list = append(list, f)
+			}
+		}
+	}
+	return list, nil
+}
+
+// check tells what is wrong with a fault of the business; Invalid, Conflict.
+func (d faultDesk) check(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	if f.Platform != "" && played[f.Platform] == "" {
+		return core.Errorf(core.Invalid, "platform %q is not simulated; these are: %s", f.Platform, strings.Join(slices.Sorted(maps.Keys(played)), ", "))
+	}
+	if err := f.Check(); err != nil {
+		return core.Errorf(core.Invalid, "%s", err)
+	}
+	return nil
+}
+
+// set puts a fault in force that was checked.
+func (d faultDesk) set(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	if base := played[f.Platform]; base != "" {
+		played = map[string]string{f.Platform: base}
+	}
+	f.Space = strconv.FormatInt(int64(business), 10)
+	for _, base := range bases(played) {
+		if err := d.ask(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear takes away all faults of the business.
+func (d faultDesk) clear(ctx context.Context, business core.BusinessID) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	for _, base := range bases(played) {
+		if err := d.ask(ctx, http.MethodDelete, base, faultsOf(business), nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bases(played map[string]string) []string {
+	return slices.Compact(slices.Sorted(maps.Values(played)))
+}
+
+func faultsOf(business core.BusinessID) string {
+	return "/admin/faults?" + url.Values{"space": {strconv.FormatInt(int64(business), 10)}}.Encode()
+}
+
+// ask asks a simulator. What it refuses is Invalid; Unavailable says that it
+// cannot be asked.
+func (d faultDesk) ask(ctx context.Context, method, base, path string, body, into any) error {
+	var content []byte
+	var err error
+	if body != nil {
+		if content, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+d.token)
+	response, err := deskClient.Do(request)
+	if err != nil {
+		return core.Errorf(core.Unavailable, "the simulator at %s does not answer; servery simulator starts one", base)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	var said struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(text, &said) // a list says nothing
+	switch {
+	case err == nil && response.StatusCode == http.StatusOK && into == nil:
+		return nil
+	case err == nil && response.StatusCode == http.StatusOK:
+		err = json.Unmarshal(text, into)
+	case response.StatusCode == http.StatusBadRequest:
+		return core.Errorf(core.Invalid, "%s", said.Message)
+	case response.StatusCode == http.StatusUnauthorized:
+		return core.Errorf(core.Unavailable, "the simulator at %s asks for its token: set SERVERY_SIMULATOR_TOKEN", base)
+	}
+	if err != nil || response.StatusCode != http.StatusOK {
+		return core.Errorf(core.Unavailable, "what answers at %s is no simulator: %s", base, fmt.Sprint(response.StatusCode))
+	}
+	return nil
+}
