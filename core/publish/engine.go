@@ -183,17 +183,39 @@ func (e *Engine) run(p *place, work Work) {
 		work.CallID = core.NewID(start)
 	}
 	result := e.publish(work)
-	e.Observer.Published(result, e.Clock.Now().Sub(start))
-	e.tell(result)
-	e.record(result)
+	if result.State == left {
+		e.leaveAlone(p, result.RetryAt)
+		e.release(work)
+	} else {
+		e.Observer.Published(result, e.Clock.Now().Sub(start))
+		e.tell(result)
+		if result.Untried {
+			e.leaveAlone(p, e.Clock.Now().Add(e.Absence))
+		}
+		e.record(result)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	p.inFlight--
 	e.held--
-	if result.Untried {
-		p.absent = e.Clock.Now().Add(e.Absence)
-	}
 	e.Wake()
+}
+
+// leaveAlone takes no more for a place until then. It goes before what makes the
+// work free again: this replica would take it up at once.
+func (e *Engine) leaveAlone(p *place, until time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.absent = until
+}
+
+// release gives work back for another replica to take.
+func (e *Engine) release(work Work) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := e.Queue.Release(ctx, e.owner, work); err != nil {
+		e.Log.Warn("the lease of a publication could not be given back; it will run out", "store", work.StoreRef, "platform", work.Platform, "error", err)
+	}
 }
 
 // endMargin is what must be left of the lease when sending ends: time to record it.

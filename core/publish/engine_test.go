@@ -13,11 +13,12 @@ import (
 )
 
 // shelf is a queue in memory of one publication for each endpoint; the plugin of
-// endpoint 1 is down.
+// endpoint 1 is down, another replica has that of endpoint 4.
 type shelf struct {
 	mu      sync.Mutex
 	due     []Work
 	claims  map[int64]int
+	left    int
 	results map[int64][]Result
 	block   chan struct{} // nil: sending takes no time
 }
@@ -56,12 +57,21 @@ func (s *shelf) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) e
 	return nil
 }
 
+func (s *shelf) Release(_ context.Context, _ core.ID, w Work) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.due, s.left = append(s.due, w), s.left+1
+	return nil
+}
+
 func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 	switch w.Endpoint {
 	case 1:
 		return Rendering{}, core.Errorf(core.Unavailable, "it is down")
 	case 2:
 		panic("broken")
+	case 4:
+		return Rendering{}, core.Postponed{Until: time.Now().Add(time.Hour)}
 	}
 	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
 		if s.block != nil {
@@ -117,6 +127,24 @@ func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 	require.Contains(t, s.results[2][0].Message, "the hub failed: broken")
 	require.Equal(t, Published, s.results[3][0].State)
 	require.NotZero(t, s.results[3][0].CallID)
+}
+
+func TestWhatAnotherReplicaCanDoIsLeftToIt(t *testing.T) {
+	s := &shelf{}
+	stop := s.start(t, Config{Absence: time.Millisecond}, 4, 3)
+	await(t, func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.left == 1 && len(s.results[3]) == 1
+	})
+	s.mu.Lock()
+	s.due = append(s.due, Work{Endpoint: 3}) // the engine looks again
+	s.mu.Unlock()
+	await(t, func() bool { _, results := s.count(3); return results == 2 })
+	stop()
+	claims, results := s.count(4)
+	require.Equal(t, []int{1, 0}, []int{claims, results}, "it is given back as it was, and not taken again before its time")
+	require.Len(t, s.due, 1)
 }
 
 func TestAnEndpointTakesNoMoreThanItsShareAndTheReplicaNoMoreThanItHolds(t *testing.T) {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,28 +33,35 @@ func digest(key core.ID, content []string) []byte {
 // rendered is what follows from a rendering before anything is sent; send tells
 // whether something is to be.
 func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) {
-	result = Result{Work: work, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note}
+	work.Waiting = r.Waiting
+	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note}
 	switch {
-	case r.Unlisted != "":
-		result.State, result.Message, result.LeftOut = Unlisted, r.Unlisted, nil
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
-	default:
-		result.State, result.Digest = Published, digest(work.CallID, r.Content)
-		result.Unchanged = len(work.Asked) == 0 && bytes.Equal(work.Digest, result.Digest)
-		return result, !result.Unchanged
+		return result, false
+	case r.Unlisted != "":
+		result.State, result.Message, result.LeftOut = Unlisted, r.Unlisted, nil
+		if len(r.Content) == 0 {
+			return result, false
+		}
 	}
-	return result, false
+	result.Digest = digest(work.CallID, r.Content)
+	result.Unchanged = len(work.Asked) == 0 && bytes.Equal(work.Digest, result.Digest)
+	return result, !result.Unchanged
 }
 
 // settled is what follows from having sent. What the platform holds is known only
-// when it has taken the menu.
+// when it has taken what it was told.
 func settled(result Result, sent Sent, now time.Time) Result {
-	result.State, result.At, result.Problems, result.RetryAt = sent.State, now, bounded(sent.Problems), sent.RetryAt
+	unlisted := result.State == Unlisted && sent.State == Published
+	result.At, result.Problems, result.RetryAt = now, bounded(sent.Problems), sent.RetryAt
 	if sent.State != Published {
 		result.Digest = nil
 	}
-	if sent.Message != "" {
+	if !unlisted {
+		result.State = sent.State
+	}
+	if sent.Message != "" && !unlisted {
 		result.Message = sent.Message
 	}
 	return result
@@ -60,6 +69,10 @@ func settled(result Result, sent Sent, now time.Time) Result {
 
 // refused is what follows where nothing could be rendered.
 func refused(work Work, err error, now time.Time) Result {
+	var elsewhere core.Postponed
+	if errors.As(err, &elsewhere) {
+		return Result{Work: work, State: left, RetryAt: elsewhere.Until}
+	}
 	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
 	switch core.CodeOf(err) {
 	case core.Invalid:
@@ -98,12 +111,14 @@ func (r Result) Errors() []Problem {
 	return bounded(list)
 }
 
-// events tell a result: to each who asked for it, else once, and only of what
-// was sent and came to an end.
+// events tell a result: to each who asked for it, and of what was sent, or came to
+// nothing, to each whose change is in it, else once.
 func (r Result) events() ([]core.Event, error) {
-	references := r.Asked
-	if len(references) == 0 && (r.State == Published && !r.Unchanged || r.State == Failed) {
-		references = []core.ID{r.Reference}
+	references := slices.Clone(r.Asked)
+	if r.State == Published && !r.Unchanged || r.State == Failed {
+		if references = append(references, r.Waiting...); len(references) == 0 {
+			references = []core.ID{r.Reference}
+		}
 	}
 	if r.State == Waiting {
 		return nil, nil

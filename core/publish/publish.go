@@ -26,7 +26,9 @@ type Work struct {
 	Attempts  int    // at this content, finished so far
 	CallID    core.ID
 	Reference core.ID   // of the latest change
+	Waiting   []core.ID // of the requests that led to it and were not told its outcome yet
 	Asked     []core.ID // of those who asked for it: each is answered, and it is sent even unchanged
+	Known     bool      // the platform has once taken a menu of the store
 	Digest    []byte    // of what the platform is known to hold; nil: not known
 	LeasedTo  time.Time
 }
@@ -41,9 +43,10 @@ type Problem struct {
 
 // Rendering is a store's menu in the aggregator's own format.
 type Rendering struct {
-	Unlisted string   // why the store is not listed on the platform; "" where it is
-	Skip     string   // why nothing is to be sent; "" where something is
-	Content  []string // all that would be sent, and where to
+	Unlisted string    // why the store is not listed on the platform; "" where it is
+	Skip     string    // why nothing is to be sent; "" where something is
+	Content  []string  // all that would be sent, and where to; none of a store that is unlisted without a word
+	Waiting  []core.ID // of the requests whose changes are in it, as far as their outcome was not told
 	LeftOut  []Problem
 	Note     string // for people, kept with the outcome
 	Send     func(ctx context.Context) Sent
@@ -64,9 +67,11 @@ type State string
 const (
 	Waiting   State = "waiting"   // nothing came of it yet
 	Published State = "published" // the platform has taken the menu
-	Failed    State = "failed"    // the platform refused it, or could not be reached
-	Unlisted  State = "unlisted"  // the store is not listed on the platform
+	Failed    State = "failed"    // the platform refused what it was told, or could not be reached
+	Unlisted  State = "unlisted"  // the store is not listed on the platform, which was told so where its plugin can
 	Skipped   State = "skipped"   // the platform is not told of menus
+
+	left State = "left" // to another replica; never recorded
 )
 
 // ParseState reads the name of a state.
@@ -93,8 +98,9 @@ type Result struct {
 }
 
 // Renderer renders menus. An Invalid error says that the menu will never be
-// rendered as it is, NotFound that the platform's plugin renders none; with any
-// other error the work waits.
+// rendered as it is, NotFound that the platform's plugin renders none,
+// core.Postponed that another replica has the plugin: the work is left to it, and
+// until then none of the platform is taken. With any other error the work waits.
 type Renderer interface {
 	Render(ctx context.Context, work Work) (Rendering, error)
 }
@@ -108,6 +114,8 @@ type Queue interface {
 	// Finish records a result with the events that tell it, in one transaction; it
 	// does nothing where the lease is not the owner's any more.
 	Finish(ctx context.Context, owner core.ID, result Result, events []core.Event) error
+	// Release gives leased work back, due as it was.
+	Release(ctx context.Context, owner core.ID, work Work) error
 }
 
 // Publication is what is kept of a store and platform.

@@ -75,12 +75,14 @@ func TestWhatFollowsFromARendering(t *testing.T) {
 		"the same, but somebody asked":     {asked, Rendering{Content: []string{"a"}}, Published, true},
 		"nobody knows what it holds":       {Work{}, Rendering{Content: []string{"a"}}, Published, true},
 		"a store that is not listed":       {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
+		"one that is to be taken off":      {work, Rendering{Unlisted: "not listed", Content: []string{"off"}}, Unlisted, true},
+		"one that was taken off already":   {work, Rendering{Unlisted: "not listed", Content: []string{"a"}}, Unlisted, false},
 		"a plugin that has nothing to say": {work, Rendering{Skip: "no menus"}, Skipped, false},
 	} {
 		result, send := rendered(c.work, c.rendering, noon)
 		require.Equal(t, []any{c.state, c.send}, []any{result.State, send}, name)
-		require.Equal(t, c.state == Published && !c.send, result.Unchanged, name)
-		require.Equal(t, c.state == Published, result.Digest != nil, name)
+		require.Equal(t, len(c.rendering.Content) > 0 && !c.send, result.Unchanged, name)
+		require.Equal(t, len(c.rendering.Content) > 0, result.Digest != nil, name)
 	}
 }
 
@@ -93,6 +95,19 @@ func TestWhatThePlatformHoldsIsKnownOnlyOnceItHasTakenIt(t *testing.T) {
 	}
 }
 
+func TestAStoreIsUnlistedOnceItsPlatformHasTakenThat(t *testing.T) {
+	result, send := rendered(Work{}, Rendering{Unlisted: "taken off", Content: []string{"off"}}, noon)
+	require.True(t, send)
+	off := settled(result, Sent{State: Published, Message: "thanks"}, noon)
+	require.Equal(t, []any{Unlisted, "taken off"}, []any{off.State, off.Message})
+	require.NotNil(t, off.Digest)
+	for _, state := range []State{Failed, Waiting} {
+		kept := settled(result, Sent{State: state, Message: "503"}, noon)
+		require.Equal(t, []any{state, "503"}, []any{kept.State, kept.Message})
+		require.Nil(t, kept.Digest)
+	}
+}
+
 func TestWhatCannotBeRendered(t *testing.T) {
 	for _, c := range []struct {
 		err   error
@@ -100,31 +115,34 @@ func TestWhatCannotBeRendered(t *testing.T) {
 		waits bool
 	}{
 		{core.Errorf(core.Invalid, "no"), Failed, false}, {core.Errorf(core.NotFound, "no"), Skipped, false},
-		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true}, {core.Postponed{}, Waiting, true},
+		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true},
 	} {
 		r := refused(Work{}, c.err, noon)
 		require.Equal(t, []any{c.state, c.waits}, []any{r.State, r.Untried})
 	}
 }
 
-func TestOutcomesAreToldToThoseWhoAskedElseOnceWhenSomethingWasSent(t *testing.T) {
-	first, second, change := core.NewID(noon), core.NewID(noon), core.NewID(noon)
-	asked := []core.ID{first, second}
+func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t *testing.T) {
+	first, second, change, later := core.NewID(noon), core.NewID(noon), core.NewID(noon), core.NewID(noon)
+	asked, waiting := []core.ID{first, second}, []core.ID{change, later}
 	for _, c := range []struct {
 		result Result
 		told   []string
 		status string
 	}{
-		{Result{State: Published}, []string{change.String()}, "success"},
+		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"}, // no request led to it
+		{Result{State: Published, Work: Work{Reference: later, Waiting: waiting[:1]}}, []string{change.String()}, "success"},
+		{Result{State: Published, Work: Work{Waiting: waiting}}, []string{change.String(), later.String()}, "success"},
 		{Result{State: Published, Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "success"},
-		{Result{State: Published, Unchanged: true}, nil, ""},
-		{Result{State: Failed, Message: "503"}, []string{change.String()}, "error"},
-		{Result{State: Unlisted, Message: "not listed"}, nil, ""},
+		{Result{State: Published, Work: Work{Asked: asked[:1], Waiting: waiting[:1]}}, []string{first.String(), change.String()}, "success"},
+		{Result{State: Published, Unchanged: true, Work: Work{Waiting: waiting}}, nil, ""},
+		{Result{State: Failed, Message: "503", Work: Work{Waiting: waiting[:1]}}, []string{change.String()}, "error"},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{Waiting: waiting}}, nil, ""},
 		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
 		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
 	} {
-		c.result.Reference, c.result.StoreRef, c.result.Platform, c.result.At = change, "s1", "tasty", noon
+		c.result.StoreRef, c.result.Platform, c.result.At = "s1", "tasty", noon
 		c.result.LeftOut, c.result.Problems = []Problem{burger}, []Problem{{RefID: "x"}}
 		events, err := c.result.events()
 		require.NoError(t, err)
@@ -136,6 +154,11 @@ func TestOutcomesAreToldToThoseWhoAskedElseOnceWhenSomethingWasSent(t *testing.T
 			require.Equal(t, c.told[i], event.Reference)
 		}
 	}
+}
+
+func TestWhatAnotherReplicaCanRenderIsNoResult(t *testing.T) {
+	r := refused(Work{}, core.Postponed{Until: noon.Add(time.Minute)}, noon)
+	require.Equal(t, []any{left, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
 }
 
 func TestProblemsAreBoundedAndSayHowManyMore(t *testing.T) {

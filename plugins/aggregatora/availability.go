@@ -27,6 +27,18 @@ func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest)
 	return send(request.GetCall(), http.MethodPut, path+"/state", outletState{request.GetOpen()})
 }
 
+type outletListing struct {
+	Listed bool `json:"listed"`
+}
+
+// PlanUnlist takes an outlet off the aggregator. One that it does not have is off.
+func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
+	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	decision, err := send(request.GetCall(), http.MethodPut, path+"/listing", outletListing{false})
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent, http.StatusNotFound}
+	return decision, err
+}
+
 // PlanItemAction puts products and modifiers on or off.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())

@@ -28,6 +28,7 @@ type outlet struct {
 	City      string  `json:"city"`
 	Open      bool    `json:"open"`
 	Currency  string  `json:"currency,omitempty"`
+	Timezone  string  `json:"timezone,omitempty"`
 	Hours     []hours `json:"hours"`
 }
 
@@ -38,10 +39,11 @@ type hours struct {
 }
 
 type category struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Parent   string `json:"parent,omitempty"`
-	Position int64  `json:"position"`
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	Parent   string  `json:"parent,omitempty"`
+	Position int64   `json:"position"`
+	Hours    []hours `json:"hours,omitzero"` // absent: always on sale; empty: never
 }
 
 type product struct {
@@ -101,7 +103,10 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		ModifierGroups: modifierGroups(menu), Taxes: []levy{}, Charges: []levy{},
 	}
 	for _, c := range menu.GetCategories() {
-		body.Categories = append(body.Categories, category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder()})
+		body.Categories = append(body.Categories, category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder(), nil})
+		if len(c.GetTimings()) > 0 {
+			body.Categories[len(body.Categories)-1].Hours = openingHours(c.GetTimings())
+		}
 	}
 	for _, item := range menu.GetItems() {
 		body.Products = append(body.Products, renderProduct(item))
@@ -116,16 +121,21 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 }
 
 func renderOutlet(store *pb.Store, s settings) outlet {
-	o := outlet{
+	return outlet{
 		ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Reference: store.GetRefId(), Brand: s.Brand, Name: store.GetName(),
-		City: store.GetCity(), Open: store.GetActive() && store.GetOrderingEnabled(), Currency: store.GetCurrency(), Hours: []hours{},
+		City: store.GetCity(), Open: store.GetActive() && store.GetOrderingEnabled(), Currency: store.GetCurrency(), Timezone: store.GetTimezone(),
+		Hours: openingHours(store.GetTimings()),
 	}
-	for _, timing := range store.GetTimings() {
+}
+
+func openingHours(timings []*pb.Timing) []hours {
+	list := []hours{}
+	for _, timing := range timings {
 		for _, slot := range timing.GetSlots() {
-			o.Hours = append(o.Hours, hours{timing.GetDay(), slot.GetStartTime(), slot.GetEndTime()})
+			list = append(list, hours{timing.GetDay(), slot.GetStartTime(), slot.GetEndTime()})
 		}
 	}
-	return o
+	return list
 }
 
 func renderProduct(item *sdk.Item) product {

@@ -14,8 +14,9 @@ import (
 
 // orderEvent is what A posts of an order (README.md).
 type orderEvent struct {
-	Event string `json:"event"`
-	Order struct {
+	Event  string `json:"event"`
+	Reason string `json:"reason"` // of a cancellation
+	Order  struct {
 		ID              text       `json:"id"`
 		OutletID        string     `json:"outlet_id"`
 		OutletReference string     `json:"outlet_reference"`
@@ -76,19 +77,20 @@ type payment struct {
 	Reference string      `json:"reference"`
 }
 
-// Translate reads an order.
+// Translate reads an order, or that one is cancelled.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	var sent orderEvent
 	if err := sdk.ReadJSON("orders", request.GetBody(), &sent); err != nil {
 		return nil, err
 	}
-	if sent.Event != "order.created" {
-		return sdk.Ignored("event " + sent.Event + " brings no order")
-	}
 	o := &sent.Order
 	switch {
+	case sent.Event != "order.created" && sent.Event != "order.cancelled":
+		return sdk.Ignored("event " + sent.Event + " brings no order")
 	case o.ID == "":
 		return nil, sdk.Refusef("orders: order.id is required")
+	case sent.Event == "order.cancelled":
+		return sdk.Cancelled(string(o.ID), sent.Reason)
 	case o.OutletReference == "" && o.OutletID == "":
 		return nil, sdk.Refusef("orders: order.outlet_reference or order.outlet_id is required")
 	case len(o.Lines) == 0:
@@ -146,13 +148,14 @@ type acceptance struct {
 
 type rejection struct {
 	Reason string `json:"reason"`
+	Code   string `json:"code,omitempty"`
 }
 
 // PlanAcknowledge tells A that an order was taken or refused.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	path := "/v2/orders/" + url.PathEscape(request.GetOrder().GetPlatformOrderId())
 	if !request.GetAccepted() {
-		return send(request.GetCall(), http.MethodPost, path+"/reject", rejection{request.GetReason()})
+		return send(request.GetCall(), http.MethodPost, path+"/reject", rejection{request.GetReason(), request.GetReasonCode()})
 	}
 	return send(request.GetCall(), http.MethodPost, path+"/accept", acceptance{(request.GetPrepTime() + 59) / 60})
 }
@@ -160,18 +163,54 @@ func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest)
 type orderStatus struct {
 	Status string `json:"status"`
 	Note   string `json:"note,omitempty"`
+	Code   string `json:"code,omitempty"` // why, of a cancelled one
 	At     string `json:"at"`
 }
 
 // statuses are A's names of the states that it wants to know of.
 var statuses = map[string]string{"Food Ready": "ready", "Dispatched": "dispatched", "Completed": "completed", "Cancelled": "cancelled"}
 
-// PlanOrderStatus tells A of an order's new state.
+// PlanOrderStatus tells A of an order's new state, or, by accepting it once more,
+// how long it is prepared.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
+		return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/accept", acceptance{minutes})
+	}
 	name, known := statuses[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator A is not told of the state " + request.GetStatus())
 	}
-	body := orderStatus{name, request.GetMessage(), time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)}
+	body := orderStatus{name, request.GetMessage(), request.GetReasonCode(), time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)}
 	return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/status", body)
+}
+
+type outOfStock struct {
+	Products  []string `json:"products"`
+	Modifiers []string `json:"modifiers"`
+	MayEdit   bool     `json:"customer_may_edit"`
+	At        string   `json:"at"`
+}
+
+// PlanItemsOOS tells A what of an order is out of stock.
+func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
+	body := outOfStock{list(request.GetItemRefIds()), list(request.GetOptionRefIds()), request.GetAllowEdit(), time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)}
+	return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/out-of-stock", body)
+}
+
+// InterpretItemsOOS reads A's answer, which may hold a number that leads to the customer.
+func (plugin) InterpretItemsOOS(_ context.Context, _ *sdk.Call, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
+	var answer struct {
+		Message     string `json:"message"`
+		MaskedPhone string `json:"masked_phone"`
+		Pin         text   `json:"pin"`
+	}
+	_ = sdk.ReadJSON("the answer", response.GetBody(), &answer) // an answer without a body says enough by its status
+	outcome := &sdk.ItemsOOSOutcome{State: pb.OutcomeState_OUTCOME_STATE_FAILED, Message: answer.Message}
+	switch success, again := sdk.Judge(response.GetStatus()); {
+	case again:
+		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
+	case success:
+		outcome.State, outcome.CustomerMaskedNumber, outcome.Pin = pb.OutcomeState_OUTCOME_STATE_DONE, answer.MaskedPhone, string(answer.Pin)
+	}
+	return outcome, nil
 }

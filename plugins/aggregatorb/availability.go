@@ -28,6 +28,18 @@ func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest)
 	return send(request.GetCall(), catalogue, http.MethodPut, path+"/opening", opening{request.GetOpen(), instant(request.GetChangedAt())})
 }
 
+type listing struct {
+	Listed bool `json:"listed"`
+}
+
+// PlanUnlist takes a restaurant off the aggregator. One that it does not have is off.
+func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
+	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
+	decision, err := send(request.GetCall(), catalogue, http.MethodPut, path+"/listing", listing{false})
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent, http.StatusNotFound}
+	return decision, err
+}
+
 // PlanItemAction puts dishes and add-ons on or off.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())

@@ -19,6 +19,8 @@ const (
 	delivery  = "delivery_api"
 	token     = "access_token"
 	callback  = "callback_token"
+
+	cancellation = "cancellation" // kind of an inbound request
 )
 
 const settingsSchema = `{
@@ -58,8 +60,10 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 			{Name: token, Description: "bearer token of both endpoints"},
 			{Name: callback, Description: "bearer token of what the aggregator sends"},
 		},
-		Inbound: []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
-			Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback}},
+		Inbound: []*pb.Inbound{
+			{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
+			{Kind: cancellation, Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
+		},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil
 }

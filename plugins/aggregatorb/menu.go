@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -26,6 +27,7 @@ type venue struct {
 	ID       string `json:"id"`
 	Ref      string `json:"ref"`
 	Name     string `json:"name"`
+	TimeZone string `json:"timeZone,omitempty"`
 	Accepts  bool   `json:"acceptsOrders"`
 	PrepSecs int64  `json:"prepSeconds,omitempty"`
 }
@@ -36,6 +38,14 @@ type section struct {
 	Order    int64     `json:"order"`
 	Dishes   []dish    `json:"dishes"`
 	Sections []section `json:"sections,omitempty"`
+	Served   []served  `json:"served,omitzero"` // absent: always; empty: never
+}
+
+// served is when a section is served on a weekday.
+type served struct {
+	Weekday string `json:"weekday"`
+	From    string `json:"from"`
+	Until   string `json:"until"`
 }
 
 type money struct {
@@ -91,7 +101,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	body := catalogueBody{
 		MerchantID: s.MerchantID, Sections: newKitchen(menu, s).sections(), Fees: []fee{},
 		Restaurant: venue{
-			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(),
+			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(), TimeZone: store.GetTimezone(),
 			Accepts: store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
 		},
 	}
@@ -171,6 +181,14 @@ func newSection(c *pb.Category, dishes map[string][]dish) section {
 	s := section{ID: c.GetRefId(), Title: c.GetName(), Order: c.GetSortOrder(), Dishes: dishes[c.GetRefId()]}
 	if s.Dishes == nil {
 		s.Dishes = []dish{}
+	}
+	if len(c.GetTimings()) > 0 {
+		s.Served = []served{}
+	}
+	for _, timing := range c.GetTimings() {
+		for _, slot := range timing.GetSlots() {
+			s.Served = append(s.Served, served{strings.ToUpper(timing.GetDay()), slot.GetStartTime(), slot.GetEndTime()})
+		}
 	}
 	return s
 }

@@ -79,8 +79,11 @@ var modes = map[string][2]string{
 	"DELIVERY": {"delivery", "partner"}, "SELF_DELIVERY": {"delivery", "self"}, "TAKEAWAY": {"pickup", "self"},
 }
 
-// Translate reads an order.
+// Translate reads an order, or that one is cancelled.
 func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	if request.GetKind() == cancellation {
+		return readCancellation(request.GetBody())
+	}
 	var sent inboundOrder
 	if err := sdk.ReadJSON("order", request.GetBody(), &sent); err != nil {
 		return nil, err
@@ -112,6 +115,20 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	return sdk.Placed(order)
 }
 
+func readCancellation(body []byte) (*sdk.Translation, error) {
+	var sent struct {
+		OrderID string `json:"orderId"`
+		Reason  string `json:"reason"`
+	}
+	if err := sdk.ReadJSON(cancellation, body, &sent); err != nil {
+		return nil, err
+	}
+	if sent.OrderID == "" {
+		return nil, sdk.Refusef("cancellation: orderId is required")
+	}
+	return sdk.Cancelled(sent.OrderID, sent.Reason)
+}
+
 func normalLine(l cartLine) *pb.OrderItem {
 	item := &pb.OrderItem{RefId: l.DishID, Quantity: l.Count, Price: string(l.UnitPrice), Title: l.Title, Instructions: l.Note}
 	for _, a := range l.AddOns {
@@ -137,32 +154,51 @@ func billLines(list []billLine) (normal []*pb.OrderAmount) {
 }
 
 type decision struct {
-	Decision string `json:"decision"`
-	Reason   string `json:"reason,omitempty"`
-	ReadyIn  int64  `json:"readyInSeconds,omitempty"`
+	Decision   string `json:"decision"`
+	Reason     string `json:"reason,omitempty"`
+	ReasonCode string `json:"reasonCode,omitempty"`
+	ReadyIn    int64  `json:"readyInSeconds,omitempty"`
 }
 
 // PlanAcknowledge tells B that an order was taken or refused.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	body := decision{Decision: "CONFIRMED", ReadyIn: request.GetPrepTime()}
 	if !request.GetAccepted() {
-		body = decision{Decision: "DECLINED", Reason: cmp.Or(request.GetReason(), "not given")}
+		body = decision{Decision: "DECLINED", Reason: cmp.Or(request.GetReason(), "not given"), ReasonCode: request.GetReasonCode()}
 	}
 	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision", body)
 }
 
 type progress struct {
-	Progress string `json:"progress"`
-	At       string `json:"at"`
+	Progress   string `json:"progress"`
+	ReasonCode string `json:"reasonCode,omitempty"`
+	At         string `json:"at"`
 }
 
 var progresses = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED", "Cancelled": "CANCELLED"}
 
-// PlanOrderStatus tells B of an order's new state.
+// PlanOrderStatus tells B of an order's new state, or, by confirming it once more,
+// when it is ready.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
+		return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision", decision{Decision: "CONFIRMED", ReadyIn: minutes * 60})
+	}
 	name, known := progresses[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator B is not told of the state " + request.GetStatus())
 	}
-	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/progress", progress{name, instant(request.GetChangedAt())})
+	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/progress", progress{name, request.GetReasonCode(), instant(request.GetChangedAt())})
+}
+
+type missing struct {
+	Dishes     []string `json:"dishIds"`
+	AddOns     []string `json:"addOnIds"`
+	Substitute bool     `json:"substitute"` // the customer may choose something else
+	At         string   `json:"at"`
+}
+
+// PlanItemsOOS tells B what of an order is out of stock.
+func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
+	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/missing", missing{
+		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...), request.GetAllowEdit(), instant(request.GetReportedAt())})
 }

@@ -30,6 +30,16 @@ func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest)
 	return send(request.GetCall(), "/gw/shop.status", body)
 }
 
+type shopListing struct {
+	Shop   string `json:"shop"`
+	Listed bool   `json:"listed"`
+}
+
+// PlanUnlist takes a shop off the aggregator.
+func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
+	return send(request.GetCall(), "/gw/shop.listing", shopListing{cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId()), false})
+}
+
 // PlanItemAction puts dishes and extras on or off.
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/dish.switch", dishSwitch{

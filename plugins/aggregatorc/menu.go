@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -24,6 +25,7 @@ type shop struct {
 	Code   string `json:"code"`
 	Ref    string `json:"ref"`
 	Names  names  `json:"names"`
+	Zone   string `json:"zone,omitempty"`
 	Status int    `json:"status"` // 1 open, 0 closed
 }
 
@@ -35,7 +37,12 @@ type group struct {
 	Names  names  `json:"names"`
 	Parent string `json:"parent,omitempty"`
 	Seq    int64  `json:"seq"`
+	Sale   week   `json:"sale,omitzero"` // absent: always
 }
+
+// week is when something is on sale: by the number of the weekday, 1 for Monday,
+// the spans of its day, such as 11:00:00-15:00:00. A day that is missing has none.
+type week map[string][]string
 
 type dish struct {
 	Code      string            `json:"code"`
@@ -72,14 +79,14 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	store := menu.GetStore()
 	body := shopMenu{
-		Shop:   shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Names: named(store.GetName(), store.GetTranslations())},
+		Shop:   shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Names: named(store.GetName(), store.GetTranslations()), Zone: store.GetTimezone()},
 		Groups: []group{}, Dishes: []dish{}, Choices: []choice{}, Extras: []extra{},
 	}
 	if store.GetActive() && store.GetOrderingEnabled() {
 		body.Shop.Status = 1
 	}
 	for _, c := range menu.GetCategories() {
-		body.Groups = append(body.Groups, group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder()})
+		body.Groups = append(body.Groups, group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(), sale(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
 		d, err := renderDish(item, s)
@@ -99,6 +106,22 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		body.Extras = append(body.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, append([]string{}, o.GetOptGrpRefIds()...)})
 	}
 	return send(call, "/gw/menu.replace", body)
+}
+
+var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+
+func sale(timings []*pb.Timing) week {
+	if len(timings) == 0 {
+		return nil
+	}
+	w := week{}
+	for _, timing := range timings {
+		day := strconv.Itoa(slices.Index(weekdays, timing.GetDay()) + 1)
+		for _, slot := range timing.GetSlots() {
+			w[day] = append(w[day], slot.GetStartTime()+"-"+slot.GetEndTime())
+		}
+	}
+	return w
 }
 
 func renderDish(item *sdk.Item, s settings) (dish, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// message is what C posts (README.md): an envelope and, of a new order, its data.
+// message is what C posts (README.md): an envelope and, of an order, its data.
 type message struct {
 	Type string    `json:"type"`
 	Data orderData `json:"data"`
@@ -30,6 +30,7 @@ type orderData struct {
 	PaidBy    string     `json:"paid_by"`
 	Remark    string     `json:"remark"`
 	Expected  int64      `json:"expected_ms"`
+	Why       string     `json:"why"` // of a cancellation
 	Recipient struct {
 		Name    string `json:"name"`
 		Tel     string `json:"tel"`
@@ -55,7 +56,7 @@ type feeData struct {
 	Cents int64  `json:"minor"`
 }
 
-// Translate reads a message; only new orders matter.
+// Translate reads a message; only new orders and cancellations matter.
 func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	s, err := settingsOf(call)
 	if err != nil {
@@ -65,13 +66,14 @@ func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundR
 	if err := sdk.ReadJSON("message", request.GetBody(), &sent); err != nil {
 		return nil, err
 	}
-	if sent.Type != "ORDER_NEW" {
-		return sdk.Ignored("a message of type " + sent.Type + " brings no order")
-	}
 	d := &sent.Data
 	switch {
+	case sent.Type != "ORDER_NEW" && sent.Type != "ORDER_CANCEL":
+		return sdk.Ignored("a message of type " + sent.Type + " brings no order")
 	case d.No == "":
 		return nil, sdk.Refusef("message: data.no is required")
+	case sent.Type == "ORDER_CANCEL":
+		return sdk.Cancelled(d.No, d.Why)
 	case d.ShopRef == "" && d.ShopCode == "":
 		return nil, sdk.Refusef("message: data.shop_ref or data.shop_code is required")
 	case len(d.Lines) == 0:
@@ -115,30 +117,52 @@ func normalOrder(d *orderData, s settings) *sdk.NewOrder {
 }
 
 type reply struct {
-	No     string `json:"no"`
-	Accept bool   `json:"accept"`
-	Why    string `json:"why,omitempty"`
+	No      string `json:"no"`
+	Accept  bool   `json:"accept"`
+	Minutes int64  `json:"ready_min,omitempty"`
+	Why     string `json:"why,omitempty"`
+	WhyCode string `json:"why_code,omitempty"`
 }
 
 // PlanAcknowledge tells C that an order was taken or refused.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
-	return send(request.GetCall(), "/gw/order.reply", reply{request.GetOrder().GetPlatformOrderId(), request.GetAccepted(), request.GetReason()})
+	return send(request.GetCall(), "/gw/order.reply", reply{
+		request.GetOrder().GetPlatformOrderId(), request.GetAccepted(), (request.GetPrepTime() + 59) / 60, request.GetReason(), request.GetReasonCode()})
 }
 
 type stage struct {
-	No    string `json:"no"`
-	Stage int    `json:"stage"`
-	At    string `json:"at"`
+	No      string `json:"no"`
+	Stage   int    `json:"stage"`
+	WhyCode string `json:"why_code,omitempty"`
+	At      string `json:"at"`
 }
 
 // stages are C's numbers of the states that it wants to know of.
 var stages = map[string]int{"Food Ready": 30, "Dispatched": 40, "Completed": 50, "Cancelled": 90}
 
-// PlanOrderStatus tells C of an order's new state.
+// PlanOrderStatus tells C of an order's new state, or, by accepting it once more,
+// how long it is prepared.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
+	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
+		return send(request.GetCall(), "/gw/order.reply", reply{No: request.GetOrder().GetPlatformOrderId(), Accept: true, Minutes: minutes})
+	}
 	number, known := stages[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator C is not told of the state " + request.GetStatus())
 	}
-	return send(request.GetCall(), "/gw/order.stage", stage{request.GetOrder().GetPlatformOrderId(), number, time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)})
+	return send(request.GetCall(), "/gw/order.stage", stage{request.GetOrder().GetPlatformOrderId(), number, request.GetReasonCode(), time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)})
+}
+
+type soldOut struct {
+	No     string   `json:"no"`
+	Dishes []string `json:"dishes"`
+	Extras []string `json:"extras"`
+	Swap   bool     `json:"swap"` // the customer may choose something else
+	At     string   `json:"at"`
+}
+
+// PlanItemsOOS tells C what of an order is out of stock.
+func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
+	return send(request.GetCall(), "/gw/order.soldout", soldOut{request.GetOrder().GetPlatformOrderId(), append([]string{}, request.GetItemRefIds()...),
+		append([]string{}, request.GetOptionRefIds()...), request.GetAllowEdit(), time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)})
 }

@@ -353,6 +353,7 @@ type Store struct {
 	MinDeliveryTime int64                  `protobuf:"varint,14,opt,name=min_delivery_time,json=minDeliveryTime,proto3" json:"min_delivery_time,omitempty"` // seconds
 	Timings         []*Timing              `protobuf:"bytes,15,rep,name=timings,proto3" json:"timings,omitempty"`
 	Translations    []*LocalName           `protobuf:"bytes,16,rep,name=translations,proto3" json:"translations,omitempty"`
+	Timezone        string                 `protobuf:"bytes,17,opt,name=timezone,proto3" json:"timezone,omitempty"` // IANA, such as Asia/Kolkata: all times of the store and its menu are in it
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -499,7 +500,15 @@ func (x *Store) GetTranslations() []*LocalName {
 	return nil
 }
 
-// Timing is when a store is open on a day.
+func (x *Store) GetTimezone() string {
+	if x != nil {
+		return x.Timezone
+	}
+	return ""
+}
+
+// Timing is when a store is open, or a category on sale, on a day. On days that
+// are not named it is not.
 type Timing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Day           string                 `protobuf:"bytes,1,opt,name=day,proto3" json:"day,omitempty"` // monday to sunday
@@ -666,14 +675,17 @@ func (x *LocalName) GetDescription() string {
 }
 
 type Category struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Description   string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	SortOrder     int64                  `protobuf:"varint,4,opt,name=sort_order,json=sortOrder,proto3" json:"sort_order,omitempty"`
-	ImgUrl        string                 `protobuf:"bytes,5,opt,name=img_url,json=imgUrl,proto3" json:"img_url,omitempty"`
-	ParentRefId   string                 `protobuf:"bytes,6,opt,name=parent_ref_id,json=parentRefId,proto3" json:"parent_ref_id,omitempty"`
-	Translations  []*LocalName           `protobuf:"bytes,7,rep,name=translations,proto3" json:"translations,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	RefId        string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
+	Name         string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Description  string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
+	SortOrder    int64                  `protobuf:"varint,4,opt,name=sort_order,json=sortOrder,proto3" json:"sort_order,omitempty"`
+	ImgUrl       string                 `protobuf:"bytes,5,opt,name=img_url,json=imgUrl,proto3" json:"img_url,omitempty"`
+	ParentRefId  string                 `protobuf:"bytes,6,opt,name=parent_ref_id,json=parentRefId,proto3" json:"parent_ref_id,omitempty"`
+	Translations []*LocalName           `protobuf:"bytes,7,rep,name=translations,proto3" json:"translations,omitempty"`
+	// When it is on sale; none: always. A day may stand more than once: all its slots
+	// count. What is in a sub-category is on sale only while its parent is too.
+	Timings       []*Timing `protobuf:"bytes,8,rep,name=timings,proto3" json:"timings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -753,6 +765,13 @@ func (x *Category) GetParentRefId() string {
 func (x *Category) GetTranslations() []*LocalName {
 	if x != nil {
 		return x.Translations
+	}
+	return nil
+}
+
+func (x *Category) GetTimings() []*Timing {
+	if x != nil {
+		return x.Timings
 	}
 	return nil
 }
@@ -1442,6 +1461,67 @@ func (x *Charge) GetItemRefIds() []string {
 	return nil
 }
 
+// UnlistRequest is about a store that was taken off the platform.
+type UnlistRequest struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Call            *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	StoreRefId      string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
+	PlatformStoreId string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store; may be empty
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UnlistRequest) Reset() {
+	*x = UnlistRequest{}
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnlistRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnlistRequest) ProtoMessage() {}
+
+func (x *UnlistRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_menu_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnlistRequest.ProtoReflect.Descriptor instead.
+func (*UnlistRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_menu_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *UnlistRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *UnlistRequest) GetStoreRefId() string {
+	if x != nil {
+		return x.StoreRefId
+	}
+	return ""
+}
+
+func (x *UnlistRequest) GetPlatformStoreId() string {
+	if x != nil {
+		return x.PlatformStoreId
+	}
+	return ""
+}
+
 var File_servery_plugin_v1_menu_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_menu_proto_rawDesc = "" +
@@ -1470,7 +1550,7 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\acharges\x18\b \x03(\v2\x19.servery.plugin.v1.ChargeR\acharges\"\\\n" +
 	"\rRenderedChunk\x127\n" +
 	"\bdecision\x18\x01 \x01(\v2\x1b.servery.plugin.v1.DecisionR\bdecision\x12\x12\n" +
-	"\x04body\x18\x02 \x01(\fR\x04body\"\xbd\x04\n" +
+	"\x04body\x18\x02 \x01(\fR\x04body\"\xd9\x04\n" +
 	"\x05Store\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12*\n" +
 	"\x11platform_store_id\x18\x02 \x01(\tR\x0fplatformStoreId\x12\x12\n" +
@@ -1488,7 +1568,8 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\x0fmin_pickup_time\x18\r \x01(\x03R\rminPickupTime\x12*\n" +
 	"\x11min_delivery_time\x18\x0e \x01(\x03R\x0fminDeliveryTime\x123\n" +
 	"\atimings\x18\x0f \x03(\v2\x19.servery.plugin.v1.TimingR\atimings\x12@\n" +
-	"\ftranslations\x18\x10 \x03(\v2\x1c.servery.plugin.v1.LocalNameR\ftranslations\"I\n" +
+	"\ftranslations\x18\x10 \x03(\v2\x1c.servery.plugin.v1.LocalNameR\ftranslations\x12\x1a\n" +
+	"\btimezone\x18\x11 \x01(\tR\btimezone\"I\n" +
 	"\x06Timing\x12\x10\n" +
 	"\x03day\x18\x01 \x01(\tR\x03day\x12-\n" +
 	"\x05slots\x18\x02 \x03(\v2\x17.servery.plugin.v1.SlotR\x05slots\"@\n" +
@@ -1499,7 +1580,7 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\tLocalName\x12\x1a\n" +
 	"\blanguage\x18\x01 \x01(\tR\blanguage\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xf5\x01\n" +
+	"\vdescription\x18\x03 \x01(\tR\vdescription\"\xaa\x02\n" +
 	"\bCategory\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -1508,7 +1589,8 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"sort_order\x18\x04 \x01(\x03R\tsortOrder\x12\x17\n" +
 	"\aimg_url\x18\x05 \x01(\tR\x06imgUrl\x12\"\n" +
 	"\rparent_ref_id\x18\x06 \x01(\tR\vparentRefId\x12@\n" +
-	"\ftranslations\x18\a \x03(\v2\x1c.servery.plugin.v1.LocalNameR\ftranslations\"\x84\x05\n" +
+	"\ftranslations\x18\a \x03(\v2\x1c.servery.plugin.v1.LocalNameR\ftranslations\x123\n" +
+	"\atimings\x18\b \x03(\v2\x19.servery.plugin.v1.TimingR\atimings\"\x84\x05\n" +
 	"\x04Item\x12\x15\n" +
 	"\x06ref_id\x18\x01 \x01(\tR\x05refId\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1576,7 +1658,12 @@ const file_servery_plugin_v1_menu_proto_rawDesc = "" +
 	"\rapplicable_on\x18\x04 \x01(\tR\fapplicableOn\x12+\n" +
 	"\x11fulfillment_modes\x18\x05 \x03(\tR\x10fulfillmentModes\x12 \n" +
 	"\fitem_ref_ids\x18\x06 \x03(\tR\n" +
-	"itemRefIdsB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"itemRefIds\"\x8a\x01\n" +
+	"\rUnlistRequest\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12 \n" +
+	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
+	"storeRefId\x12*\n" +
+	"\x11platform_store_id\x18\x03 \x01(\tR\x0fplatformStoreIdB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_menu_proto_rawDescOnce sync.Once
@@ -1590,7 +1677,7 @@ func file_servery_plugin_v1_menu_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_menu_proto_rawDescData
 }
 
-var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_servery_plugin_v1_menu_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_menu_proto_goTypes = []any{
 	(*ItemsChunk)(nil),    // 0: servery.plugin.v1.ItemsChunk
 	(*FindingsChunk)(nil), // 1: servery.plugin.v1.FindingsChunk
@@ -1609,14 +1696,15 @@ var file_servery_plugin_v1_menu_proto_goTypes = []any{
 	(*Option)(nil),        // 14: servery.plugin.v1.Option
 	(*Tax)(nil),           // 15: servery.plugin.v1.Tax
 	(*Charge)(nil),        // 16: servery.plugin.v1.Charge
-	(*Call)(nil),          // 17: servery.plugin.v1.Call
-	(*Decision)(nil),      // 18: servery.plugin.v1.Decision
+	(*UnlistRequest)(nil), // 17: servery.plugin.v1.UnlistRequest
+	(*Call)(nil),          // 18: servery.plugin.v1.Call
+	(*Decision)(nil),      // 19: servery.plugin.v1.Decision
 }
 var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
-	17, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
+	18, // 0: servery.plugin.v1.ItemsChunk.call:type_name -> servery.plugin.v1.Call
 	10, // 1: servery.plugin.v1.ItemsChunk.items:type_name -> servery.plugin.v1.Item
 	2,  // 2: servery.plugin.v1.FindingsChunk.findings:type_name -> servery.plugin.v1.Finding
-	17, // 3: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
+	18, // 3: servery.plugin.v1.MenuChunk.call:type_name -> servery.plugin.v1.Call
 	5,  // 4: servery.plugin.v1.MenuChunk.store:type_name -> servery.plugin.v1.Store
 	9,  // 5: servery.plugin.v1.MenuChunk.categories:type_name -> servery.plugin.v1.Category
 	10, // 6: servery.plugin.v1.MenuChunk.items:type_name -> servery.plugin.v1.Item
@@ -1624,22 +1712,24 @@ var file_servery_plugin_v1_menu_proto_depIdxs = []int32{
 	14, // 8: servery.plugin.v1.MenuChunk.options:type_name -> servery.plugin.v1.Option
 	15, // 9: servery.plugin.v1.MenuChunk.taxes:type_name -> servery.plugin.v1.Tax
 	16, // 10: servery.plugin.v1.MenuChunk.charges:type_name -> servery.plugin.v1.Charge
-	18, // 11: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
+	19, // 11: servery.plugin.v1.RenderedChunk.decision:type_name -> servery.plugin.v1.Decision
 	6,  // 12: servery.plugin.v1.Store.timings:type_name -> servery.plugin.v1.Timing
 	8,  // 13: servery.plugin.v1.Store.translations:type_name -> servery.plugin.v1.LocalName
 	7,  // 14: servery.plugin.v1.Timing.slots:type_name -> servery.plugin.v1.Slot
 	8,  // 15: servery.plugin.v1.Category.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 16: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 17: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	12, // 18: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
-	8,  // 19: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
-	8,  // 20: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
-	11, // 21: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
-	22, // [22:22] is the sub-list for method output_type
-	22, // [22:22] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	6,  // 16: servery.plugin.v1.Category.timings:type_name -> servery.plugin.v1.Timing
+	8,  // 17: servery.plugin.v1.Item.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 18: servery.plugin.v1.Item.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	12, // 19: servery.plugin.v1.KeyValueGroup.key_value_data:type_name -> servery.plugin.v1.KeyValue
+	8,  // 20: servery.plugin.v1.OptionGroup.translations:type_name -> servery.plugin.v1.LocalName
+	8,  // 21: servery.plugin.v1.Option.translations:type_name -> servery.plugin.v1.LocalName
+	11, // 22: servery.plugin.v1.Option.key_value_groups:type_name -> servery.plugin.v1.KeyValueGroup
+	18, // 23: servery.plugin.v1.UnlistRequest.call:type_name -> servery.plugin.v1.Call
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_menu_proto_init() }
@@ -1655,7 +1745,7 @@ func file_servery_plugin_v1_menu_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_menu_proto_rawDesc), len(file_servery_plugin_v1_menu_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

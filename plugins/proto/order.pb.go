@@ -159,6 +159,7 @@ type Translation struct {
 	//
 	//	*Translation_Order
 	//	*Translation_Ignored
+	//	*Translation_Cancellation
 	Meaning       isTranslation_Meaning `protobuf_oneof:"meaning"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -219,6 +220,15 @@ func (x *Translation) GetIgnored() string {
 	return ""
 }
 
+func (x *Translation) GetCancellation() *Cancellation {
+	if x != nil {
+		if x, ok := x.Meaning.(*Translation_Cancellation); ok {
+			return x.Cancellation
+		}
+	}
+	return nil
+}
+
 type isTranslation_Meaning interface {
 	isTranslation_Meaning()
 }
@@ -231,9 +241,69 @@ type Translation_Ignored struct {
 	Ignored string `protobuf:"bytes,2,opt,name=ignored,proto3,oneof"` // nothing to do, and why
 }
 
+type Translation_Cancellation struct {
+	Cancellation *Cancellation `protobuf:"bytes,3,opt,name=cancellation,proto3,oneof"`
+}
+
 func (*Translation_Order) isTranslation_Meaning() {}
 
 func (*Translation_Ignored) isTranslation_Meaning() {}
+
+func (*Translation_Cancellation) isTranslation_Meaning() {}
+
+// Cancellation is an order that the customer or the aggregator takes back. It may
+// come before its order, and more than once.
+type Cancellation struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	PlatformOrderId string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
+	Reason          string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // for people
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Cancellation) Reset() {
+	*x = Cancellation{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cancellation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cancellation) ProtoMessage() {}
+
+func (x *Cancellation) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cancellation.ProtoReflect.Descriptor instead.
+func (*Cancellation) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Cancellation) GetPlatformOrderId() string {
+	if x != nil {
+		return x.PlatformOrderId
+	}
+	return ""
+}
+
+func (x *Cancellation) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
 
 // NewOrder is an order in the hub's normal form. Amounts are decimals; an empty
 // one was not sent and is worked out by the hub.
@@ -266,7 +336,7 @@ type NewOrder struct {
 
 func (x *NewOrder) Reset() {
 	*x = NewOrder{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -278,7 +348,7 @@ func (x *NewOrder) String() string {
 func (*NewOrder) ProtoMessage() {}
 
 func (x *NewOrder) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[3]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -291,7 +361,7 @@ func (x *NewOrder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewOrder.ProtoReflect.Descriptor instead.
 func (*NewOrder) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{3}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NewOrder) GetPlatformOrderId() string {
@@ -453,7 +523,7 @@ type Customer struct {
 
 func (x *Customer) Reset() {
 	*x = Customer{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +535,7 @@ func (x *Customer) String() string {
 func (*Customer) ProtoMessage() {}
 
 func (x *Customer) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[4]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +548,7 @@ func (x *Customer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Customer.ProtoReflect.Descriptor instead.
 func (*Customer) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{4}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Customer) GetName() string {
@@ -525,7 +595,7 @@ type Address struct {
 
 func (x *Address) Reset() {
 	*x = Address{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -537,7 +607,7 @@ func (x *Address) String() string {
 func (*Address) ProtoMessage() {}
 
 func (x *Address) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[5]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -550,7 +620,7 @@ func (x *Address) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Address.ProtoReflect.Descriptor instead.
 func (*Address) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{5}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Address) GetLine_1() string {
@@ -623,7 +693,7 @@ type OrderItem struct {
 
 func (x *OrderItem) Reset() {
 	*x = OrderItem{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -635,7 +705,7 @@ func (x *OrderItem) String() string {
 func (*OrderItem) ProtoMessage() {}
 
 func (x *OrderItem) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[6]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -648,7 +718,7 @@ func (x *OrderItem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderItem.ProtoReflect.Descriptor instead.
 func (*OrderItem) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{6}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OrderItem) GetRefId() string {
@@ -705,7 +775,7 @@ type OrderOption struct {
 
 func (x *OrderOption) Reset() {
 	*x = OrderOption{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -717,7 +787,7 @@ func (x *OrderOption) String() string {
 func (*OrderOption) ProtoMessage() {}
 
 func (x *OrderOption) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[7]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -730,7 +800,7 @@ func (x *OrderOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderOption.ProtoReflect.Descriptor instead.
 func (*OrderOption) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{7}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *OrderOption) GetRefId() string {
@@ -774,7 +844,7 @@ type OrderAmount struct {
 
 func (x *OrderAmount) Reset() {
 	*x = OrderAmount{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +856,7 @@ func (x *OrderAmount) String() string {
 func (*OrderAmount) ProtoMessage() {}
 
 func (x *OrderAmount) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[8]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +869,7 @@ func (x *OrderAmount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderAmount.ProtoReflect.Descriptor instead.
 func (*OrderAmount) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{8}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *OrderAmount) GetTitle() string {
@@ -841,7 +911,7 @@ type Payment struct {
 
 func (x *Payment) Reset() {
 	*x = Payment{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -853,7 +923,7 @@ func (x *Payment) String() string {
 func (*Payment) ProtoMessage() {}
 
 func (x *Payment) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[9]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -866,7 +936,7 @@ func (x *Payment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Payment.ProtoReflect.Descriptor instead.
 func (*Payment) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{9}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Payment) GetOption() string {
@@ -906,7 +976,7 @@ type Order struct {
 
 func (x *Order) Reset() {
 	*x = Order{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +988,7 @@ func (x *Order) String() string {
 func (*Order) ProtoMessage() {}
 
 func (x *Order) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[10]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1001,7 @@ func (x *Order) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Order.ProtoReflect.Descriptor instead.
 func (*Order) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{10}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Order) GetOrderId() int64 {
@@ -988,15 +1058,16 @@ type AcknowledgeRequest struct {
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
 	Accepted      bool                   `protobuf:"varint,3,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                      // of a refusal
-	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"` // seconds; 0 where not known
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                           // of a refusal
+	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`      // seconds; 0 where not known
+	ReasonCode    string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"` // of a refusal, as the merchant's system sent it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AcknowledgeRequest) Reset() {
 	*x = AcknowledgeRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1008,7 +1079,7 @@ func (x *AcknowledgeRequest) String() string {
 func (*AcknowledgeRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[11]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1021,7 +1092,7 @@ func (x *AcknowledgeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{11}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AcknowledgeRequest) GetCall() *Call {
@@ -1059,20 +1130,29 @@ func (x *AcknowledgeRequest) GetPrepTime() int64 {
 	return 0
 }
 
+func (x *AcknowledgeRequest) GetReasonCode() string {
+	if x != nil {
+		return x.ReasonCode
+	}
+	return ""
+}
+
 type OrderStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
 	Status        string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"` // Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
-	ChangedAt     int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds
+	ChangedAt     int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`       // epoch milliseconds
+	PrepMinutes   int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // until the food is ready, told with Acknowledged, which comes again where it changes; 0 where not known
+	ReasonCode    string                 `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`     // as the merchant's system sent it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OrderStatusRequest) Reset() {
 	*x = OrderStatusRequest{}
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1084,7 +1164,7 @@ func (x *OrderStatusRequest) String() string {
 func (*OrderStatusRequest) ProtoMessage() {}
 
 func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_servery_plugin_v1_order_proto_msgTypes[12]
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1097,7 +1177,7 @@ func (x *OrderStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OrderStatusRequest.ProtoReflect.Descriptor instead.
 func (*OrderStatusRequest) Descriptor() ([]byte, []int) {
-	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{12}
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OrderStatusRequest) GetCall() *Call {
@@ -1135,11 +1215,179 @@ func (x *OrderStatusRequest) GetChangedAt() int64 {
 	return 0
 }
 
+func (x *OrderStatusRequest) GetPrepMinutes() int64 {
+	if x != nil {
+		return x.PrepMinutes
+	}
+	return 0
+}
+
+func (x *OrderStatusRequest) GetReasonCode() string {
+	if x != nil {
+		return x.ReasonCode
+	}
+	return ""
+}
+
+// ItemsOOSRequest names what of an order is out of stock; at least one.
+type ItemsOOSRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
+	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
+	ItemRefIds    []string               `protobuf:"bytes,3,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"`
+	OptionRefIds  []string               `protobuf:"bytes,4,rep,name=option_ref_ids,json=optionRefIds,proto3" json:"option_ref_ids,omitempty"`
+	AllowEdit     bool                   `protobuf:"varint,5,opt,name=allow_edit,json=allowEdit,proto3" json:"allow_edit,omitempty"`    // the customer may be let change the order
+	ReportedAt    int64                  `protobuf:"varint,6,opt,name=reported_at,json=reportedAt,proto3" json:"reported_at,omitempty"` // epoch milliseconds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ItemsOOSRequest) Reset() {
+	*x = ItemsOOSRequest{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ItemsOOSRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ItemsOOSRequest) ProtoMessage() {}
+
+func (x *ItemsOOSRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ItemsOOSRequest.ProtoReflect.Descriptor instead.
+func (*ItemsOOSRequest) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ItemsOOSRequest) GetCall() *Call {
+	if x != nil {
+		return x.Call
+	}
+	return nil
+}
+
+func (x *ItemsOOSRequest) GetOrder() *Order {
+	if x != nil {
+		return x.Order
+	}
+	return nil
+}
+
+func (x *ItemsOOSRequest) GetItemRefIds() []string {
+	if x != nil {
+		return x.ItemRefIds
+	}
+	return nil
+}
+
+func (x *ItemsOOSRequest) GetOptionRefIds() []string {
+	if x != nil {
+		return x.OptionRefIds
+	}
+	return nil
+}
+
+func (x *ItemsOOSRequest) GetAllowEdit() bool {
+	if x != nil {
+		return x.AllowEdit
+	}
+	return false
+}
+
+func (x *ItemsOOSRequest) GetReportedAt() int64 {
+	if x != nil {
+		return x.ReportedAt
+	}
+	return 0
+}
+
+// ItemsOOSOutcome is what became of such a report.
+type ItemsOOSOutcome struct {
+	state                protoimpl.MessageState `protogen:"open.v1"`
+	State                OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // DONE, FAILED or RETRY
+	Message              string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	CustomerMaskedNumber string                 `protobuf:"bytes,3,opt,name=customer_masked_number,json=customerMaskedNumber,proto3" json:"customer_masked_number,omitempty"` // leads to the customer; empty where the aggregator tells none
+	Pin                  string                 `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`                                                                 // that is asked for behind the number
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
+}
+
+func (x *ItemsOOSOutcome) Reset() {
+	*x = ItemsOOSOutcome{}
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ItemsOOSOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ItemsOOSOutcome) ProtoMessage() {}
+
+func (x *ItemsOOSOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_servery_plugin_v1_order_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ItemsOOSOutcome.ProtoReflect.Descriptor instead.
+func (*ItemsOOSOutcome) Descriptor() ([]byte, []int) {
+	return file_servery_plugin_v1_order_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ItemsOOSOutcome) GetState() OutcomeState {
+	if x != nil {
+		return x.State
+	}
+	return OutcomeState_OUTCOME_STATE_UNSPECIFIED
+}
+
+func (x *ItemsOOSOutcome) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *ItemsOOSOutcome) GetCustomerMaskedNumber() string {
+	if x != nil {
+		return x.CustomerMaskedNumber
+	}
+	return ""
+}
+
+func (x *ItemsOOSOutcome) GetPin() string {
+	if x != nil {
+		return x.Pin
+	}
+	return ""
+}
+
 var File_servery_plugin_v1_order_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
-	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\"|\n" +
+	"\x1dservery/plugin/v1/order.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\x1a\x1cservery/plugin/v1/plan.proto\"|\n" +
 	"\x10TranslateRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12;\n" +
 	"\arequest\x18\x02 \x01(\v2!.servery.plugin.v1.InboundRequestR\arequest\"\xdd\x02\n" +
@@ -1156,11 +1404,15 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"i\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb0\x01\n" +
 	"\vTranslation\x123\n" +
 	"\x05order\x18\x01 \x01(\v2\x1b.servery.plugin.v1.NewOrderH\x00R\x05order\x12\x1a\n" +
-	"\aignored\x18\x02 \x01(\tH\x00R\aignoredB\t\n" +
-	"\ameaning\"\xf7\x06\n" +
+	"\aignored\x18\x02 \x01(\tH\x00R\aignored\x12E\n" +
+	"\fcancellation\x18\x03 \x01(\v2\x1f.servery.plugin.v1.CancellationH\x00R\fcancellationB\t\n" +
+	"\ameaning\"R\n" +
+	"\fCancellation\x12*\n" +
+	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xf7\x06\n" +
 	"\bNewOrder\x12*\n" +
 	"\x11platform_order_id\x18\x01 \x01(\tR\x0fplatformOrderId\x12 \n" +
 	"\fstore_ref_id\x18\x02 \x01(\tR\n" +
@@ -1232,20 +1484,40 @@ const file_servery_plugin_v1_order_proto_rawDesc = "" +
 	"\n" +
 	"order_type\x18\x05 \x01(\tR\torderType\x12#\n" +
 	"\rdelivery_type\x18\x06 \x01(\tR\fdeliveryType\x12\"\n" +
-	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\"\xc2\x01\n" +
+	"\ris_bulk_order\x18\a \x01(\bR\visBulkOrder\"\xe3\x01\n" +
 	"\x12AcknowledgeRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x1a\n" +
 	"\baccepted\x18\x03 \x01(\bR\baccepted\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1b\n" +
-	"\tprep_time\x18\x05 \x01(\x03R\bprepTime\"\xc2\x01\n" +
+	"\tprep_time\x18\x05 \x01(\x03R\bprepTime\x12\x1f\n" +
+	"\vreason_code\x18\x06 \x01(\tR\n" +
+	"reasonCode\"\x86\x02\n" +
 	"\x12OrderStatusRequest\x12+\n" +
 	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
 	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12\x16\n" +
 	"\x06status\x18\x03 \x01(\tR\x06status\x12\x18\n" +
 	"\amessage\x18\x04 \x01(\tR\amessage\x12\x1d\n" +
 	"\n" +
-	"changed_at\x18\x05 \x01(\x03R\tchangedAtB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"changed_at\x18\x05 \x01(\x03R\tchangedAt\x12!\n" +
+	"\fprep_minutes\x18\x06 \x01(\x03R\vprepMinutes\x12\x1f\n" +
+	"\vreason_code\x18\a \x01(\tR\n" +
+	"reasonCode\"\xf6\x01\n" +
+	"\x0fItemsOOSRequest\x12+\n" +
+	"\x04call\x18\x01 \x01(\v2\x17.servery.plugin.v1.CallR\x04call\x12.\n" +
+	"\x05order\x18\x02 \x01(\v2\x18.servery.plugin.v1.OrderR\x05order\x12 \n" +
+	"\fitem_ref_ids\x18\x03 \x03(\tR\n" +
+	"itemRefIds\x12$\n" +
+	"\x0eoption_ref_ids\x18\x04 \x03(\tR\foptionRefIds\x12\x1d\n" +
+	"\n" +
+	"allow_edit\x18\x05 \x01(\bR\tallowEdit\x12\x1f\n" +
+	"\vreported_at\x18\x06 \x01(\x03R\n" +
+	"reportedAt\"\xaa\x01\n" +
+	"\x0fItemsOOSOutcome\x125\n" +
+	"\x05state\x18\x01 \x01(\x0e2\x1f.servery.plugin.v1.OutcomeStateR\x05state\x12\x18\n" +
+	"\amessage\x18\x02 \x01(\tR\amessage\x124\n" +
+	"\x16customer_masked_number\x18\x03 \x01(\tR\x14customerMaskedNumber\x12\x10\n" +
+	"\x03pin\x18\x04 \x01(\tR\x03pinB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_order_proto_rawDescOnce sync.Once
@@ -1259,48 +1531,56 @@ func file_servery_plugin_v1_order_proto_rawDescGZIP() []byte {
 	return file_servery_plugin_v1_order_proto_rawDescData
 }
 
-var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_servery_plugin_v1_order_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_servery_plugin_v1_order_proto_goTypes = []any{
 	(*TranslateRequest)(nil),   // 0: servery.plugin.v1.TranslateRequest
 	(*InboundRequest)(nil),     // 1: servery.plugin.v1.InboundRequest
 	(*Translation)(nil),        // 2: servery.plugin.v1.Translation
-	(*NewOrder)(nil),           // 3: servery.plugin.v1.NewOrder
-	(*Customer)(nil),           // 4: servery.plugin.v1.Customer
-	(*Address)(nil),            // 5: servery.plugin.v1.Address
-	(*OrderItem)(nil),          // 6: servery.plugin.v1.OrderItem
-	(*OrderOption)(nil),        // 7: servery.plugin.v1.OrderOption
-	(*OrderAmount)(nil),        // 8: servery.plugin.v1.OrderAmount
-	(*Payment)(nil),            // 9: servery.plugin.v1.Payment
-	(*Order)(nil),              // 10: servery.plugin.v1.Order
-	(*AcknowledgeRequest)(nil), // 11: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil), // 12: servery.plugin.v1.OrderStatusRequest
-	nil,                        // 13: servery.plugin.v1.InboundRequest.QueryEntry
-	nil,                        // 14: servery.plugin.v1.InboundRequest.HeadersEntry
-	(*Call)(nil),               // 15: servery.plugin.v1.Call
+	(*Cancellation)(nil),       // 3: servery.plugin.v1.Cancellation
+	(*NewOrder)(nil),           // 4: servery.plugin.v1.NewOrder
+	(*Customer)(nil),           // 5: servery.plugin.v1.Customer
+	(*Address)(nil),            // 6: servery.plugin.v1.Address
+	(*OrderItem)(nil),          // 7: servery.plugin.v1.OrderItem
+	(*OrderOption)(nil),        // 8: servery.plugin.v1.OrderOption
+	(*OrderAmount)(nil),        // 9: servery.plugin.v1.OrderAmount
+	(*Payment)(nil),            // 10: servery.plugin.v1.Payment
+	(*Order)(nil),              // 11: servery.plugin.v1.Order
+	(*AcknowledgeRequest)(nil), // 12: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil), // 13: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),    // 14: servery.plugin.v1.ItemsOOSRequest
+	(*ItemsOOSOutcome)(nil),    // 15: servery.plugin.v1.ItemsOOSOutcome
+	nil,                        // 16: servery.plugin.v1.InboundRequest.QueryEntry
+	nil,                        // 17: servery.plugin.v1.InboundRequest.HeadersEntry
+	(*Call)(nil),               // 18: servery.plugin.v1.Call
+	(OutcomeState)(0),          // 19: servery.plugin.v1.OutcomeState
 }
 var file_servery_plugin_v1_order_proto_depIdxs = []int32{
-	15, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
+	18, // 0: servery.plugin.v1.TranslateRequest.call:type_name -> servery.plugin.v1.Call
 	1,  // 1: servery.plugin.v1.TranslateRequest.request:type_name -> servery.plugin.v1.InboundRequest
-	13, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
-	14, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
-	3,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
-	4,  // 5: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
-	6,  // 6: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
-	8,  // 7: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
-	8,  // 8: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
-	8,  // 9: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
-	9,  // 10: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
-	5,  // 11: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
-	7,  // 12: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
-	15, // 13: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
-	10, // 14: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
-	15, // 15: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
-	10, // 16: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	16, // 2: servery.plugin.v1.InboundRequest.query:type_name -> servery.plugin.v1.InboundRequest.QueryEntry
+	17, // 3: servery.plugin.v1.InboundRequest.headers:type_name -> servery.plugin.v1.InboundRequest.HeadersEntry
+	4,  // 4: servery.plugin.v1.Translation.order:type_name -> servery.plugin.v1.NewOrder
+	3,  // 5: servery.plugin.v1.Translation.cancellation:type_name -> servery.plugin.v1.Cancellation
+	5,  // 6: servery.plugin.v1.NewOrder.customer:type_name -> servery.plugin.v1.Customer
+	7,  // 7: servery.plugin.v1.NewOrder.items:type_name -> servery.plugin.v1.OrderItem
+	9,  // 8: servery.plugin.v1.NewOrder.charges:type_name -> servery.plugin.v1.OrderAmount
+	9,  // 9: servery.plugin.v1.NewOrder.taxes:type_name -> servery.plugin.v1.OrderAmount
+	9,  // 10: servery.plugin.v1.NewOrder.discounts:type_name -> servery.plugin.v1.OrderAmount
+	10, // 11: servery.plugin.v1.NewOrder.payment:type_name -> servery.plugin.v1.Payment
+	6,  // 12: servery.plugin.v1.Customer.address:type_name -> servery.plugin.v1.Address
+	8,  // 13: servery.plugin.v1.OrderItem.options:type_name -> servery.plugin.v1.OrderOption
+	18, // 14: servery.plugin.v1.AcknowledgeRequest.call:type_name -> servery.plugin.v1.Call
+	11, // 15: servery.plugin.v1.AcknowledgeRequest.order:type_name -> servery.plugin.v1.Order
+	18, // 16: servery.plugin.v1.OrderStatusRequest.call:type_name -> servery.plugin.v1.Call
+	11, // 17: servery.plugin.v1.OrderStatusRequest.order:type_name -> servery.plugin.v1.Order
+	18, // 18: servery.plugin.v1.ItemsOOSRequest.call:type_name -> servery.plugin.v1.Call
+	11, // 19: servery.plugin.v1.ItemsOOSRequest.order:type_name -> servery.plugin.v1.Order
+	19, // 20: servery.plugin.v1.ItemsOOSOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_order_proto_init() }
@@ -1309,9 +1589,11 @@ func file_servery_plugin_v1_order_proto_init() {
 		return
 	}
 	file_servery_plugin_v1_call_proto_init()
+	file_servery_plugin_v1_plan_proto_init()
 	file_servery_plugin_v1_order_proto_msgTypes[2].OneofWrappers = []any{
 		(*Translation_Order)(nil),
 		(*Translation_Ignored)(nil),
+		(*Translation_Cancellation)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1319,7 +1601,7 @@ func file_servery_plugin_v1_order_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_servery_plugin_v1_order_proto_rawDesc), len(file_servery_plugin_v1_order_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -43,21 +43,25 @@ const file_servery_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bDescribe\x12\".servery.plugin.v1.DescribeRequest\x1a\x1e.servery.plugin.v1.Description\x12V\n" +
 	"\tConfigure\x12#.servery.plugin.v1.ConfigureRequest\x1a$.servery.plugin.v1.ConfigureResponse\x12O\n" +
 	"\vCheckHealth\x12%.servery.plugin.v1.CheckHealthRequest\x1a\x19.servery.plugin.v1.Health\x12J\n" +
-	"\x05Drain\x12\x1f.servery.plugin.v1.DrainRequest\x1a .servery.plugin.v1.DrainResponse2\x83\x02\n" +
+	"\x05Drain\x12\x1f.servery.plugin.v1.DrainRequest\x1a .servery.plugin.v1.DrainResponse2\xd0\x02\n" +
 	"\x04Menu\x12Q\n" +
 	"\n" +
 	"CheckItems\x12\x1d.servery.plugin.v1.ItemsChunk\x1a .servery.plugin.v1.FindingsChunk(\x010\x01\x12L\n" +
 	"\x06Render\x12\x1c.servery.plugin.v1.MenuChunk\x1a .servery.plugin.v1.RenderedChunk(\x010\x01\x12Z\n" +
-	"\x10InterpretPublish\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\x8a\x02\n" +
+	"\x10InterpretPublish\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome\x12K\n" +
+	"\n" +
+	"PlanUnlist\x12 .servery.plugin.v1.UnlistRequest\x1a\x1b.servery.plugin.v1.Decision2\x8a\x02\n" +
 	"\fAvailability\x12O\n" +
 	"\tPlanStore\x12%.servery.plugin.v1.StoreActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12N\n" +
 	"\tPlanItems\x12$.servery.plugin.v1.ItemActionRequest\x1a\x1b.servery.plugin.v1.Decision\x12Y\n" +
-	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\x83\x02\n" +
+	"\x0fInterpretAnswer\x12#.servery.plugin.v1.InterpretRequest\x1a!.servery.plugin.v1.PublishOutcome2\xb2\x03\n" +
 	"\x06Orders\x12P\n" +
 	"\tTranslate\x12#.servery.plugin.v1.TranslateRequest\x1a\x1e.servery.plugin.v1.Translation\x12U\n" +
 	"\x0fPlanAcknowledge\x12%.servery.plugin.v1.AcknowledgeRequest\x1a\x1b.servery.plugin.v1.Decision\x12P\n" +
 	"\n" +
-	"PlanStatus\x12%.servery.plugin.v1.OrderStatusRequest\x1a\x1b.servery.plugin.v1.Decision2\xb0\x01\n" +
+	"PlanStatus\x12%.servery.plugin.v1.OrderStatusRequest\x1a\x1b.servery.plugin.v1.Decision\x12O\n" +
+	"\fPlanItemsOOS\x12\".servery.plugin.v1.ItemsOOSRequest\x1a\x1b.servery.plugin.v1.Decision\x12\\\n" +
+	"\x11InterpretItemsOOS\x12#.servery.plugin.v1.InterpretRequest\x1a\".servery.plugin.v1.ItemsOOSOutcome2\xb0\x01\n" +
 	"\x06Riders\x12P\n" +
 	"\n" +
 	"PlanStatus\x12%.servery.plugin.v1.RiderStatusRequest\x1a\x1b.servery.plugin.v1.Decision\x12T\n" +
@@ -76,25 +80,28 @@ var file_servery_plugin_v1_plugin_proto_goTypes = []any{
 	(*ItemsChunk)(nil),               // 4: servery.plugin.v1.ItemsChunk
 	(*MenuChunk)(nil),                // 5: servery.plugin.v1.MenuChunk
 	(*InterpretRequest)(nil),         // 6: servery.plugin.v1.InterpretRequest
-	(*StoreActionRequest)(nil),       // 7: servery.plugin.v1.StoreActionRequest
-	(*ItemActionRequest)(nil),        // 8: servery.plugin.v1.ItemActionRequest
-	(*TranslateRequest)(nil),         // 9: servery.plugin.v1.TranslateRequest
-	(*AcknowledgeRequest)(nil),       // 10: servery.plugin.v1.AcknowledgeRequest
-	(*OrderStatusRequest)(nil),       // 11: servery.plugin.v1.OrderStatusRequest
-	(*RiderStatusRequest)(nil),       // 12: servery.plugin.v1.RiderStatusRequest
-	(*RiderLocationRequest)(nil),     // 13: servery.plugin.v1.RiderLocationRequest
-	(*ActionRequest)(nil),            // 14: servery.plugin.v1.ActionRequest
-	(*InterpretCallbackRequest)(nil), // 15: servery.plugin.v1.InterpretCallbackRequest
-	(*Description)(nil),              // 16: servery.plugin.v1.Description
-	(*ConfigureResponse)(nil),        // 17: servery.plugin.v1.ConfigureResponse
-	(*Health)(nil),                   // 18: servery.plugin.v1.Health
-	(*DrainResponse)(nil),            // 19: servery.plugin.v1.DrainResponse
-	(*FindingsChunk)(nil),            // 20: servery.plugin.v1.FindingsChunk
-	(*RenderedChunk)(nil),            // 21: servery.plugin.v1.RenderedChunk
-	(*PublishOutcome)(nil),           // 22: servery.plugin.v1.PublishOutcome
-	(*Decision)(nil),                 // 23: servery.plugin.v1.Decision
-	(*Translation)(nil),              // 24: servery.plugin.v1.Translation
-	(*ActionOutcome)(nil),            // 25: servery.plugin.v1.ActionOutcome
+	(*UnlistRequest)(nil),            // 7: servery.plugin.v1.UnlistRequest
+	(*StoreActionRequest)(nil),       // 8: servery.plugin.v1.StoreActionRequest
+	(*ItemActionRequest)(nil),        // 9: servery.plugin.v1.ItemActionRequest
+	(*TranslateRequest)(nil),         // 10: servery.plugin.v1.TranslateRequest
+	(*AcknowledgeRequest)(nil),       // 11: servery.plugin.v1.AcknowledgeRequest
+	(*OrderStatusRequest)(nil),       // 12: servery.plugin.v1.OrderStatusRequest
+	(*ItemsOOSRequest)(nil),          // 13: servery.plugin.v1.ItemsOOSRequest
+	(*RiderStatusRequest)(nil),       // 14: servery.plugin.v1.RiderStatusRequest
+	(*RiderLocationRequest)(nil),     // 15: servery.plugin.v1.RiderLocationRequest
+	(*ActionRequest)(nil),            // 16: servery.plugin.v1.ActionRequest
+	(*InterpretCallbackRequest)(nil), // 17: servery.plugin.v1.InterpretCallbackRequest
+	(*Description)(nil),              // 18: servery.plugin.v1.Description
+	(*ConfigureResponse)(nil),        // 19: servery.plugin.v1.ConfigureResponse
+	(*Health)(nil),                   // 20: servery.plugin.v1.Health
+	(*DrainResponse)(nil),            // 21: servery.plugin.v1.DrainResponse
+	(*FindingsChunk)(nil),            // 22: servery.plugin.v1.FindingsChunk
+	(*RenderedChunk)(nil),            // 23: servery.plugin.v1.RenderedChunk
+	(*PublishOutcome)(nil),           // 24: servery.plugin.v1.PublishOutcome
+	(*Decision)(nil),                 // 25: servery.plugin.v1.Decision
+	(*Translation)(nil),              // 26: servery.plugin.v1.Translation
+	(*ItemsOOSOutcome)(nil),          // 27: servery.plugin.v1.ItemsOOSOutcome
+	(*ActionOutcome)(nil),            // 28: servery.plugin.v1.ActionOutcome
 }
 var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: servery.plugin.v1.Plugin.Describe:input_type -> servery.plugin.v1.DescribeRequest
@@ -104,37 +111,43 @@ var file_servery_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 4: servery.plugin.v1.Menu.CheckItems:input_type -> servery.plugin.v1.ItemsChunk
 	5,  // 5: servery.plugin.v1.Menu.Render:input_type -> servery.plugin.v1.MenuChunk
 	6,  // 6: servery.plugin.v1.Menu.InterpretPublish:input_type -> servery.plugin.v1.InterpretRequest
-	7,  // 7: servery.plugin.v1.Availability.PlanStore:input_type -> servery.plugin.v1.StoreActionRequest
-	8,  // 8: servery.plugin.v1.Availability.PlanItems:input_type -> servery.plugin.v1.ItemActionRequest
-	6,  // 9: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
-	9,  // 10: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
-	10, // 11: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
-	11, // 12: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
-	12, // 13: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
-	13, // 14: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
-	14, // 15: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
-	6,  // 16: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
-	15, // 17: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
-	16, // 18: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
-	17, // 19: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
-	18, // 20: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
-	19, // 21: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
-	20, // 22: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
-	21, // 23: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
-	22, // 24: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
-	23, // 25: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
-	23, // 26: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
-	22, // 27: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
-	24, // 28: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
-	23, // 29: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
-	23, // 30: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	23, // 31: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
-	23, // 32: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
-	23, // 33: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
-	25, // 34: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
-	25, // 35: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
-	18, // [18:36] is the sub-list for method output_type
-	0,  // [0:18] is the sub-list for method input_type
+	7,  // 7: servery.plugin.v1.Menu.PlanUnlist:input_type -> servery.plugin.v1.UnlistRequest
+	8,  // 8: servery.plugin.v1.Availability.PlanStore:input_type -> servery.plugin.v1.StoreActionRequest
+	9,  // 9: servery.plugin.v1.Availability.PlanItems:input_type -> servery.plugin.v1.ItemActionRequest
+	6,  // 10: servery.plugin.v1.Availability.InterpretAnswer:input_type -> servery.plugin.v1.InterpretRequest
+	10, // 11: servery.plugin.v1.Orders.Translate:input_type -> servery.plugin.v1.TranslateRequest
+	11, // 12: servery.plugin.v1.Orders.PlanAcknowledge:input_type -> servery.plugin.v1.AcknowledgeRequest
+	12, // 13: servery.plugin.v1.Orders.PlanStatus:input_type -> servery.plugin.v1.OrderStatusRequest
+	13, // 14: servery.plugin.v1.Orders.PlanItemsOOS:input_type -> servery.plugin.v1.ItemsOOSRequest
+	6,  // 15: servery.plugin.v1.Orders.InterpretItemsOOS:input_type -> servery.plugin.v1.InterpretRequest
+	14, // 16: servery.plugin.v1.Riders.PlanStatus:input_type -> servery.plugin.v1.RiderStatusRequest
+	15, // 17: servery.plugin.v1.Riders.PlanLocation:input_type -> servery.plugin.v1.RiderLocationRequest
+	16, // 18: servery.plugin.v1.Actions.PlanAction:input_type -> servery.plugin.v1.ActionRequest
+	6,  // 19: servery.plugin.v1.Actions.InterpretResponse:input_type -> servery.plugin.v1.InterpretRequest
+	17, // 20: servery.plugin.v1.Actions.InterpretCallback:input_type -> servery.plugin.v1.InterpretCallbackRequest
+	18, // 21: servery.plugin.v1.Plugin.Describe:output_type -> servery.plugin.v1.Description
+	19, // 22: servery.plugin.v1.Plugin.Configure:output_type -> servery.plugin.v1.ConfigureResponse
+	20, // 23: servery.plugin.v1.Plugin.CheckHealth:output_type -> servery.plugin.v1.Health
+	21, // 24: servery.plugin.v1.Plugin.Drain:output_type -> servery.plugin.v1.DrainResponse
+	22, // 25: servery.plugin.v1.Menu.CheckItems:output_type -> servery.plugin.v1.FindingsChunk
+	23, // 26: servery.plugin.v1.Menu.Render:output_type -> servery.plugin.v1.RenderedChunk
+	24, // 27: servery.plugin.v1.Menu.InterpretPublish:output_type -> servery.plugin.v1.PublishOutcome
+	25, // 28: servery.plugin.v1.Menu.PlanUnlist:output_type -> servery.plugin.v1.Decision
+	25, // 29: servery.plugin.v1.Availability.PlanStore:output_type -> servery.plugin.v1.Decision
+	25, // 30: servery.plugin.v1.Availability.PlanItems:output_type -> servery.plugin.v1.Decision
+	24, // 31: servery.plugin.v1.Availability.InterpretAnswer:output_type -> servery.plugin.v1.PublishOutcome
+	26, // 32: servery.plugin.v1.Orders.Translate:output_type -> servery.plugin.v1.Translation
+	25, // 33: servery.plugin.v1.Orders.PlanAcknowledge:output_type -> servery.plugin.v1.Decision
+	25, // 34: servery.plugin.v1.Orders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	25, // 35: servery.plugin.v1.Orders.PlanItemsOOS:output_type -> servery.plugin.v1.Decision
+	27, // 36: servery.plugin.v1.Orders.InterpretItemsOOS:output_type -> servery.plugin.v1.ItemsOOSOutcome
+	25, // 37: servery.plugin.v1.Riders.PlanStatus:output_type -> servery.plugin.v1.Decision
+	25, // 38: servery.plugin.v1.Riders.PlanLocation:output_type -> servery.plugin.v1.Decision
+	25, // 39: servery.plugin.v1.Actions.PlanAction:output_type -> servery.plugin.v1.Decision
+	28, // 40: servery.plugin.v1.Actions.InterpretResponse:output_type -> servery.plugin.v1.ActionOutcome
+	28, // 41: servery.plugin.v1.Actions.InterpretCallback:output_type -> servery.plugin.v1.ActionOutcome
+	21, // [21:42] is the sub-list for method output_type
+	0,  // [0:21] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

@@ -268,6 +268,7 @@ const (
 	Menu_CheckItems_FullMethodName       = "/servery.plugin.v1.Menu/CheckItems"
 	Menu_Render_FullMethodName           = "/servery.plugin.v1.Menu/Render"
 	Menu_InterpretPublish_FullMethodName = "/servery.plugin.v1.Menu/InterpretPublish"
+	Menu_PlanUnlist_FullMethodName       = "/servery.plugin.v1.Menu/PlanUnlist"
 )
 
 // MenuClient is the client API for Menu service.
@@ -287,6 +288,9 @@ type MenuClient interface {
 	// InterpretPublish reads the aggregator's answer to a published menu.
 	// Capability menu_result.
 	InterpretPublish(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
+	// PlanUnlist takes a store off the aggregator, which had a menu of it. The plan's
+	// own rule tells its success. Capability menu_unlist.
+	PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...grpc.CallOption) (*Decision, error)
 }
 
 type menuClient struct {
@@ -333,6 +337,16 @@ func (c *menuClient) InterpretPublish(ctx context.Context, in *InterpretRequest,
 	return out, nil
 }
 
+func (c *menuClient) PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Menu_PlanUnlist_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MenuServer is the server API for Menu service.
 // All implementations must embed UnimplementedMenuServer
 // for forward compatibility.
@@ -350,6 +364,9 @@ type MenuServer interface {
 	// InterpretPublish reads the aggregator's answer to a published menu.
 	// Capability menu_result.
 	InterpretPublish(context.Context, *InterpretRequest) (*PublishOutcome, error)
+	// PlanUnlist takes a store off the aggregator, which had a menu of it. The plan's
+	// own rule tells its success. Capability menu_unlist.
+	PlanUnlist(context.Context, *UnlistRequest) (*Decision, error)
 	mustEmbedUnimplementedMenuServer()
 }
 
@@ -368,6 +385,9 @@ func (UnimplementedMenuServer) Render(grpc.BidiStreamingServer[MenuChunk, Render
 }
 func (UnimplementedMenuServer) InterpretPublish(context.Context, *InterpretRequest) (*PublishOutcome, error) {
 	return nil, status.Error(codes.Unimplemented, "method InterpretPublish not implemented")
+}
+func (UnimplementedMenuServer) PlanUnlist(context.Context, *UnlistRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanUnlist not implemented")
 }
 func (UnimplementedMenuServer) mustEmbedUnimplementedMenuServer() {}
 func (UnimplementedMenuServer) testEmbeddedByValue()              {}
@@ -422,6 +442,24 @@ func _Menu_InterpretPublish_Handler(srv interface{}, ctx context.Context, dec fu
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Menu_PlanUnlist_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UnlistRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MenuServer).PlanUnlist(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Menu_PlanUnlist_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MenuServer).PlanUnlist(ctx, req.(*UnlistRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Menu_ServiceDesc is the grpc.ServiceDesc for Menu service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -432,6 +470,10 @@ var Menu_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "InterpretPublish",
 			Handler:    _Menu_InterpretPublish_Handler,
+		},
+		{
+			MethodName: "PlanUnlist",
+			Handler:    _Menu_PlanUnlist_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
@@ -648,9 +690,11 @@ var Availability_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	Orders_Translate_FullMethodName       = "/servery.plugin.v1.Orders/Translate"
-	Orders_PlanAcknowledge_FullMethodName = "/servery.plugin.v1.Orders/PlanAcknowledge"
-	Orders_PlanStatus_FullMethodName      = "/servery.plugin.v1.Orders/PlanStatus"
+	Orders_Translate_FullMethodName         = "/servery.plugin.v1.Orders/Translate"
+	Orders_PlanAcknowledge_FullMethodName   = "/servery.plugin.v1.Orders/PlanAcknowledge"
+	Orders_PlanStatus_FullMethodName        = "/servery.plugin.v1.Orders/PlanStatus"
+	Orders_PlanItemsOOS_FullMethodName      = "/servery.plugin.v1.Orders/PlanItemsOOS"
+	Orders_InterpretItemsOOS_FullMethodName = "/servery.plugin.v1.Orders/InterpretItemsOOS"
 )
 
 // OrdersClient is the client API for Orders service.
@@ -666,6 +710,12 @@ type OrdersClient interface {
 	PlanAcknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*Decision, error)
 	// PlanStatus tells the aggregator of an order's new state. Capability order_status.
 	PlanStatus(ctx context.Context, in *OrderStatusRequest, opts ...grpc.CallOption) (*Decision, error)
+	// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+	// Capability order_items_oos.
+	PlanItemsOOS(ctx context.Context, in *ItemsOOSRequest, opts ...grpc.CallOption) (*Decision, error)
+	// InterpretItemsOOS reads the aggregator's answer to that. Without it the plan's
+	// own rule tells success. Capability order_items_oos_result.
+	InterpretItemsOOS(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*ItemsOOSOutcome, error)
 }
 
 type ordersClient struct {
@@ -706,6 +756,26 @@ func (c *ordersClient) PlanStatus(ctx context.Context, in *OrderStatusRequest, o
 	return out, nil
 }
 
+func (c *ordersClient) PlanItemsOOS(ctx context.Context, in *ItemsOOSRequest, opts ...grpc.CallOption) (*Decision, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(Decision)
+	err := c.cc.Invoke(ctx, Orders_PlanItemsOOS_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *ordersClient) InterpretItemsOOS(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*ItemsOOSOutcome, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ItemsOOSOutcome)
+	err := c.cc.Invoke(ctx, Orders_InterpretItemsOOS_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OrdersServer is the server API for Orders service.
 // All implementations must embed UnimplementedOrdersServer
 // for forward compatibility.
@@ -719,6 +789,12 @@ type OrdersServer interface {
 	PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error)
 	// PlanStatus tells the aggregator of an order's new state. Capability order_status.
 	PlanStatus(context.Context, *OrderStatusRequest) (*Decision, error)
+	// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+	// Capability order_items_oos.
+	PlanItemsOOS(context.Context, *ItemsOOSRequest) (*Decision, error)
+	// InterpretItemsOOS reads the aggregator's answer to that. Without it the plan's
+	// own rule tells success. Capability order_items_oos_result.
+	InterpretItemsOOS(context.Context, *InterpretRequest) (*ItemsOOSOutcome, error)
 	mustEmbedUnimplementedOrdersServer()
 }
 
@@ -737,6 +813,12 @@ func (UnimplementedOrdersServer) PlanAcknowledge(context.Context, *AcknowledgeRe
 }
 func (UnimplementedOrdersServer) PlanStatus(context.Context, *OrderStatusRequest) (*Decision, error) {
 	return nil, status.Error(codes.Unimplemented, "method PlanStatus not implemented")
+}
+func (UnimplementedOrdersServer) PlanItemsOOS(context.Context, *ItemsOOSRequest) (*Decision, error) {
+	return nil, status.Error(codes.Unimplemented, "method PlanItemsOOS not implemented")
+}
+func (UnimplementedOrdersServer) InterpretItemsOOS(context.Context, *InterpretRequest) (*ItemsOOSOutcome, error) {
+	return nil, status.Error(codes.Unimplemented, "method InterpretItemsOOS not implemented")
 }
 func (UnimplementedOrdersServer) mustEmbedUnimplementedOrdersServer() {}
 func (UnimplementedOrdersServer) testEmbeddedByValue()                {}
@@ -813,6 +895,42 @@ func _Orders_PlanStatus_Handler(srv interface{}, ctx context.Context, dec func(i
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Orders_PlanItemsOOS_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ItemsOOSRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrdersServer).PlanItemsOOS(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Orders_PlanItemsOOS_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrdersServer).PlanItemsOOS(ctx, req.(*ItemsOOSRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Orders_InterpretItemsOOS_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(InterpretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OrdersServer).InterpretItemsOOS(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Orders_InterpretItemsOOS_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OrdersServer).InterpretItemsOOS(ctx, req.(*InterpretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Orders_ServiceDesc is the grpc.ServiceDesc for Orders service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -831,6 +949,14 @@ var Orders_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PlanStatus",
 			Handler:    _Orders_PlanStatus_Handler,
+		},
+		{
+			MethodName: "PlanItemsOOS",
+			Handler:    _Orders_PlanItemsOOS_Handler,
+		},
+		{
+			MethodName: "InterpretItemsOOS",
+			Handler:    _Orders_InterpretItemsOOS_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

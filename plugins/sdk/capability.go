@@ -13,7 +13,10 @@ const (
 	CapabilityMenuCheck        = "menu_check"
 	CapabilityMenuRender       = "menu_render"
 	CapabilityMenuResult       = "menu_result"
+	CapabilityMenuUnlist       = "menu_unlist"
 	CapabilityOrderAcknowledge = "order_acknowledge"
+	CapabilityOrderItemsOOS    = "order_items_oos"
+	CapabilityOrderOOSResult   = "order_items_oos_result"
 	CapabilityOrderStatus      = "order_status"
 	CapabilityOrderTranslate   = "order_translate"
 	CapabilityRiderLocation    = "rider_location"
@@ -26,9 +29,12 @@ var methods = map[string]string{
 	"Menu.CheckItems":              CapabilityMenuCheck,
 	"Menu.Render":                  CapabilityMenuRender,
 	"Menu.InterpretPublish":        CapabilityMenuResult,
+	"Menu.PlanUnlist":              CapabilityMenuUnlist,
 	"Orders.Translate":             CapabilityOrderTranslate,
 	"Orders.PlanAcknowledge":       CapabilityOrderAcknowledge,
 	"Orders.PlanStatus":            CapabilityOrderStatus,
+	"Orders.PlanItemsOOS":          CapabilityOrderItemsOOS,
+	"Orders.InterpretItemsOOS":     CapabilityOrderOOSResult,
 	"Riders.PlanStatus":            CapabilityRiderStatus,
 	"Riders.PlanLocation":          CapabilityRiderLocation,
 	"Availability.PlanStore":       CapabilityStoreAction,
@@ -59,7 +65,10 @@ func Capabilities(p Plugin) []string {
 	add(CapabilityMenuCheck, is[MenuChecker](p))
 	add(CapabilityMenuRender, is[MenuRenderer](p))
 	add(CapabilityMenuResult, is[PublishInterpreter](p))
+	add(CapabilityMenuUnlist, is[Unlister](p))
 	add(CapabilityOrderAcknowledge, is[OrderAcknowledger](p))
+	add(CapabilityOrderItemsOOS, is[ItemsOOSPlanner](p))
+	add(CapabilityOrderOOSResult, is[ItemsOOSInterpreter](p))
 	add(CapabilityOrderStatus, is[OrderStatusPlanner](p))
 	add(CapabilityOrderTranslate, is[OrderTranslator](p))
 	add(CapabilityRiderLocation, is[RiderLocationPlanner](p))

@@ -76,6 +76,11 @@ func (c *Client) InterpretPublish(ctx context.Context, about *Call, response *Re
 	return call(ctx, callDeadline, c.menu.InterpretPublish, &pb.InterpretRequest{Call: about, Response: response})
 }
 
+// PlanUnlist plans how a store is taken off the aggregator.
+func (c *Client) PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.menu.PlanUnlist, request)
+}
+
 // PlanStoreAction plans the opening or closing of a store.
 func (c *Client) PlanStoreAction(ctx context.Context, request *pb.StoreActionRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.switches.PlanStore, request)
@@ -104,6 +109,16 @@ func (c *Client) PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeReq
 // PlanOrderStatus plans the news of an order's state.
 func (c *Client) PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error) {
 	return call(ctx, callDeadline, c.orders.PlanStatus, request)
+}
+
+// PlanItemsOOS plans the news that items of an order are out of stock.
+func (c *Client) PlanItemsOOS(ctx context.Context, request *pb.ItemsOOSRequest) (*Decision, error) {
+	return call(ctx, callDeadline, c.orders.PlanItemsOOS, request)
+}
+
+// InterpretItemsOOS reads the aggregator's answer to that.
+func (c *Client) InterpretItemsOOS(ctx context.Context, about *Call, response *Response) (*ItemsOOSOutcome, error) {
+	return call(ctx, callDeadline, c.orders.InterpretItemsOOS, &pb.InterpretRequest{Call: about, Response: response})
 }
 
 // PlanRiderStatus plans the relay of a rider's status.

@@ -69,6 +69,11 @@ func (m menuService) InterpretPublish(ctx context.Context, req *pb.InterpretRequ
 	})
 }
 
+// PlanUnlist takes a store off the aggregator.
+func (m menuService) PlanUnlist(ctx context.Context, req *pb.UnlistRequest) (*pb.Decision, error) {
+	return with(m.s, CapabilityMenuUnlist, func(p Unlister) (*pb.Decision, error) { return p.PlanUnlist(ctx, req) })
+}
+
 // gather takes every chunk of a stream, up to MaxMenu bytes.
 func gather[C any, A any, P interface {
 	*C

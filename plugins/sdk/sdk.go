@@ -44,7 +44,7 @@ type (
 	Response = pb.Response
 	// InboundRequest is what the aggregator sent.
 	InboundRequest = pb.InboundRequest
-	// Translation is what an inbound request means; see Placed and Ignored.
+	// Translation is what an inbound request means; see Placed, Cancelled and Ignored.
 	Translation = pb.Translation
 	// NewOrder is an order in the hub's normal form.
 	NewOrder = pb.NewOrder
@@ -52,6 +52,8 @@ type (
 	Order = pb.Order
 	// PublishOutcome is what became of a published menu, or of a switch.
 	PublishOutcome = pb.PublishOutcome
+	// ItemsOOSOutcome is what became of a report of items out of stock.
+	ItemsOOSOutcome = pb.ItemsOOSOutcome
 	// ActionOutcome is what became of a feature action.
 	ActionOutcome = pb.ActionOutcome
 	// Problem is one thing wrong with settings.
@@ -90,6 +92,12 @@ type PublishInterpreter interface {
 	InterpretPublish(ctx context.Context, call *Call, response *Response) (*PublishOutcome, error)
 }
 
+// Unlister takes a store off the aggregator that was taken off its platform. The
+// plan's own rule tells its success. Rendering the store's menu puts it back.
+type Unlister interface {
+	PlanUnlist(ctx context.Context, request *pb.UnlistRequest) (*Decision, error)
+}
+
 // Enable and Disable are the actions by which stores, items and options are
 // switched on and off.
 const (
@@ -115,7 +123,7 @@ type AvailabilityInterpreter interface {
 	InterpretAvailability(ctx context.Context, call *Call, action string, response *Response) (*PublishOutcome, error)
 }
 
-// OrderTranslator reads the orders that the aggregator sends.
+// OrderTranslator reads the orders that the aggregator sends, and cancels.
 type OrderTranslator interface {
 	Translate(ctx context.Context, call *Call, request *InboundRequest) (*Translation, error)
 }
@@ -128,6 +136,17 @@ type OrderAcknowledger interface {
 // OrderStatusPlanner tells the aggregator of an order's new state.
 type OrderStatusPlanner interface {
 	PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error)
+}
+
+// ItemsOOSPlanner tells the aggregator that items of an order are out of stock.
+type ItemsOOSPlanner interface {
+	PlanItemsOOS(ctx context.Context, request *pb.ItemsOOSRequest) (*Decision, error)
+}
+
+// ItemsOOSInterpreter reads the aggregator's answer to that: done, failed or to be
+// sent again.
+type ItemsOOSInterpreter interface {
+	InterpretItemsOOS(ctx context.Context, call *Call, response *Response) (*ItemsOOSOutcome, error)
 }
 
 // RiderStatusPlanner relays the status of a rider.
@@ -169,6 +188,13 @@ func Skip(reason string) (*Decision, error) {
 // Placed is the translation of an inbound request that brings an order.
 func Placed(order *NewOrder) (*Translation, error) {
 	return &Translation{Meaning: &pb.Translation_Order{Order: order}}, nil
+}
+
+// Cancelled is the translation of an inbound request that takes an order back; the
+// reason is for people and may be empty.
+func Cancelled(platformOrderID, reason string) (*Translation, error) {
+	return &Translation{Meaning: &pb.Translation_Cancellation{
+		Cancellation: &pb.Cancellation{PlatformOrderId: platformOrderID, Reason: reason}}}, nil
 }
 
 // Ignored is the translation of an inbound request that asks for nothing; the

@@ -85,6 +85,18 @@ func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusReques
 	return with(o.s, CapabilityOrderStatus, func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
 }
 
+// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+func (o ordersService) PlanItemsOOS(ctx context.Context, req *pb.ItemsOOSRequest) (*pb.Decision, error) {
+	return with(o.s, CapabilityOrderItemsOOS, func(p ItemsOOSPlanner) (*pb.Decision, error) { return p.PlanItemsOOS(ctx, req) })
+}
+
+// InterpretItemsOOS reads the aggregator's answer to that.
+func (o ordersService) InterpretItemsOOS(ctx context.Context, req *pb.InterpretRequest) (*pb.ItemsOOSOutcome, error) {
+	return with(o.s, CapabilityOrderOOSResult, func(p ItemsOOSInterpreter) (*pb.ItemsOOSOutcome, error) {
+		return p.InterpretItemsOOS(ctx, req.GetCall(), req.GetResponse())
+	})
+}
+
 type availabilityService struct {
 	pb.UnimplementedAvailabilityServer
 	s *Server

@@ -22,9 +22,9 @@ const (
 func (s *Simulator) mountAdmin() {
 	for pattern, handle := range map[string]func(*http.Request) (any, error){
 		"GET /admin/{$}":                                        s.getAccounts,
-		"GET /admin/faults":                                     func(*http.Request) (any, error) { return s.faults.all(), nil },
+		"GET /admin/faults":                                     s.getFaults,
 		"POST /admin/faults":                                    s.postFault,
-		"DELETE /admin/faults":                                  func(*http.Request) (any, error) { s.faults.remove(0); return s.faults.all(), nil },
+		"DELETE /admin/faults":                                  s.deleteFaults,
 		"DELETE /admin/faults/{id}":                             s.deleteFault,
 		"GET /admin/{space}/{platform}/received":                s.getReceived,
 		"GET /admin/{space}/{platform}/stores":                  s.getStores,
@@ -139,10 +139,22 @@ func (s *Simulator) postFault(r *http.Request) (any, error) {
 
 func (s *Simulator) deleteFault(r *http.Request) (any, error) {
 	id, err := strconv.Atoi(r.PathValue("id"))
-	if err != nil || id < 1 || !s.faults.remove(id) {
+	if err != nil || !s.faults.remove(func(f Fault) bool { return f.ID == id }) {
 		return nil, badRequest("there is no such fault")
 	}
-	return s.faults.all(), nil
+	return s.faults.all(""), nil
+}
+
+// getFaults lists the faults in force, of a space those that may befall it.
+func (s *Simulator) getFaults(r *http.Request) (any, error) {
+	return s.faults.all(r.URL.Query().Get("space")), nil
+}
+
+// deleteFaults takes all faults away, of a space those that are meant for it alone.
+func (s *Simulator) deleteFaults(r *http.Request) (any, error) {
+	space := r.URL.Query().Get("space")
+	s.faults.remove(func(f Fault) bool { return space == "" || f.Space == space })
+	return s.faults.all(space), nil
 }
 
 // getReceived lists requests and messages, the oldest first; after and call narrow it.

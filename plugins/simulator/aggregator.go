@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // Call is what a request or message between the hub and an aggregator is about.
@@ -20,6 +21,8 @@ const (
 	CallAction        Call = "action"
 	CallStoreState    Call = "store_state"
 	CallItemState     Call = "item_state"
+	CallListing       Call = "listing"
+	CallItemsOOS      Call = "items_oos"
 )
 
 // The messages to the hub.
@@ -30,7 +33,7 @@ const (
 )
 
 var (
-	callsIn  = []Call{CallMenu, CallDecision, CallStatus, CallRiderStatus, CallRiderLocation, CallAction, CallStoreState, CallItemState}
+	callsIn  = []Call{CallMenu, CallDecision, CallStatus, CallRiderStatus, CallRiderLocation, CallAction, CallStoreState, CallItemState, CallListing, CallItemsOOS}
 	callsOut = []Call{CallOrder, CallCancel, CallCallback}
 )
 
@@ -43,6 +46,7 @@ type told struct {
 	point  *Point
 	id     string // of a request for a customer's contact
 	open   *bool  // whether the store takes orders
+	listed *bool  // whether customers see the store
 	toggle *toggle
 	dishes int // of a menu
 }
@@ -62,6 +66,7 @@ type verdict struct {
 	message  string
 	problems []problem
 	phone    string // the customer's masked number, where it is known at once
+	pin      string // that is asked for behind it
 	status   int    // of failing
 }
 
@@ -106,7 +111,7 @@ type aggregator struct {
 	answer  func(call Call, v verdict) (status int, body any) // no body: nil
 	shelf   func(menu []byte, a Account) (Shelf, error)
 	order   func(b Basket, a Account) (sent, error)
-	cancel  func(id string) sent                                        // nil: it has no word for it
+	cancel  func(id string) sent
 	contact func(request, order, phone, failure string) sent            // nil: it has no such action
 	sign    func(h http.Header, body []byte, secrets map[string]string) // as its README says
 }
@@ -161,4 +166,16 @@ func reading[T any](say func(r *http.Request, body T) told) func(*http.Request, 
 		}
 		return say(r, read), nil
 	}
+}
+
+// cancelReason is why customers cancel.
+const cancelReason = "customer changed their mind"
+
+// shortOf says what of an order is out of stock.
+func shortOf(mayEdit bool, dishes, options []string) string {
+	what := "out of stock: " + strings.Join(slices.Concat(dishes, options), ", ")
+	if mayEdit {
+		what += "; the customer may edit the order"
+	}
+	return what
 }

@@ -21,22 +21,26 @@ type (
 			City      string `json:"city"`
 			Open      bool   `json:"open"`
 			Currency  string `json:"currency,omitempty"`
-			Hours     []struct {
-				Day  string `json:"day" as:"weekday"`
-				From string `json:"from" as:"time"`
-				To   string `json:"to" as:"time"`
-			} `json:"hours"`
+			Timezone  string `json:"timezone,omitempty"`
+
+			Hours []hoursA `json:"hours"`
 		} `json:"outlet"`
 		Categories []struct {
-			ID       string `json:"id" as:"id"`
-			Name     string `json:"name"`
-			Parent   string `json:"parent,omitempty"`
-			Position int64  `json:"position"`
+			ID       string   `json:"id" as:"id"`
+			Name     string   `json:"name"`
+			Parent   string   `json:"parent,omitempty"`
+			Position int64    `json:"position"`
+			Hours    []hoursA `json:"hours,omitempty"`
 		} `json:"categories"`
 		Products       []productA       `json:"products"`
 		ModifierGroups []modifierGroupA `json:"modifier_groups"`
 		Taxes          []levyA          `json:"taxes"`
 		Charges        []levyA          `json:"charges"`
+	}
+	hoursA struct {
+		Day  string `json:"day" as:"weekday"`
+		From string `json:"from" as:"time"`
+		To   string `json:"to" as:"time"`
 	}
 	productA struct {
 		ID             string            `json:"id" as:"id"`
@@ -83,11 +87,22 @@ type (
 	}
 	rejectA struct {
 		Reason string `json:"reason"`
+		Code   string `json:"code,omitempty"`
 	}
 	statusA struct {
 		Status string `json:"status" as:"one of ready dispatched completed cancelled"`
 		Note   string `json:"note,omitempty"`
+		Code   string `json:"code,omitempty"`
 		At     string `json:"at" as:"instant"`
+	}
+	outOfStockA struct {
+		Products  []string `json:"products"`
+		Modifiers []string `json:"modifiers"`
+		MayEdit   bool     `json:"customer_may_edit"`
+		At        string   `json:"at" as:"instant"`
+	}
+	listingA struct {
+		Listed bool `json:"listed"`
 	}
 	temperatureA struct {
 		Fahrenheit float64 `json:"fahrenheit"`
@@ -123,12 +138,16 @@ var aggregatorA = aggregator{
 		{"PUT /v2/outlets/{store}/state", CallStoreState, reading(func(r *http.Request, s stateA) told {
 			return told{store: r.PathValue("store"), open: &s.Open}
 		})},
+		{"PUT /v2/outlets/{store}/listing", CallListing, reading(func(r *http.Request, l listingA) told {
+			return told{store: r.PathValue("store"), listed: &l.Listed}
+		})},
 		{"POST /v2/outlets/{store}/availability", CallItemState, reading(func(r *http.Request, a availabilityA) told {
 			return told{store: r.PathValue("store"), toggle: &toggle{a.Available, a.Products, a.Modifiers}}
 		})},
-		{"POST /v2/orders/{order}/accept", CallDecision, ofOrder(func(a acceptA) string { return "accepted" })},
+		{"POST /v2/orders/{order}/accept", CallDecision, ofOrder(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
 		{"POST /v2/orders/{order}/reject", CallDecision, ofOrder(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
 		{"POST /v2/orders/{order}/status", CallStatus, ofOrder(func(s statusA) string { return s.Status })},
+		{"POST /v2/orders/{order}/out-of-stock", CallItemsOOS, ofOrder(func(o outOfStockA) string { return shortOf(o.MayEdit, o.Products, o.Modifiers) })},
 		{"POST /v2/orders/{order}/rider-temperature", CallAction, ofOrder(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
 		{"POST /v2/orders/{order}/rider-mask", CallAction, ofOrder(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
 		{"POST /v2/orders/{order}/additional-rider", CallAction, ofOrder(func(additionalRiderA) string { return "request_additional_rider" })},
@@ -141,7 +160,8 @@ var aggregatorA = aggregator{
 	},
 	answer: answerA, shelf: shelfA, order: orderA,
 	cancel: func(id string) sent {
-		return sent{CallCancel, "orders", id, marshal(map[string]any{"event": "order.cancelled", "order": map[string]any{"id": json.Number(id)}})}
+		return sent{CallCancel, "orders", id, marshal(map[string]any{
+			"event": "order.cancelled", "order": map[string]any{"id": id}, "reason": cancelReason})}
 	},
 	contact: func(request, order, phone, failure string) sent {
 		body := map[string]any{"request_id": request, "order_id": order}
@@ -164,6 +184,14 @@ func ofOrder[T any](say func(T) string) func(*http.Request, []byte) (told, error
 	return reading(func(r *http.Request, body T) told { return told{order: r.PathValue("order"), what: say(body)} })
 }
 
+// readyIn adds to a decision how long the kitchen takes, where it says so.
+func readyIn(decision string, minutes int64) string {
+	if minutes == 0 {
+		return decision
+	}
+	return fmt.Sprintf("%s, ready in %d min", decision, minutes)
+}
+
 func answerA(call Call, v verdict) (int, any) {
 	status := statuses[v.kind]
 	if v.kind == failing {
@@ -172,6 +200,9 @@ func answerA(call Call, v verdict) (int, any) {
 	body := map[string]any{"message": v.message}
 	if v.phone != "" {
 		body["masked_phone"] = v.phone
+	}
+	if v.pin != "" {
+		body["pin"] = v.pin
 	}
 	if call == CallMenu || call == CallItemState || call == CallStoreState {
 		problems := []map[string]string{}

@@ -14,6 +14,7 @@ type (
 			ID       string `json:"id" as:"id"`
 			Ref      string `json:"ref" as:"id"`
 			Name     string `json:"name"`
+			TimeZone string `json:"timeZone,omitempty"`
 			Accepts  bool   `json:"acceptsOrders"`
 			PrepSecs int64  `json:"prepSeconds,omitempty"`
 		} `json:"restaurant"`
@@ -30,12 +31,19 @@ type (
 		Order    int64      `json:"order"`
 		Dishes   []dishB    `json:"dishes"`
 		Sections []sectionB `json:"sections,omitempty"`
+		Served   []servedB  `json:"served,omitempty"`
 	}
 	sectionB struct {
-		ID     string  `json:"id" as:"id"`
-		Title  string  `json:"title"`
-		Order  int64   `json:"order"`
-		Dishes []dishB `json:"dishes"`
+		ID     string    `json:"id" as:"id"`
+		Title  string    `json:"title"`
+		Order  int64     `json:"order"`
+		Dishes []dishB   `json:"dishes"`
+		Served []servedB `json:"served,omitempty"`
+	}
+	servedB struct {
+		Weekday string `json:"weekday" as:"one of MONDAY TUESDAY WEDNESDAY THURSDAY FRIDAY SATURDAY SUNDAY"`
+		From    string `json:"from" as:"time"`
+		Until   string `json:"until" as:"time"`
 	}
 	moneyB struct {
 		Amount   string `json:"amount" as:"decimal"`
@@ -69,10 +77,12 @@ type (
 	decisionB struct {
 		Decision string `json:"decision" as:"one of CONFIRMED DECLINED"`
 		Reason   string `json:"reason,omitempty"`
+		Code     string `json:"reasonCode,omitempty"`
 		ReadyIn  int64  `json:"readyInSeconds,omitempty"`
 	}
 	progressB struct {
 		Progress string `json:"progress" as:"one of READY ON_THE_WAY CLOSED CANCELLED"`
+		Code     string `json:"reasonCode,omitempty"`
 		At       string `json:"at" as:"instant"`
 	}
 	deliveryB struct {
@@ -91,6 +101,15 @@ type (
 	openingB struct {
 		Accepts bool   `json:"acceptsOrders"`
 		At      string `json:"at" as:"instant"`
+	}
+	listingB struct {
+		Listed bool `json:"listed"`
+	}
+	missingB struct {
+		Dishes     []string `json:"dishIds"`
+		AddOns     []string `json:"addOnIds"`
+		Substitute bool     `json:"substitute"`
+		At         string   `json:"at" as:"instant"`
 	}
 	stockB struct {
 		InStock bool     `json:"inStock"`
@@ -111,11 +130,17 @@ var aggregatorB = aggregator{
 		{"PUT /api/restaurants/{store}/opening", CallStoreState, reading(func(r *http.Request, o openingB) told {
 			return told{store: r.PathValue("store"), open: &o.Accepts}
 		})},
+		{"PUT /api/restaurants/{store}/listing", CallListing, reading(func(r *http.Request, l listingB) told {
+			return told{store: r.PathValue("store"), listed: &l.Listed}
+		})},
 		{"POST /api/restaurants/{store}/stock", CallItemState, reading(func(r *http.Request, s stockB) told {
 			return told{store: r.PathValue("store"), toggle: &toggle{s.InStock, s.Dishes, s.AddOns}}
 		})},
-		{"POST /api/orders/{order}/decision", CallDecision, ofOrder(func(d decisionB) string { return strings.TrimSuffix(d.Decision+": "+d.Reason, ": ") })},
+		{"POST /api/orders/{order}/decision", CallDecision, ofOrder(func(d decisionB) string {
+			return readyIn(strings.TrimSuffix(d.Decision+": "+d.Reason, ": "), d.ReadyIn/60)
+		})},
 		{"POST /api/orders/{order}/progress", CallStatus, ofOrder(func(p progressB) string { return p.Progress })},
+		{"POST /api/orders/{order}/missing", CallItemsOOS, ofOrder(func(m missingB) string { return shortOf(m.Substitute, m.Dishes, m.AddOns) })},
 		{"POST /api/orders/{order}/delivery-state", CallRiderStatus, ofOrder(func(d deliveryB) string {
 			if d.Rider == nil {
 				return d.State
@@ -131,6 +156,9 @@ var aggregatorB = aggregator{
 		return bearer && same(given, secrets["access_token"])
 	},
 	answer: answerB, shelf: shelfB, order: orderB,
+	cancel: func(id string) sent {
+		return sent{CallCancel, "cancellation", id, marshal(map[string]any{"orderId": id, "reason": cancelReason})}
+	},
 	sign: func(h http.Header, _ []byte, secrets map[string]string) {
 		h.Set("Authorization", "Bearer "+secrets["callback_token"])
 	},

@@ -15,13 +15,15 @@ type (
 			Code   string `json:"code" as:"id"`
 			Ref    string `json:"ref" as:"id"`
 			Names  namesC `json:"names"`
+			Zone   string `json:"zone,omitempty"`
 			Status int64  `json:"status"`
 		} `json:"shop"`
 		Groups []struct {
-			Code   string `json:"code" as:"id"`
-			Names  namesC `json:"names"`
-			Parent string `json:"parent,omitempty"`
-			Seq    int64  `json:"seq"`
+			Code   string              `json:"code" as:"id"`
+			Names  namesC              `json:"names"`
+			Parent string              `json:"parent,omitempty"`
+			Seq    int64               `json:"seq"`
+			Sale   map[string][]string `json:"sale,omitempty" as:"span"`
 		} `json:"groups"`
 		Dishes []struct {
 			Code      string            `json:"code" as:"id"`
@@ -50,18 +52,32 @@ type (
 	}
 	namesC map[string]string
 	replyC struct {
-		No     string `json:"no" as:"id"`
-		Accept bool   `json:"accept"`
-		Why    string `json:"why,omitempty"`
+		No      string `json:"no" as:"id"`
+		Accept  bool   `json:"accept"`
+		Minutes int64  `json:"ready_min,omitempty"`
+		Why     string `json:"why,omitempty"`
+		WhyCode string `json:"why_code,omitempty"`
 	}
 	stageC struct {
-		No    string `json:"no" as:"id"`
-		Stage int64  `json:"stage"`
-		At    string `json:"at" as:"instant"`
+		No      string `json:"no" as:"id"`
+		Stage   int64  `json:"stage"`
+		WhyCode string `json:"why_code,omitempty"`
+		At      string `json:"at" as:"instant"`
 	}
 	statusC struct {
 		Shop   string `json:"shop" as:"id"`
 		Status int64  `json:"status"`
+	}
+	listingC struct {
+		Shop   string `json:"shop" as:"id"`
+		Listed bool   `json:"listed"`
+	}
+	soldOutC struct {
+		No     string   `json:"no" as:"id"`
+		Dishes []string `json:"dishes"`
+		Extras []string `json:"extras"`
+		Swap   bool     `json:"swap"`
+		At     string   `json:"at" as:"instant"`
 	}
 	switchC struct {
 		Shop   string   `json:"shop" as:"id"`
@@ -86,12 +102,16 @@ var aggregatorC = aggregator{
 			open, err := openC(s.Status, err)
 			return told{store: s.Shop, open: open}, err
 		}},
+		{"POST /gw/shop.listing", CallListing, reading(func(_ *http.Request, l listingC) told { return told{store: l.Shop, listed: &l.Listed} })},
+		{"POST /gw/order.soldout", CallItemsOOS, reading(func(_ *http.Request, o soldOutC) told {
+			return told{order: o.No, what: shortOf(o.Swap, o.Dishes, o.Extras)}
+		})},
 		{"POST /gw/dish.switch", CallItemState, reading(func(_ *http.Request, s switchC) told {
 			return told{store: s.Shop, toggle: &toggle{s.On, s.Dishes, s.Extras}}
 		})},
 		{"POST /gw/order.reply", CallDecision, reading(func(_ *http.Request, r replyC) told {
 			what := map[bool]string{true: "accepted", false: "refused"}[r.Accept]
-			return told{order: r.No, what: strings.TrimSuffix(what+": "+r.Why, ": ")}
+			return told{order: r.No, what: readyIn(strings.TrimSuffix(what+": "+r.Why, ": "), r.Minutes)}
 		})},
 		{"POST /gw/order.stage", CallStatus, func(_ *http.Request, body []byte) (told, error) {
 			s, err := strictly[stageC](body)
@@ -106,7 +126,7 @@ var aggregatorC = aggregator{
 	},
 	answer: answerC, shelf: shelfC, order: orderC,
 	cancel: func(id string) sent {
-		return sent{CallCancel, "message", id, marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id}})}
+		return sent{CallCancel, "message", id, marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id, "why": cancelReason}})}
 	},
 	sign: func(h http.Header, _ []byte, secrets map[string]string) { h.Set("X-Shop-Token", secrets["shop_token"]) },
 }

@@ -36,8 +36,18 @@ type Fault struct {
 	Probability float64 `json:"probability,omitempty"` // above 0, up to 1; 0 stands for 1
 	Seed        uint64  `json:"seed,omitempty"`        // of the probability
 	Times       int     `json:"times,omitempty"`       // 0: until it is taken away
+	LastsMS     int64   `json:"lasts_ms,omitempty"`    // after which it is taken away; 0: never, else up to a day
 	Hits        int     `json:"hits"`
+
+	Until time.Time `json:"until,omitzero"` // by LastsMS, once it is in force
 }
+
+// FaultKinds are the kinds of fault.
+func FaultKinds() []string { return slices.Clone(faultKinds) }
+
+// FaultCalls are what faults befall: the calls of the hub and, by FaultDuplicate,
+// the messages to it.
+func FaultCalls() []Call { return slices.Concat(callsIn, callsOut) }
 
 // ParseFault reads a fault as a flag says it: KIND or KIND:NAME=VALUE,…, such as
 // fail:platform=aggregator-a,call=menu,status=500,times=2.
@@ -63,21 +73,26 @@ func ParseFault(text string) (Fault, error) {
 		case "probability":
 			f.Probability, err = strconv.ParseFloat(value, 64)
 		case "delay":
-			var d time.Duration
-			d, err = time.ParseDuration(value)
-			f.DelayMS = d.Milliseconds()
+			f.DelayMS, err = parseMS(value)
+		case "for":
+			f.LastsMS, err = parseMS(value)
 		default:
-			err = fmt.Errorf("is none of space, platform, call, status, delay, probability, seed, times")
+			err = fmt.Errorf("is none of space, platform, call, status, delay, probability, seed, times, for")
 		}
 		if err != nil {
 			return f, fmt.Errorf("fault %q: %s: %w", text, name, err)
 		}
 	}
-	return f, f.check()
+	return f, f.Check()
 }
 
-// check names what is wrong with a fault.
-func (f Fault) check() error {
+func parseMS(value string) (int64, error) {
+	d, err := time.ParseDuration(value)
+	return d.Milliseconds(), err
+}
+
+// Check names what is wrong with a fault.
+func (f Fault) Check() error {
 	calls := callsIn
 	if f.Kind == FaultDuplicate {
 		calls = callsOut
@@ -95,15 +110,23 @@ func (f Fault) check() error {
 		return fmt.Errorf("fault %s: probability must be from 0 to 1", f.Kind)
 	case f.Times < 0:
 		return fmt.Errorf("fault %s: times must not be negative", f.Kind)
+	case f.LastsMS < 0 || f.LastsMS > maxLastsMS:
+		return fmt.Errorf("fault %s: lasts_ms must be from 0 to %d, a day", f.Kind, maxLastsMS)
 	}
 	return nil
 }
 
-// maxFaultsSet bounds the faults that are in force at once.
-const maxFaultsSet = 100
+// Bounds of faults: how many are in force at once, and of one space, and how long
+// one lasts that is not to be taken away.
+const (
+	maxFaultsSet     = 100
+	maxFaultsOfSpace = 20
+	maxLastsMS       = 24 * 3600 * 1000
+)
 
 // faults are those in force.
 type faults struct {
+	now  func() time.Time
 	mu   sync.Mutex
 	last int
 	list []*setFault
@@ -115,39 +138,59 @@ type setFault struct {
 }
 
 func (s *faults) add(f Fault) (Fault, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return f, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.list) == maxFaultsSet {
-		return f, fmt.Errorf("fault: there are %d already", maxFaultsSet)
+	s.expire()
+	ofSpace := 0
+	for _, other := range s.list {
+		if other.Space == f.Space {
+			ofSpace++
+		}
+	}
+	if len(s.list) == maxFaultsSet || f.Space != "" && ofSpace == maxFaultsOfSpace {
+		return f, fmt.Errorf("fault: %d are on already, %d of them of this space: take some away first", len(s.list), ofSpace)
 	}
 	if f.Kind == FaultFail && f.Status == 0 {
 		f.Status = http.StatusServiceUnavailable
 	}
 	s.last++
-	f.ID, f.Hits = s.last, 0
+	f.ID, f.Hits, f.Until = s.last, 0, time.Time{}
+	if f.LastsMS > 0 {
+		f.Until = s.now().Add(time.Duration(f.LastsMS) * time.Millisecond)
+	}
 	s.list = append(s.list, &setFault{f, rand.New(rand.NewPCG(f.Seed, 0))})
 	return f, nil
 }
 
-func (s *faults) all() []Fault {
+// expire takes away the faults whose time is over. The caller holds mu.
+func (s *faults) expire() {
+	now := s.now()
+	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return !f.Until.IsZero() && !now.Before(f.Until) })
+}
+
+// all are the faults in force that may befall a space; "" stands for any.
+func (s *faults) all(space string) []Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.expire()
 	list := []Fault{}
 	for _, f := range s.list {
-		list = append(list, f.Fault)
+		if space == "" || f.Space == "" || f.Space == space {
+			list = append(list, f.Fault)
+		}
 	}
 	return list
 }
 
-// remove takes a fault away, or all of them for 0, and tells whether there was one.
-func (s *faults) remove(id int) bool {
+// remove takes away the faults that are meant, and tells whether there was one.
+func (s *faults) remove(meant func(Fault) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := len(s.list)
-	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return id == 0 || f.ID == id })
+	s.list = slices.DeleteFunc(s.list, func(f *setFault) bool { return meant(f.Fault) })
 	return len(s.list) < before
 }
 
@@ -156,6 +199,7 @@ func (s *faults) remove(id int) bool {
 func (s *faults) strike(a Account, call Call) (Fault, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.expire()
 	out := slices.Contains(callsOut, call)
 	for _, f := range s.list {
 		meant := (f.Space == "" || f.Space == a.Space) && (f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&

@@ -11,7 +11,7 @@ import (
 // strikes tells what befalls n calls.
 func strikes(t *testing.T, f Fault, n int) string {
 	t.Helper()
-	var set faults
+	set := faults{now: time.Now}
 	_, err := set.add(f)
 	require.NoError(t, err)
 	var out strings.Builder
@@ -50,10 +50,13 @@ func TestFaultsAreReadFromFlags(t *testing.T) {
 	f, err = ParseFault("delay:delay=1.5s")
 	require.NoError(t, err)
 	require.Equal(t, int64(1500), f.DelayMS)
+	f, err = ParseFault("hang:for=5m")
+	require.NoError(t, err)
+	require.Equal(t, int64(300_000), f.LastsMS)
 	for text, says := range map[string]string{
 		"eat": "must be one of: fail", "delay": "delay_ms must be", "fail:status=200": "status must be from 400", "fail:status=x": "status",
 		"hang:call=order": `call "order" must be`, "duplicate:call=menu": `call "menu" must be`, "reset:colour=1": "is none of",
-		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be", "reset:times=-1": "times must not",
+		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be", "reset:times=-1": "times must not", "hang:for=25h": "lasts_ms must be", "hang:for=soon": "for:",
 	} {
 		_, err := ParseFault(text)
 		require.ErrorContains(t, err, says, text)
@@ -105,7 +108,7 @@ func TestAFaultDelaysHangsAndResets(t *testing.T) {
 			ended <- err
 		}()
 		if kind == "hang" {
-			require.Eventually(t, func() bool { return b.faults.all()[0].Hits == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return b.faults.all("")[0].Hits == 1 }, 10*time.Second, time.Millisecond)
 			require.Empty(t, ended)
 			b.end() // what hangs ends with the simulator
 		}
@@ -138,4 +141,46 @@ func TestFaultsAreListedAndTakenAway(t *testing.T) {
 		b.admin("POST", "faults", `{"kind":"hang","call":"status"}`, new(Fault))
 	}
 	require.Equal(t, 400, b.admin("POST", "faults", `{"kind":"hang"}`, nil).status)
+}
+
+func TestAFaultEndsWithItsTime(t *testing.T) {
+	now := time.Unix(0, 0)
+	set := faults{now: func() time.Time { return now }}
+	of := func(space string) Fault { return Fault{Kind: FaultReset, Space: space, LastsMS: 1000} }
+	f, err := set.add(of("7"))
+	require.NoError(t, err)
+	require.Equal(t, now.Add(time.Second), f.Until)
+	account := Account{Space: "7", Platform: "tasty", Plugin: "aggregator-a"}
+	for _, want := range []bool{true, false} {
+		_, struck := set.strike(account, CallMenu)
+		require.Equal(t, want, struck)
+		require.Equal(t, want, len(set.all("")) == 1)
+		now = now.Add(time.Second)
+	}
+	for range maxFaultsOfSpace {
+		_, err := set.add(of("7"))
+		require.NoError(t, err)
+	}
+	_, err = set.add(of("7"))
+	require.ErrorContains(t, err, "of this space")
+	_, err = set.add(of("8"))
+	require.NoError(t, err, "another space has room")
+	now = now.Add(time.Second)
+	_, err = set.add(of("7"))
+	require.NoError(t, err, "what is over makes room")
+}
+
+func TestFaultsOfASpaceAreItsOwn(t *testing.T) {
+	b := newBench(t, nil)
+	for _, body := range []string{`{"kind":"hang","space":"8"}`, `{"kind":"fail"}`, `{"kind":"reset","space":"7","lasts_ms":60000}`} {
+		b.admin("POST", "faults", body, nil)
+	}
+	var left []Fault
+	b.admin("GET", "faults?space=7", "", &left)
+	require.Equal(t, []string{FaultFail, FaultReset}, []string{left[0].Kind, left[1].Kind})
+	require.False(t, left[1].Until.IsZero())
+	b.admin("DELETE", "faults?space=7", "", &left)
+	require.Len(t, left, 1, "what befalls every space stays")
+	b.admin("GET", "faults", "", &left)
+	require.Len(t, left, 2, "and so does what is another's")
 }

@@ -85,7 +85,7 @@ func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (s
 	open = true
 	for _, st := range at.stores {
 		if st.Ref == store || st.Code == store {
-			code, off, open = st.Code, slices.Clone(st.OffDishes), st.Open
+			code, off, open = st.Code, slices.Clone(st.OffDishes), st.Open && !st.Unlisted
 		}
 	}
 	at.mu.Unlock()
@@ -129,11 +129,7 @@ func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sen
 	if err != nil {
 		return Sent{}, err
 	}
-	own := playedBy(account.Plugin)
-	if own.cancel == nil {
-		return Sent{}, fmt.Errorf("%w: %s has no message for it", errNotSent, own.Plugin)
-	}
-	return s.send(ctx, at, account, own.cancel(id)), nil
+	return s.send(ctx, at, account, playedBy(account.Plugin).cancel(id)), nil
 }
 
 // Message sends the hub a body as it is, with the account's credentials, to a kind
@@ -179,6 +175,12 @@ func maskedPhone(order string) string {
 	sum := fnv.New32a()
 	sum.Write([]byte(order))
 	return fmt.Sprintf("+1510556%04d", sum.Sum32()%10_000)
+}
+
+// pinOf is what is asked for behind the masked number of an order.
+func pinOf(order string) string {
+	phone := maskedPhone(order)
+	return phone[len(phone)-4:]
 }
 
 // send sends a message, or by a fault sends it twice.

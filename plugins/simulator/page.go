@@ -40,7 +40,7 @@ func (s *Simulator) page(w http.ResponseWriter, r *http.Request) {
 		Accounts []AccountView
 		Stands   []pageStand
 		Faults   []Fault
-	}{r.PathValue("space"), s.accounts(), nil, s.faults.all()}
+	}{r.PathValue("space"), s.accounts(), nil, s.faults.all(r.PathValue("space"))}
 	for _, a := range data.Accounts {
 		if a.Space == data.Space {
 			data.Stands = append(data.Stands, s.pageStand(a))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 )
 
@@ -140,6 +141,17 @@ func (s Shelf) number(seed uint64, n int) string {
 	fmt.Fprintf(sum, "%d/%d/%s", seed, n, s.Store)
 	return strconv.FormatUint(100_000_000_000+sum.Sum64()%900_000_000_000, 10)
 }
+
+// Edited is the basket after its customer has thought again: one more of the
+// first dish, and without the last of several.
+func (b Basket) Edited() Basket {
+	b.Lines = slices.Clone(b.Lines[:max(1, len(b.Lines)-1)])
+	b.Lines[0].Quantity++
+	return b
+}
+
+// EditedNumber is the number of the order that takes an edited one's place.
+func EditedNumber(number string) string { return "1" + number }
 
 func drawn(lot *rand.Rand, wished, rare, common string, share float64) string {
 	if chosen := lot.Float64() < share; wished == "" && chosen {

@@ -72,6 +72,7 @@ func New(config Config) (*Simulator, error) {
 	}
 	s := &Simulator{
 		config: config, menus: newMenus(config.MenuBytes), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
+		faults: faults{now: config.Now},
 		client: &http.Client{
 			Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute},
@@ -239,6 +240,8 @@ func (s *Simulator) heed(at *stand, account Account, call Call, t told, body []b
 		s.menus.put(menuKey{account.Space, account.Platform, t.store}, bytes.Clone(body))
 	case call == CallItemState:
 		return verdict{kind: taken, message: "taken", problems: s.missing(playedBy(account.Plugin), account, t)}
+	case call == CallItemsOOS:
+		return verdict{kind: taken, message: "the customer was told", phone: maskedPhone(t.order), pin: pinOf(t.order)}
 	case t.id != "":
 		return s.contactLater(at, account, t)
 	}

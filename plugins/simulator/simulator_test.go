@@ -209,6 +209,8 @@ func TestWhatDepartsFromTheFormatIsRefusedAndShown(t *testing.T) {
 		{"b", "POST /api/restaurants/R/catalogue", `{"restaurant":{"id":"R","ref":"S","name":"","acceptsOrders":true},"fees":[],"sections":[{"id":"m","title":"","order":0,"dishes":[{"id":"d","title":"","price":{"amount":"1,5","currency":""},"order":0}]}]}`, 400, `sections[0].dishes[0].price.amount \"1,5\" must be a decimal`},
 		{"c", "POST /gw/order.stage", `{"no":"1","stage":31` + at + `}`, 200, `{"code":400,"msg":"stage 31 must be`},
 		{"c", "POST /gw/shop.status", `{"shop":"R","status":2}`, 200, `{"code":400,"msg":"status 2 must be`},
+		{"b", "POST /api/orders/1/missing", `{"dishIds":[],"addOnIds":[],"at":"2026-11-21T10:00:00Z"}`, 400, "substitute is missing"},
+		{"c", "POST /gw/menu.replace", `{"shop":{"code":"R","ref":"S","names":{},"status":1},"groups":[{"code":"g","names":{},"seq":0,"sale":{"1":["noon"]}}],"dishes":[],"choices":[],"extras":[]}`, 200, "must be a span of a day"},
 		{"c", "POST /gw/order.eat", `{}`, 200, `"code":404`},
 	} {
 		b := newBench(t, nil)
@@ -267,13 +269,13 @@ func TestAnOrderShowsWhatTheHubToldOfIt(t *testing.T) {
 	}
 	var o Order
 	b.admin("GET", "7/b/orders/"+id, "", &o)
-	require.Equal(t, []any{"S-1", int64(10001), false, "CONFIRMED", "READY", "delivered", &Point{37.80441, -122.27}, 2},
+	require.Equal(t, []any{"S-1", int64(10001), false, "CONFIRMED, ready in 15 min", "READY", "delivered", &Point{37.80441, -122.27}, 2},
 		[]any{o.Store, o.HubOrder, o.Elsewhere, o.Decision, o.Status, o.Rider, o.Place, o.Places})
 	whats := []string{}
 	for _, s := range o.Steps {
 		whats = append(whats, string(s.Call)+" "+s.What)
 	}
-	require.Equal(t, []string{"decision CONFIRMED", "status READY", "rider_status picked_up Asha", "rider_status delivered"}, whats)
+	require.Equal(t, []string{"decision CONFIRMED, ready in 15 min", "status READY", "rider_status picked_up Asha", "rider_status delivered"}, whats)
 }
 
 func (b *bench) storesOf(letter string) (stores []Store) {
@@ -320,6 +322,36 @@ func TestStoresAndItemsAreSwitched(t *testing.T) {
 	}
 }
 
+func TestAStoreThatIsTakenOffTakesNoOrdersUntilItsNextMenu(t *testing.T) {
+	for _, letter := range []string{"a", "b", "c"} {
+		b := newBench(t, nil)
+		b.menuOf(letter)
+		off := plans(t, "aggregator"+letter)["unlist"]
+		require.Less(t, b.tell("7", off.Method, "/"+letter+off.Path, string(off.Body)).status, 300)
+		require.True(t, b.storesOf(letter)[0].Unlisted)
+		require.Contains(t, b.admin("POST", "7/"+letter+"/orders", `{"store":"S-1"}`, nil).text, "is closed")
+		b.menuOf(letter)
+		require.False(t, b.storesOf(letter)[0].Unlisted)
+	}
+}
+
+func TestWhatIsOutOfStockIsShownWithItsOrder(t *testing.T) {
+	for _, letter := range []string{"a", "b", "c"} {
+		b := newBench(t, nil)
+		short := plans(t, "aggregator"+letter)["items-oos"]
+		r := b.tell("7", short.Method, "/"+letter+short.Path, string(short.Body))
+		if letter == "a" {
+			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was told","pin":"\d{4}"`, r.text)
+		}
+		var o Order
+		b.admin("GET", "7/"+letter+"/orders/90001", "", &o)
+		require.Equal(t, "out of stock: dal, soda/1, rice; the customer may edit the order", o.Missing)
+		page, err := b.do("GET", "/7/", "", nil)
+		require.NoError(t, err)
+		require.Contains(t, page.text, o.Missing)
+	}
+}
+
 func TestThePageShowsWhatCameAndNothingActive(t *testing.T) {
 	b := newBench(t, nil)
 	b.menuOf("a")
@@ -355,7 +387,6 @@ func TestTheAdminAPIAsksForItsToken(t *testing.T) {
 		require.Equal(t, 400, b.admin("POST", path, body, nil).status, path)
 	}
 	require.Equal(t, 409, b.admin("POST", "7/a/orders", `{"store":"S-1"}`, nil).status, "no menu came")
-	require.Equal(t, 409, b.admin("POST", "7/b/orders/1/cancel", `{}`, nil).status)
 	require.Equal(t, 404, b.admin("POST", "9/a/orders", `{"store":"S-1"}`, nil).status)
 }
 

@@ -40,6 +40,7 @@ type Order struct {
 	Elsewhere bool      `json:"elsewhere,omitempty"` // the hub spoke of it; it was not placed here, or is forgotten
 	Answer    string    `json:"answer,omitempty"`    // of the hub, to the order
 	Decision  string    `json:"decision,omitempty"`
+	Missing   string    `json:"missing,omitempty"` // what of it is out of stock
 	Status    string    `json:"status,omitempty"`
 	Rider     string    `json:"rider,omitempty"`
 	Place     *Point    `json:"place,omitempty"`
@@ -59,6 +60,7 @@ type Store struct {
 	Code       string    `json:"code"` // the aggregator's
 	Ref        string    `json:"ref,omitempty"`
 	Open       bool      `json:"open"`
+	Unlisted   bool      `json:"unlisted,omitempty"` // taken off by the merchant
 	MenuAt     time.Time `json:"menu_at,omitzero"`
 	Menus      int       `json:"menus"` // how many came
 	Dishes     int       `json:"dishes"`
@@ -144,8 +146,11 @@ func (s *stand) note(call Call, t told, size int, now time.Time) {
 	if t.open != nil {
 		st.Open = *t.open
 	}
+	if t.listed != nil {
+		st.Unlisted = !*t.listed
+	}
 	if call == CallMenu {
-		st.Ref, st.MenuAt, st.Menus, st.Dishes, st.Bytes = t.ref, now, st.Menus+1, t.dishes, size
+		st.Unlisted, st.Ref, st.MenuAt, st.Menus, st.Dishes, st.Bytes = false, t.ref, now, st.Menus+1, t.dishes, size
 		st.OffDishes, st.OffOptions = nil, nil // a menu replaces what was there
 	}
 	if t.toggle != nil {
@@ -162,6 +167,8 @@ func (s *stand) noteOrder(call Call, t told, now time.Time) {
 		o.Decision = what
 	case CallStatus:
 		o.Status = what
+	case CallItemsOOS:
+		o.Missing = what
 	case CallRiderStatus:
 		o.Rider = what
 	case CallRiderLocation:

@@ -24,8 +24,8 @@ func (f formFaults) Error() string { return strings.Join(f, "; ") }
 // strictly reads a body by the type that describes its format, a struct. Every
 // member must be one of the type's; one without omitempty must be there; null
 // stands for nothing; the tag `as` says what a text must be: id (not empty),
-// decimal, count (a whole number), instant (RFC 3339), time (HH:MM:SS), weekday, or
-// one of the words after "one of".
+// decimal, count (a whole number), instant (RFC 3339), time (HH:MM:SS), span (two of
+// these), weekday, or one of the words after "one of".
 func strictly[T any](body []byte) (T, error) {
 	var into T
 	var value any
@@ -145,6 +145,9 @@ func mismatch(text, as string) string {
 		wrong, rule = err != nil, "must be a time such as 2026-11-21T18:30:00Z"
 	case "time":
 		wrong, rule = !timeText.MatchString(text), "must be a time of day such as 18:30:00"
+	case "span":
+		start, end, _ := strings.Cut(text, "-")
+		wrong, rule = !timeText.MatchString(start) || !timeText.MatchString(end), "must be a span of a day such as 11:00:00-15:00:00"
 	case "weekday":
 		wrong, rule = !slices.Contains(weekdays, text), "must be a weekday"
 	default:

@@ -57,6 +57,7 @@ type pluginHost struct {
 	clock   core.Clock
 	log     *slog.Logger
 	known   map[string]*sdk.Description // of earlier starts; not changed
+	same    []string                    // those of known whose program is still the one that said so
 	wanted  map[string]postgres.Plugin  // as it was last looked at
 	told    map[string]string
 	saidAt  time.Time // when this worker last said which plugins it has
@@ -66,8 +67,9 @@ type pluginHost struct {
 	hadHere map[string]time.Time // when this one said so
 }
 
-// openPlugins starts the plugins and waits a moment for them. Nothing that is
-// wrong with a plugin keeps the hub from starting.
+// openPlugins starts the plugins, and waits a moment for those that no hub knows yet:
+// what they say of themselves is needed to begin with. Nothing that is wrong with a
+// plugin keeps the hub from starting.
 func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger) (*pluginHost, error) {
 	h := &pluginHost{
 		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), clock: db.Clock(), log: log,
@@ -84,6 +86,9 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 		h.Close()
 		return nil, err
 	}
+	if !slices.ContainsFunc(h.Status(), h.isNew) {
+		return h, nil // run tells how they are
+	}
 	h.await(ctx)
 	if err := errors.Join(h.tell(ctx), h.measure(ctx, h.clock.Now())); err != nil {
 		log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
@@ -91,13 +96,16 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 	return h, nil
 }
 
-// await waits until every plugin is ready or has a fault.
+// isNew tells whether it is not known what a plugin will say of itself.
+func (h *pluginHost) isNew(s pluginhost.Status) bool { return !slices.Contains(h.same, s.ID) }
+
+// await waits until every new plugin is ready or has a fault.
 func (h *pluginHost) await(ctx context.Context) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
 	ctx, cancel := context.WithTimeout(ctx, pluginsReadyWithin)
 	defer cancel()
-	unsettled := func(s pluginhost.Status) bool { return s.About == nil && len(s.Faults) == 0 }
+	unsettled := func(s pluginhost.Status) bool { return h.isNew(s) && s.About == nil && len(s.Faults) == 0 }
 	for slices.ContainsFunc(h.Status(), unsettled) {
 		select {
 		case <-ctx.Done():
@@ -150,8 +158,13 @@ func (h *pluginHost) recall(ctx context.Context) error {
 		if err := proto.Unmarshal(p.Description, about); err != nil {
 			return fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
 		}
-		if about.GetId() == p.ID {
-			h.known[p.ID] = about
+		if about.GetId() != p.ID {
+			continue
+		}
+		h.known[p.ID] = about
+		var told toldStatus
+		if json.Unmarshal([]byte(p.Status), &told) == nil && told.Digest != "" && told.Digest == pluginhost.Digest(h.dir, p.ID) {
+			h.same = append(h.same, p.ID)
 		}
 	}
 	return err

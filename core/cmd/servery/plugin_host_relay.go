@@ -81,13 +81,17 @@ func (h *pluginHost) decide(ctx context.Context, plugin pluginhost.Plugin, call 
 		if p.PlatformOrderID != "" { // of an order that was not taken
 			order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
 		}
-		return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{Order: order, Accepted: p.Accepted, Reason: p.Reason})
+		return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{
+			Order: order, Accepted: p.Accepted, PrepTime: p.PrepMinutes * 60, Reason: p.Reason, ReasonCode: p.ReasonCode,
+		})
 	case relay.OrderStatus:
 		var p relay.OrderStatusPayload
 		if err := read(&p); err != nil {
 			return nil, err
 		}
-		return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{Order: order, Status: p.Status, Message: p.Message, ChangedAt: p.At})
+		return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{
+			Order: order, Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode, ChangedAt: p.At,
+		})
 	case relay.Action:
 		var p relay.ActionPayload
 		if err := read(&p); err != nil {
@@ -96,8 +100,8 @@ func (h *pluginHost) decide(ctx context.Context, plugin pluginhost.Plugin, call 
 		return plugin.PlanAction(ctx, subject, &pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
 	case relay.StoreAction, relay.ItemAction:
 		return h.decideSwitch(ctx, plugin, call, subject)
-	case relay.ItemsOOS: // the protocol has no such call yet
-		return nil, core.Errorf(core.NotFound, "%s cannot be told by way of the hub that items are out of stock; call the platform", call.Platform)
+	case relay.ItemsOOS:
+		return h.decideItemsOOS(ctx, plugin, call, subject, order)
 	}
 	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
 }
@@ -128,10 +132,13 @@ func integers(list []int32) []int {
 }
 
 // Interpret reads an aggregator's answer (relay.Plugins). Only answers to
-// actions and switches say more than their status does.
+// actions, switches and items out of stock say more than their status does.
 func (h *pluginHost) Interpret(ctx context.Context, call relay.Call, settings []byte, response relay.Response) (relay.Outcome, error) {
-	if call.Kind == relay.StoreAction || call.Kind == relay.ItemAction {
+	switch call.Kind {
+	case relay.StoreAction, relay.ItemAction:
 		return h.interpretSwitch(ctx, call, settings, response)
+	case relay.ItemsOOS:
+		return h.interpretItemsOOS(ctx, call, settings, response)
 	}
 	if call.Kind != relay.Action || !h.can(call.Plugin, sdk.CapabilityActionResponse) {
 		return relay.Outcome{}, nil
@@ -179,6 +186,9 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 	switch about.GetPurpose() {
 	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER:
 		translation, err := plugin.Translate(ctx, subject, request)
+		if c := translation.GetCancellation(); err == nil && c != nil {
+			return relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: c.GetPlatformOrderId(), Reason: c.GetReason()}}, nil
+		}
 		if err != nil || translation.GetOrder() == nil {
 			return relay.Message{Ignored: translation.GetIgnored()}, err
 		}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -20,10 +24,15 @@ func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
 	require.NoError(t, err)
 	defer without.Close()
 	call := relay.Call{Business: d.tenant.ID, Platform: "tasty", Plugin: "aggregator-a", Kind: relay.Action, Payload: []byte(`{"action":"rider_with_mask"}`)}
+	source := postgres.NewMenuSource(d.hub.db)
 	ask := func(h *pluginHost) (plan, inspect error) {
 		_, plan = h.Plan(t.Context(), call, nil)
 		_, inspect = inspector{h}.Inspect(t.Context(), d.tenant.ID, "tasty", nil)
 		return plan, inspect
+	}
+	publishes := func(h *pluginHost) error {
+		_, err := menuRenderer{host: h, source: source}.Render(t.Context(), publish.Work{Business: d.tenant.ID, Platform: "tasty", Plugin: "aggregator-a", StoreID: 1, StoreRef: "s1"})
+		return err
 	}
 
 	plan, inspect := ask(without)
@@ -31,16 +40,18 @@ func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
 		require.Equal(t, core.Unavailable, core.CodeOf(err))
 		require.ErrorContains(t, err, "plugin aggregator-a is not installed at this replica", "no worker is known to have it: that is told")
 	}
+	require.ErrorContains(t, publishes(without), "plugin aggregator-a is not running")
 
 	require.NoError(t, with.serve(t.Context()))
 	require.NoError(t, without.follow(t.Context()))
 	require.NoError(t, with.follow(t.Context()))
 	plan, inspect = ask(without)
-	for _, err := range []error{plan, inspect} {
+	for _, err := range []error{plan, inspect, publishes(without)} {
 		require.Equal(t, core.Postponed{Until: d.clock.Now().Add(elsewhereFor)}, err, "the worker that has it does the work")
 	}
 	_, inspect = ask(with)
 	require.NoError(t, inspect)
+	require.NoError(t, publishes(with))
 
 	with.Stop("aggregator-a")
 	waitUntil(t, "the plugin to end", func() bool { return !with.Plugin("aggregator-a").Serves() })
@@ -49,4 +60,39 @@ func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
 	d.clock.Advance(servesFor)
 	plan, _ = ask(without)
 	require.Equal(t, core.Unavailable, core.CodeOf(plan), "what was said long ago does not count")
+}
+
+func TestAMenuGoesOutByTheReplicaThatHasThePlugin(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before := len(n.board.all())
+	with := n.hub.config.host
+	without, err := openPlugins(t.Context(), t.TempDir(), n.hub.db, nil, hubtest.Logger())
+	require.NoError(t, err)
+	defer without.Close()
+	require.NoError(t, with.serve(t.Context()))
+	require.NoError(t, without.follow(t.Context()))
+	queue := postgres.Publications{DB: n.hub.db}
+	beside := publish.NewEngine(publish.Config{}, publish.Parts{
+		Queue: queue, Clock: n.clock, Observer: noPublications{t}, Busy: func() bool { return false }, Log: hubtest.Logger(),
+		Renderer: menuRenderer{host: without, source: postgres.NewMenuSource(n.hub.db)},
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); beside.Run(ctx) }()
+	defer func() { stop(); <-ended }()
+	n.menu("s1", soup)
+	n.passing("it is published", func() bool {
+		beside.Wake()
+		return len(n.board.all()) == before+1
+	})
+	n.quiet()
+}
+
+// noPublications is an observer of a replica that has no plugin.
+type noPublications struct{ t *testing.T }
+
+// Published is told of no result: what is left to another replica is none.
+func (n noPublications) Published(r publish.Result, _ time.Duration) {
+	n.t.Errorf("a replica without the plugin recorded %s", r.State)
 }

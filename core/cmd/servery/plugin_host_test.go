@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,30 +16,9 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/relay"
-	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 	"github.com/servery-hub/servery/web"
 )
-
-// installPlugin builds a plugin of this repository and its manifest.
-func installPlugin(t testing.TB, dir, id, source string) {
-	t.Helper()
-	program := filepath.Join(dir, id, id)
-	build := exec.Command("go", "build", "-o", program, source)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
-	running, err := plugintest.Subprocess(program, "").Start()
-	require.NoError(t, err)
-	about, err := running.Client.Describe(context.Background())
-	require.NoError(t, err)
-	require.NoError(t, running.Stop())
-	binary, err := binaryOf(program)
-	require.NoError(t, err)
-	manifest, err := sdk.ManifestOf(about, "", binary).YAML()
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, id, sdk.ManifestName), manifest, 0o600))
-}
 
 // newPluginAPI makes a hub with the plugins of a directory.
 func newPluginAPI(t *testing.T, dir string) *api { return newTracedAPI(t, dir, nil) }
@@ -186,7 +164,7 @@ func TestSecretsOfAPlatformAreSealedAndOfOneBusiness(t *testing.T) {
 	}))
 	access, err := platforms.Access(t.Context(), one.ID, "tasty")
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"}, Secrets: map[string]string{"token": "s3cret"}}, access)
+	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"}, Secrets: map[string]string{"token": "s3cret"}, Accept: relay.AcceptHub}, access)
 	_, err = platforms.Access(t.Context(), other.ID, "tasty")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	err = platforms.Set(t.Context(), 999, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(*relay.Access) error { return nil })

@@ -28,6 +28,7 @@ const publicationEndpoints = `endpoints AS (
 // lease ran out, or where something else was told meanwhile, nobody knows what
 // the platform holds.
 func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]publish.Work, time.Time, error) {
+	now, epoch := p.reading()
 	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
@@ -39,10 +40,10 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 		UPDATE publications p SET owner = ?4, available_at = ?5, first_at = NULL, unsure = false, digest = CASE WHEN p.owner IS NULL AND NOT p.unsure THEN p.digest END
 		FROM due JOIN stores s ON s.business_id = due.business_id AND s.id = due.store_id
 			LEFT JOIN platforms f ON f.business_id = due.business_id AND f.name = due.platform
-		WHERE p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
+		WHERE ?6`+unset+` AND p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
 		RETURNING p.business_id, p.store_id, s.ref_id, p.platform, coalesce(f.served_by, 'own'), p.endpoint, p.version, p.attempts,
-			p.call_id, p.reference, p.asked, p.digest`,
-		p.clock.Now(), pgdialect.Array(busy), limit, share, owner, until)
+			p.call_id, p.reference, p.waiting, p.asked, p.published_at IS NOT NULL, p.digest`,
+		now, pgdialect.Array(busy), limit, share, owner, until, epoch)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 	}
@@ -51,17 +52,16 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 	for rows.Next() {
 		w := publish.Work{LeasedTo: until}
 		var call uuid.NullUUID
-		var asked []string
+		var waiting, asked []string
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version, &w.Attempts,
-			&call, &w.Reference, pgdialect.Array(&asked), &w.Digest); err != nil {
+			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Known, &w.Digest); err != nil {
 			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 		}
-		for _, text := range asked {
-			id, err := uuid.Parse(text)
-			if err != nil {
-				return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
-			}
-			w.Asked = append(w.Asked, id)
+		if w.Waiting, err = parsedIDs(waiting); err == nil {
+			w.Asked, err = parsedIDs(asked)
+		}
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 		}
 		w.CallID = call.UUID
 		claimed = append(claimed, w)
@@ -73,17 +73,47 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 	return claimed, next, err
 }
 
+func parsedIDs(texts []string) (ids []core.ID, err error) {
+	for _, text := range texts {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func writtenIDs(ids []core.ID) []string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return texts
+}
+
 // nextDue is when the earliest of what waits is due.
 func (p Publications) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
 	var next sql.NullTime
+	var epoch int64
 	err := p.bun.QueryRowContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`
-		SELECT min(head.available_at) FROM endpoints e CROSS JOIN LATERAL (
+		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
 			SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next)
+		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next, &epoch)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next publication: %w", err)
 	}
-	return next.Time, nil
+	return next.Time, p.follow(ctx, epoch)
+}
+
+// Release gives a claimed publication back, due as it was.
+func (p Publications) Release(ctx context.Context, owner core.ID, w publish.Work) error {
+	_, err := p.bun.ExecContext(ctx, `UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END
+		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest, w.Business, w.StoreID, w.Platform, owner, w.LeasedTo)
+	if err != nil {
+		return fmt.Errorf("giving a publication back: %w", err)
+	}
+	return nil
 }
 
 // Finish records what came of a claimed publication, with the events that tell
@@ -137,17 +167,13 @@ func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Resul
 	if err != nil {
 		return nil, err
 	}
-	asked := make([]string, len(r.Asked))
-	for i, id := range r.Asked {
-		asked[i] = id.String()
-	}
 	return tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, attempts = 0, note = '', call_id = NULL,
 			available_at = CASE WHEN version > ? THEN due_at ELSE 'infinity' END,
-			asked = ARRAY(SELECT a FROM unnest(asked) a WHERE a <> ALL (?::uuid[])),
+			asked = ARRAY(SELECT a FROM unnest(asked) a WHERE a <> ALL (?::uuid[])), waiting = ARRAY(SELECT w FROM unnest(waiting) w WHERE w <> ALL (?::uuid[])),
 			problems = CASE WHEN ? AND state = 'published' THEN problems ELSE ? END,
 			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END, settled_at = ?,
 			published_at = CASE WHEN ? THEN ? ELSE published_at END`+held,
-		append([]any{r.Version, array(asked), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
+		append([]any{r.Version, array(writtenIDs(r.Asked)), array(writtenIDs(r.Waiting)), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
 			r.Reference, r.Digest, r.At, r.State == publish.Published && !r.Unchanged, r.At}, mine...)...)
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -33,6 +34,7 @@ type due struct {
 	reference core.ID
 	asked     bool // somebody waits for the answer, and for nothing before
 	now       bool // nobody does, but it is not to gather
+	requested bool // a request changed it, and is told what came of it
 	unsure    bool // nobody knows what the platform holds
 	condition string
 	args      []any
@@ -42,23 +44,28 @@ type due struct {
 // order of their keys. What is being published meanwhile is published once more.
 func (db *DB) publishDue(ctx context.Context, tx bun.IDB, d due) (int64, error) {
 	now, debounce := db.clock.Now(), db.debounce.OrDefault()
-	at, asked := debounce.Due(now, now), []string{}
-	if d.asked {
+	at, asked, waiting := debounce.Due(now, now), []string{}, []string{}
+	switch {
+	case d.asked:
 		asked = []string{d.reference.String()}
+	case d.requested:
+		waiting = []string{d.reference.String()}
 	}
 	if d.asked || d.now {
 		at = now
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO publications AS p (business_id, store_id, platform, endpoint, reference, asked, unsure, first_at, due_at, available_at)
-		SELECT s.business_id, s.id, f.name, hashtextextended(s.business_id || '/' || f.name, 0), ?::uuid, ?::uuid[], ?::boolean, ?::timestamptz, ?::timestamptz, ?::timestamptz
+	result, err := tx.ExecContext(ctx, `INSERT INTO publications AS p (business_id, store_id, platform, endpoint, reference, waiting, asked, unsure, first_at, due_at, available_at)
+		SELECT s.business_id, s.id, f.name, hashtextextended(s.business_id || '/' || f.name, 0), ?::uuid, ?::uuid[], ?::uuid[], ?::boolean, ?::timestamptz, ?::timestamptz, ?::timestamptz
 		FROM stores s JOIN platforms f ON f.business_id = s.business_id
 		LEFT JOIN publications x ON x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name
 		WHERE `+d.condition+` ORDER BY s.business_id, s.id, f.name
 		ON CONFLICT (business_id, store_id, platform) DO UPDATE SET version = p.version + 1, attempts = 0, note = '',
-			reference = excluded.reference, asked = (p.asked || excluded.asked)[greatest(1, cardinality(p.asked) + cardinality(excluded.asked) - 99):],
+			reference = excluded.reference, asked = p.asked || excluded.asked,
+			waiting = CASE WHEN p.waiting @> excluded.waiting THEN p.waiting
+				ELSE (p.waiting || excluded.waiting)[greatest(1, cardinality(p.waiting) + cardinality(excluded.waiting) - 99):] END,
 			unsure = p.unsure OR excluded.unsure, first_at = coalesce(p.first_at, excluded.first_at), due_at = `+dueAgain+`,
 			available_at = CASE WHEN p.owner IS NULL THEN `+dueAgain+` ELSE p.available_at END`,
-		append(append([]any{d.reference.String(), array(asked), d.unsure, now, at, at}, d.args...),
+		append(append([]any{d.reference.String(), array(waiting), array(asked), d.unsure, now, at, at}, d.args...),
 			debounce.Most.Microseconds(), debounce.Most.Microseconds())...)
 	if err != nil {
 		return 0, fmt.Errorf("marking menus to be published: %w", err)
@@ -84,7 +91,7 @@ const dueAgain = `least(excluded.due_at, coalesce(p.first_at, excluded.first_at)
 // little of rows that have just come to join them well.
 func (db *DB) publishStores(ctx context.Context, tx bun.IDB, work core.Job, stores []int64, at time.Time) error {
 	_, err := db.publishDue(ctx, tx, due{
-		reference: work.ID, condition: publishedOn + ` AND s.business_id = ? AND s.updated_at = ? AND s.id = ANY (?::bigint[])`,
+		reference: work.ID, requested: true, condition: publishedOn + ` AND s.business_id = ? AND s.updated_at = ? AND s.id = ANY (?::bigint[])`,
 		args: []any{work.Business, at, array(stores)},
 	})
 	return err
@@ -95,7 +102,7 @@ func (db *DB) publishMenus(ctx context.Context, tx bun.IDB, work core.Job, store
 	if !reach.Any() {
 		return nil
 	}
-	d := due{reference: work.ID, condition: publishedOn + ` AND s.business_id = ?`, args: []any{work.Business}}
+	d := due{reference: work.ID, requested: work.Kind == core.MenuJob || work.Kind == core.TimingJob, condition: publishedOn + ` AND s.business_id = ?`, args: []any{work.Business}}
 	if !reach.All {
 		d.condition += ` AND (?::boolean AND s.id = ? OR EXISTS (SELECT 1 FROM menu_at_store a WHERE a.business_id = s.business_id AND a.store_id = s.id
 			AND (a.kind = 1 AND a.id = ANY (?::bigint[]) OR a.kind = 3 AND a.id = ANY (?::bigint[]))))`
@@ -116,24 +123,68 @@ func (db *DB) publishPlatform(ctx context.Context, tx bun.IDB, business core.Bus
 // Ask marks a store due at once, on the named platforms, or with none on all on
 // which it is listed; the outcome on each of them is told by an event with the
 // reference, also where nothing has changed. It tells how many platforms those
-// are. NotFound where the business has no such store or platform.
-func (p Publications) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (int, error) {
-	var n int64
-	err := p.inTx(ctx, func(tx bun.Conn) error {
-		store, err := storeID(ctx, tx, business, storeRef)
-		if err != nil {
-			return err
-		}
-		if err := knownPlatforms(ctx, tx, business, platforms); err != nil {
-			return err
-		}
-		d := due{reference: reference, asked: true, condition: publishedOn + ` AND s.business_id = ? AND s.id = ?`, args: []any{business, store}}
-		if len(platforms) > 0 {
-			d.condition = `s.business_id = ? AND s.id = ? AND f.name = ANY (?::text[])`
-			d.args = append(d.args, array(platforms))
-		}
-		n, err = p.publishDue(ctx, tx, d)
+// are. NotFound where the business has no such store or platform, Invalid where
+// nothing is published on one that is named, Conflict where too many wait already.
+func (p Publications) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int, err error) {
+	err = p.inTx(ctx, func(tx bun.Conn) error {
+		n, err = p.askToPublish(ctx, tx, business, storeRef, platforms, reference)
 		return err
 	})
-	return int(n), err
+	return n, err
+}
+
+func (db *DB) askToPublish(ctx context.Context, tx bun.Conn, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (int, error) {
+	store, err := storeID(ctx, tx, business, storeRef)
+	if err != nil {
+		return 0, err
+	}
+	if err := knownPlatforms(ctx, tx, business, platforms); err != nil {
+		return 0, err
+	}
+	if err := publishedPlatforms(ctx, tx, business, platforms); err != nil {
+		return 0, err
+	}
+	d := due{reference: reference, asked: true, condition: publishedOn + ` AND s.business_id = ? AND s.id = ?`, args: []any{business, store}}
+	if len(platforms) > 0 {
+		d.condition = `s.business_id = ? AND s.id = ? AND f.name = ANY (?::text[])`
+		d.args = append(d.args, array(platforms))
+	}
+	n, err := db.publishDue(ctx, tx, d)
+	if err != nil {
+		return 0, err
+	}
+	return int(n), fewWait(ctx, tx, business, store, storeRef)
+}
+
+// publishedPlatforms refuses platforms of the merchant's own: they read the menu
+// from the hub.
+func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names []string) error {
+	var own []string
+	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND name = ANY (?::text[]) AND served_by = ?`,
+		business, array(names), core.ServedByOwn).Scan(ctx, &own); err != nil {
+		return fmt.Errorf("reading platforms: %w", err)
+	}
+	var v core.Violations
+	for i, name := range names {
+		if slices.Contains(own, name) {
+			v.AddBody(fmt.Sprintf("platforms[%d]", i), "value", fmt.Sprintf("%q is your own: it reads the menu from the hub, and nothing is published there", name))
+		}
+	}
+	return v.Err()
+}
+
+// maxAsking bounds the requests to publish that wait for one menu: each is told of
+// its outcome.
+const maxAsking = 100
+
+func fewWait(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
+	var platforms []string
+	if err := tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ? AND cardinality(asked) > ? ORDER BY platform`,
+		business, store, maxAsking).Scan(ctx, &platforms); err != nil {
+		return fmt.Errorf("counting requests to publish: %w", err)
+	}
+	if len(platforms) > 0 {
+		return core.Errorf(core.Conflict, "%d requests to publish the menu of %q on %q wait already; send this one again when one of them has been told of", maxAsking, storeRef, platforms[0])
+	}
+	return nil
 }

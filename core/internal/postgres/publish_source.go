@@ -42,9 +42,11 @@ type MenuSubject struct {
 	Store    store.Stored
 	Listed   bool
 	Currency string
+	Timezone string // IANA
 	Platform core.Platform
 	Access   relay.Access
 	Menu     menu.Menu
+	Waiting  []core.ID         // of the requests whose changes are in it, those that were not told its outcome yet
 	LeftOut  []publish.Problem // what the rules of the platform refuse of what the store sells
 }
 
@@ -85,12 +87,30 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 	if s.Platform.ServedBy, s.Access, err = (Platforms{m.db}).read(ctx, tx, business, platform, ""); err != nil {
 		return err
 	}
+	if s.Waiting, err = readWaiting(ctx, tx, business, storeID, platform); err != nil {
+		return err
+	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
 	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
-	return tx.QueryRowContext(ctx, `SELECT currency FROM businesses WHERE id = ?`, business).Scan(&s.Currency)
+	return tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`, business).Scan(&s.Currency, &s.Timezone)
 }
 
-// catalogue is the master catalogue as the transaction sees it. One at a time is
+// readWaiting reads whose changes the transaction sees of those that wait for what
+// comes of their publication.
+func readWaiting(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string) ([]core.ID, error) {
+	var waiting []string
+	if err := tx.NewRaw(`SELECT unnest(waiting) FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, business, storeID, platform).Scan(ctx, &waiting); err != nil {
+		return nil, fmt.Errorf("reading whom a publication is told to: %w", err)
+	}
+	ids, err := parsedIDs(waiting)
+	if err != nil {
+		return nil, fmt.Errorf("reading whom a publication is told to: %w", err)
+	}
+	return ids, nil
+}
+
+// catalogue is the master catalogue as the transaction sees it, with category
+// timings, of which is not noted what is open now: that is no content. One at a time is
 // read: what comes meanwhile is as a rule of the same business.
 func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
 	var version int64
@@ -105,6 +125,9 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 	loader := menuLoader{ctx: ctx, tx: tx, business: business}
 	read, err := loader.menu()
 	if err != nil {
+		return read, err
+	}
+	if read.Timings, _, err = readTimings(ctx, tx, business); err != nil {
 		return read, err
 	}
 	if m.kept[business] == nil {

@@ -298,6 +298,41 @@ func TestAsking(t *testing.T) {
 	require.Equal(t, 1, n, "a platform that is named is asked for, listed or not: the outcome says so")
 }
 
+func TestNoRequestToPublishIsLostAmongMany(t *testing.T) {
+	p := newPress(t)
+	var asked []core.ID
+	ask := func(platforms ...string) error {
+		p.clock.Advance(time.Millisecond)
+		reference := core.NewID(p.clock.Now())
+		_, err := p.queue.Ask(context.Background(), p.business, "s1", platforms, reference)
+		if err == nil {
+			asked = append(asked, reference)
+		}
+		return err
+	}
+	for range 100 {
+		require.NoError(t, ask("a"))
+	}
+	for _, platforms := range [][]string{{"a"}, {"a", "b"}, nil} {
+		err := ask(platforms...)
+		require.Equal(t, core.Conflict, core.CodeOf(err), "%v", err)
+		require.ErrorContains(t, err, `100 requests to publish the menu of "s1" on "a" wait already`)
+	}
+	work, names := p.claim(core.ID{1})
+	require.Equal(t, []string{"s1/a"}, names, "what is refused marks nothing")
+	require.Equal(t, asked, work[0].Asked)
+	require.NoError(t, ask("b"))
+}
+
+func TestNothingIsPublishedOnOwnPlatforms(t *testing.T) {
+	p := newPress(t)
+	_, err := p.queue.Ask(context.Background(), p.business, "s1", []string{"a", "web"}, core.NewID(p.clock.Now()))
+	require.Equal(t, core.Invalid, core.CodeOf(err))
+	require.ErrorContains(t, err, `platforms[1] "web" is your own`)
+	_, names := p.claim(core.ID{1})
+	require.Empty(t, names)
+}
+
 func TestOutcomesAreKeptAndListed(t *testing.T) {
 	p := newPress(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)

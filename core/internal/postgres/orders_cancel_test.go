@@ -1,0 +1,105 @@
+package postgres_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), postgres.Orders{DB: db}
+	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	k.store("s1")
+	taken := func(id, platform string) order.Cancellation {
+		return order.Cancellation{Platform: platform, PlatformOrderID: id, Reason: "changed my mind"}
+	}
+	states := func(id int64) (list []order.State) {
+		record, err := orders.Get(t.Context(), k.business, "", id)
+		require.NoError(t, err)
+		for _, step := range record.History {
+			list = append(list, step.State)
+		}
+		return list
+	}
+	waiting := func() (n int) {
+		db.Row(t, &n, `SELECT count(*) FROM early_cancellations`)
+		return n
+	}
+
+	for range 2 { // before its order, and twice
+		id, _, err := orders.Cancel(t.Context(), k.business, taken("1", "a"))
+		require.NoError(t, err)
+		require.Zero(t, id)
+	}
+	stranger := newKitchen(t, db, "US")
+	_, _, err := orders.Cancel(t.Context(), stranger.business, taken("2", "a"))
+	require.NoError(t, err)
+	first, second := k.serve(intake, k.arrival("1", "a", oneCurry, "")), k.serve(intake, k.arrival("2", "a", oneCurry, ""))
+	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(first.Order.Details.ID))
+	require.Equal(t, []order.State{order.Placed}, states(second.Order.Details.ID), "another business has cancelled one of the same name")
+	require.Equal(t, 1, waiting())
+
+	for n, from := range []order.State{order.Placed, order.Cancelled} { // after it, and twice
+		id, was, err := orders.Cancel(t.Context(), k.business, taken("2", "a"))
+		require.NoError(t, err)
+		require.Equal(t, []any{second.Order.Details.ID, from}, []any{id, was}, n)
+	}
+	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(second.Order.Details.ID))
+
+	third := k.serve(intake, k.arrival("3", "a", oneCurry, ""))
+	_, err = orders.Change(t.Context(), k.business, third.Order.Details.ID, order.Change{To: order.Completed})
+	require.NoError(t, err)
+	_, _, err = orders.Cancel(t.Context(), k.business, taken("3", "a"))
+	require.Equal(t, core.Conflict, core.CodeOf(err), "after the order's end")
+
+	// One that the round of its order did not find, as after a crash, is found later.
+	_, _, err = orders.Cancel(t.Context(), k.business, taken("4", "web"))
+	require.NoError(t, err)
+	fourth := k.serve(intake, k.arrival("4", "web", oneCurry, ""))
+	require.Equal(t, []order.State{order.Placed}, states(fourth.Order.Details.ID))
+	require.NoError(t, orders.MeetCancellations(t.Context()))
+	require.NoError(t, orders.MeetCancellations(t.Context()))
+	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(fourth.Order.Details.ID))
+	require.Equal(t, 1, waiting())
+	require.NoError(t, orders.DropOld(t.Context(), -time.Hour))
+	require.Zero(t, waiting())
+
+	_, _, err = orders.Cancel(t.Context(), k.business, taken(" ", "a"))
+	require.EqualError(t, err, "platform_order_id is required")
+	_, _, err = orders.Cancel(t.Context(), k.business, order.Cancellation{Platform: "a", PlatformOrderID: "5", Reason: "\x00" + strings.Repeat("x", 9000)})
+	require.NoError(t, err)
+}
+
+func TestCancellationsBesideTheirOrdersCancelEachOnce(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), postgres.Orders{DB: db}
+	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	k.store("s1")
+	const n = 40
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() {
+			_, err := intake.Place(t.Context(), k.arrival(fmt.Sprint(i), "a", oneCurry, ""))
+			require.NoError(t, err)
+		})
+		all.Go(func() {
+			_, _, err := orders.Cancel(t.Context(), k.business, order.Cancellation{Platform: "a", PlatformOrderID: fmt.Sprint(i)})
+			require.NoError(t, err)
+		})
+	}
+	all.Wait()
+	var cancelled, waiting int
+	db.Row(t, &cancelled, `SELECT count(*) FROM orders WHERE state = 'Cancelled'`)
+	db.Row(t, &waiting, `SELECT count(*) FROM early_cancellations`)
+	require.Equal(t, []int{n, n, 0}, []int{cancelled, len(db.EventBodies(t, core.OrderStatusUpdate)), waiting})
+}

@@ -1,0 +1,74 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+)
+
+func TestEachChangeWaitsForTheOutcomeOfThePublicationThatCarriesIt(t *testing.T) {
+	p := newPress(t)
+	source := postgres.NewMenuSource(p.db)
+	change := func(price int) core.ID {
+		reference := p.enqueue(core.MenuJob, "s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, price), false)
+		require.NoError(t, p.work())
+		return reference
+	}
+	one := func(work []publishing.Work) publishing.Work {
+		for _, w := range work {
+			if w.Platform == "a" {
+				return w
+			}
+		}
+		require.FailNow(t, "s2/a is not claimed")
+		return publishing.Work{}
+	}
+	first, second := change(8), change(9)
+	p.clock.Advance(2 * time.Second)
+	claimed, _ := p.claim(me)
+	work := one(claimed)
+	require.Equal(t, []core.ID{first, second}, work.Waiting)
+	require.True(t, work.Known)
+
+	// What is stored before the menu is read is carried by it.
+	carried := change(10)
+	s, err := source.Read(t.Context(), p.business, p.storeID("s2"), "a")
+	require.NoError(t, err)
+	require.Equal(t, []core.ID{first, second, carried}, s.Waiting)
+	after := change(11)
+	result := p.done(work)
+	result.Waiting = s.Waiting
+	p.finish(me, result)
+
+	p.clock.Advance(2 * time.Second)
+	claimed, _ = p.claim(me)
+	work = one(claimed)
+	require.Equal(t, []core.ID{after}, work.Waiting, "who was told waits no longer")
+	require.NoError(t, p.queue.Release(t.Context(), me, work))
+	claimed, _ = p.claim(other)
+	require.Equal(t, []core.ID{after}, one(claimed).Waiting, "given back, it is anybody's at once")
+	require.Equal(t, []byte("now"), one(claimed).Digest, "and what the platform holds is known as before")
+	require.NoError(t, p.queue.Release(t.Context(), me, one(claimed)))
+	claimed, _ = p.claim(me)
+	require.Empty(t, claimed, "nobody gives back what is another's")
+}
+
+func TestOfMoreChangesThanAreKeptTheLatestAreTold(t *testing.T) {
+	p := newPress(t)
+	p.db.Exec(t, `UPDATE publications SET waiting = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
+	latest := p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":8}]}`, false)
+	require.NoError(t, p.work())
+	p.clock.Advance(2 * time.Second)
+	claimed, _ := p.claim(me)
+	require.Len(t, claimed, 2)
+	for _, w := range claimed {
+		require.Len(t, w.Waiting, 100)
+		require.Equal(t, latest, w.Waiting[99])
+	}
+}

@@ -1,0 +1,2 @@
+ALTER TABLE publications DROP COLUMN waiting;
+DROP TABLE early_cancellations;
