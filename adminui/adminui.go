@@ -5,12 +5,14 @@ package adminui
 import (
 	"context"
 	"log/slog"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/audit"
 	"github.com/servery-hub/servery/adminui/checklist"
 	"github.com/servery-hub/servery/adminui/deliveries"
+	"github.com/servery-hub/servery/adminui/history"
 	"github.com/servery-hub/servery/adminui/items"
 	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/keys"
@@ -42,6 +44,7 @@ type Records interface {
 	settings.Records
 	stores.Records
 	items.Records
+	history.Records
 	keys.Records
 	users.Records
 	audit.Records
@@ -67,6 +70,7 @@ type Config struct {
 	Plugins    Plugins
 	Published  items.Publications
 	Stores     stores.Reader
+	Menus      history.Menus
 	Checklist  checklist.Records
 	Sandbox    sandbox.Playground
 	BaseURL    string // of the hub as people reach it; "" as their requests come
@@ -111,6 +115,7 @@ func New(config Config) *Console {
 	setup := settings.Pages{Records: r, Plugins: config.Plugins, Clock: config.Clock}
 	shops := stores.Pages{Records: r, Stores: config.Stores, Plugins: config.Plugins, Publications: config.Published}
 	menu := items.Pages{Records: r, Publications: config.Published}
+	past := history.Pages{Records: r, Menus: config.Menus}
 	credentials := keys.Pages{Records: r, Clock: config.Clock}
 	people := users.Pages{Records: r, Accounts: config.Accounts, BaseURL: config.BaseURL}
 	trail := audit.Pages{Records: r}
@@ -154,6 +159,8 @@ func New(config Config) *Console {
 			{"GET", b + "checklist/", access.Viewer, begin.Show},
 			{"GET", b + "sandbox/", access.Viewer, play.Show},
 			{"POST", b + "sandbox/", access.Support, play.Play},
+			{"POST", b + "sandbox/faults/", access.Support, play.SwitchFault},
+			{"POST", b + "sandbox/faults/off/", access.Support, play.ClearFaults},
 			{"GET", b + "webhooks/", access.Viewer, hooks.List},
 			{"GET", b + "webhooks/:id/", access.Viewer, hooks.One},
 			{"POST", b + "webhooks/:id/pause/", access.Support, hooks.Pause},
@@ -179,25 +186,44 @@ func New(config Config) *Console {
 			{"GET", b + "jobs/:reference/callback.json", access.Viewer, work.Callback},
 			{"GET", b + "stores/", access.Viewer, shops.List},
 			{"GET", b + "stores/:id/", access.Viewer, shops.One},
+			{"POST", b + "stores/:id/publish/", access.Support, shops.Publish},
 			{"GET", b + "items/", access.Viewer, menu.List},
 			{"GET", b + "items/:id/", access.Viewer, menu.One},
 			{"GET", b + "keys/", access.Viewer, credentials.List},
 			{"POST", b + "keys/", access.Support, credentials.Create},
 			{"POST", b + "keys/revoke/", access.Support, credentials.Revoke},
-			{"GET", b + "settings/", access.Viewer, setup.List},
-			{"POST", b + "settings/platforms/", access.Support, setup.Add},
-			{"GET", b + "settings/platform/", access.Viewer, setup.One},
-			{"POST", b + "settings/platform/", access.Support, setup.Save},
-			{"POST", b + "settings/callback/", access.Support, setup.Callback},
-			{"POST", b + "settings/callback/drop/", access.Support, setup.DropCallbacks},
 			{"GET", b + "audit/", access.Viewer, trail.List},
 			{"GET", b + "audit/:id/", access.Viewer, trail.One},
 		},
 	}
+	console.table = slices.Concat(console.table, historyRoutes(b, past), settingsRoutes(b, setup))
 	if config.Provider != nil {
 		console.doors = append(console.doors, door{"GET", shell.ProviderPath, in.ToProvider}, door{"GET", shell.ProviderBackPath, in.FromProvider})
 	}
 	return console
+}
+
+func historyRoutes(b string, past history.Pages) []route {
+	return []route{
+		{"GET", b + "history/", access.Viewer, past.List},
+		{"GET", b + "history/item/", access.Viewer, past.Then},
+		{"GET", b + "history/:id/", access.Viewer, past.One},
+		{"GET", b + "history/:id/diff/", access.Viewer, past.Diff},
+		{"GET", b + "history/:id/rollback/", access.Support, past.Rollback},
+		{"POST", b + "history/:id/rollback/", access.Support, past.RollBack},
+	}
+}
+
+func settingsRoutes(b string, setup settings.Pages) []route {
+	return []route{
+		{"GET", b + "settings/", access.Viewer, setup.List},
+		{"POST", b + "settings/platforms/", access.Support, setup.Add},
+		{"POST", b + "settings/watching/", access.Support, setup.Watch},
+		{"GET", b + "settings/platform/", access.Viewer, setup.One},
+		{"POST", b + "settings/platform/", access.Support, setup.Save},
+		{"POST", b + "settings/callback/", access.Support, setup.Callback},
+		{"POST", b + "settings/callback/drop/", access.Support, setup.DropCallbacks},
+	}
 }
 
 // Mount serves the console below /console/.

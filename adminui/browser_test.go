@@ -36,7 +36,7 @@ func served(t *testing.T, f *fake) string {
 		f.users[i].Password = f.users[0].Password
 	}
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
-	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Checklist: progress{f}, Sandbox: sandboxed{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
+	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Menus: past{f}, Checklist: progress{f}, Sandbox: sandboxed{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
 	assets.Mount(app)
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
 	c.Mount(app)
@@ -65,7 +65,7 @@ func enter(t *testing.T, browser *browsertest.Browser, base, email string) {
 // every is each page of the console by its name.
 func every(f *fake) map[string]string {
 	pages := map[string]string{"overview": "", "business": "b/7/", "grid": "b/7/grid/", "webhooks": "b/7/webhooks/", "deliveries": "b/7/deliveries/", "jobs": "b/7/jobs/", "stores": "b/7/stores/",
-		"orders": "b/7/orders/", "settings": "b/7/settings/", "checklist": "b/7/checklist/", "sandbox": "b/7/sandbox/", "plugins": "plugins/", "items": "b/7/items/", "keys": "b/7/keys/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
+		"orders": "b/7/orders/", "settings": "b/7/settings/", "checklist": "b/7/checklist/", "sandbox": "b/7/sandbox/", "plugins": "plugins/", "items": "b/7/items/", "keys": "b/7/keys/", "history": "b/7/history/", "history-item": "b/7/history/item/", "audit": "b/7/audit/", "users": "users/", "hub-audit": "audit/", "search": "search/?q=a", "account": "account/"}
 	if len(f.endpoints) == 0 {
 		return pages
 	}
@@ -75,6 +75,12 @@ func every(f *fake) map[string]string {
 	pages["store"], pages["store-hostile"], pages["item"] = "b/7/stores/1040/", "b/7/stores/1041/", "b/7/items/501/"
 	pages["delivery-diff"], pages["job-diff"] = pages["delivery"]+"diff/", pages["job"]+"diff/"
 	pages["audit-entry"] = "b/7/audit/" + f.audit[0].ID.String() + "/"
+	for n, name := range []string{"revision", "revision-rollback", "revision-switch"} {
+		pages[name] = "b/7/history/" + revised[n].String() + "/"
+	}
+	pages["revision-more"], pages["revision-diff"] = pages["revision-switch"]+"?from=25", pages["revision"]+"diff/?at=1"
+	pages["rollback"], pages["rollback-none"] = pages["revision-rollback"]+"rollback/", pages["revision"]+"rollback/"
+	pages["history-item-then"], pages["history-item-none"] = "b/7/history/item/?item=dal&store=S-17&platform=web&at=2026-11-20T14:30", "b/7/history/item/?item=dal&store=none&platform=web"
 	pages["again"] = "b/7/deliveries/again/?webhook=3"
 	pages["item-platform"] = "b/7/items/501/?platform=aggregator-a"
 	pages["order"], pages["order-hostile"], pages["order-unacknowledged"] = "b/7/orders/10412/", "b/7/orders/10410/", "b/7/orders/10411/"
@@ -100,7 +106,7 @@ func TestEveryPageInTheBrowser(t *testing.T) {
 			t.Run(hub.name+"-"+name, func(t *testing.T) {
 				t.Parallel()
 				page := browser.Open(t, hub.base+shell.Root+path, browsertest.Views()[0])
-				if hub.name == "error" || name == "missing" {
+				if hub.name == "error" || name == "missing" || name == "history-item-none" {
 					page.Allow("Failed to load resource") // the browser tells the status
 				}
 				for _, view := range browsertest.Views() {
@@ -220,6 +226,26 @@ func TestJourneys(t *testing.T) {
 		assert.Contains(t, told(t, page), "Plugin aggregator-a answers, but something is wrong with it")
 		assert.Contains(t, told(t, page), "tasty-eats")
 		assert.Empty(t, page.Problems())
+	})
+	t.Run("the price of an item is wrong, who changed it, and back: six clicks", func(t *testing.T) {
+		page := open(t, "b/7/")
+		page.Do(t, side("Items"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
+			click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)),
+			click("History"), chromedp.WaitVisible(chromedp.Search(`//h1[.="History"]`)))
+		assert.Contains(t, told(t, page), "key:pos", "who")
+		page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
+		assert.Contains(t, told(t, page), "price 10.25 → 102.5")
+		page.Do(t, click("Go back to before it"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+		assert.Contains(t, told(t, page), "An ordinary menu job")
+		page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
+			click("Change 122 objects back"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+		assert.Contains(t, told(t, page), "The menu job is queued")
+		assert.Empty(t, page.Problems())
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		last := f.done[len(f.done)-1]
+		assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revised[1].String(), 122}, []any{last.Action, last.Why, last.After["back_to"], last.After["objects"]})
+		f.done = nil
 	})
 	t.Run("the slash leads to the search, and a single match opens", func(t *testing.T) {
 		page := open(t, "")

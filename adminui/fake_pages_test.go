@@ -46,6 +46,13 @@ func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64, []time
 	return f.told, nil
 }
 
+func (f *fake) CallsOfStore(_ context.Context, _ core.BusinessID, id int64, _ int) ([]console.Call, error) {
+	if id != 1040 {
+		return nil, f.broken
+	}
+	return f.toldStore, f.broken
+}
+
 func (f *fake) CallsOfOrder(_ context.Context, _ core.BusinessID, id int64) ([]console.Call, error) {
 	if id != f.orders[0].ID {
 		return nil, nil
@@ -193,8 +200,8 @@ func (f progress) Facts(context.Context, core.BusinessID) (checklist.Facts, erro
 // sandboxed plays scenarios of the fake, where it has anything.
 type sandboxed struct{ *fake }
 
-func (f sandboxed) InTestMode(context.Context, core.BusinessID) (bool, error) {
-	return len(f.jobs) > 0, f.broken
+func (f sandboxed) Simulated(context.Context, core.BusinessID) ([]string, error) {
+	return take([]string{"aggregator-a", long}, 2*min(len(f.jobs), 1)), f.broken
 }
 
 func (f sandboxed) Play(_ context.Context, _ core.BusinessID, s console.Scenario, change access.Change) error {
@@ -202,9 +209,23 @@ func (f sandboxed) Play(_ context.Context, _ core.BusinessID, s console.Scenario
 	return s.Check()
 }
 
-func (f sandboxed) Latest(core.BusinessID) (console.Played, bool) {
+func (f sandboxed) Faults(context.Context, core.BusinessID) ([]console.Fault, error) {
+	return []console.Fault{{Kind: "fail", Platform: long, Call: "rider_status", Status: 503, Probability: 0.25, Seed: 7, Until: before(-4), Hits: 1200}, {Kind: "hang", Foreign: true}, {Kind: "delay", Delay: 2 * time.Second}}, f.broken
+}
+
+func (f sandboxed) SwitchFault(_ context.Context, _ core.BusinessID, _ console.Fault, change access.Change) error {
+	f.done = append(f.done, change)
+	return nil
+}
+
+func (f sandboxed) ClearFaults(ctx context.Context, business core.BusinessID, change access.Change) error {
+	return f.SwitchFault(ctx, business, console.Fault{}, change)
+}
+
+func (f sandboxed) Latest(context.Context, core.BusinessID) (console.Played, bool, error) {
 	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000, Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1), Failure: "3 of 12000 calls failed; the first: " + hostile,
-		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond, P99: 41 * time.Millisecond}}}, len(f.jobs) > 0
+		Calls:    []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond, P99: 41 * time.Millisecond}},
+		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6, P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
 }
 
 // publications reads what the fake has published.

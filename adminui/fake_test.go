@@ -52,6 +52,7 @@ type fake struct {
 	audit      []console.Entry
 	hits       []console.Hit
 	notices    console.Notices
+	toldStore  []console.Call // of store 1040
 	provider   signin.Provider
 	done       []access.Change
 	pulse      int

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -77,6 +78,13 @@ func full() *fake {
 		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
 		Revoked:   []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500), UsedAt: before(2)}},
 	}
+	f.notices.Waiting = []console.Waiting{{Business: 7, Count: 3, Since: before(42)}}
+	f.notices.Silent = []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Since: before(35)}}
+	f.toldStore = []console.Call{
+		{ID: id(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`), State: string(relay.Done), CreatedAt: before(9), FinishedAt: before(9),
+			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(9), Method: "POST", URL: "https://a.example.com/outlets/17/closed", Status: 204, Took: 31 * time.Millisecond}}},
+		{ID: id(72), Kind: string(relay.ItemAction), Platform: "aggregator-b", Payload: []byte(`{"enable":true,"items":[{"ref_id":"dal"}]}`), State: string(relay.Waiting), Message: "the platform answered 503", CreatedAt: before(8),
+			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(8), Method: "PUT", URL: "https://b.example.com/" + long, Status: 503, ErrorClass: "status", Error: "the platform answered 503"}}}}
 	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street", Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},
 		{Business: 7, Kind: "order", ID: "10412", Title: "Order 10412", Detail: "aggregator-a · AGG-88120-4417 · Acknowledged"},
 		{Business: 12, Kind: "item", ID: "502", Title: hostile, Detail: "naan"}}

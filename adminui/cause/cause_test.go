@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/store"
 	"github.com/servery-hub/servery/core/webhook"
@@ -86,6 +87,8 @@ func TestCauseOfAJob(t *testing.T) {
 		{console.Job{State: "done", DryRun: true}, nil, ui.Neutral, "nothing was changed"},
 		{console.Job{State: "done", Total: 10}, groups, ui.Err, "4 of 10 objects were not applied; the most frequent cause: title is required"},
 		{console.Job{State: "done", Total: 10}, nil, ui.OK, "All 10"},
+		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":1}`)}, nil, ui.Err, "1 of 2 timing groups were not carried out"},
+		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil, ui.OK, "All 2"},
 	} {
 		cause := Job(row.job, row.groups)
 		require.Equal(t, row.state, cause.State)

@@ -31,6 +31,16 @@ func Revoked(k console.Key, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, clock(k.UsedAt, zone)), Detail: text.MendRevoked}
 }
 
+// Waiting tells that orders are not acknowledged.
+func Waiting(w console.Waiting, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseWaiting, ui.Number(w.Count), clock(w.Since, zone))}
+}
+
+// Silent tells that nothing is heard of stores that are open.
+func Silent(s console.Silent, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseSilent, ui.Number(s.Count), s.Store, clock(s.Since, zone)), Detail: text.MendSilent}
+}
+
 // exact is an instant for a sentence, to the second: a block is over in a few.
 func exact(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04:05 MST")

@@ -24,6 +24,8 @@ func TestCausesOfWhatDoesNotComeThrough(t *testing.T) {
 		{Throttled(console.Throttled{Name: "STORES", Until: since.Add(time.Second)}, since, time.UTC), ui.Err, "under the throttle STORES are answered 429 until 21 Nov 09:30:01 UTC", "SERVERY_LIMIT_STORES"},
 		{Throttled(console.Throttled{Name: "MENU", Until: since}, since, time.UTC), ui.Warn, "were answered 429 until", "SERVERY_LIMIT_MENU"},
 		{Revoked(console.Key{Username: "till", Prefix: "svk_Ab12", UsedAt: since}, time.UTC), ui.Err, "The key till (svk_Ab12…) was revoked, and requests still come with it, the last at 21 Nov 09:30 UTC", "another key"},
+		{Waiting(console.Waiting{Count: 3, Since: since}, time.UTC), ui.Err, "too long for their acknowledgement: 3, the longest since 21 Nov 09:30 UTC", ""},
+		{Silent(console.Silent{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn, "says nothing: 2. Nothing was heard of Harbour Street since 21 Nov 09:30 UTC", "runs there"},
 		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil), ui.OK, "12 deliveries were sent again.", ""},
 		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil), ui.Warn, "9 deliveries were sent again; 3 were left out", ""},
 	} {

@@ -18,6 +18,7 @@ import (
 // Ordered is what is known of an order.
 type Ordered struct {
 	State      order.State
+	Escalated  int64        // epoch milliseconds; 0: it never waited too long for its acknowledgement
 	History    []order.Step // the first is Placed
 	Rides      order.Rides
 	Flags      []order.Flag
@@ -113,7 +114,9 @@ func untold(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
 			told = append(told, c)
 		}
 	}
-	if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowToAcknowledge {
+	if o.State == order.Placed && o.Escalated != 0 {
+		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseOrderWaits, clock(time.UnixMilli(o.Escalated), zone))})
+	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowToAcknowledge {
 		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, clock(accepted, zone))})
 	}
 	return told
@@ -151,9 +154,24 @@ func CallTitle(c console.Call) string {
 		var sent relay.OrderStatusPayload
 		_ = json.Unmarshal(c.Payload, &sent)
 		return fmt.Sprintf(text.CallStatus, sent.Status, c.Platform)
+	case relay.StoreAction:
+		var sent relay.StoreActionPayload
+		_ = json.Unmarshal(c.Payload, &sent)
+		return fmt.Sprintf(text.CallStore, switched(sent.Enable), c.Platform)
+	case relay.ItemAction:
+		var sent relay.ItemActionPayload
+		_ = json.Unmarshal(c.Payload, &sent)
+		return fmt.Sprintf(text.CallItems, len(sent.Items)+len(sent.Options), switched(sent.Enable), c.Platform)
 	default:
 		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)
 	}
+}
+
+func switched(on bool) string {
+	if on {
+		return text.SwitchedOn
+	}
+	return text.SwitchedOff
 }
 
 // Call tells what became of a call to an aggregator.

@@ -38,11 +38,22 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 		return ui.Cause{State: ui.Neutral, Text: text.CauseJobDry}
 	case j.Kind == core.RedeliveryJob:
 		return resent(j)
+	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
 	case wrong > 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), groups[0].Cause)}
 	default:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, ui.Number(j.Total))}
 	}
+}
+
+// wrongTimings counts the groups of category timings that failed in whole or part.
+func wrongTimings(j console.Job) int {
+	var so struct {
+		Errors int `json:"errors"`
+	}
+	_ = json.Unmarshal(j.Result, &so)
+	return so.Errors
 }
 
 // resent tells what became of deliveries that were sent again.

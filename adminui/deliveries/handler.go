@@ -5,6 +5,7 @@ package deliveries
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/gofiber/fiber/v2"
@@ -40,6 +41,9 @@ type Pages struct {
 	Deliveries Reader
 	Records    Records
 }
+
+// ofJobs are the events whose reference is that of a job.
+var ofJobs = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
 
 var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending}, {Value: string(webhook.Held), Label: text.State_held},
 	{Value: string(webhook.Delivered), Label: text.State_delivered}, {Value: string(webhook.Failed), Label: text.State_failed}}
@@ -155,7 +159,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		}
 	}
 	if d.Reference != "" {
-		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: v.Link("jobs/" + d.Reference + "/"), Code: true}})
+		href := v.Link("deliveries/?reference=" + d.Reference)
+		if slices.Contains(ofJobs, d.EventType) {
+			href = v.Link("jobs/" + d.Reference + "/")
+		}
+		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: href, Code: true}})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
 	if d.WebhookID != 0 && payload != nil {

@@ -5,6 +5,7 @@ package items
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -92,7 +93,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if item.MorePlaces {
 		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)))
 	}
-	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID, Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true}, itemPage(view))
+	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID, Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
+		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)), Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)), Label: text.AtAMoment}}}, itemPage(view))
 }
 
 // causes are why customers do not see the item, those that hold at all stores.

@@ -45,8 +45,11 @@ type Pages struct {
 // is a day: what is filtered is read one by one.
 var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay}, {Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
+// Unacknowledged stands among the states for orders that wait too long for that.
+const Unacknowledged = "unacknowledged"
+
 func states() []ui.Option {
-	options := []ui.Option{{Value: "", Label: text.Any}}
+	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -57,6 +60,10 @@ func states() []ui.Option {
 func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"), Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Before: console.ParseOrderPlace(v.Query.Get("before")), Limit: v.Limit()}
+	shown := f.State
+	if shown == Unacknowledged {
+		f.State, f.Unacknowledged = "", true
+	}
 	when := v.Query.Get("when")
 	if f.ID == "" && when != "any" {
 		span, err := time.ParseDuration(when)
@@ -78,7 +85,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: f.State, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}, {Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}, {Name: "when", Label: text.When, Value: when, Options: spans}}
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
@@ -105,10 +112,19 @@ func table(v *shell.Visit, found []console.Order) ui.List {
 			flags = ui.Number(o.Flags)
 		}
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
-			ui.Stated(cause.StateOfOrder(o.State), o.State), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
+			stated(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
 			{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.Timed(v.At(o.Placed)), ui.Timed(v.At(o.Updated))}})
 	}
 	return list
+}
+
+func stated(o console.Order) ui.Cell {
+	if o.Escalated && o.State == string(order.Placed) {
+		cell := ui.Stated(ui.Err, o.State)
+		cell.Note = text.Unacknowledged
+		return cell
+	}
+	return ui.Stated(cause.StateOfOrder(o.State), o.State)
 }
 
 func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (int64, order.Record, error) {
@@ -131,7 +147,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	ctx := c.UserContext()
-	known := cause.Ordered{State: reading.State, History: reading.History, Rides: record.Rides, Flags: reading.Flags}
+	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History, Rides: record.Rides, Flags: reading.Flags}
 	if known.Deliveries, err = p.Records.DeliveriesOfOrder(ctx, v.Business.ID, id, moments(known)); err != nil {
 		return err
 	}
@@ -142,7 +158,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	view := orderView{facts: facts(v, reading, place), timeline: timeline(v, reading.Relay, known),
+	view := orderView{facts: facts(v, reading, place), timeline: lineOf(v, reading.Relay, known),
 		payload: ui.Pretty(record.Relay, 16<<10), whole: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
 	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading), Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true,
 		Causes: cause.Order(known, v.Now, v.Zone)}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -181,6 +182,16 @@ func (p Pages) troubles(ctx context.Context, v *shell.Visit, ids []core.Business
 	notices, err := p.Records.Notices(ctx, ids, v.Now.Add(-day))
 	if err != nil {
 		return nil, err
+	}
+	for _, w := range notices.Waiting {
+		c := of(w.Business, cause.Waiting(w, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(w.Business, "orders/?state="+orders.Unacknowledged), Label: text.ActSeeOrders}
+		causes = append(causes, c)
+	}
+	for _, s := range notices.Silent {
+		c := of(s.Business, cause.Silent(s, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(s.Business, fmt.Sprintf("stores/%d/", s.StoreID)), Label: text.ActSeeStore}
+		causes = append(causes, c)
 	}
 	for _, k := range notices.Revoked {
 		c := of(k.Business, cause.Revoked(k, v.Zone))

@@ -83,8 +83,11 @@ func (o *operation) facts(path string, callback bool) []fact {
 		list[0].text = "any scope"
 	}
 	if r := o.RateLimit; r != nil {
-		list = append(list, fact{"Limit", fmt.Sprintf("%d in %s for the business; then blocked for %s. Set by `%s`",
-			r.Limit, lasting(r.Window), lasting(r.Block), r.Setting)})
+		text := fmt.Sprintf("%d in %s for the %s", r.Limit, lasting(r.Window), r.CountedBy)
+		if r.Block > 0 {
+			text += "; then blocked for " + lasting(r.Block)
+		}
+		list = append(list, fact{"Limit", text + ". Set by `" + r.Setting + "`"})
 	}
 	return list
 }

@@ -95,10 +95,11 @@ type operation struct {
 }
 
 type rateLimit struct {
-	Limit   int    `json:"limit"`
-	Window  int    `json:"window_seconds"`
-	Block   int    `json:"block_seconds"`
-	Setting string `json:"setting"`
+	Limit     int    `json:"limit"`
+	Window    int    `json:"window_seconds"`
+	Block     int    `json:"block_seconds"`
+	CountedBy string `json:"counted_by"`
+	Setting   string `json:"setting"`
 }
 
 type parameter struct {

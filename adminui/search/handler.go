@@ -61,7 +61,7 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery, "webhook": text.Webhook,
-	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key}
+	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound}
 
 // address is the page of what was found.
 func address(hit console.Hit) string {
@@ -70,6 +70,8 @@ func address(hit console.Hit) string {
 		return shell.BusinessLink(hit.Business, "")
 	case "key":
 		return shell.BusinessLink(hit.Business, "keys/")
+	case "reference":
+		return shell.BusinessLink(hit.Business, "deliveries/?reference="+hit.ID)
 	case "delivery":
 		return shell.BusinessLink(hit.Business, "deliveries/"+hit.ID+"/")
 	default:

@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,7 +26,8 @@ type formView struct {
 	name, version string
 	mayAct        bool
 	served        ui.Filter
-	plugin        bool // served by one
+	accept        ui.Filter // who accepts its orders
+	plugin        bool      // served by one
 	settings      string
 	rules         []ui.Option // what may be set
 	endpoints     []endpointView
@@ -43,6 +45,8 @@ type secretView struct {
 
 func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option) formView {
 	form := formView{token: v.Token(), action: v.Link("settings/platform/"), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
+		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
+			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub}, {Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
 		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
 		settings: ui.Pretty(one.Settings, 64<<10), rules: rulesOf(about.Schema)}
 	for _, e := range about.Endpoints {
@@ -119,8 +123,14 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
 			secrets[s.Name] = ""
 		}
 	}
+	var accept relay.Accept
+	if sent := strings.Clone(c.FormValue("accept")); sent != "" { // not there while the platform is own
+		if accept, err = relay.ParseAccept(sent); err != nil {
+			return err
+		}
+	}
 	err = p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
-		a.Settings = compact(settings)
+		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
 		a.Addresses = merged(a.Addresses, addresses)
 		a.Secrets = merged(a.Secrets, secrets)
 		return nil

@@ -27,6 +27,8 @@ type Records interface {
 	SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform, version string, set func(*relay.Access) error, change access.Change) error
 	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, change access.Change) error
 	DropCallbackKeys(ctx context.Context, business core.BusinessID, platform string, change access.Change) error
+	Watching(ctx context.Context, business core.BusinessID) (console.Watching, error)
+	SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error, change access.Change) error
 }
 
 // Plugins knows what plugins need of platforms, and checks it.
@@ -66,6 +68,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, here(v, one.Name)), served, ui.Coded(string(one.Settings)), ui.T(some(len(one.Addresses))),
 			ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
 	}
+	watched, err := p.Records.Watching(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
 	head := shell.Head{Title: text.Settings, Note: text.SettingsNote}
 	if v.MayAct() {
 		served, err := p.servers(c.UserContext())
@@ -73,9 +79,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 			return err
 		}
 		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why, Fields: []ui.Filter{
-			{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}}}
+			{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}}, watchButton(v, watched)}
 	}
-	return v.Listed(c, head, list, "after", keys)
+	return v.Listed(c, head, list, "after", keys, ui.FactsOf(watchFacts(watched)))
 }
 
 func some(n int) string {

@@ -108,7 +108,8 @@ type Handler func(c *fiber.Ctx, v *Visit) error
 var doneWords = map[string]string{
 	"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "retried": text.DeliveriesRetry,
 	"tested": text.TestSent, "again": text.AgainQueued, "ran": text.RanAgain, "revoked": text.KeyRevoked, "changed": text.UserChanged, "password": text.PasswordsDone,
-	"wanted": text.PluginWanted, "playing": text.SandboxBegun, "stored": text.Stored,
+	"wanted": text.PluginWanted, "playing": text.SandboxBegun, "fault": text.FaultSwitched, "faults_off": text.FaultsCleared, "stored": text.Stored,
+	"back": text.RollbackQueued, "published": text.PublishAsked,
 }
 
 // Page guards a page that shows something: the visitor is signed in, has at

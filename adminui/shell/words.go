@@ -45,7 +45,7 @@ func (v *Visit) navigation() []ui.Section {
 	lines := []ui.Line{}
 	for _, page := range []ui.Line{
 		{Label: text.Business}, {Href: "webhooks/", Label: text.Webhooks}, {Href: "deliveries/", Label: text.Deliveries},
-		{Href: "orders/", Label: text.Orders}, {Href: "jobs/", Label: text.Jobs}, {Href: "stores/", Label: text.Stores}, {Href: "items/", Label: text.Items},
+		{Href: "orders/", Label: text.Orders}, {Href: "jobs/", Label: text.Jobs}, {Href: "stores/", Label: text.Stores}, {Href: "items/", Label: text.Items}, {Href: "history/", Label: text.History},
 		{Href: "keys/", Label: text.Keys}, {Href: "settings/", Label: text.Settings}, {Href: "checklist/", Label: text.Checklist}, {Href: "sandbox/", Label: text.Sandbox}, {Href: "audit/", Label: text.Audit},
 	} {
 		lines = append(lines, ui.Line{Href: v.Link(page.Href), Label: page.Label})

@@ -5,6 +5,7 @@ package stores
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +18,10 @@ import (
 	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/timeline"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
@@ -30,6 +33,8 @@ type Records interface {
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
+	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, change access.Change) error
+	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
 }
 
 // Reader reads a store whole.
@@ -110,8 +115,12 @@ type storeView struct {
 	platforms ui.List
 	syncs     ui.List
 	hours     []ui.Option
+	told      *timeline.Line
 	record    string
 }
+
+// toldShown is how many calls to each platform a store's page shows.
+const toldShown = 5
 
 // One shows a store.
 func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
@@ -140,7 +149,15 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	view := storeView{platforms: platformList(v, shown), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
+	calls, err := p.Records.CallsOfStore(ctx, v.Business.ID, id, toldShown)
+	if err != nil {
+		return err
+	}
+	told := timeline.Of(v)
+	for _, call := range calls {
+		told.Call(call)
+	}
+	view := storeView{told: told, platforms: platformList(v, shown), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
@@ -149,7 +166,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		names[i] = platform.Name
 	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
-		Causes: append([]ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}, troubles(shown)...)}, storePage(view))
+		Links:   []ui.Link{{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu}, {Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
+		Buttons: publishButtons(v, id, platforms),
+		Causes:  append([]ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}, troubles(shown)...)}, storePage(view))
 }
 
 func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {

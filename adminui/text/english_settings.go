@@ -7,6 +7,9 @@ const (
 	PlatformSettings    = "Settings"
 	Own                 = "own"
 	Addresses           = "Addresses"
+	AcceptedBy          = "Orders are accepted by"
+	AcceptedByHub       = "the hub, as soon as one is stored"
+	AcceptedByPOS       = "the POS, when it acknowledges one"
 	ServedOwn           = "own: the merchant's website and apps"
 	AddPlatform         = "Add a platform"
 	PlatformName        = "Name, as the merchant calls it; it cannot be changed later"
@@ -36,6 +39,18 @@ const (
 	NewCallbackKeyText  = "Give it to the aggregator now: only a hash of it is kept. When it uses it, revoke the earlier ones."
 )
 
+// Words of how a business is watched over.
+const (
+	Watching      = "How it is watched over"
+	WatchSay      = "Spans such as 5m; 0: for ever; hub: as the hub says. A store that is silent counts once a minute."
+	AckWithin     = "Orders are escalated after"
+	SilentAfter   = "A POS is silent after"
+	CloseSilent   = "Close stores while it is silent"
+	AsTheHub      = "hub: as the hub says"
+	ForEver       = "0: for ever"
+	WatchConflict = "It was changed meanwhile; nothing was stored. Load the page again to see how it is now."
+)
+
 // Words of items and stores on platforms.
 const (
 	HereNotSold        = "Not shown: the store does not sell it"
@@ -58,4 +73,9 @@ const (
 	OwnValues          = "The store's own"
 	NoSuchStore        = "No store is so"
 	NoSuchStoreText    = "There is no store with this ref_id."
+	PublishNow         = "Publish now"
+	PublishNowSay      = "The store's menu goes out to the platforms at once, also where they have it already. What comes of it shows here."
+	PublishOn          = "Platform"
+	PublishEverywhere  = "All on which it is listed"
+	PublishAsked       = "The menu is on its way to the platforms. What comes of it shows below in a moment."
 )

@@ -30,7 +30,7 @@ type Facts struct {
 	Store     string // ref_id of a store, for commands; "" where there is none, as below
 	Item      string // ref_id of an item
 	SelfOrder int64  // a self-delivery order
-	Order     int64  // an order of a platform that a plugin serves
+	Order     int64  // an order of a platform whose plugin offers the customer's contact
 	Platform  string // that platform
 }
 
@@ -95,7 +95,7 @@ func Steps(f Facts, base string) []Step {
 			Next:    "Tell the status of the rider of a self-delivery order.",
 			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/", `{"order_id":`+order(f.SelfOrder)+`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
-			Next:    "Ask the aggregator that brought an order for the customer's masked contact; it comes as feature_action. Without such an aggregator, leave this out.",
+			Next:    "Ask the aggregator that brought an order for the customer's masked contact; it comes as feature_action. Not every aggregator offers it: without an order of one that does, leave this out.",
 			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
 	}
 	if f.MenuErrors != (core.ID{}) {

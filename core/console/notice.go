@@ -12,6 +12,24 @@ type Notices struct {
 	Unheard   []Unheard
 	Throttled []Throttled
 	Revoked   []Key // revoked, and used since
+	Waiting   []Waiting
+	Silent    []Silent
+}
+
+// Waiting is how many orders of a business wait too long for their acknowledgement.
+type Waiting struct {
+	Business core.BusinessID
+	Count    int
+	Since    time.Time // when the longest waiting one was placed
+}
+
+// Silent is how many open stores of a business have a POS that says nothing.
+type Silent struct {
+	Business core.BusinessID
+	Count    int
+	StoreID  int64 // of the one that is silent the longest
+	Store    string
+	Since    time.Time
 }
 
 // Unheard is events of a type for which there was no receiver, and is none now.

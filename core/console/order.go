@@ -20,6 +20,7 @@ type Order struct {
 	Flags           int
 	Placed          time.Time
 	Updated         time.Time
+	Escalated       bool // it waited too long for its acknowledgement, or still does
 }
 
 // OrderFilter chooses orders; a zero field chooses all.
@@ -27,6 +28,7 @@ type OrderFilter struct {
 	State, Platform string
 	Store           string    // ref_id
 	ID              string    // the hub's, the platform's or the merchant's
+	Unacknowledged  bool      // waiting too long for that
 	Since           time.Time // placed then or later
 	Before          OrderPlace
 	Limit           int
@@ -47,7 +49,7 @@ func (p OrderPlace) String() string { return fmt.Sprintf("%d-%d", p.Placed, p.ID
 
 // ParseOrderPlace reads the form of String; anything else is the beginning.
 func ParseOrderPlace(s string) (p OrderPlace) {
-	if n, err := fmt.Sscanf(s, "%d-%d", &p.Placed, &p.ID); err != nil || n != 2 {
+	if n, err := fmt.Sscanf(s, "%d-%d", &p.Placed, &p.ID); err != nil || n != 2 || p.Placed>>57 != 0 { // no moment that a database takes
 		return OrderPlace{}
 	}
 	return p

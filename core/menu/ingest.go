@@ -31,6 +31,8 @@ type Ingested struct {
 	Result  []byte      // JSON, kept with the job
 	Failure string      // why the job failed as a whole; "" when it did not
 
+	Settled PerKind[[]string] // items and options of which a store's request says whether they are available: no time turns them on any more
+
 	Inspected []string       // the platforms whose rules were applied
 	Findings  []ItemFindings // what they have against the items, in the place of what they had before
 }
@@ -127,10 +129,28 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 		return Ingested{}, fmt.Errorf("writing the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return Ingested{Plan: plan, Result: result, Failure: failure, Inspected: inspection.Platforms, Findings: kept, Event: &core.Event{
+	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan), Inspected: inspection.Platforms, Findings: kept, Event: &core.Event{
 		ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 		Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 	}}, nil
+}
+
+// settled are the ref_ids of what the store has or has not by this request.
+func (r *Request) settled(plan *Plan) (settled PerKind[[]string]) {
+	if r.Scope.Master() {
+		return settled
+	}
+	for i := range r.Items {
+		if o := &r.Items[i].Object; o.Available != nil && plan.Outcomes[Items][i].Message == "" {
+			settled[Items] = append(settled[Items], *o.RefID)
+		}
+	}
+	for i := range r.Options {
+		if o := &r.Options[i].Object; o.Available != nil && plan.Outcomes[Options][i].Message == "" {
+			settled[Options] = append(settled[Options], *o.RefID)
+		}
+	}
+	return settled
 }
 
 // summary is what is kept of a plan with its job.

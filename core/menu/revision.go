@@ -112,6 +112,28 @@ type Rollbacks interface {
 // no request is that was sent.
 func RollbackBody(to core.ID) []byte { return fmt.Appendf(nil, "%q", to) }
 
+// RollbackJob is the job that goes back to a revision: an ordinary menu job, in its
+// turn among the others.
+func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Time) core.Job {
+	return core.Job{
+		ID: core.NewID(now), Business: business, Kind: core.MenuJob, Subject: MasterLocation, Body: RollbackBody(to), CreatedAt: now, Actor: actor,
+	}
+}
+
+// Undoing is what a rollback would change if it ran now.
+type Undoing struct {
+	Objects PerKind[int] // how many were changed since
+	Latest  core.ID      // the revision after which that is so
+}
+
+// Count is how many objects of all kinds there are.
+func (u Undoing) Count() (n int) {
+	for _, objects := range u.Objects {
+		n += objects
+	}
+	return n
+}
+
 // rollbackOf tells which revision a job goes back to, if it is one that does.
 func rollbackOf(job core.Job) (to core.ID, is bool) {
 	var text string

@@ -28,6 +28,8 @@ type TimingGroup struct {
 // TimingRequest is a request for category timings that broke no rule of its shape.
 type TimingRequest struct {
 	Groups      []TimingGroup
+	Sent        []jsontext.Value // the groups as they came
+	Warnings    []Warning
 	CallbackURL string
 }
 
@@ -58,7 +60,7 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	groups, titles := make([]TimingGroup, len(sent.Groups)), map[string]int{}
 	failures := core.DecodeObjects(sent.Groups, func(i int) any { return &groups[i] })
 	for i := range groups {
-		at := core.Object{Array: "timing_groups", Index: i}
+		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title), Named: "title"}
 		if failures[i] != nil {
 			v.AddFailure(at, sent.Groups[i], failures[i])
 			continue
@@ -69,7 +71,19 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		}
 		titles[groups[i].Title] = i
 	}
-	return TimingRequest{groups, sent.CallbackURL}, v.Err()
+	return TimingRequest{groups, sent.Groups, neverOnSale(groups), sent.CallbackURL}, v.Err()
+}
+
+// neverOnSale warns of groups that name categories and no time at all. A day
+// without slots is right; a week of them may be a mistake.
+func neverOnSale(groups []TimingGroup) (warnings []Warning) {
+	for i, g := range groups {
+		if len(g.CategoryRefIDs) > 0 && !slices.ContainsFunc(g.DaySlots, func(d core.DayHours) bool { return len(d.Slots) > 0 }) {
+			warnings = append(warnings, Warning{fmt.Sprintf("timing_groups[%d].day_slots", i),
+				fmt.Sprintf("%q has no slot on any day: by this group its categories are never on sale", g.Title)})
+		}
+	}
+	return warnings
 }
 
 func (g *TimingGroup) check(at core.Object, v *core.Violations) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -120,10 +121,11 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 	err = i.Records.IngestTimings(ctx, job, refIDs, func(categories map[string]int64) (IngestedTimings, error) {
 		changes, stats := decide(request.Groups, categories)
 		body, err := json.Marshal(struct {
-			Reference core.ID       `json:"reference_id"`
-			Groups    []TimingGroup `json:"timing_groups"`
-			Stats     []TimingStats `json:"stats"`
-		}{job.ID, request.Groups, stats})
+			Reference core.ID          `json:"reference_id"`
+			Groups    []jsontext.Value `json:"timing_groups"`
+			Stats     []TimingStats    `json:"stats"`
+			Warnings  []Warning        `json:"warnings,omitzero"`
+		}{job.ID, request.Sent, stats, request.Warnings})
 		if err != nil {
 			return IngestedTimings{}, fmt.Errorf("writing the callback: %w", err)
 		}

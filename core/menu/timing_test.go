@@ -36,17 +36,32 @@ func TestWrongTimingGroupsAreRefusedByPlace(t *testing.T) {
 		with(`["c1"]`, `null`):                                                       "category_ref_ids is required; an empty list takes the group away",
 		with(`["c1"]`, `["c1",""]`):                                                  "category_ref_ids[1] is required",
 		with(`["c1"]`, `["c1","c1"]`):                                                "category_ref_ids[1] is given twice",
-		with(`Monday`, `Someday`):                                                    "day_slots[0].day must be the name of a weekday",
+		with(`Monday`, `Someday`):                                                    `timing_groups[0] (title "Breakfast"): day_slots[0].day must be the name of a weekday`,
 		with(`11:30:00`, `11:30:61`):                                                 "day_slots[0].slots[0].end_time must be a time of day",
 		with(`11:30:00`, `08:00:00`):                                                 "day_slots[0].slots[0] must not start and end at the same time",
 		with(`}]}]}]}`, `},{"start_time":"11:00","end_time":"12:00"}]}]}]}`):         "day_slots[0].slots[1] overlaps day_slots[0].slots[0]",
-		with(`}]}]}]}`, `}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`):       "timing_groups[1]: title is the same as in timing_groups[0]",
+		with(`}]}]}]}`, `}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`):       `timing_groups[1] (title "Breakfast"): title is the same as in timing_groups[0]`,
 		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must hold at least one day",
 		strings.Replace(oneTiming, `{`, `{"callback_url":"ftp://x",`, 1):             "callback_url",
 	} {
 		_, err := DecodeTimings([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err), "%.200s", body)
 		require.Contains(t, err.Error(), message)
+	}
+}
+
+func TestAGroupThatIsNeverOnSaleIsWarnedOf(t *testing.T) {
+	for slots, warned := range map[string]bool{
+		`[{"day":"monday","slots":null},{"day":"sunday","slots":[]}]`: true, `[{"day":"monday"}]`: true,
+		`[{"day":"monday","slots":null},{"day":"sunday","slots":[{"start_time":"08:00","end_time":"09:00"}]}]`: false,
+	} {
+		request, err := DecodeTimings([]byte(`{"timing_groups":[{"title":"Gone","category_ref_ids":[]},{"title":"Tea","category_ref_ids":["c1"],"day_slots":` + slots + `}]}`))
+		require.NoError(t, err)
+		if !warned {
+			require.Empty(t, request.Warnings, slots)
+			continue
+		}
+		require.Equal(t, []Warning{{"timing_groups[1].day_slots", `"Tea" has no slot on any day: by this group its categories are never on sale`}}, request.Warnings, slots)
 	}
 }
 

@@ -7,6 +7,7 @@ package presence
 import (
 	"bytes"
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -81,10 +82,11 @@ type Store struct {
 	SilentSince time.Time // zero: it is not silent
 
 	// Of those that are judged.
-	Local      time.Time // the present instant in the zone of the business
-	Timings    []byte    // its opening hours as stored
-	TakesOrder bool      // it is active and takes orders
-	Closes     bool      // the business wants it closed on the platforms while it is silent
+	Local      time.Time     // the present instant in the zone of the business
+	Timings    []byte        // its opening hours as stored
+	TakesOrder bool          // it is active and takes orders
+	After      time.Duration // how long is silent; 0: never
+	Closes     bool          // the business wants it closed on the platforms while it is silent
 }
 
 // Change is a store whose POS fell silent or is heard of again.
@@ -97,29 +99,30 @@ type Change struct {
 type Records interface {
 	// Keep stores signs of life. What it says of no store that there is, is dropped.
 	Keep(ctx context.Context, signs map[Sign]time.Time) error
-	// Review has judge look at the stores that were last heard of before the given
-	// time, and at those that are silent, and stores since when each of them has
-	// been silent; of replicas that do so at the same time one does. It returns
-	// those that changed.
-	Review(ctx context.Context, heardBefore time.Time, judge func(Store) (silentSince time.Time, err error)) ([]Change, error)
+	// Review has judge look at the stores of which nothing was heard for so long as
+	// their business, or where it does not say, as after calls silent, and at those
+	// that are silent, and stores since when each of them has been silent; of
+	// replicas that do so at the same time one does. It returns those that changed.
+	Review(ctx context.Context, after time.Duration, judge func(Store) (silentSince time.Time, err error)) ([]Change, error)
+	// Unsettled reads the stores that are to be closed for their silence and are
+	// not, and those that are closed for it and are not to be.
+	Unsettled(ctx context.Context) ([]Store, error)
+	// Settle closes an unsettled store wherever it is open, or opens it where it was
+	// closed so, and keeps that it did, all at once; where another replica was
+	// quicker, or it is to be closed and is not silent any more, it does nothing.
+	Settle(ctx context.Context, s Store, closed bool, reason string) error
 }
 
 // Hours tells whether a store is open by its opening hours as stored, at an
 // instant of its local time, and how long ago it opened.
 type Hours func(timings []byte, local time.Time) (open bool, ago time.Duration, err error)
 
-// Closer takes stores from the platforms, and puts them back.
-type Closer interface {
-	CloseStore(ctx context.Context, business core.BusinessID, store int64, closed bool, reason string) error
-}
-
 // Watch finds out which stores have a POS that is silent.
 type Watch struct {
 	*Tally
 	Records Records
 	Hours   Hours
-	After   time.Duration // how long is silent; 0: never
-	Closer  Closer        // nil: stores are never closed
+	After   time.Duration // how long is silent, where a business does not say; 0: never
 	Clock   core.Clock
 }
 
@@ -133,28 +136,29 @@ func (w Watch) Store(ctx context.Context) error {
 }
 
 // Look finds out who fell silent and who is heard of again, and closes or opens
-// the stores of those businesses that want it. It returns what changed.
+// the stores of those businesses that want it, also those for which that was left
+// undone before. It returns what changed.
 func (w Watch) Look(ctx context.Context) ([]Change, error) {
-	if w.After == 0 {
-		return nil, nil
-	}
-	changes, err := w.Records.Review(ctx, w.Clock.Now().Add(-w.After), w.judge)
-	if err != nil || w.Closer == nil {
+	changes, err := w.Records.Review(ctx, w.After, w.judge)
+	if err != nil {
 		return changes, err
 	}
-	for _, c := range changes {
-		if !c.Closes {
-			continue
-		}
-		reason := "the POS has been silent since " + c.SilentSince.UTC().Format(time.RFC3339)
-		if !c.Silent {
-			reason = "the POS is heard of again"
-		}
-		if err := w.Closer.CloseStore(ctx, c.Business, c.ID, c.Silent, reason); err != nil {
-			return changes, err
-		}
+	unsettled, err := w.Records.Unsettled(ctx)
+	for _, s := range unsettled {
+		err = errors.Join(err, w.settle(ctx, s))
 	}
-	return changes, nil
+	return changes, err
+}
+
+func (w Watch) settle(ctx context.Context, s Store) error {
+	switch {
+	case s.SilentSince.IsZero():
+		return w.Records.Settle(ctx, s, false, "the POS is heard of again")
+	case !s.Closes:
+		return w.Records.Settle(ctx, s, false, "stores are not closed any more while their POS is silent")
+	default:
+		return w.Records.Settle(ctx, s, true, "the POS has been silent since "+s.SilentSince.UTC().Format(time.RFC3339))
+	}
 }
 
 // judge tells since when a POS has been silent; the zero time: it is not. Silence
@@ -162,11 +166,8 @@ func (w Watch) Look(ctx context.Context) ([]Change, error) {
 // at its opening. A store that closes stays as it is until it opens again, so
 // that nobody has to be told of every evening.
 func (w Watch) judge(s Store) (time.Time, error) {
-	if !s.TakesOrder {
-		return time.Time{}, nil
-	}
 	now := w.Clock.Now()
-	if now.Sub(s.SeenAt) < w.After {
+	if !s.TakesOrder || s.After == 0 || now.Sub(s.SeenAt) < s.After {
 		return time.Time{}, nil
 	}
 	open, ago, err := w.Hours(s.Timings, s.Local)
@@ -180,7 +181,7 @@ func (w Watch) judge(s Store) (time.Time, error) {
 	switch {
 	case !s.SilentSince.IsZero():
 		return s.SilentSince, nil
-	case now.Sub(since) < w.After:
+	case now.Sub(since) < s.After:
 		return time.Time{}, nil
 	}
 	return since, nil

@@ -10,8 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
-
-	"github.com/servery-hub/servery/core"
 )
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -27,7 +25,11 @@ func (c standing) At(time.Time) (<-chan time.Time, func()) { return nil, func() 
 type shelf struct {
 	kept  []map[Sign]time.Time
 	store Store
-	asked time.Time
+	asked time.Duration
+
+	closed  bool
+	settled []string
+	broken  error // of settling
 }
 
 func (s *shelf) Keep(_ context.Context, signs map[Sign]time.Time) error {
@@ -35,8 +37,8 @@ func (s *shelf) Keep(_ context.Context, signs map[Sign]time.Time) error {
 	return nil
 }
 
-func (s *shelf) Review(_ context.Context, heardBefore time.Time, judge func(Store) (time.Time, error)) ([]Change, error) {
-	s.asked = heardBefore
+func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
+	s.asked = after
 	since, err := judge(s.store)
 	if err != nil || since.Equal(s.store.SilentSince) {
 		return nil, err
@@ -45,12 +47,18 @@ func (s *shelf) Review(_ context.Context, heardBefore time.Time, judge func(Stor
 	return []Change{{s.store, !since.IsZero()}}, nil
 }
 
-// shutter is a Closer that tells what it was asked.
-type shutter struct{ asked []string }
+func (s *shelf) Unsettled(context.Context) ([]Store, error) {
+	if s.closed == (s.store.Closes && !s.store.SilentSince.IsZero()) {
+		return nil, nil
+	}
+	return []Store{s.store}, nil
+}
 
-func (s *shutter) CloseStore(_ context.Context, _ core.BusinessID, store int64, closed bool, reason string) error {
-	s.asked = append(s.asked, fmt.Sprintf("%d %t: %s", store, closed, reason))
-	return nil
+func (s *shelf) Settle(_ context.Context, store Store, closed bool, reason string) error {
+	if s.broken == nil {
+		s.closed, s.settled = closed, append(s.settled, fmt.Sprintf("%d %t: %s", store.ID, closed, reason))
+	}
+	return s.broken
 }
 
 func always(open bool, ago time.Duration) Hours {
@@ -78,11 +86,11 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 		{"heard of again", time.Minute, true, 20 * time.Hour, true, 9 * time.Hour, 0},
 		{"takes no orders", 9 * time.Hour, true, 20 * time.Hour, false, 9 * time.Hour, 0},
 	} {
-		s := Store{SeenAt: noon.Add(-c.seen), TakesOrder: c.takes}
+		s := Store{SeenAt: noon.Add(-c.seen), TakesOrder: c.takes, After: 30 * time.Minute}
 		if c.before > 0 {
 			s.SilentSince = noon.Add(-c.before)
 		}
-		since, err := Watch{Hours: always(c.open, c.opened), After: 30 * time.Minute, Clock: standing(noon)}.judge(s)
+		since, err := Watch{Hours: always(c.open, c.opened), Clock: standing(noon)}.judge(s)
 		require.NoError(t, err)
 		if c.want == 0 {
 			require.Zero(t, since, c.name)
@@ -94,35 +102,53 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 
 func TestOnlyTheStoresOfThoseThatWantItAreClosed(t *testing.T) {
 	for _, closes := range []bool{true, false} {
-		records, closer := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, Closes: closes}}, &shutter{}
-		w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), After: 30 * time.Minute, Closer: closer, Clock: standing(noon)}
+		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute, Closes: closes}}
+		w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), After: 20 * time.Minute, Clock: standing(noon)}
 		for range 2 {
 			_, err := w.Look(context.Background())
 			require.NoError(t, err)
 		}
-		require.Equal(t, noon.Add(-30*time.Minute), records.asked)
+		require.Equal(t, 20*time.Minute, records.asked, "where a business does not say")
 		records.store.SeenAt = noon
 		changes, err := w.Look(context.Background())
 		require.NoError(t, err)
 		require.False(t, changes[0].Silent)
 		if !closes {
-			require.Empty(t, closer.asked)
+			require.Empty(t, records.settled)
 			continue
 		}
-		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z", "7 false: the POS is heard of again"}, closer.asked)
+		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z", "7 false: the POS is heard of again"}, records.settled)
 	}
+}
+
+func TestAClosingThatWasLeftUndoneIsDoneByTheNextLook(t *testing.T) {
+	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute, Closes: true}, broken: errors.New("the hub crashed")}
+	w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
+	changes, err := w.Look(context.Background())
+	require.ErrorIs(t, err, records.broken)
+	require.Len(t, changes, 1, "it is told that the store is silent")
+	require.Empty(t, records.settled)
+	records.broken = nil
+	changes, err = w.Look(context.Background())
+	require.NoError(t, err)
+	require.Empty(t, changes, "that is known by now")
+	require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z"}, records.settled)
+	records.store.Closes = false
+	_, err = w.Look(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, "7 false: stores are not closed any more while their POS is silent", records.settled[1])
 }
 
 func TestHoursThatCannotBeReadAreTold(t *testing.T) {
 	wrong := errors.New("no hours")
-	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true}}
-	w := Watch{Tally: &Tally{}, Records: records, After: time.Minute, Clock: standing(noon),
+	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: time.Minute}}
+	w := Watch{Tally: &Tally{}, Records: records, Clock: standing(noon),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return false, 0, wrong }}
 	_, err := w.Look(context.Background())
 	require.ErrorIs(t, err, wrong)
-	w.After = 0
+	records.store.After = 0
 	_, err = w.Look(context.Background())
-	require.NoError(t, err, "nobody is looked for")
+	require.NoError(t, err, "a store that is never silent is not looked at")
 }
 
 func TestTheLatestSignOfEachIsStoredOnce(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -74,8 +75,8 @@ func (a *api) belongings(t *testing.T, tenant hubtest.Tenant) []string {
 	sent, err := postgres.Deliveries{DB: db}.List(ctx, tenant.ID, webhook.Filter{Limit: 1})
 	require.NoError(t, err)
 	job := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization, body: `{"stores":[{"ref_id":"s1","name":"N","city":"C"}]}`})
-	menu := a.do(t, request{method: "POST", path: "/external/api/v1/inventory/locations/-1/", authorization: tenant.Authorization, body: `{"items":[{"ref_id":"i1","title":"T","price":1}]}`})
-	require.Equal(t, http.StatusOK, menu.status, menu.text)
+	dishes := a.do(t, request{method: "POST", path: "/external/api/v1/inventory/locations/-1/", authorization: tenant.Authorization, body: `{"items":[{"ref_id":"i1","title":"T","price":1}]}`})
+	require.Equal(t, http.StatusOK, dishes.status, dishes.text)
 	a.start(t)
 	records := postgres.Console{DB: db}
 	waitUntil(t, "store and item are there", func() bool {
@@ -92,8 +93,11 @@ func (a *api) belongings(t *testing.T, tenant hubtest.Tenant) []string {
 	require.NoError(t, records.Record(ctx, access.Change{Business: tenant.ID, Actor: "cli", Action: "a", Object: "o"}))
 	entries, err := records.Audit(ctx, tenant.ID, console.EntryFilter{Limit: 1})
 	require.NoError(t, err)
+	revisions, err := postgres.Menus{DB: db}.Revisions(ctx, tenant.ID, menu.RevisionFilter{Limit: 1})
+	require.NoError(t, err)
 	return []string{fmt.Sprintf("webhooks/%d/", sub.ID), "deliveries/" + sent[0].ID.String() + "/", "jobs/" + job.body["reference"].(string) + "/",
-		fmt.Sprintf("stores/%d/", stores[0].ID), fmt.Sprintf("items/%d/", items[0].ID), "audit/" + entries[0].ID.String() + "/"}
+		fmt.Sprintf("stores/%d/", stores[0].ID), fmt.Sprintf("items/%d/", items[0].ID), "audit/" + entries[0].ID.String() + "/",
+		"history/" + revisions[0].ID.String() + "/"}
 }
 
 func TestWhatIsAnothersIsNotFoundByItsIDUnderOnesOwn(t *testing.T) {
@@ -102,10 +106,10 @@ func TestWhatIsAnothersIsNotFoundByItsIDUnderOnesOwn(t *testing.T) {
 	sam, kim := a.user(t, "sam@example.com", access.Support, mine.ID), a.user(t, "kim@example.com", access.Support, theirs.ID)
 	for _, path := range a.belongings(t, theirs) {
 		require.Equal(t, http.StatusOK, kim.get(t, shell.BusinessLink(theirs.ID, path)).status, path)
-		for _, below := range []string{"", "diff/", "payload.json", "request.json", "callback.json"} {
+		for _, below := range []string{"", "diff/", "diff/?at=0", "rollback/", "payload.json", "request.json", "callback.json"} {
 			require.Equal(t, http.StatusNotFound, sam.get(t, shell.BusinessLink(mine.ID, path+below)).status, path+below)
 		}
-		for _, deed := range []string{"pause/", "resume/", "test/", "rotate/", "retry/", "again/"} {
+		for _, deed := range []string{"pause/", "resume/", "test/", "rotate/", "retry/", "again/", "rollback/"} {
 			require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, sam.post(t, shell.BusinessLink(mine.ID, path+deed), because(nil)).status, path+deed)
 		}
 	}

@@ -25,7 +25,10 @@ func TestTheSandboxIsForBusinessesInTestModeAndForThoseWhoAct(t *testing.T) {
 	require.Equal(t, 409, refused.status)
 	require.Contains(t, refused.text, "not in test mode")
 	require.NoError(t, sandbox(t.Context(), s.hub.db, s.tenant.ID, []string{"aggregator-a"}, "http://127.0.0.1:9"))
-	require.Contains(t, s.kim.get(t, page).text, "Place orders")
+	alone := s.kim.get(t, page)
+	require.Equal(t, 200, alone.status, "a simulator that does not answer keeps nobody from the page")
+	require.Contains(t, alone.text, "Place orders")
+	require.Contains(t, alone.text, "cannot be told: the simulator at http://127.0.0.1:9 does not answer")
 	for says, fields := range map[string]url.Values{
 		"Orders must be a number":  form("count", "many"),
 		"one after the other must": form("rate", "NaN"),
@@ -39,11 +42,31 @@ func TestTheSandboxIsForBusinessesInTestModeAndForThoseWhoAct(t *testing.T) {
 		require.Contains(t, refused.text, says)
 	}
 	require.Equal(t, 503, s.kim.post(t, page, form()).status, "nothing is played by a hub that does not run")
+	fault := func(change ...string) url.Values {
+		fields := url.Values{"kind": {"fail"}, "platform": {""}, "call": {""}, "status": {"500"}, "delay": {"2"}, "probability": {"100"}, "seed": {""}, "lasts": {"60"}, "why": {"a try"}}
+		for i := 0; i < len(change); i += 2 {
+			fields.Set(change[i], change[i+1])
+		}
+		return fields
+	}
+	for says, fields := range map[string]url.Values{
+		"must be from 400 to 599": fault("status", "99"), "is not simulated; these are: aggregator-a": fault("platform", "web"), "How often, in percent must be": fault("probability", "often"),
+		"above 0, up to 100": fault("probability", "0"), "kind &#34;eat&#34; must be": fault("kind", "eat"), "lasts_ms must be": fault("lasts", "-1"), "Say why": fault("why", ""),
+	} {
+		refused := s.kim.post(t, page+"faults/", fields)
+		require.Equal(t, 400, refused.status, says)
+		require.Contains(t, refused.text, says)
+	}
 
 	viewer := s.user(t, "vic@example.com", access.Viewer, s.tenant.ID)
 	require.NotContains(t, viewer.get(t, page).text, "Place orders")
-	require.Equal(t, 403, viewer.post(t, page, form()).status)
-	require.Equal(t, 404, s.user(t, "eve@example.com", access.Support).get(t, page).status, "of another business there is nothing")
+	require.NotContains(t, viewer.get(t, page).text, "Let it fail")
+	stranger := s.user(t, "eve@example.com", access.Support)
+	require.Equal(t, 404, stranger.get(t, page).status, "of another business there is nothing")
+	for path, fields := range map[string]url.Values{"": form(), "faults/": fault(), "faults/off/": fault()} {
+		require.Equal(t, 403, viewer.post(t, page+path, fields).status)
+		require.Equal(t, 404, stranger.post(t, page+path, fields).status)
+	}
 
 	checklist := s.kim.get(t, shell.BusinessLink(s.tenant.ID, "checklist/"))
 	require.Equal(t, 200, checklist.status)

@@ -30,7 +30,7 @@ func newSetUp(t *testing.T) setUp {
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	a := newPluginAPI(t, dir)
 	a.hub.console = a.hub.newConsole()
-	require.NoError(t, a.hub.mountPages("http://example.com", 0))
+	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
 	return setUp{a, a.user(t, "kim@example.com", access.Support, tenant.ID), tenant}
 }
@@ -81,6 +81,7 @@ func TestAPlatformIsSetUpInTheConsole(t *testing.T) {
 		"settings.nutrition":                               {"settings": {`{"nutrition":"sometimes"}`}},
 		"is not allowed; the plugin&#39;s manifest allows": {"endpoint-partner_api": {"https://evil.example"}},
 		"must begin with https://":                         {"endpoint-partner_api": {"http://api.aggregator-a.example"}},
+		"&#34;nobody&#34; must be hub or pos":              {"accept": {"nobody"}},
 		"this platform is served by the merchant":          {"served_by": {"own"}, "settings": {`{}`}},
 	} {
 		r := s.save(t, oddName, fields)
@@ -95,7 +96,7 @@ func TestAPlatformIsSetUpInTheConsole(t *testing.T) {
 	platforms := postgres.Platforms{DB: s.hub.db}
 	kept, err := platforms.Access(t.Context(), s.tenant.ID, oddName)
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"}}, kept)
+	require.Equal(t, relay.Access{Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"}, Accept: relay.AcceptHub}, kept)
 	require.Equal(t, http.StatusConflict, s.save(t, oddName, url.Values{"version": {empty}}).status, "somebody was quicker: shown, not lost")
 	s.clock.Advance(60e9)
 	require.Equal(t, http.StatusSeeOther, s.save(t, oddName, url.Values{"settings": {`{"nutrition":"required"}`}, "endpoint-partner_api": {address}, "secret-api_key": {"s3cret-two"}}).status)
@@ -103,12 +104,14 @@ func TestAPlatformIsSetUpInTheConsole(t *testing.T) {
 	page := s.kim.get(t, s.page(oddName)).text
 	require.Contains(t, page, "1 min ago", "when it was set")
 	require.NotContains(t, page, "s3cret")
-	require.Equal(t, http.StatusSeeOther, s.save(t, oddName, url.Values{"endpoint-partner_api": {""}, "drop-api_key": {"1"}}).status)
+	require.Equal(t, http.StatusSeeOther, s.save(t, oddName, url.Values{"endpoint-partner_api": {""}, "drop-api_key": {"1"}, "accept": {"pos"}}).status)
+	require.Contains(t, s.kim.get(t, s.page(oddName)).text, `<option value="pos" selected>`)
 	kept, err = platforms.Access(t.Context(), s.tenant.ID, oddName)
 	require.NoError(t, err)
 	require.Empty(t, kept.Secrets)
 	require.Empty(t, kept.Addresses)
 	require.Empty(t, kept.Settings)
+	require.Equal(t, relay.AcceptPOS, kept.Accept)
 
 	entries, err := postgres.Console{DB: s.hub.db}.Audit(t.Context(), s.tenant.ID, console.EntryFilter{Object: "platform/" + oddName, Limit: 50})
 	require.NoError(t, err)

@@ -98,6 +98,7 @@ func (f databaseFlags) withSchema(ctx context.Context, out output, do func(acces
 
 type businessCommand struct {
 	Create businessCreate `cmd:"" help:"Make a business."`
+	Set    businessSet    `cmd:"" help:"Say, or show, how a business is watched over: orders that wait, POSes that are silent."`
 }
 
 type businessCreate struct {

@@ -16,21 +16,24 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// watchman looks after what nobody does: orders that are not acknowledged, and
-// POSes of which nothing is heard.
+// watchman looks after what nobody does: orders that are not acknowledged, actions
+// whose outcome aggregators owe, and POSes of which nothing is heard.
 type watchman struct {
-	orders    postgres.Orders
-	ackWithin time.Duration // 0: orders may wait for ever
-	presence  presence.Watch
-	escalated prometheus.Counter
-	silenced  prometheus.Counter
-	log       *slog.Logger
+	actions      postgres.Actions
+	actionWithin time.Duration // 0: an outcome may be owed for ever
+	orders       postgres.Orders
+	ackWithin    time.Duration // where a business does not say; 0: orders may wait for ever
+	presence     presence.Watch
+	escalated    prometheus.Counter
+	silenced     prometheus.Counter
+	log          *slog.Logger
 }
 
 func newWatchman(config hubConfig, db *postgres.DB, registry prometheus.Registerer, log *slog.Logger) *watchman {
 	w := &watchman{
+		actions: postgres.Actions{DB: db}, actionWithin: config.actionWithin,
 		orders: postgres.Orders{DB: db}, ackWithin: config.ackWithin,
-		presence: presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, Hours: storeHours, After: config.silentAfter, Closer: postgres.Toggles{DB: db}, Clock: db.Clock()},
+		presence: presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, Hours: storeHours, After: config.silentAfter, Clock: db.Clock()},
 		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
 			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
 		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silenced_total",
@@ -75,7 +78,7 @@ func (w *watchman) run(ctx context.Context, looks bool) {
 			return
 		case <-look.C:
 			if looks {
-				err = w.lookAtOrders(ctx)
+				err = errors.Join(w.lookAtOrders(ctx), w.orders.MeetCancellations(ctx), w.lookAtActions(ctx))
 			}
 		case <-hear.C:
 			if err = w.presence.Store(ctx); looks {
@@ -89,13 +92,21 @@ func (w *watchman) run(ctx context.Context, looks bool) {
 }
 
 func (w *watchman) lookAtOrders(ctx context.Context) error {
-	if w.ackWithin == 0 {
-		return nil
-	}
 	n, err := w.orders.Escalate(ctx, w.ackWithin)
 	if n > 0 {
 		w.escalated.Add(float64(n))
-		w.log.Warn("orders wait too long for their acknowledgement", "orders", n, "waited", w.ackWithin)
+		w.log.Warn("orders wait too long for their acknowledgement", "orders", n)
+	}
+	return err
+}
+
+func (w *watchman) lookAtActions(ctx context.Context) error {
+	if w.actionWithin == 0 {
+		return nil
+	}
+	n, err := w.actions.Expire(ctx, w.actionWithin)
+	if n > 0 {
+		w.log.Warn("aggregators owe the outcomes of actions for too long; they are given up", "actions", n)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/order"
 )
 
 // Notices reads what keeps requests and events of businesses from coming
@@ -23,6 +24,18 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 	if n.Revoked, err = c.keys(ctx, `WHERE business_id = ANY (?) AND used_at > disabled_at AND used_at >= ? ORDER BY used_at DESC LIMIT ?`,
 		businessArray(businesses), since, noticesShown); err != nil {
 		return n, err
+	}
+	if err := c.bun.NewRaw(`SELECT business_id AS business, count(*) AS count, min(created_at) AS since FROM orders
+		WHERE business_id = ANY (?) AND escalated_at IS NOT NULL AND state = ? AND created_at > ? GROUP BY business_id ORDER BY 3 LIMIT ?`,
+		businessArray(businesses), order.Placed, since, noticesShown).Scan(ctx, &n.Waiting); err != nil {
+		return n, fmt.Errorf("reading orders that wait: %w", err)
+	}
+	if err := c.bun.NewRaw(`SELECT DISTINCT ON (p.business_id) p.business_id AS business, count(*) OVER (PARTITION BY p.business_id) AS count,
+			p.store_id, s.name AS store, p.silent_since AS since
+		FROM pos_presence p JOIN stores s ON s.business_id = p.business_id AND s.id = p.store_id
+		WHERE p.business_id = ANY (?) AND p.silent_since IS NOT NULL ORDER BY p.business_id, p.silent_since LIMIT ?`,
+		businessArray(businesses), noticesShown).Scan(ctx, &n.Silent); err != nil {
+		return n, fmt.Errorf("reading silent stores: %w", err)
 	}
 	var throttles []struct {
 		Business core.BusinessID `bun:"business_id"`

@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -25,6 +26,7 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 		}
 	}
 	where(f.State != "", "o.state = ?", f.State)
+	where(f.Unacknowledged, "o.escalated_at IS NOT NULL AND o.state = ?", order.Placed)
 	where(f.Platform != "", "o.platform = ?", f.Platform)
 	where(f.Store != "", "o.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Store)
 	if f.ID != "" {
@@ -40,7 +42,7 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 	where(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
 	where(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
 	rows, err := c.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
-			o.created_at, o.updated_at
+			o.created_at, o.updated_at, o.escalated_at IS NOT NULL
 		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN LATERAL (SELECT status FROM rider_statuses WHERE business_id = o.business_id AND order_id = o.id ORDER BY n DESC LIMIT 1) r ON true
@@ -52,7 +54,7 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 	list := []console.Order{}
 	for rows.Next() {
 		var o console.Order
-		if err := rows.Scan(&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider, &o.Flags, &o.Placed, &o.Updated); err != nil {
+		if err := rows.Scan(&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider, &o.Flags, &o.Placed, &o.Updated, &o.Escalated); err != nil {
 			return nil, fmt.Errorf("reading orders: %w", err)
 		}
 		list = append(list, o)
@@ -128,18 +130,34 @@ func (c Console) tellsOf(packed []byte, id int64) bool {
 	return err == nil && json.Unmarshal(body, &told) == nil && told.OrderID == id
 }
 
+// callColumns are read of a call c and its line l.
+const callColumns = `c.id, c.kind, c.platform, c.payload, c.actor, c.state,
+	CASE WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END, c.result, c.created_at, coalesce(c.finished_at, 'epoch'),
+	CASE WHEN c.state = 'waiting' AND l.attempts > 0 THEN l.due_at ELSE 'epoch' END`
+
 // CallsOfOrder reads what the aggregator was or is to be told of an order, the
 // oldest first, with every attempt. A place of the rider is among them where
 // telling it failed.
 func (c Console) CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error) {
-	rows, err := c.bun.QueryContext(ctx, `SELECT c.id, c.kind, c.platform, c.payload, c.actor, c.state,
-			CASE WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END, c.result, c.created_at, coalesce(c.finished_at, 'epoch'),
-			CASE WHEN c.state = 'waiting' AND l.attempts > 0 THEN l.due_at ELSE 'epoch' END
+	return c.calls(ctx, business, `SELECT `+callColumns+`
 		FROM calls c LEFT JOIN call_lines l ON l.business_id = c.business_id AND l.line = c.line
 		WHERE c.business_id = ?0 AND c.order_id = ?1
 		UNION ALL SELECT l.call_id, l.kind, l.platform, l.payload, '', CASE WHEN l.available_at = 'infinity' THEN 'done' ELSE 'waiting' END, l.note, '', l.seen_at, 'epoch', l.due_at
 		FROM call_lines l WHERE l.business_id = ?0 AND l.line = ?2 AND l.note <> ''
-		ORDER BY 9, 1 LIMIT 1000`, business, id, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10)))
+		ORDER BY 9, 1 LIMIT 1000`, id, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10)))
+}
+
+// CallsOfStore reads the last calls by which platforms were or are to be told of
+// a store beside its menu, so many of each platform, the oldest first.
+func (c Console) CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error) {
+	return c.calls(ctx, business, `SELECT `+callColumns+`
+		FROM platforms p CROSS JOIN LATERAL (SELECT * FROM calls WHERE business_id = ?0 AND order_id = 0 AND line = ?1 || p.name || ?2 ORDER BY place DESC LIMIT ?3) c
+		LEFT JOIN call_lines l ON l.business_id = c.business_id AND l.line = c.line
+		WHERE p.business_id = ?0 ORDER BY 9, 1`, "store:", "/"+strconv.FormatInt(store, 10), limit)
+}
+
+func (c Console) calls(ctx context.Context, business core.BusinessID, query string, args ...any) ([]console.Call, error) {
+	rows, err := c.bun.QueryContext(ctx, query, append([]any{business}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
 	}

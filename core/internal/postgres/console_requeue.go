@@ -31,7 +31,7 @@ func (c Console) QueueJob(ctx context.Context, work core.Job, change access.Chan
 // the new job. Conflict while it has not ended, or is being run again already.
 func (c Console) RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error) {
 	now := c.clock.Now()
-	again := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now}
+	again := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}
 	err := c.inTx(ctx, func(tx bun.Conn) error {
 		var state string
 		var running bool

@@ -45,8 +45,9 @@ func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text 
 		businessArray(businesses), number, part(text), hitsShown, text, int(menu.Items))
 }
 
-// searchID finds what bears an id: a job by its reference, a delivery, or the
-// deliveries of an event by its webhook-id.
+// searchID finds what bears an id: a job by its reference, a delivery, the
+// deliveries of an event by its webhook-id, the order or store that an aggregator
+// was told of, and how many events tell of the request.
 func (c Console) searchID(ctx context.Context, businesses []core.BusinessID, id core.ID) ([]console.Hit, error) {
 	made := core.TimeOf(id)
 	from, to := core.FirstID(made), core.FirstID(made.Add(time.Minute))
@@ -54,8 +55,15 @@ func (c Console) searchID(ctx context.Context, businesses []core.BusinessID, id 
 		UNION ALL SELECT * FROM (SELECT business_id, 'delivery', id::text, event_type, url FROM deliveries
 			WHERE business_id = ANY (?0) AND (id = ?1 OR id BETWEEN ?2 AND ?3 AND event_id = ?1) LIMIT ?4) d
 		UNION ALL SELECT * FROM (SELECT business_id, 'delivery', id::text, event_type, url FROM delivery_queue
-			WHERE business_id = ANY (?0) AND (id = ?1 OR id BETWEEN ?2 AND ?3 AND event_id = ?1) LIMIT ?4) q`,
-		businessArray(businesses), id, from, to, hitsShown)
+			WHERE business_id = ANY (?0) AND (id = ?1 OR id BETWEEN ?2 AND ?3 AND event_id = ?1) LIMIT ?4) q
+		UNION ALL SELECT * FROM (SELECT DISTINCT c.business_id, 'order', c.order_id::text, 'Order ' || c.order_id, c.platform || ' · ' || c.kind
+			FROM calls c WHERE c.business_id = ANY (?0) AND c.id BETWEEN ?2 AND ?3 AND c.order_id <> 0 AND (c.id = ?1 OR c.payload LIKE ?5) LIMIT ?4) c
+		UNION ALL SELECT * FROM (SELECT DISTINCT c.business_id, 'store', s.id::text, s.name, s.ref_id
+			FROM calls c JOIN stores s ON s.business_id = c.business_id AND s.id = substring(c.line FROM '^store:.*/([0-9]+)$')::bigint
+			WHERE c.business_id = ANY (?0) AND c.id BETWEEN ?2 AND ?3 AND c.order_id = 0 AND (c.id = ?1 OR c.payload LIKE ?5) LIMIT ?4) s
+		UNION ALL SELECT business_id, 'reference', ?6, min(event_type), count(*)::text FROM events WHERE business_id = ANY (?0) AND reference = ?6 AND reference <> ''
+			AND NOT EXISTS (SELECT FROM jobs j WHERE j.business_id = events.business_id AND j.id = ?1) GROUP BY business_id`,
+		businessArray(businesses), id, from, to, hitsShown, part(id.String()), id.String())
 }
 
 func (c Console) hits(ctx context.Context, query string, args ...any) ([]console.Hit, error) {

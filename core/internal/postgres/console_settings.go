@@ -18,7 +18,7 @@ import (
 )
 
 // platformVersion differs once a platform p was changed.
-const platformVersion = `md5(concat_ws('/', p.served_by, p.settings, p.addresses, encode(p.secrets, 'hex')))`
+const platformVersion = `md5(concat_ws('/', p.served_by, p.settings, p.addresses, encode(p.secrets, 'hex'), p.accept))`
 
 // ListPlatforms reads how the platforms of a business are set up, by their names.
 func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([]console.PlatformSettings, error) {
@@ -28,7 +28,7 @@ func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([
 	}
 	list, places := make([]console.PlatformSettings, len(stored)), map[string]int{}
 	for i, p := range stored {
-		list[i], places[p.Name] = console.PlatformSettings{Platform: p.Platform, Settings: p.Settings, Addresses: p.Addresses, Secrets: map[string]time.Time{}}, i
+		list[i], places[p.Name] = console.PlatformSettings{Platform: p.Platform, Settings: p.Settings, Addresses: p.Addresses, Accept: string(p.Accept), Secrets: map[string]time.Time{}}, i
 		for _, name := range p.Secrets {
 			list[i].Secrets[name] = time.Time{}
 		}
@@ -80,7 +80,7 @@ func (c Console) SetPlatform(ctx context.Context, business core.BusinessID, plat
 			return core.Errorf(core.Conflict, "the platform was changed meanwhile; nothing was stored. Load the page again to see how it is now")
 		}
 		err = Platforms(c).set(ctx, tx, business, platform, func(a *relay.Access) error {
-			before := relay.Access{Settings: a.Settings, Addresses: maps.Clone(a.Addresses), Secrets: maps.Clone(a.Secrets)}
+			before := relay.Access{Settings: a.Settings, Accept: a.Accept, Addresses: maps.Clone(a.Addresses), Secrets: maps.Clone(a.Secrets)}
 			if version != "" {
 				change.Before = toldPlatform(served, before, before)
 			}
@@ -106,7 +106,7 @@ func toldPlatform(served string, a, before relay.Access) map[string]any {
 			secrets[name] = "set anew"
 		}
 	}
-	return map[string]any{"served_by": served, "settings": string(a.Settings), "endpoints": a.Addresses, "secrets": secrets}
+	return map[string]any{"served_by": served, "settings": string(a.Settings), "endpoints": a.Addresses, "secrets": secrets, "accept": a.Accept}
 }
 
 // AddCallbackKey stores a key by which a platform may call the hub; NotFound

@@ -44,12 +44,12 @@ func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) e
 	return nil
 }
 
-// Review has judge look at the stores that were last heard of before the given
-// time, and at those that are silent.
-func (p Presence) Review(ctx context.Context, heardBefore time.Time, judge func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
+// Review has judge look at the stores of which nothing was heard for too long, and
+// at those that are silent.
+func (p Presence) Review(ctx context.Context, after time.Duration, judge func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
 	err = p.watch(ctx, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
 		now := p.clock.Now()
-		list, err := p.stores(ctx, tx, `p.seen_at < ? OR p.silent_since IS NOT NULL`, heardBefore)
+		list, err := p.stores(ctx, tx, after, `w.after_s > 0 AND p.seen_at <= ?1::timestamptz - w.after_s * interval '1 second' OR p.silent_since IS NOT NULL`, now)
 		if err != nil {
 			return now, err
 		}
@@ -89,25 +89,38 @@ func (p Presence) Review(ctx context.Context, heardBefore time.Time, judge func(
 // Silent reads the stores whose POS is silent, of one business or with 0 of all,
 // the longest silence first and at most limit.
 func (p Presence) Silent(ctx context.Context, business core.BusinessID, limit int) ([]presence.Store, error) {
-	return p.stores(ctx, p.bun, `p.silent_since IS NOT NULL AND (?0 = 0 OR p.business_id = ?0) ORDER BY p.silent_since, p.store_id LIMIT ?1`, business, limit)
+	return p.stores(ctx, p.bun, 0, `p.silent_since IS NOT NULL AND (?1 = 0 OR p.business_id = ?1) ORDER BY p.silent_since, p.store_id LIMIT ?2`, business, limit)
 }
 
-// SetRule says whether the stores of a business are closed while their POS is silent.
-func (p Presence) SetRule(ctx context.Context, business core.BusinessID, closeSilent bool) error {
-	_, err := p.bun.ExecContext(ctx, `INSERT INTO presence_rules (business_id, close_silent) VALUES (?, ?)
-		ON CONFLICT (business_id) DO UPDATE SET close_silent = EXCLUDED.close_silent`, business, closeSilent)
-	if err != nil {
-		return fmt.Errorf("storing what becomes of silent stores: %w", err)
-	}
-	return nil
+// Unsettled reads the stores of which it is not as it should be whether they are closed.
+func (p Presence) Unsettled(ctx context.Context) ([]presence.Store, error) {
+	return p.stores(ctx, p.bun, 0, `p.closed <> (p.silent_since IS NOT NULL AND coalesce(r.close_silent, false)) ORDER BY p.business_id, p.store_id`)
 }
 
-func (p Presence) stores(ctx context.Context, in bun.IDB, which string, args ...any) ([]presence.Store, error) {
+// Settle closes or opens an unsettled store, by one transaction with the note that
+// it did, so that a crash leaves both undone or none.
+func (p Presence) Settle(ctx context.Context, s presence.Store, closed bool, reason string) error {
+	t := Toggles(p)
+	return t.tell(ctx, func(tx bun.Conn, box *outbox) error {
+		result, err := tx.ExecContext(ctx, `UPDATE pos_presence SET closed = ?0 WHERE business_id = ?1 AND store_id = ?2 AND closed <> ?0
+			AND (NOT ?0 OR silent_since IS NOT NULL)`, closed, s.Business, s.ID)
+		if err != nil {
+			return fmt.Errorf("keeping that a silent store is closed: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return t.closeStore(ctx, tx, box, s.Business, s.ID, closed, reason)
+	})
+}
+
+func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, which string, args ...any) ([]presence.Store, error) {
 	rows, err := in.QueryContext(ctx, `SELECT p.business_id, p.store_id, s.ref_id, s.name, p.seen_at, p.silent_since, s.timings, s.active AND s.ordering_enabled,
-			b.timezone, coalesce(r.close_silent, false)
+			b.timezone, w.after_s, coalesce(r.close_silent, false)
 		FROM pos_presence p JOIN stores s ON s.business_id = p.business_id AND s.id = p.store_id
 		JOIN businesses b ON b.id = p.business_id LEFT JOIN presence_rules r ON r.business_id = p.business_id
-		WHERE `+which, args...)
+		CROSS JOIN LATERAL (SELECT coalesce(r.silent_after_s, ?0)) AS w (after_s)
+		WHERE `+which, append([]any{int(after / time.Second)}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading when stores were heard of: %w", err)
 	}
@@ -118,14 +131,15 @@ func (p Presence) stores(ctx context.Context, in bun.IDB, which string, args ...
 		var s presence.Store
 		var silent sql.NullTime
 		var zone string
-		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone, &s.Closes); err != nil {
+		var seconds int
+		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone, &seconds, &s.Closes); err != nil {
 			return nil, fmt.Errorf("reading when stores were heard of: %w", err)
 		}
 		place, err := time.LoadLocation(zone)
 		if err != nil {
 			return nil, err
 		}
-		s.SilentSince, s.Local = silent.Time, now.In(place)
+		s.SilentSince, s.Local, s.After = silent.Time, now.In(place), time.Duration(seconds)*time.Second
 		list = append(list, s)
 	}
 	return list, rows.Err()

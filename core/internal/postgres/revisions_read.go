@@ -18,44 +18,16 @@ const storesEntity = "stores"
 
 // Revisions reads revisions of a business, the newest first.
 func (m Menus) Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error) {
-	conditions, parts, args, partArgs := "", "", []any{business}, []any{}
-	where := func(set bool, condition string, values ...any) {
-		if set {
-			conditions += " AND " + condition
-			args = append(args, values...)
+	which := revisionSpan(f, "r.id")
+	if parts := revisionParts(business, f); parts.text != "" {
+		touching, err := m.touching(ctx, business, f, parts)
+		if err != nil {
+			return nil, err
 		}
-	}
-	part := func(set bool, condition string, values ...any) {
-		if set {
-			parts += " AND " + condition
-			partArgs = append(partArgs, values...)
-		}
-	}
-	where(!f.From.IsZero(), "r.id >= ?", core.FirstID(f.From))
-	where(!f.To.IsZero(), "r.id < ?", core.FirstID(f.To))
-	where(f.After != core.ID{}, "r.id < ?", f.After)
-	kind := slices.Index(menu.RevisionEntities(), f.Entity)
-	switch {
-	case f.Entity == storesEntity:
-		part(true, "p.tbl = 'stores'")
-		part(f.RefID != "", "p.ids @> ARRAY(SELECT id FROM stores WHERE business_id = r.business_id AND ref_id = ?) AND EXISTS (SELECT 1 FROM stores WHERE business_id = r.business_id AND ref_id = ?)", f.RefID, f.RefID)
-	case kind >= 0:
-		owned := []int{}
-		for relation := range len(menu.PerRelation[int]{}) {
-			if int(menu.Relation(relation).Owner()) == kind {
-				owned = append(owned, relation)
-			}
-		}
-		part(true, "(p.tbl IN ('menu_masters', 'menu_at_store') AND p.kind = ? OR p.tbl = 'menu_links' AND p.kind = ANY (?))", kind, array(owned))
-		part(f.RefID != "", "p.ids && ARRAY(SELECT id FROM menu_masters WHERE business_id = r.business_id AND kind = ? AND name = ?)", kind, f.RefID)
-	}
-	part(f.Location == menu.MasterLocation, "p.tbl IN ('menu_masters', 'menu_links')")
-	part(f.Location != "" && f.Location != menu.MasterLocation, "p.store_id = (SELECT id FROM stores WHERE business_id = r.business_id AND ref_id = ?)", f.Location)
-	if parts != "" {
-		where(true, "EXISTS (SELECT 1 FROM revision_parts p WHERE p.business_id = r.business_id AND p.revision_id = r.id"+parts+")", partArgs...)
+		which.add(true, "r.id = ANY (?::uuid[])", array(touching))
 	}
 	rows, err := m.of(business).QueryContext(ctx, `SELECT r.id, r.at, r.reference, r.kind, r.subject, r.actor, r.undoes FROM revisions r
-		WHERE r.business_id = ?`+conditions+` ORDER BY r.id DESC LIMIT ?`, append(args, f.Limit)...)
+		WHERE r.business_id = ?`+which.text+` ORDER BY r.id DESC LIMIT ?`, slices.Concat([]any{business}, which.args, []any{f.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("reading revisions: %w", err)
 	}

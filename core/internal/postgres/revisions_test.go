@@ -262,6 +262,39 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(stranger.work()))
 }
 
+func TestTheOptionGroupsOfAnItemAreToldAsTheyWere(t *testing.T) {
+	clock := hubtest.NewClock()
+	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k.store("s1")
+	var moments []time.Time
+	for _, c := range []struct{ location, body string }{
+		{"-1", `{"items":[{"ref_id":"dal","title":"Dal","price":5},{"ref_id":"soup","title":"Soup","price":5}],
+			"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]},{"ref_id":"size","title":"Size","item_ref_ids":["dal","soup"]}],
+			"options":[{"ref_id":"hot","title":"Hot","price":1,"opt_grp_ref_ids":["heat"]}]}`},
+		{"s1", `{"items":[{"ref_id":"dal","price":6}],"options":[{"ref_id":"hot","price":1}]}`},
+		{"s1", `{"options":[{"ref_id":"hot","price":1,"available":false}]}`},
+		{"-1", `{"option_groups":[{"ref_id":"heat","clear_item_ref_ids":true}]}`},
+	} {
+		k.send(c.location, c.body)
+		moments = append(moments, clock.Now())
+		clock.Advance(time.Hour)
+	}
+	_, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, "s1")
+	require.NoError(t, err)
+	then := func(at time.Time) (record, seen []string) {
+		was, err := postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, "web", "dal", at)
+		require.NoError(t, err)
+		if was.Item != nil {
+			seen = was.Item.OptionGroupRefIDs
+		}
+		return was.Record.OptionGroupRefIDs, seen
+	}
+	for n, groups := range [][2][]string{{{"heat", "size"}, nil}, {{"heat", "size"}, {"heat"}}, {{"heat", "size"}, {}}, {{"size"}, {}}} {
+		record, seen := then(moments[n])
+		require.Equal(t, groups, [2][]string{record, seen}, "moment %d", n)
+	}
+}
+
 func TestWhatAnItemWasLike(t *testing.T) {
 	clock := hubtest.NewClock()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")

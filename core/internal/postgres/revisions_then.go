@@ -35,39 +35,88 @@ func (m Menus) ItemThen(ctx context.Context, business core.BusinessID, scope men
 		if err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`, business, platform).Scan(&on.ServedBy); err != nil {
 			return notFound(err, "there is no platform %q", platform)
 		}
-		whole, err := m.menuThen(ctx, tx, business, scope.StoreID, refID, core.FirstID(at.Add(time.Millisecond)))
+		whole, err := past{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}.menuThen(scope.StoreID, refID)
 		then = menu.Then(scope, whole, on, refID, at)
 		return err
 	})
 	return then, err
 }
 
-// menuThen reads of a menu what concerns one item.
-func (m Menus) menuThen(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, refID string, after core.ID) (then menu.Menu, err error) {
-	masters := func(condition string, args ...any) (list []masterRow, err error) {
-		rows, err := tx.QueryContext(ctx, `SELECT id, name, active, parent_id, all_items, record FROM (`+keptMasters.asOf(condition)+`) x ORDER BY id`,
-			append([]any{business, after}, args...)...)
-		if err != nil {
+// past reads rows as they were before the revisions from after on.
+type past struct {
+	ctx      context.Context
+	tx       bun.Conn
+	business core.BusinessID
+	after    core.ID
+}
+
+func (p past) masters(condition string, args ...any) (list []masterRow, err error) {
+	rows, err := p.tx.QueryContext(p.ctx, `SELECT id, name, active, parent_id, all_items, record FROM (`+keptMasters.asOf(condition)+`) x ORDER BY id`,
+		append([]any{p.business, p.after}, args...)...)
+	if err != nil {
+		return nil, fmt.Errorf("reading what was: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row masterRow
+		if err := rows.Scan(&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record); err != nil {
 			return nil, fmt.Errorf("reading what was: %w", err)
 		}
-		defer rows.Close()
-		for rows.Next() {
-			var row masterRow
-			if err := rows.Scan(&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record); err != nil {
-				return nil, fmt.Errorf("reading what was: %w", err)
-			}
-			list = append(list, row)
-		}
-		return list, rows.Err()
+		list = append(list, row)
 	}
-	items, err := masters("x.kind = 1 AND x.name = ?2", refID)
+	return list, rows.Err()
+}
+
+// links reads the links of a relation from or to these records.
+func (p past) links(relation menu.Relation, end string, ids ...int64) (list []menu.Link, err error) {
+	rows, err := p.tx.QueryContext(p.ctx, `SELECT from_id, to_id, position FROM (`+keptLinks.asOf("x.relation = ?2 AND x."+end+" = ANY (?3::bigint[])")+`) x
+		ORDER BY position, to_id`, p.business, p.after, int(relation), array(ids))
+	if err != nil {
+		return nil, fmt.Errorf("reading what was: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var link menu.Link
+		if err := rows.Scan(&link.From, &link.To, &link.Position); err != nil {
+			return nil, fmt.Errorf("reading what was: %w", err)
+		}
+		list = append(list, link)
+	}
+	return list, rows.Err()
+}
+
+// valuesThen reads what a store had of these records.
+func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list []menu.AtStore[V], err error) {
+	rows, err := p.tx.QueryContext(p.ctx, `SELECT id, content::text FROM (`+keptAtStore.asOf("x.kind = ?2 AND x.store_id = ?3 AND x.id = ANY (?4::bigint[])")+`) x ORDER BY id`,
+		p.business, p.after, int(kind), store, array(ids))
+	if err != nil {
+		return nil, fmt.Errorf("reading what was: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var here menu.AtStore[V]
+		var content string
+		if err := rows.Scan(&here.ID, &content); err != nil {
+			return nil, fmt.Errorf("reading what was: %w", err)
+		}
+		if err := menu.Unpack(content, &here.Values); err != nil {
+			return nil, err
+		}
+		list = append(list, here)
+	}
+	return list, rows.Err()
+}
+
+// menuThen reads of a menu what concerns one item.
+func (p past) menuThen(store int64, refID string) (then menu.Menu, err error) {
+	items, err := p.masters("x.kind = 1 AND x.name = ?2", refID)
 	if err != nil || len(items) == 0 {
 		return then, err
 	}
 	if then.Items, err = decoded(items, settleItem); err != nil {
 		return then, err
 	}
-	categories, err := masters("x.kind = 0")
+	categories, err := p.masters("x.kind = 0")
 	if err != nil {
 		return then, err
 	}
@@ -75,31 +124,43 @@ func (m Menus) menuThen(ctx context.Context, tx bun.Conn, business core.Business
 		return then, err
 	}
 	item := then.Items[0].ID
-	rows, err := tx.QueryContext(ctx, `SELECT from_id, to_id, position FROM (`+keptLinks.asOf("x.relation = 0 AND x.from_id = ?2")+`) x ORDER BY position, to_id`, business, after, item)
+	if then.Links[menu.ItemCategory], err = p.links(menu.ItemCategory, "from_id", item); err != nil {
+		return then, err
+	}
+	if then.Store.Items, err = valuesThen[menu.ItemValues](p, store, menu.Items, item); err != nil {
+		return then, err
+	}
+	return then, p.groupsThen(store, item, &then)
+}
+
+// groupsThen reads the option groups of the item, and the options in them.
+func (p past) groupsThen(store, item int64, then *menu.Menu) (err error) {
+	if then.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil || len(then.Links[menu.GroupItem]) == 0 {
+		return err
+	}
+	var groups, options []int64
+	for _, link := range then.Links[menu.GroupItem] {
+		groups = append(groups, link.From)
+	}
+	if then.Links[menu.OptionInGroup], err = p.links(menu.OptionInGroup, "to_id", groups...); err != nil {
+		return err
+	}
+	for _, link := range then.Links[menu.OptionInGroup] {
+		options = append(options, link.From)
+	}
+	rows, err := p.masters("x.kind = 2 AND x.id = ANY (?2::bigint[])", array(groups))
 	if err != nil {
-		return then, fmt.Errorf("reading what was: %w", err)
+		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var link menu.Link
-		if err := rows.Scan(&link.From, &link.To, &link.Position); err != nil {
-			return then, fmt.Errorf("reading what was: %w", err)
-		}
-		then.Links[menu.ItemCategory] = append(then.Links[menu.ItemCategory], link)
+	if then.OptionGroups, err = decoded(rows, settleOptionGroup); err != nil {
+		return err
 	}
-	if err := rows.Err(); err != nil {
-		return then, fmt.Errorf("reading what was: %w", err)
+	if rows, err = p.masters("x.kind = 3 AND x.id = ANY (?2::bigint[])", array(options)); err != nil {
+		return err
 	}
-	var contents []string
-	if err := tx.NewRaw(`SELECT content::text FROM (`+keptAtStore.asOf("x.kind = 1 AND x.store_id = ?2 AND x.id = ?3")+`) x`, business, after, store, item).Scan(ctx, &contents); err != nil {
-		return then, fmt.Errorf("reading what was: %w", err)
+	if then.Options, err = decoded(rows, settleOption); err != nil {
+		return err
 	}
-	for _, content := range contents {
-		here := menu.AtStore[menu.ItemValues]{ID: item}
-		if err := menu.Unpack(content, &here.Values); err != nil {
-			return then, err
-		}
-		then.Store.Items = append(then.Store.Items, here)
-	}
-	return then, nil
+	then.Store.Options, err = valuesThen[menu.OptionValues](p, store, menu.Options, options...)
+	return err
 }

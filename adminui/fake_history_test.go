@@ -1,0 +1,103 @@
+package adminui_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// revised are the ids of its revisions, the newest first.
+var revised = []core.ID{id(30), id(60), id(90)}
+
+// past is the history of the fake: of the three revisions the latest made an item
+// too dear.
+type past struct{ *fake }
+
+func (p past) all() []menu.Revision {
+	if len(p.jobs) == 0 {
+		return nil
+	}
+	return []menu.Revision{
+		{ID: revised[0], At: before(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17", Actor: "key:pos", Touched: []menu.Touchings{{Entity: "items", Location: "S-17", Rows: 2}, {Entity: "option_groups", Rows: 1200}}},
+		{ID: revised[1], At: before(60).UnixMilli(), Reference: id(61), Kind: "rollback", Location: "-1", Actor: "user:" + hostile, Undoes: &revised[2], Touched: []menu.Touchings{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9}, {Entity: "items", Location: "S-17", Rows: 9}, {Entity: "items", Location: hostile, Rows: 9}, {Entity: "taxes", Rows: 1}, {Entity: "charges", Rows: 1}}},
+		{ID: revised[2], At: before(90).UnixMilli(), Reference: id(91), Kind: "switch", Location: long, Actor: "key:" + long, Touched: []menu.Touchings{{Entity: "stores", Rows: 1}}},
+	}
+}
+
+func (p past) Revisions(_ context.Context, _ core.BusinessID, f menu.RevisionFilter) (list []menu.Revision, err error) {
+	for _, r := range p.all() {
+		if f.After == (core.ID{}) || r.At < core.TimeOf(f.After).UnixMilli() {
+			list = append(list, r)
+		}
+	}
+	return take(list, f.Limit), p.broken
+}
+
+func (p past) Revision(_ context.Context, _ core.BusinessID, id core.ID) (menu.Revision, error) {
+	for _, r := range p.all() {
+		if r.ID == id {
+			return r, nil
+		}
+	}
+	return menu.Revision{}, missing()
+}
+
+func (p past) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.ID][]string, error) {
+	return map[core.ID][]string{revised[0]: {"dal", "naan"}, revised[1]: {hostile, long}}, nil
+}
+
+func (p past) Differences(_ context.Context, _ core.BusinessID, _ core.ID, offset, limit int) ([]menu.Difference, error) {
+	list := []menu.Difference{
+		{Entity: "items", RefID: "dal", Location: "S-17", Before: []byte(`{"price":10.25,"available":true,"tags":["hot"]}`), After: []byte(`{"price":102.50,"available":true}`)},
+		{Entity: "items", RefID: hostile, Before: []byte(`{"active":true,"record":{"title":"a"}}`), After: fmt.Appendf(nil, `{"active":false,"record":{"title":%q,"description":%q}}`, hostile, long+long+long)},
+		{Entity: "items", RefID: "dal", Relation: "category_ref_ids", After: []byte(`{"ref_id":"mains","position":0}`)},
+		{Entity: "option_groups", Before: []byte(`{"active":true,"record":{}}`)},
+	}
+	for n := range 30 {
+		list = append(list, menu.Difference{Entity: "options", RefID: fmt.Sprint("option-", n), After: []byte(`{"active":true,"record":{"title":"Extra"}}`)})
+	}
+	list = list[min(offset, len(list)):]
+	return take(list, limit), nil
+}
+
+func (p past) Address(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {
+	if location != "S-17" {
+		return core.Business{}, menu.Scope{}, missing()
+	}
+	return core.Business{}, menu.Scope{LocationRefID: location, StoreID: 1040}, nil
+}
+
+func (p past) ItemThen(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error) {
+	price, err := core.ParseAmount("10.25")
+	return menu.ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(), Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID, Title: hostile, Price: price}, Record: &menu.ItemReading{}}, err
+}
+
+func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.Undoing, error) {
+	u := menu.Undoing{Latest: p.all()[0].ID}
+	if to != u.Latest {
+		u.Objects = menu.PerKind[int]{menu.Items: 2, menu.OptionGroups: 120}
+	}
+	return u, nil
+}
+
+func (f *fake) Watching(context.Context, core.BusinessID) (w console.Watching, err error) {
+	if len(f.jobs) > 0 {
+		err = w.SetAckWithin("5m")
+	}
+	return w, err
+}
+
+func (f *fake) SetWatching(_ context.Context, _ core.BusinessID, set func(*console.Watching) error, change access.Change) error {
+	f.did(change)
+	return set(&console.Watching{})
+}
+
+func (f *fake) PublishNow(_ context.Context, _ core.BusinessID, _ string, _ []string, change access.Change) error {
+	f.did(change)
+	return nil
+}

@@ -1,0 +1,142 @@
+// Package history shows what requests changed of menus and stores: the list, a
+// change value by value, an item as it was at a moment, and the way back.
+package history
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// Revisions reads what was changed.
+type Revisions interface {
+	Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error)
+	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
+	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
+	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
+}
+
+// Past tells what things were like.
+type Past interface {
+	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
+	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error)
+	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.Undoing, error)
+}
+
+// Menus is all that the pages ask of menus.
+type Menus interface {
+	Revisions
+	Past
+}
+
+// Records is what the pages read and do besides.
+type Records interface {
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	QueueJob(ctx context.Context, work core.Job, change access.Change) error
+}
+
+// Pages are the pages of history.
+type Pages struct {
+	Records Records
+	Menus   Menus
+}
+
+var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
+
+// here is the page of a revision.
+func here(v *shell.Visit, id core.ID) string { return v.Link("history/" + id.String() + "/") }
+
+// List shows the revisions of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref")), Location: strings.TrimSpace(v.Query.Get("location")), Limit: v.Limit()}
+	f.After, _ = uuid.Parse(v.Query.Get("before"))
+	if f.RefID != "" && f.Entity == "" {
+		f.Entity = menu.Items.String()
+	}
+	found, err := p.Menus.Revisions(c.UserContext(), v.Business.ID, f)
+	if err != nil {
+		return err
+	}
+	ids, keys := make([]core.ID, len(found)), make([]string, len(found))
+	for i, r := range found {
+		ids[i], keys[i] = r.ID, r.ID.String()
+	}
+	names, err := p.Menus.FirstNames(c.UserContext(), v.Business.ID, ids)
+	if err != nil {
+		return err
+	}
+	entities := []ui.Option{{Value: "", Label: text.Any}}
+	for _, name := range menu.RevisionEntities() {
+		entities = append(entities, ui.Option{Value: name, Label: words(name)})
+	}
+	list := ui.List{Name: text.History, EmptyTitle: text.NoHistoryTitle, EmptyText: text.NoHistoryText,
+		Filters: []ui.Filter{{Name: "entity", Label: text.Entity, Value: f.Entity, Options: entities}, {Name: "ref", Label: text.EntityRef, Value: f.RefID, Hint: "ref_id"},
+			{Name: "location", Label: text.Store, Value: f.Location, Hint: "location_ref_id"}},
+		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor}, {Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
+	for _, r := range found {
+		kind, changed := ui.Linked(kinds[r.Kind], here(v, r.ID)), ui.T(counts(r.Touched))
+		kind.Note, changed.Note = subject(r), strings.Join(names[r.ID], ", ")
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))), kind, ui.T(r.Actor), changed, request(v, r)}})
+	}
+	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true, Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
+	return v.Listed(c, head, list, "before", keys)
+}
+
+// words is the name of a kind of entity for people.
+func words(entity string) string { return strings.ReplaceAll(entity, "_", " ") }
+
+func subject(r menu.Revision) string {
+	if r.Location == menu.MasterLocation {
+		return text.MasterCatalogue
+	}
+	return r.Location
+}
+
+// request leads to the job that made a revision; a switch is none.
+func request(v *shell.Visit, r menu.Revision) ui.Cell {
+	cell := ui.Coded(r.Reference.String())
+	if r.Kind != "switch" {
+		cell.Href = v.Link("jobs/" + r.Reference.String() + "/")
+	}
+	return cell
+}
+
+// countsShown is of how many kinds and stores a line tells how much was changed.
+const countsShown = 4
+
+// counts tells how much was changed, of records and associations together.
+func counts(touched []menu.Touchings) string {
+	type place struct{ entity, location string }
+	rows, order := map[place]int{}, []place{}
+	for _, t := range touched {
+		at := place{t.Entity, t.Location}
+		if rows[at] == 0 {
+			order = append(order, at)
+		}
+		rows[at] += t.Rows
+	}
+	var parts []string
+	for i, at := range order {
+		if i == countsShown {
+			parts = append(parts, "…")
+			break
+		}
+		if at.location == "" {
+			parts = append(parts, fmt.Sprintf(text.ChangedRows, words(at.entity), ui.Number(rows[at])))
+		} else {
+			parts = append(parts, fmt.Sprintf(text.ChangedRowsAt, words(at.entity), ui.Number(rows[at]), at.location))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

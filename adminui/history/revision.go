@@ -1,0 +1,190 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// The bounds of what a revision's page shows.
+const (
+	differencesShown = 25
+	differencesOpen  = 3
+	fieldsShown      = 40
+	summaryFields    = 3
+	summaryWidth     = 40      // characters of a value
+	recordShown      = 2 << 10 // bytes of a record that was made or removed
+)
+
+// revisionView is a revision as its page shows it.
+type revisionView struct {
+	facts       []ui.Fact
+	differences []differenceView
+	first, next string // addresses of other pages of differences
+}
+
+// differenceView is what became of one record.
+type differenceView struct {
+	ref, what string
+	state     ui.State
+	verb      string // of what was made or removed
+	summary   string
+	fields    ui.List
+	record    string // of what was made or removed
+	whole     string // the address of the comparison of the whole record
+}
+
+// find reads the revision that the address names.
+func (p Pages) find(c *fiber.Ctx, v *shell.Visit) (menu.Revision, error) {
+	id, err := uuid.Parse(c.Params("id"))
+	if err != nil {
+		return menu.Revision{}, core.Errorf(core.NotFound, text.NotFound)
+	}
+	return p.Menus.Revision(c.UserContext(), v.Business.ID, id)
+}
+
+// One shows what a revision changed.
+func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+	r, err := p.find(c, v)
+	if err != nil {
+		return err
+	}
+	from, _ := strconv.Atoi(v.Query.Get("from"))
+	from = max(from, 0)
+	differences, err := p.Menus.Differences(c.UserContext(), v.Business.ID, r.ID, from, differencesShown+1)
+	if err != nil {
+		return err
+	}
+	view := revisionView{facts: facts(v, r)}
+	if from > 0 {
+		view.first = here(v, r.ID)
+	}
+	if len(differences) > differencesShown {
+		differences, view.next = differences[:differencesShown], fmt.Sprintf("%s?from=%d", here(v, r.ID), from+differencesShown)
+	}
+	for i, d := range differences {
+		view.differences = append(view.differences, differenceOf(d, fmt.Sprintf("%sdiff/?at=%d", here(v, r.ID), from+i)))
+	}
+	head := shell.Head{Title: kinds[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(), Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	if v.MayAct() {
+		if head.Links, err = p.ways(c.UserContext(), v, r); err != nil {
+			return err
+		}
+	}
+	return v.Show(c, head, revisionPage(view))
+}
+
+// ways are those back to before and to after a revision.
+func (p Pages) ways(ctx context.Context, v *shell.Visit, r menu.Revision) ([]ui.Link, error) {
+	links := []ui.Link{{Href: here(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
+	earlier, err := p.Menus.Revisions(ctx, v.Business.ID, menu.RevisionFilter{After: r.ID, Limit: 1})
+	for _, before := range earlier {
+		links = append(links, ui.Link{Href: here(v, before.ID) + "rollback/", Label: text.RollbackBefore})
+	}
+	return links, err
+}
+
+func facts(v *shell.Visit, r menu.Revision) []ui.Fact {
+	list := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(time.UnixMilli(r.At)))}, {Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
+		{Label: text.Changed, Cell: ui.T(counts(r.Touched))}, {Label: text.ChangeRequest, Cell: request(v, r)}}
+	if r.Undoes != nil {
+		list = append(list, ui.Fact{Label: text.BackTo, Cell: ui.Cell{Text: v.At(core.TimeOf(*r.Undoes)).Exact(), Href: here(v, *r.Undoes)}})
+	}
+	return list
+}
+
+func differenceOf(d menu.Difference, whole string) differenceView {
+	view := differenceView{ref: d.RefID, what: words(d.Entity), state: ui.Neutral}
+	if view.ref == "" {
+		view.ref = text.GoneObject
+	}
+	if d.Relation != "" {
+		view.what += " · " + d.Relation
+	}
+	if d.Location != "" {
+		view.what += " · " + fmt.Sprintf(text.AtStore, d.Location)
+	}
+	changes := console.FieldChanges(d.Before, d.After)
+	for i := range changes {
+		changes[i].Field = strings.TrimPrefix(changes[i].Field, "record.")
+	}
+	switch {
+	case d.Before == nil:
+		view.state, view.verb, view.record = ui.OK, text.MadeNew, ui.Pretty(d.After, recordShown)
+	case d.After == nil:
+		view.state, view.verb, view.record = ui.Err, text.Gone, ui.Pretty(d.Before, recordShown)
+	default:
+		view.summary, view.fields, view.whole = summary(changes), fieldList(changes), whole
+	}
+	return view
+}
+
+// summary is the first few changes in one line.
+func summary(changes []console.FieldChange) string {
+	var parts []string
+	for i, change := range changes {
+		if i == summaryFields {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, fmt.Sprintf("%s %s → %s", change.Field, short(change.Before), short(change.After)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// short is the beginning of a value, as a line has room for it.
+func short(value string) string {
+	if value == "" {
+		return "–"
+	}
+	if runes := []rune(value); len(runes) > summaryWidth {
+		return string(runes[:summaryWidth]) + "…"
+	}
+	return value
+}
+
+func fieldList(changes []console.FieldChange) ui.List {
+	list := ui.List{Name: text.DifferencesTitle, Columns: []ui.Column{{Label: text.Field}, {Label: text.Was, Kind: ui.Wide}, {Label: text.Is, Kind: ui.Wide}}}
+	for i, change := range changes {
+		if i == fieldsShown {
+			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.MoreFields, ui.Number(len(changes)-i))), ui.T(""), ui.T("")}})
+			break
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Coded(change.Field), ui.T(change.Before), ui.T(change.After)}})
+	}
+	return list
+}
+
+// Diff compares one record that a revision changed, whole.
+func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
+	r, err := p.find(c, v)
+	if err != nil {
+		return err
+	}
+	at, err := strconv.Atoi(v.Query.Get("at"))
+	if err != nil || at < 0 {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	found, err := p.Menus.Differences(c.UserContext(), v.Business.ID, r.ID, at, 1)
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	d := differenceOf(found[0], "")
+	head := shell.Head{Title: d.ref, Note: d.what, Up: ui.Link{Href: here(v, r.ID), Label: kinds[r.Kind]}}
+	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, found[0].Before, found[0].After, text.DiffTooLarge, text.DiffTooMany)))
+}

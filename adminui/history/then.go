@@ -1,0 +1,107 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// thenView is the question after an item at a moment, with what is told of it.
+type thenView struct {
+	item, store ui.Filter
+	platform    ui.Filter
+	at, zone    string
+	facts       []ui.Fact
+	seen, kept  string
+}
+
+// momentForm is how browsers write a moment.
+const momentForm = "2006-01-02T15:04"
+
+// Then tells what an item at a store was like on a platform at a moment.
+func (p Pages) Then(c *fiber.Ctx, v *shell.Visit) error {
+	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
+	field := func(name string) string { return strings.TrimSpace(v.Query.Get(name)) }
+	view := thenView{item: ui.Filter{Name: "item", Label: text.ItemRef, Value: field("item")}, store: ui.Filter{Name: "store", Label: text.StoreRef, Value: field("store")},
+		platform: ui.Filter{Name: "platform", Label: text.Platform, Value: field("platform")}, at: field("at"), zone: fmt.Sprintf(text.Moment, v.Zone)}
+	for _, platform := range platforms {
+		view.platform.Options = append(view.platform.Options, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	head := shell.Head{Title: text.ItemThen, Note: text.ItemThenNote, Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	if view.item.Value != "" && view.store.Value != "" {
+		told, err := p.tell(c, v, &view)
+		var wrong *core.Error
+		switch {
+		case errors.As(err, &wrong) && (wrong.Code == core.NotFound || wrong.Code == core.Invalid): // of what the form says
+			c.Status(http.StatusNotFound)
+			told = ui.Cause{State: ui.Warn, Text: wrong.Message}
+		case err != nil:
+			return err
+		}
+		head.Causes = []ui.Cause{told}
+	}
+	return v.Show(c, head, thenPage(view))
+}
+
+// tell finds what the question asks for, and says it in a sentence.
+func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, error) {
+	at := v.Now.Truncate(time.Millisecond)
+	if view.at != "" {
+		asked, err := time.ParseInLocation(momentForm, view.at, v.Zone)
+		if err != nil {
+			return ui.Cause{}, core.Errorf(core.Invalid, text.MomentWrong)
+		}
+		if asked.Before(at) {
+			at = asked
+		}
+	}
+	_, scope, err := p.Menus.Address(c.UserContext(), v.Business.ID, view.store.Value)
+	if err != nil {
+		return ui.Cause{}, err
+	}
+	then, err := p.Menus.ItemThen(c.UserContext(), v.Business.ID, scope, view.platform.Value, view.item.Value, at)
+	if err != nil {
+		return ui.Cause{}, err
+	}
+	view.facts = []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(at))}, {Label: text.Item, Cell: ui.Coded(then.RefID)}, {Label: text.Store, Cell: ui.Coded(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
+	view.seen, view.kept = pretty(then.Item), pretty(then.Record)
+	return told(then), nil
+}
+
+func told(then menu.ItemThen) ui.Cause {
+	switch {
+	case then.Shown:
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price), Detail: text.ThenWithoutGroups}
+	case then.Record == nil:
+		return ui.Cause{State: ui.Err, Text: text.ThenNone}
+	case !then.Sold:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotSold, then.Location)}
+	default:
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ThenNotShown, then.Platform, then.Location)}
+	}
+}
+
+func pretty[T any](record *T) string {
+	if record == nil {
+		return ""
+	}
+	raw, err := json.Marshal(record, json.Deterministic(true))
+	if err != nil {
+		return ""
+	}
+	return ui.Pretty(raw, 16<<10)
+}

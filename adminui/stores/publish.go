@@ -1,0 +1,50 @@
+package stores
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+)
+
+// publishButtons have the store's menu published, where there is an aggregator.
+func publishButtons(v *shell.Visit, id int64, platforms []core.Platform) []ui.Button {
+	options := []ui.Option{{Value: "", Label: text.PublishEverywhere}}
+	for _, platform := range platforms {
+		if platform.ServedBy != core.ServedByOwn {
+			options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
+		}
+	}
+	if len(options) == 1 || !v.MayAct() {
+		return nil
+	}
+	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), Ask: text.Why, Say: text.PublishNowSay,
+		Fields: []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
+}
+
+// Publish has the menu of a store published on a platform, or on all on which it
+// is listed.
+func (p Pages) Publish(c *fiber.Ctx, v *shell.Visit) error {
+	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
+	if err != nil {
+		return core.Errorf(core.NotFound, text.NotFound)
+	}
+	ref, _, err := p.Records.StoreRef(c.UserContext(), v.Business.ID, id)
+	if err != nil {
+		return err
+	}
+	var platforms []string
+	if platform := strings.Clone(c.FormValue("platform")); platform != "" {
+		platforms = []string{platform}
+	}
+	if err := p.Records.PublishNow(c.UserContext(), v.Business.ID, ref, platforms, v.Change(c, "store.publish")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link(fmt.Sprintf("stores/%d/", id)), "published")
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// archive is a diner with a console, in which the price of an item was changed.
+type archive struct {
+	*diner
+	sam   *browser
+	moved []menu.Revision // the newest first
+}
+
+func newArchive(t *testing.T) *archive {
+	t.Helper()
+	d := newDiner(t, func(c *hubConfig) { unlimited(c); c.roles = append(c.roles, roleConsole) })
+	d.hub.mountPages("http://example.com", 0)
+	r := &archive{diner: d, sam: d.user(t, "sam@example.com", access.Support, d.tenant.ID)}
+	r.change("s1", lunch)
+	r.change("s1", `{"items":[{"ref_id":"dal","price":110.50,"title":"Dear Dal"}]}`)
+	return r
+}
+
+// change sends a menu and waits until it is stored.
+func (r *archive) change(location, body string) {
+	r.t.Helper()
+	r.clock.Advance(time.Minute) // revisions go by their moments
+	r.finish(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
+	var err error
+	r.moved, err = postgres.Menus{DB: r.hub.db}.Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
+	require.NoError(r.t, err)
+}
+
+func (r *archive) finish(reference string) {
+	r.t.Helper()
+	waitUntil(r.t, "the job to be done", func() bool {
+		r.clock.Advance(time.Second)
+		return r.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body["state"] == "done"
+	})
+}
+
+// page is a page of history as text, without its tags.
+func (r *archive) page(path string) string {
+	r.t.Helper()
+	answer := r.sam.get(r.t, shell.BusinessLink(r.tenant.ID, "history/"+path))
+	require.Equal(r.t, http.StatusOK, answer.status, answer.text)
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(answer.text, " ")
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+}
+
+func TestWhoChangedAPriceWhenAndFromWhat(t *testing.T) {
+	r := newArchive(t)
+	list := r.page("?entity=items&ref=dal&location=s1")
+	require.Contains(t, list, "Menu request s1 key:pos items")
+	require.Contains(t, list, "dal")
+	require.NotContains(t, list, "Stores request", "narrowed")
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text, `<option value="items" selected>`, "an item, unless it says otherwise")
+	require.Contains(t, r.page(""), "Stores request")
+	require.Contains(t, r.page("?ref=none"), "No changes")
+	one := r.moved[0].ID.String() + "/"
+	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
+	require.Contains(t, r.page(one), "title Dal → Dear Dal")
+	require.Contains(t, r.page(one+"diff/?at=1"), `"price": 110.5`)
+	for _, wrong := range []string{"nonsense/", one + "diff/", one + "diff/?at=99", one + "diff/?at=-1", "00000000-0000-0000-0000-000000000000/rollback/"} {
+		require.Equal(t, http.StatusNotFound, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/"+wrong)).status, wrong)
+	}
+	file := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?format=csv"))
+	require.Contains(t, file.text, "key:pos")
+}
+
+func TestAnItemIsShownAsItWas(t *testing.T) {
+	r := newArchive(t)
+	then := func(query string) string { return r.page("item/?item=dal&store=s1&platform=web" + query) }
+	require.Contains(t, then(""), `Customers of web at s1 could see "Dear Dal", for 110.5.`)
+	zone, err := time.LoadLocation("America/New_York")
+	require.NoError(t, err)
+	require.Contains(t, then("&at="+time.UnixMilli(r.moved[0].At).In(zone).Format("2006-01-02T15:04")), `could see "Dal", for 10.`)
+	require.Contains(t, then("&at=2026-01-01T00:00"), "There was no such item then.")
+	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location", "item=dal&store=s1&platform=mars": "no platform", "item=dal&store=s1&platform=web&at=noon": "must be like"} {
+		answer := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/item/?"+query))
+		require.Equal(t, http.StatusNotFound, answer.status)
+		require.Contains(t, html.UnescapeString(answer.text), says)
+	}
+}
+
+func TestAMenuIsTakenBackInTheConsole(t *testing.T) {
+	r := newArchive(t)
+	vera := r.user(t, "vera@example.com", access.Viewer, r.tenant.ID)
+	back := shell.BusinessLink(r.tenant.ID, "history/"+r.moved[1].ID.String()+"/rollback/")
+	require.Equal(t, http.StatusForbidden, vera.get(t, back).status)
+	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
+	asked := r.sam.get(t, back)
+	require.Contains(t, asked.text, "Change 1 objects back")
+	require.Contains(t, asked.text, "An ordinary menu job")
+	require.Equal(t, http.StatusForbidden, vera.post(t, back, because(hiddenOf(asked))).status)
+	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenOf(asked)).status, "a reason is asked")
+
+	r.change("s1", `{"items":[{"ref_id":"naan","price":4,"title":"Naan"}]}`)
+	changed := r.sam.post(t, back, because(hiddenOf(asked)))
+	require.Equal(t, http.StatusConflict, changed.status, "the menu is another than the one that was looked at")
+	require.Contains(t, changed.text, "1 objects were counted")
+	require.Contains(t, changed.text, "Change 2 objects back")
+	require.Empty(t, r.actions(t, r.tenant.ID))
+	r.clock.Advance(time.Minute)
+	done := r.sam.post(t, back, because(hiddenOf(changed)))
+	require.Equal(t, http.StatusSeeOther, done.status, done.text)
+	job, query, _ := cutQuery(done.header.Get("Location"))
+	require.Equal(t, url.Values{"done": {"back"}}.Encode(), query)
+	r.finish(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
+	require.Equal(t, 10.0, at(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
+
+	require.Equal(t, []string{"menu.rollback"}, r.actions(t, r.tenant.ID))
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")
+	require.Contains(t, r.page(""), "Rollback master catalogue user:sam@example.com items")
+	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`, r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]
+	require.Contains(t, r.page(latest+"/"), "Went back to")
+	require.Contains(t, r.page(latest+"/rollback/"), "nothing to go back")
+}

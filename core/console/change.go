@@ -1,0 +1,92 @@
+package console
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// FieldChange is a value of a record that was changed: where it stands, such as
+// platform_pricing[0].price, and what it was and is; "" where there was or is none.
+type FieldChange struct{ Field, Before, After string }
+
+// FieldChanges tells how two records differ, value by value, in the order of their
+// places. A record is a JSON object, or nothing where there is none. Numbers are
+// told digit for digit, and a list of plain values as one value.
+func FieldChanges(before, after []byte) (changes []FieldChange) {
+	all := map[string]*FieldChange{}
+	at := func(field string) *FieldChange {
+		if all[field] == nil {
+			all[field] = &FieldChange{Field: field}
+		}
+		return all[field]
+	}
+	eachField("", before, func(field, value string) { at(field).Before = value })
+	eachField("", after, func(field, value string) { at(field).After = value })
+	for _, change := range all {
+		if change.Before != change.After {
+			changes = append(changes, *change)
+		}
+	}
+	slices.SortFunc(changes, func(a, b FieldChange) int { return strings.Compare(a.Field, b.Field) })
+	return changes
+}
+
+// eachField tells of every value within one, by its place.
+func eachField(place string, value jsontext.Value, tell func(place, value string)) {
+	switch value.Kind() {
+	case '{':
+		var members map[string]jsontext.Value
+		if json.Unmarshal(value, &members) == nil && len(members) > 0 {
+			for name, member := range members {
+				eachField(strings.TrimPrefix(place+"."+name, "."), member, tell)
+			}
+			return
+		}
+	case '[':
+		var elements []jsontext.Value
+		if json.Unmarshal(value, &elements) == nil && len(elements) > 0 {
+			eachElement(place, elements, tell)
+			return
+		}
+	}
+	if len(value) > 0 {
+		tell(place, plain(value))
+	}
+}
+
+func eachElement(place string, elements []jsontext.Value, tell func(place, value string)) {
+	words := make([]string, len(elements))
+	for i, element := range elements {
+		if kind := element.Kind(); kind == '{' || kind == '[' {
+			for i, element := range elements {
+				eachField(fmt.Sprintf("%s[%d]", place, i), element, tell)
+			}
+			return
+		}
+		words[i] = plain(element)
+	}
+	tell(place, strings.Join(words, ", "))
+}
+
+// plain is a value as people read it: a text without quotes, a number as a decimal.
+func plain(value jsontext.Value) string {
+	switch value.Kind() {
+	case '"':
+		var text string
+		if json.Unmarshal(value, &text) == nil {
+			return text
+		}
+	case '0':
+		if amount, err := core.ParseAmount(string(value)); err == nil {
+			return amount.String()
+		}
+	}
+	return string(bytes.TrimSpace(value))
+}

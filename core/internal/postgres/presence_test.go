@@ -1,0 +1,159 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/presence"
+)
+
+// watchedBy says how a business is watched over.
+func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
+	t.Helper()
+	require.NoError(t, postgres.Console{DB: db}.SetWatching(context.Background(), business, func(w *console.Watching) error {
+		if err := w.SetAckWithin(ack); err != nil {
+			return err
+		}
+		w.CloseSilent = closes
+		return w.SetSilentAfter(silent)
+	}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
+}
+
+// watchOf watches stores that are always open, and calls silent after half an hour.
+func watchOf(db *postgres.DB) presence.Watch {
+	return presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, After: 30 * time.Minute, Clock: db.Clock(),
+		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
+}
+
+func TestACrashBetweenSilenceAndClosingLeavesTheClosingDue(t *testing.T) {
+	s := newSwitches(t)
+	watchedBy(t, s.db, s.business, "hub", "hub", true)
+	w, ctx := watchOf(s.db), context.Background()
+	everywhere := []string{"a", "app", "b", "web"}
+	fallsSilent := func() {
+		w.Hear(presence.Sign{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
+		require.NoError(t, w.Store(ctx))
+		_, err := w.Look(ctx)
+		require.NoError(t, err)
+		require.Empty(t, s.closed("s1"))
+		s.clock.Advance(31 * time.Minute)
+	}
+	fallsSilent()
+	count := s.db.Statements()
+	_, err := w.Look(ctx)
+	require.NoError(t, err)
+	statements := count()
+	require.Equal(t, everywhere, s.closed("s1"))
+	require.Greater(t, statements, 10)
+	for n := range statements {
+		fallsSilent()
+		crashed := s.db.BreakAt(n + 1)
+		_, _ = w.Look(ctx)
+		for !crashed() { // workers are not woken each time: some looks are a statement shorter
+			_, _ = w.Look(ctx)
+		}
+		var noted bool
+		s.db.Row(t, &noted, `SELECT closed FROM pos_presence WHERE business_id = ?`, s.business)
+		require.Equal(t, noted, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
+		_, err := w.Look(ctx)
+		require.NoError(t, err)
+		require.Equal(t, everywhere, s.closed("s1"), "at statement %d", n)
+	}
+	var told int
+	s.db.Row(t, &told, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`, s.business)
+	require.Equal(t, 2*(2*statements+1), told, "the merchant's own channels, of each closing and opening once")
+}
+
+func TestStoresAreClosedAndOpenedAsTheRuleOfTheirBusinessSays(t *testing.T) {
+	s := newSwitches(t)
+	other := hubtest.Business(t, s.db)
+	w, ctx := watchOf(s.db), context.Background()
+	look := func() []string {
+		_, err := w.Look(ctx)
+		require.NoError(t, err)
+		return s.closed("s1")
+	}
+	hear := func() {
+		w.Hear(presence.Sign{Business: s.business, StoreID: s.storeID("s1")}, s.clock.Now())
+		require.NoError(t, w.Store(ctx))
+	}
+	hear()
+	s.clock.Advance(10 * time.Minute)
+	watchedBy(t, s.db, other.ID, "hub", "1m", true)
+	require.Empty(t, look(), "the rule of another business")
+	watchedBy(t, s.db, s.business, "hub", "10m", false)
+	require.Empty(t, look(), "silent, and not to be closed")
+	silent, err := postgres.Presence{DB: s.db}.Silent(ctx, s.business, 9)
+	require.NoError(t, err)
+	require.Len(t, silent, 1)
+	watchedBy(t, s.db, s.business, "hub", "10m", true)
+	require.NotEmpty(t, look())
+	watchedBy(t, s.db, s.business, "hub", "10m", false)
+	require.Empty(t, look(), "the rule is gone, and what it did with it")
+	watchedBy(t, s.db, s.business, "hub", "10m", true)
+	require.NotEmpty(t, look())
+	watchedBy(t, s.db, s.business, "hub", "0", true)
+	require.Empty(t, look(), "never silent")
+	watchedBy(t, s.db, s.business, "hub", "hub", true)
+	require.Empty(t, look(), "half an hour, as the hub says")
+	s.clock.Advance(20 * time.Minute)
+	require.NotEmpty(t, look())
+	hear()
+	require.Empty(t, look())
+	require.Equal(t, core.NotFound, core.CodeOf(postgres.Console{DB: s.db}.SetWatching(ctx, 999, func(*console.Watching) error { return nil }, access.Change{})))
+}
+
+func TestOrdersAreEscalatedAsTheirBusinessSays(t *testing.T) {
+	db := hubtest.Database(t, hubtest.NewClock())
+	clock := db.Clock().(*hubtest.Clock)
+	own, hub, ctx := hubtest.Business(t, db), hubtest.Business(t, db), context.Background()
+	place := func(tenant hubtest.Tenant, id int) {
+		db.Exec(t, `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)
+			VALUES (?0, ?1, 'web', ?2, 1, ?3, false, 'self', 0, 1, gen_random_uuid(), 'key:shop', ?4, ?4)`, tenant.ID, id, fmt.Sprint(id), order.Placed, clock.Now())
+	}
+	look := func(within time.Duration) (marked []int) {
+		n, err := postgres.Orders{DB: db}.Escalate(ctx, within)
+		require.NoError(t, err)
+		marked = []int{n}
+		for _, tenant := range []hubtest.Tenant{own, hub} {
+			var n int
+			db.Row(t, &n, `SELECT count(*) FROM orders WHERE business_id = ? AND escalated_at IS NOT NULL`, tenant.ID)
+			marked = append(marked, n)
+		}
+		return marked
+	}
+	look(5 * time.Minute)
+	watchedBy(t, db, own.ID, "10m", "hub", false)
+	place(own, 1)
+	place(hub, 2)
+	clock.Advance(5 * time.Minute)
+	require.Equal(t, []int{1, 0, 1}, look(5*time.Minute))
+	watchedBy(t, db, own.ID, "2m", "hub", false)
+	require.Equal(t, []int{1, 1, 1}, look(5*time.Minute), "one that waits longer than the new rule allows")
+	place(own, 3)
+	watchedBy(t, db, own.ID, "0", "hub", false)
+	clock.Advance(time.Hour)
+	require.Equal(t, []int{0, 1, 1}, look(5*time.Minute), "for ever")
+	watchedBy(t, db, own.ID, "hub", "hub", false)
+	require.Equal(t, []int{0, 1, 1}, look(0), "the hub lets them wait too")
+	require.Equal(t, []int{1, 2, 1}, look(5*time.Minute))
+	watchedBy(t, db, own.ID, "1m", "hub", false)
+	place(own, 4)
+	place(hub, 5)
+	clock.Advance(time.Minute)
+	require.Equal(t, []int{1, 3, 1}, look(0), "its own rule holds where the hub has none")
+	require.Equal(t, []int{0, 3, 1}, look(5*time.Minute), "each once")
+	clock.Advance(4 * time.Minute)
+	require.Equal(t, []int{1, 3, 2}, look(5*time.Minute))
+}

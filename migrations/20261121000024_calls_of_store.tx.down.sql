@@ -1,0 +1,1 @@
+DROP INDEX calls_of_line;
