@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +46,24 @@ func (f *fleet) callBack(platform, kind, authorization, body string) answered {
 	return f.do(f.t, request{method: "POST", path: fmt.Sprintf("/channel/api/v1/%s/callback/%s/", platform, kind), authorization: authorization, body: body})
 }
 
+func TestAnActionIsASignOfLifeOfTheStoresPOS(t *testing.T) {
+	f := newFleetWith(t, func(c *hubConfig) { c.silentAfter = 30 * time.Minute }, nil)
+	id := f.order("a", "A-1", "")
+	silent := func() int {
+		require.NoError(t, f.hub.watch.presence.Store(t.Context()))
+		require.NoError(t, f.hub.watch.lookAtStores(t.Context()))
+		list, err := postgres.Presence{DB: f.hub.db}.Silent(t.Context(), f.tenant.ID, 10)
+		require.NoError(t, err)
+		return len(list)
+	}
+	f.ok("GET", storesRoute+"s1/", "")
+	require.Zero(t, silent())
+	f.clock.Advance(31 * time.Minute)
+	require.Equal(t, 1, silent())
+	require.Equal(t, 200, f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true,"phone":""}`, id)).status)
+	require.Zero(t, silent())
+}
+
 func TestAnActionGoesToItsAggregator(t *testing.T) {
 	f := newFleet(t, nil)
 	id := f.order("a", "A-1", `,"is_bulk_order":true`)
@@ -82,12 +101,80 @@ func TestTheCustomersContactComesBackAndIsToldOnce(t *testing.T) {
 			require.Equal(t, 200, heard.status, heard.text)
 		}
 		require.Equal(t, map[string]any{"reference": asked.body["reference"], "order_id": float64(id), "customer_phone": "+14155550199", "platform": "a",
-			"action": "fetch_customer_data", "platform_order_id": 880142173.0}, f.event(n+1))
+			"action": "fetch_customer_data", "platform_order_id": 880142173.0, "status": "done", "message": ""}, f.event(n+1))
 		require.Equal(t, "+14155550199", f.became(asked.body["reference"], "done").body["customer_phone"])
 	}
 	require.Len(t, f.events.Arrivals(), 2)
 	requireEnvelope(t, f.callBack("a", "action", key, `{"orderId":"other","phone":"1"}`), 404, "answers no action")
 	requireEnvelope(t, f.callBack("b", "action", "Bearer "+f.key("b"), `{"orderId":"880142173","phone":"1"}`), 404, "answers no action")
+}
+
+func TestAContactThatIsNotToldIsAnEventToo(t *testing.T) {
+	f := newFleetWith(t, func(c *hubConfig) { c.actionWithin = time.Hour }, func(n int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(map[bool]int{true: 400, false: 202}[n == 1])
+	})
+	id := f.order("a", "880142173", "")
+	failed := func(n int, reference, message any) {
+		t.Helper()
+		require.Equal(t, map[string]any{"reference": reference, "order_id": float64(id), "customer_phone": "", "platform": "a", "action": "fetch_customer_data",
+			"platform_order_id": 880142173.0, "status": "failed", "message": message}, f.event(n))
+		require.Equal(t, message, f.became(reference, "failed").message())
+	}
+	refused := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	failed(1, refused, "the aggregator answered 400 Bad Request")
+	owed := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	require.NotEqual(t, refused, owed, "what failed may be asked for again")
+	f.became(owed, "pending")
+	require.NoError(t, f.hub.watch.lookAtActions(context.Background()))
+	f.clock.Advance(time.Hour)
+	require.NoError(t, f.hub.watch.lookAtActions(context.Background()))
+	failed(2, owed, "the aggregator has not told the outcome in time")
+}
+
+func TestTheSameActionAgainIsTheSameAction(t *testing.T) {
+	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	id := f.order("a", "A-1", `,"is_bulk_order":true`)
+	f.agent.setDown(true)
+	rider := fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, id)
+	contact := fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)
+	first := f.ask("a", rider)
+	require.Equal(t, 200, first.status, first.text)
+	require.Equal(t, first.body, f.ask("a", rider).body)
+	f.agent.setDown(false)
+	f.clock.Advance(2 * time.Second)
+	f.became(first.body["reference"], "done")
+	asked := f.ask("a", contact)
+	f.became(asked.body["reference"], "pending")
+	require.Equal(t, asked.body, f.ask("a", contact).body)
+	require.Len(t, f.aggregator.Arrivals(), 2)
+
+	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
+	requireEnvelope(t, f.ask("a", rider), 409, fmt.Sprintf("order_id %d: the order is Completed", id))
+	require.Equal(t, asked.body, f.ask("a", contact).body, "the customer may be reached still")
+	cancelled := f.order("a", "A-2", "")
+	f.ok("PUT", oneOrder(cancelled)+"status/", `{"new_status":"Cancelled"}`)
+	requireEnvelope(t, f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, cancelled)), 409, "the order is Cancelled")
+}
+
+func TestAPluginThatNamesAnotherPlatformReachesNothingOfIt(t *testing.T) {
+	f := newFleet(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(202) })
+	id := f.order("a", "A-1", "")
+	asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id))
+	f.became(asked.body["reference"], "pending")
+	key := "Bearer " + f.key("b")
+	for name, outcome := range map[string]string{"by its order": `{"orderId":"A-1","phone":"1"}`, "by its reference": fmt.Sprintf(`{"request":%q,"phone":"1"}`, asked.body["reference"])} {
+		t.Run(name, func(t *testing.T) {
+			requireEnvelope(t, f.callBack("b", "action", key, outcome), 404, "answers no action")
+		})
+	}
+	f.became(asked.body["reference"], "pending")
+	require.Empty(t, f.events.Arrivals())
+
+	taken := f.callBack("b", "order", key, `{"orderId":"A-1","dish":"dal","platform":"a"}`)
+	require.Equal(t, 200, taken.status, taken.text)
+	require.NotEqual(t, float64(id), taken.body["order_id"])
+	read := f.ok("GET", oneOrder(int64(taken.body["order_id"].(float64))), "")
+	require.Equal(t, "b", at(read.body, "order.details.channel"))
 }
 
 func TestActionRefusals(t *testing.T) {

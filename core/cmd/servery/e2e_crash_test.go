@@ -30,7 +30,7 @@ func TestKillHub(t *testing.T) {
 	hub := startHub(t, env)
 	load := startLoad(t, env, hub.url, sink, 3)
 	for range rounds {
-		<-time.After(50*time.Millisecond + rand.N(350*time.Millisecond)) // the instant of the crash is the test's input
+		load.awaitAccepted(t, rand.IntN(60)) // the instant of the crash is the test's input
 		hub.kill()
 		hub = startHub(t, env)
 		load.aim(hub.url)

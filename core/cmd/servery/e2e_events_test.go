@@ -178,7 +178,7 @@ func (w *town) causes() []cause {
 			about := call(w.t, "GET", w.hub.url+order("aggregator-a", ""), w.who.authorization, nil).object(w.t)
 			item := at(at(about, "order.items").([]any)[0], "merchant_id")
 			reported := w.ask("POST", "/hub/api/v1/orders/items-oos/", fields{"order_upipr_id": w.orders["aggregator-a"], "items_oos": []any{fields{"ref_id": item}}})
-			return fields{"reference_id": reported["reference_id"], "platform": "aggregator-a"}
+			return fields{"reference_id": reported["reference_id"], "platform": "aggregator-a", "success": true, "data.message": "the customer was told"}
 		}},
 		{core.FeatureAction, func() fields {
 			asked := w.ask("POST", "/external/api/v1/aggregator/aggregator-a/feature-action/", fields{"action": "fetch_customer_data", "order_id": fmt.Sprint(w.orders["aggregator-a"])})

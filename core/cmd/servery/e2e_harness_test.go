@@ -3,14 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,28 +24,6 @@ import (
 )
 
 const patience = 60 * time.Second
-
-// builtBinary compiles the program once for all tests of this process. The
-// directory carries our pid, so that a later run removes what we leave.
-var builtBinary = sync.OnceValues(func() (string, error) {
-	const prefix = "servery-e2e-"
-	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	for _, dir := range left {
-		pid, err := strconv.Atoi(strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")[0])
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = os.RemoveAll(dir)
-		}
-	}
-	dir, err := os.MkdirTemp("", fmt.Sprintf("%s%d-*", prefix, os.Getpid()))
-	if err != nil {
-		return "", err
-	}
-	binary := filepath.Join(dir, "servery")
-	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", binary, ".").CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the program: %w\n%s", err, out)
-	}
-	return binary, nil
-})
 
 // environment is what a process of the program is started with, beside the
 // few variables that any process needs.

@@ -284,7 +284,7 @@ func TestKillEitherOfTwoHubsUnderOrders(t *testing.T) {
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
 	k := startKitchen(t, env, sink, hubs[0].url, hubs[1].url)
 	for range rounds {
-		<-time.After(rand.N(200 * time.Millisecond)) // the instant of the crash is the test's input
+		k.awaitAnswers(t, rand.Int64N(40)) // the instant of the crash is the test's input
 		n := rand.IntN(2)
 		hubs[n].kill()
 		hubs[n] = startHub(t, env)

@@ -20,6 +20,7 @@ type simulated struct {
 	Platforms []string       `json:"platforms"`
 	Orders    []placedOrder  `json:"orders"`
 	Calls     []reportedCall `json:"calls"`
+	Arrivals  reportedArrivals
 }
 
 func (s simulated) counted(call string) reportedCall {
@@ -97,6 +98,28 @@ func TestCustomersOfTheDemoArePlayed(t *testing.T) {
 	})
 	serveryJSON(t, env, &cancelled, "simulate", "cancel", "--store", "S-1", "--count", "5")
 	require.Equal(t, []int{5, 0}, []int{cancelled.counted("cancel").Count, cancelled.counted("cancel").Failed})
+	require.Equal(t, []int{5, 5, 0}, []int{cancelled.Arrivals.Orders, cancelled.Arrivals.Arrived, cancelled.Arrivals.Failed}, "the demo's receiver took them")
+	require.Positive(t, cancelled.Arrivals.P99)
+	var edited simulated
+	serveryJSON(t, env, &edited, "simulate", "edit", "--store", "S-1", "--platform", "web", "--platform", "aggregator-b", "--count", "2")
+	require.Len(t, edited.Orders, 6)
+	require.Equal(t, []int{6, 0}, []int{edited.counted("order").Count + edited.counted("edit").Count, edited.counted("edit").Failed})
+	require.Equal(t, []int{4, 4}, []int{edited.Arrivals.Orders, edited.Arrivals.Arrived}, "the changed ones are orders of their own")
+	for _, o := range edited.Orders[2:] {
+		if o.OrderID == edited.Orders[0].OrderID {
+			require.Contains(t, o.Message, "known already", "the hub says that it keeps the first")
+		}
+	}
+
+	var faults []simulator.Fault
+	serveryJSON(t, env, &faults, "simulate", "faults")
+	require.Empty(t, faults)
+	wrong := servery(t, env, "simulate", "faults", "on", "reset:call=menu", "eat")
+	require.Contains(t, wrong.stderr, "must be one of: fail")
+	serveryJSON(t, env, &faults, "simulate", "faults", "on", "fail:platform=aggregator-b,call=rider_status,status=500,for=5m", "delay:delay=1s")
+	require.Equal(t, []any{2, "1", 500, "1"}, []any{len(faults), faults[0].Space, faults[0].Status, faults[1].Space})
+	serveryJSON(t, env, &faults, "simulate", "faults", "off")
+	require.Empty(t, faults)
 	require.Zero(t, d.terminate(t))
 }
 

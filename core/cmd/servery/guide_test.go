@@ -32,7 +32,7 @@ func TestTheGuidesCommandsWorkAsTheyStand(t *testing.T) {
 	hub := startHub(t, env)
 	pos := newIntegrator(t, env)
 	shop := newKey(t, env, pos.business, "channel")
-	for _, guide := range []string{"first-sync", "retries", "menus"} {
+	for _, guide := range []string{"first-sync", "retries", "menus", "orders"} {
 		// A refused request ends the script; waiting asks for what is not there yet.
 		script := `set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat "$OUT"; }` + "\n" + samplesOf(t, guide, "shell")
 		run := exec.CommandContext(t.Context(), "sh")
@@ -43,6 +43,20 @@ func TestTheGuidesCommandsWorkAsTheyStand(t *testing.T) {
 		require.NoError(t, err, "%s: %s", guide, out)
 		require.Contains(t, string(out), `"status"`, guide)
 	}
+}
+
+func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
+	binary, err := builtBinary()
+	require.NoError(t, err)
+	programs := t.TempDir()
+	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
+	checkout, err := filepath.Abs(root)
+	require.NoError(t, err)
+	run := exec.CommandContext(t.Context(), "sh")
+	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
+	run.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "CHECKOUT="+checkout, "GOPROXY=off", "GOWORK=off")
+	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }
 
 func TestTheGuidesProgramsWorkAsTheyStand(t *testing.T) {

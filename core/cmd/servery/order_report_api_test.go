@@ -42,7 +42,7 @@ func TestAnOrderIsFoundByWhatThePOSCallsIt(t *testing.T) {
 	require.Len(t, s.ok("GET", oneOrder(second), "").body["items_oos"], 1)
 
 	requireEnvelope(t, s.send("PUT", oneOrder(first), `{}`), 400, "reference_id is required")
-	requireEnvelope(t, s.send("PUT", oneOrder(99), `{"reference_id":"P"}`), 404, "no order")
+	requireEnvelope(t, s.send("PUT", oneOrder(99), `{"reference_id":"P"}`), 404, "order_id 99: there is no order")
 	stranger := hubtest.Business(t, s.hub.db)
 	requireEnvelope(t, s.do(t, request{method: "PUT", path: oneOrder(first), authorization: stranger.Authorization, body: `{"reference_id":"P"}`}), 404, "no order")
 	requireEnvelope(t, s.bring("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "needs pos")
@@ -70,8 +70,10 @@ func TestItemsOutOfStockOnOwnChannelsAreReadWithTheOrder(t *testing.T) {
 	s.ok("PUT", oneOrder(id), `{"reference_id":"P-1"}`)
 	var references []any
 	for n, method := range []string{"POST", "PUT"} {
-		answer := s.send(method, itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":null,"ref_id":"hot"}],"note":1}`, id))
+		body := fmt.Sprintf(`{"order_upipr_id":%d,"order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":null,"ref_id":%q}],"note":1}`, id, []string{"hot", "dal"}[n])
+		answer := s.send(method, itemsOOSRoute, body)
 		require.Equal(t, 200, answer.status, answer.text)
+		require.Equal(t, answer.body, s.send(method, itemsOOSRoute, body).body, "the same again is the same report")
 		require.Equal(t, answer.body["reference"], answer.body["reference_id"])
 		references = append(references, answer.body["reference"])
 		event := events(n + 1)[n]
@@ -85,8 +87,8 @@ func TestItemsOutOfStockOnOwnChannelsAreReadWithTheOrder(t *testing.T) {
 			at(at(reports[0], "items_oos").([]any)[0], "ref_id"), at(reports[0], "actor")})
 	}
 	report := func(body string) answered { return s.send("POST", itemsOOSRoute, body) }
-	requireEnvelope(t, report(`{"order_upipr_id":99,"items_oos":[{"ref_id":"dal"}]}`), 404, "no order")
-	requireEnvelope(t, report(`{"order_ref_id":"P-9","items_oos":[{"ref_id":"dal"}]}`), 404, "no order")
+	requireEnvelope(t, report(`{"order_upipr_id":99,"items_oos":[{"ref_id":"dal"}]}`), 404, "order_upipr_id 99: there is no order")
+	requireEnvelope(t, report(`{"order_ref_id":"P-9","items_oos":[{"ref_id":"dal"}]}`), 404, "order_ref_id P-9: there is no order")
 	requireEnvelope(t, report(fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"naan"}]}`, id)), 400, `items_oos[0] (ref_id "naan"): the order has no such item`)
 	requireEnvelope(t, report(`{"items_oos":[]}`), 400, "is required")
 	stranger := hubtest.Business(t, s.hub.db)
@@ -112,10 +114,11 @@ func TestWhatThePOSSaysOfAnOrderIsToldToThePlatformInOrder(t *testing.T) {
 	id := f.order("a", "A-1", "")
 	moved := f.clock.Now().UnixMilli()
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged","message":"soon"}`)
+	reported := f.clock.Now().UnixMilli()
 	accepted := report(id)
 	require.JSONEq(t, `{"accepted":true}`, string(f.reachedWith(1).Body))
 	require.JSONEq(t, fmt.Sprintf(`{"status":"Acknowledged","message":"soon","at":%d}`, moved), string(f.reachedWith(2).Body))
-	require.JSONEq(t, `{"ref_ids":["dal","hot"],"allow_edit":true}`, string(f.reachedWith(3).Body))
+	require.JSONEq(t, fmt.Sprintf(`{"ref_ids":["dal"],"option_ref_ids":["hot"],"allow_edit":true,"at":%d}`, reported), string(f.reachedWith(3).Body))
 	event := events(1)[0]
 	require.Equal(t, []any{accepted, true, "a", "A-1", ""}, []any{event["reference_id"], event["success"], event["platform"], event["platform_order_id"], event["ref_order_id"]})
 
@@ -173,6 +176,10 @@ func TestAnOrderThatWaitsTooLongIsEscalatedOnce(t *testing.T) {
 	}
 	require.ElementsMatch(t, []float64{float64(ids[1]), float64(ids[2])}, list())
 	requireEnvelope(t, s.send("GET", ordersRoute+"?escalated=yes", ""), 400, "must be true or false")
+	stillWaiting := func() []any {
+		return s.ok("GET", ordersRoute+"?escalated=true&state=Placed", "").body["orders"].([]any)
+	}
+	require.Len(t, stillWaiting(), 2)
 	waiting, err := postgres.Orders{DB: s.hub.db}.Waiting(context.Background(), s.tenant.ID, 10)
 	require.NoError(t, err)
 	require.Len(t, waiting, 2)
@@ -183,6 +190,8 @@ func TestAnOrderThatWaitsTooLongIsEscalatedOnce(t *testing.T) {
 	waiting, err = postgres.Orders{DB: s.hub.db}.Waiting(context.Background(), 0, 10)
 	require.NoError(t, err)
 	require.Len(t, waiting, 1, "what was moved waits no longer")
+	require.Len(t, list(), 2)
+	require.Len(t, stillWaiting(), 1)
 	require.NotContains(t, s.ok("GET", oneOrder(ids[0]), "").body, "escalated")
 	require.NotZero(t, s.ok("GET", oneOrder(ids[1]), "").body["escalated"], "that it waited stays on record")
 	s.clock.Advance(5 * time.Minute)
@@ -206,10 +215,13 @@ func TestAPOSIsHeardOfByDeliveriesAndCalls(t *testing.T) {
 		}
 		return silent
 	}
+	delivered := func(event string, n int) { // and recorded: it is heard of after the answer, and is made again when its lease runs out before
+		s.waitWhileTimeGoesOn(t, "the delivery to be recorded", func() bool {
+			return len(s.ok("GET", "/external/api/v1/deliveries/?state=delivered&event_type="+event, "").body["deliveries"].([]any)) == n
+		})
+	}
 	id := int64(s.bring("POST", channelOrdersRoute, orderOf("1", "")).body["order_id"].(float64)) // of s1
-	s.waitWhileTimeGoesOn(t, "the delivery to be recorded", func() bool {                         // else it is made again, its lease having run out meanwhile
-		return len(s.ok("GET", "/external/api/v1/deliveries/?event_type=order_placed&state=delivered", "").body["deliveries"].([]any)) == 1
-	})
+	delivered("order_placed", 1)
 	s.ok("GET", storesRoute+"s2/", "")
 	require.Empty(t, look())
 	s.clock.Advance(20 * time.Minute)
@@ -222,6 +234,7 @@ func TestAPOSIsHeardOfByDeliveriesAndCalls(t *testing.T) {
 	require.Equal(t, "1", s.figure("servery_pos_silent"))
 	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
 	require.Empty(t, look(), "a call about an order of the store")
+	delivered("order_status_update", 1) // before the hour: it is heard of too
 	s.bring("GET", channelStoresRoute, "")
 	s.clock.Advance(time.Hour)
 	require.Equal(t, []string{"s1", "s2"}, func() []string { list := look(); return []string{min(list[0], list[1]), max(list[0], list[1])} }())
@@ -229,6 +242,6 @@ func TestAPOSIsHeardOfByDeliveriesAndCalls(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, foreign)
 	s.bring("POST", channelOrdersRoute, orderOf("2", ""))
-	s.awaitOrderEvents(3)
+	delivered("order_placed", 2)
 	require.Equal(t, []string{"s2"}, look(), "an accepted delivery")
 }

@@ -18,6 +18,7 @@ type operator struct{ t *testing.T }
 
 func newOperator(t *testing.T) operator {
 	t.Helper()
+	hubtest.Alone(t)
 	t.Setenv("SERVERY_DATABASE_URL", hubtest.DatabaseURL(t))
 	t.Setenv("SERVERY_SECRET_KEY", "0000000000000000000000000000000000000000000000000000000000000000")
 	t.Setenv("SERVERY_PLUGIN_DIR", t.TempDir())
@@ -68,8 +69,17 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 		"--endpoint=delivery_api=https://api.aggregator-b.example/v1/", "--secret=access_token=@"+secret, "--settings={}")
 	require.Contains(t, said, "is served by aggregator-b", complaints)
 	said, _ = o.run("platform", "list", business, "--json")
-	require.Contains(t, said, `{"endpoints":{"delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token"],"served_by":"aggregator-b","settings":{}}`)
+	require.Contains(t, said, `{"accept":"hub","endpoints":{"delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token"],"served_by":"aggregator-b","settings":{}}`)
 	require.NotContains(t, said, "s3cret")
+
+	_, complaints = o.run("platform", "set", business, "web", "--accept=pos")
+	require.Contains(t, complaints, "platform web is served by own, which tells nobody that an order is accepted")
+	_, complaints = o.run("platform", "set", business, "tasty", "--accept=nobody")
+	require.Contains(t, complaints, "--accept")
+	said, complaints = o.run("platform", "set", business, "tasty", "--accept=pos")
+	require.Contains(t, said, "is served by aggregator-b", complaints)
+	said, _ = o.run("platform", "list", business)
+	require.Contains(t, said, "tasty                served by aggregator-b\n                     orders accepted by pos\n")
 
 	for complaint, store := range map[string]string{`has no store "S-1"`: "S-1=R-7"} {
 		_, complaints := o.run("platform", "set", business, "tasty", "--store="+store)
@@ -90,11 +100,7 @@ func TestAPluginOfAnotherDigestIsNotInstalled(t *testing.T) {
 	o := newOperator(t)
 	source := t.TempDir()
 	installPlugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
-	file, err := os.OpenFile(filepath.Join(source, "aggregator-b", "aggregator-b"), os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = file.WriteString("x")
-	require.NoError(t, err)
-	require.NoError(t, file.Close())
+	spoil(t, filepath.Join(source, "aggregator-b", "aggregator-b"))
 	_, complaints := o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
 	require.Contains(t, complaints, "SHA-256")
 	said, _ := o.run("plugin", "list", "--json")

@@ -25,19 +25,12 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 	return out.String(), complaints.String(), status
 }
 
-// buildPlugin builds a plugin of this repository with its manifest, as make build does.
+// buildPlugin is a directory of a plugin of this repository with its manifest, for this test alone.
 func buildPlugin(t *testing.T, source, id string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	program := filepath.Join(dir, id)
-	build := exec.Command("go", "build", "-o", program, ".")
-	build.Dir = filepath.Join(root, source)
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-	manifest, complaints, status := pluginKit(t, "describe", program, "--manifest")
-	require.Zero(t, status, complaints)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), []byte(manifest), 0o600))
-	return dir
+	installPlugin(t, dir, id, filepath.Join(root, source))
+	return filepath.Join(dir, id)
 }
 
 func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
@@ -67,7 +60,7 @@ func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
 	require.Equal(t, string(expected), said)
 
 	said, _, _ = pluginKit(t, "describe", dir)
-	require.Contains(t, said, "menu_render, menu_result, order_acknowledge")
+	require.Contains(t, said, "menu_render, menu_result, menu_unlist, order_acknowledge")
 	said, _, _ = pluginKit(t, "describe", dir, "--json")
 	about := &sdk.Description{}
 	require.NoError(t, sdk.FromJSON([]byte(said), about))
@@ -83,11 +76,7 @@ func field(t *testing.T, text, name string) string {
 
 func TestAProgramThatIsNotTheManifestsIsNotRun(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
-	program, err := os.OpenFile(filepath.Join(dir, "aggregator-c"), os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = program.WriteString("changed")
-	require.NoError(t, err)
-	require.NoError(t, program.Close())
+	spoil(t, filepath.Join(dir, "aggregator-c"))
 	for _, command := range []string{"check", "test", "describe"} {
 		_, complaints, status := pluginKit(t, command, dir)
 		require.NotZero(t, status, command)

@@ -136,7 +136,7 @@ func (n *newspaper) events(count int) map[string]map[string]any {
 	return last
 }
 
-// quiet lets time pass until nothing is on the way any more.
+// quiet lets time pass until nothing is on the way any more, nor news of it.
 func (n *newspaper) quiet() []any {
 	n.t.Helper()
 	var list []any
@@ -147,7 +147,7 @@ func (n *newspaper) quiet() []any {
 				return false
 			}
 		}
-		return true
+		return len(n.ok("GET", "/external/api/v1/deliveries/?event_type=hub_menu_publish&state=pending", "").body["deliveries"].([]any)) == 0
 	})
 	return list
 }
@@ -200,6 +200,48 @@ func TestAMenuIsPublishedToEveryAggregatorAndUnchangedNoMore(t *testing.T) {
 	first := n.ok("GET", publicationsRoute+"?limit=2", "").body
 	rest := n.ok("GET", publicationsRoute+"?limit=2&after="+at(first, "meta.next").(string), "").body
 	require.Equal(t, []any{2, 1, nil}, []any{len(first["publications"].([]any)), len(rest["publications"].([]any)), at(rest, "meta.next")})
+}
+
+func TestAChangeOfCategoryTimingsIsPublishedToEveryAggregator(t *testing.T) {
+	n := newNewspaper(t, "a", "b", "c")
+	n.menu("s1", `{"categories":[{"ref_id":"lunch","name":"Lunch"}],"items":[{"ref_id":"soup","title":"Soup","price":5,"category_ref_ids":["lunch"]}]}`)
+	n.quiet()
+	set := func(groups string) (reference string, sent []posted) {
+		before, told := len(n.board.all()), len(n.told.Arrivals())
+		reference = n.ok("POST", timingsRoute, `{"timing_groups":`+groups+`}`).body["reference_id"].(string)
+		for _, event := range n.events(told + 3) {
+			require.Equal(t, reference, event["reference_id"])
+		}
+		n.quiet()
+		return reference, n.board.all()[before:]
+	}
+	const noon = `[{"title":"noon","category_ref_ids":["lunch"],"day_slots":[{"day":"monday","slots":[{"start_time":"11:00","end_time":"15:00"}]}]}]`
+	_, sent := set(noon)
+	require.Len(t, sent, 3)
+	for _, one := range sent {
+		require.Contains(t, one.body, map[string]string{
+			"PUT /v2/outlets/s1/menu":            `"hours":[{"day":"monday","from":"11:00:00","to":"15:00:00"}]`,
+			"POST /api/restaurants/s1/catalogue": `"served":[{"weekday":"MONDAY","from":"11:00:00","until":"15:00:00"}]`,
+			"POST /gw/menu.replace":              `"sale":{"1":["11:00:00-15:00:00"]}`,
+		}[one.path])
+		require.Contains(t, one.body, `one":"America/New_York"`, "the time zone that they are in")
+	}
+	before := len(n.board.all())
+	n.ok("POST", timingsRoute, `{"timing_groups":`+noon+`}`)
+	n.passing("it has been looked at", func() bool {
+		return at(n.ok("GET", publicationsRoute, "").body["publications"].([]any)[0], "due_at") != nil
+	})
+	n.quiet()
+	for range 24 { // whether the category is on sale now is no content
+		n.clock.Advance(time.Hour)
+	}
+	n.quiet()
+	require.Len(t, n.board.all(), before, "what the platforms hold is not sent again")
+	_, sent = set(`[{"title":"noon","category_ref_ids":[]}]`)
+	require.Len(t, sent, 3)
+	for _, one := range sent {
+		require.NotContains(t, one.body, "11:00:00", "the group is taken away")
+	}
 }
 
 func TestAFailureIsTriedAgainAndThenToldWithItsReasons(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,6 +87,7 @@ func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
 		OrderID string `json:"orderId"`
 		Dish    string `json:"dish"`
 		Store   string `json:"store"`
+		Channel string `json:"platform"` // that it claims to be
 		Request string `json:"request"`
 		Phone   string `json:"phone"`
 	}
@@ -99,7 +101,7 @@ func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
 			store = fmt.Sprintf(`"platform_store_id":%q`, sent.Store)
 		}
 		return relay.Message{Order: fmt.Appendf(nil, `{"platform":%q,"platform_order_id":%q,%s,"delivery_type":"self","items":[{"ref_id":%q,"quantity":1}]}`,
-			in.Platform, sent.OrderID, store, sent.Dish)}, nil
+			cmp.Or(sent.Channel, in.Platform), sent.OrderID, store, sent.Dish)}, nil
 	case "action":
 		outcome := relay.Outcome{State: relay.OutcomeDone, CustomerPhone: sent.Phone, Action: action.CustomerData, PlatformOrderID: sent.OrderID}
 		if sent.Request != "" {
@@ -235,7 +237,11 @@ func TestRiderRefusals(t *testing.T) {
 	} {
 		requireEnvelope(t, f.send("POST", riderStatusRoute, body), 400, says)
 	}
-	requireEnvelope(t, f.rider(99, "ASSIGNED", "{}"), 404, "no order")
+	requireEnvelope(t, f.rider(99, "ASSIGNED", "{}"), 404, "order_id 99: there is no order with this id")
+	require.Equal(t, []any{map[string]any{"path": "order_id", "code": "unknown", "message": "order_id 99: there is no order with this id"}}, f.rider(99, "ASSIGNED", "{}").body["errors"])
+	gone := f.order("b", "B-2", `,"delivery_type":"self"`)
+	f.ok("PUT", oneOrder(gone)+"status/", `{"new_status":"Cancelled"}`)
+	requireEnvelope(t, f.rider(gone, "ASSIGNED", asha), 409, fmt.Sprintf("order_id %d: the order is Cancelled", gone))
 	stranger := hubtest.Business(t, f.hub.db)
 	foreign := request{method: "POST", path: riderStatusRoute, authorization: stranger.Authorization, body: fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED"}`, mine)}
 	requireEnvelope(t, f.do(t, foreign), 404, "no order")
@@ -248,7 +254,7 @@ func TestRiderRefusals(t *testing.T) {
 	} {
 		requireEnvelope(t, f.send("POST", riderLocationRoute, body), 400, says)
 	}
-	requireEnvelope(t, f.send("POST", riderLocationRoute, `{"order_id":99,"location":{"latitude":"1","longitude":"2"}}`), 404, "no order")
+	requireEnvelope(t, f.send("POST", riderLocationRoute, `{"order_id":99,"location":{"latitude":"1","longitude":"2"}}`), 404, "order_id 99: there is no order")
 	require.Empty(t, f.aggregator.Arrivals())
 }
 

@@ -118,6 +118,11 @@ func TestOrdersComeInTheFormatsOfTheAggregators(t *testing.T) {
 	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1}))
 	s.places("aggregator-b", 7, toTheDoor)
 	s.places("aggregator-b", 8, toTheDoor)
+	basket, err := s.shelf().Basket(toTheDoor, 1, 8)
+	require.NoError(t, err)
+	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
+	require.NoError(t, err)
+	require.Contains(t, edited.Message, "stays as it was first placed", "an aggregator that sends a changed order is told")
 	s.awaitOrderEvents(5)
 	require.Len(t, s.orders.Arrivals(), 5)
 
@@ -168,6 +173,40 @@ func TestTheCustomersContactComesFromTheAggregator(t *testing.T) {
 	body := string(s.events.Arrivals()[0].Body)
 	require.Contains(t, body, `"customer_phone":"+1510556`)
 	require.Contains(t, body, `"platform_order_id":`+its)
+}
+
+func TestItemsOutOfStockAreToldToTheAggregatorAndItsAnswerToThePOS(t *testing.T) {
+	s := newStage(t)
+	events := s.shortages()
+	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		id, its := s.places(platform, n, toTheDoor)
+		require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1}))
+		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
+		reported := s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"dal"}]}`, id))
+		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Dispatched"}`)
+		require.Equal(t, []string{"out of stock: dal; the customer may edit the order"}, s.heard(platform, its, simulator.CallItemsOOS, 1))
+		s.heard(platform, its, simulator.CallStatus, 2)
+		order, err := s.sim.Order(t.Context(), s.space, platform, its)
+		require.NoError(t, err)
+		var calls []simulator.Call
+		for _, step := range order.Steps {
+			calls = append(calls, step.Call)
+		}
+		require.Equal(t, []simulator.Call{simulator.CallDecision, simulator.CallStatus, simulator.CallItemsOOS, simulator.CallStatus}, calls, "in their order, though one was refused at first")
+		event := events(n + 1)[n]
+		require.Equal(t, []any{true, reported.body["reference_id"], platform, its}, []any{event["success"], event["reference_id"], event["platform"], event["platform_order_id"]})
+		if platform == "aggregator-a" {
+			require.Regexp(t, `^\+1510556\d{4}$`, at(event, "data.customer_masked_number"))
+			require.Regexp(t, `^\d{4}$`, at(event, "data.pin"))
+			require.Equal(t, "the customer was told", at(event, "data.message"))
+		}
+	}
+	id, _ := s.places("aggregator-a", 9, toTheDoor)
+	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS}))
+	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
+	event := events(4)[3]
+	require.Equal(t, []any{false, "", ""}, []any{event["success"], at(event, "data.customer_masked_number"), at(event, "data.pin")})
+	require.Equal(t, "told to refuse", at(event, "data.message"))
 }
 
 func TestEachFaultOfTheAggregatorLeadsToRetryAndArrival(t *testing.T) {

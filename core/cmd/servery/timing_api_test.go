@@ -72,7 +72,9 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 		map[string]any{"category": "soups", "success": false, "message": `there is no category with the ref_id "soups"`},
 	}}}, outcome["stats"])
 	hours := []any{map[string]any{"day": strings.ToLower(day), "slots": []any{map[string]any{"start_time": "08:00:00", "end_time": "11:30:00"}}}}
-	require.Equal(t, hours, at(outcome["timing_groups"].([]any)[0], "day_slots"))
+	require.Equal(t, []any{map[string]any{"title": "Breakfast", "note": nil, "category_ref_ids": []any{"mains", "soups"},
+		"day_slots": []any{map[string]any{"day": day, "slots": []any{map[string]any{"start_time": "08:00", "end_time": "11:30:00"}}}}}}, outcome["timing_groups"], "as it came")
+	require.NotContains(t, outcome, "warnings")
 	require.Equal(t, []any{map[string]any{"title": "Breakfast", "category_ref_ids": []any{"mains"}, "day_slots": hours}}, s.ok("GET", timingsRoute, "").body["timing_groups"])
 	job := s.ok("GET", fmt.Sprintf("/external/api/v1/jobs/%s/", outcome["reference_id"]), "")
 	require.Equal(t, []any{"timing_groups", "done", 1.0, map[string]any{"groups": 1.0, "errors": 1.0}}, []any{job.body["kind"], job.body["state"], job.body["objects_done"], job.body["result"]})
@@ -99,10 +101,13 @@ func TestCategoryTimingsThroughTheAPI(t *testing.T) {
 func TestTimingsOfOneBusinessAreNoneOfAnother(t *testing.T) {
 	s := newTimed(t)
 	stranger := hubtest.Business(t, s.hub.db)
-	s.set(`[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":[]}]}]`)
+	const never = `[{"title":"Night","category_ref_ids":["mains"],"day_slots":[{"day":"sunday","slots":null}]}]`
+	outcome := s.set(never)
+	require.Equal(t, []any{map[string]any{"path": "timing_groups[0].day_slots", "message": `"Night" has no slot on any day: by this group its categories are never on sale`}}, outcome["warnings"])
+	require.Contains(t, s.ok("POST", timingsRoute, `{"timing_groups":`+never+`}`).message(), "; warning: timing_groups[0].day_slots: \"Night\" has no slot on any day")
 	theirs := s.do(t, request{method: "GET", path: timingsRoute, authorization: stranger.Authorization})
 	require.Empty(t, theirs.body["timing_groups"])
 	requireEnvelope(t, s.send("POST", timingsRoute, `{"timing_groups":[{"title":"x","category_ref_ids":["mains"],"day_slots":[{"day":"noday"}]}]}`), 400,
-		"timing_groups[0]: day_slots[0].day must be the name of a weekday")
+		`timing_groups[0] (title "x"): day_slots[0].day must be the name of a weekday`)
 	require.Equal(t, []any{map[string]any{"day": "sunday", "slots": []any{}}}, at(s.ok("GET", timingsRoute, "").body["timing_groups"].([]any)[0], "day_slots"))
 }

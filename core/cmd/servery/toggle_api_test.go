@@ -186,6 +186,7 @@ func TestItemsAndOptionsGoOffAndOnEverywhere(t *testing.T) {
 		for platform, told := range s.heard("item_state_toggle", reference, 5) {
 			store := told["status"].([]any)[0]
 			items := at(store, "items").([]any)
+			require.Equal(t, []any{true, 0.0}, []any{at(items[0], "id").(float64) > 0, at(items[1], "id")}, platform)
 			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error", "there is no item with this ref_id"}, []any{told["action"], at(store, "location.ref_id"),
 				at(items[0], "ref_id"), at(items[0], "status"), at(items[1], "ref_id"), at(items[1], "status"), at(items[1], "message")}, platform)
 		}
@@ -197,8 +198,18 @@ func TestItemsAndOptionsGoOffAndOnEverywhere(t *testing.T) {
 		}
 	}
 	wrong := s.send("POST", itemsRoute, `{"location_ref_id":"nowhere","item_ref_ids":["dal"],"action":"enable"}`)
-	requireEnvelope(t, wrong, 404, `there is no location with the ref_id "nowhere"`)
-	requireEnvelope(t, s.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["moon"],"action":"enable"}`), 404, `there is no platform "moon"`)
+	requireEnvelope(t, wrong, 404, `location_ref_id "nowhere": there is no location with this ref_id`)
+	require.Equal(t, "location_ref_id", at(wrong.body["errors"].([]any)[0], "path"))
+	wrong = s.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web","moon"],"action":"enable"}`)
+	requireEnvelope(t, wrong, 404, `platforms[1] "moon": there is no such platform`)
+	require.Equal(t, "platforms[1]", at(wrong.body["errors"].([]any)[0], "path"))
+	requireEnvelope(t, s.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"publish"}`), 400, `platforms[1] "web" is your own`)
+	for body, callbacks := range map[string]string{
+		`"item_ref_ids":["dal"],"option_ref_ids":["hot"]`: "as item_state_toggle and option_state_toggle callbacks", `"item_ref_ids":["dal"],"option_ref_ids":[null]`: "as item_state_toggle callbacks",
+		`"option_ref_ids":["hot"]`: "as option_state_toggle callbacks",
+	} {
+		require.Contains(t, s.ok("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable",`+body+`}`).message(), callbacks)
+	}
 	requireEnvelope(t, s.send("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable"}`), 400, "item_ref_ids or option_ref_ids must name at least one")
 }
 

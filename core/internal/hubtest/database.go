@@ -29,60 +29,88 @@ import (
 // SecretKey seals the secrets of test databases.
 const SecretKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
 
-// server is the PostgreSQL that all test processes of this machine share; each
-// process joins it once, and the last to leave stops it.
-var server = sync.OnceValues(func() (*devpg.Server, error) {
+// retention is how long test databases keep what has been.
+const retention = 30 * 24 * time.Hour
+
+// cluster is the PostgreSQL that all test processes of this machine share.
+type cluster struct {
+	server   *devpg.Server
+	root     *postgres.DB // makes and drops databases
+	address  url.URL      // of root
+	template string       // a database with the present schema
+}
+
+// joined is what this process uses of it, nil before the first test that needs
+// a database: each process joins it once, and the last to leave stops it.
+var joined *cluster
+
+var join = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("servery-test-%d", os.Geteuid()))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	return devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: Logger(), Settings: map[string]string{
+	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: Logger(), Settings: map[string]string{
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", // tests that crash the database start one of their own
 	}})
+	if err != nil {
+		return nil, err
+	}
+	joined = &cluster{server: server}
+	address, err := url.Parse(server.DSN())
+	if err != nil {
+		return nil, err
+	}
+	joined.address = *address
+	if joined.root, err = postgres.Open(ctx, postgres.Config{URL: address.String(), Application: "servery-test", Connections: 4, Log: Logger()}); err != nil {
+		return nil, err
+	}
+	joined.template, err = joined.makeTemplate(ctx)
+	return joined, err
 })
 
 // Main runs the tests of a package and leaves the shared PostgreSQL.
 func Main(m *testing.M) {
+	bound()
 	status := m.Run()
-	if joined, err := server(); err == nil {
+	if joined != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		_ = joined.Close(ctx)
+		if joined.root != nil {
+			_ = joined.root.Close()
+		}
+		_ = joined.server.Close(ctx)
 		cancel()
 	}
 	os.Exit(status)
 }
 
-// DatabaseURL makes a database with the present schema, for this test alone.
+// DatabaseURL makes a database with the present schema, for this test alone. From
+// then on the test runs beside others: it must not say t.Parallel itself.
 func DatabaseURL(t testing.TB) string {
 	t.Helper()
-	pg, err := server()
-	require.NoError(t, err)
-	admin, err := url.Parse(pg.DSN())
+	beside(t)
+	shared, err := join()
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	root, err := postgres.Open(ctx, postgres.Config{URL: admin.String(), Application: "servery-test", Connections: 2, Log: Logger()})
-	require.NoError(t, err)
 	name := "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
-	require.NoError(t, root.CreateDatabase(ctx, name, template(ctx, t, root, *admin)))
+	require.NoError(t, shared.root.CreateDatabase(ctx, name, shared.template))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, root.DropDatabase(ctx, name))
-		require.NoError(t, root.Close())
+		require.NoError(t, shared.root.DropDatabase(ctx, name))
 	})
-	own := *admin
+	own := shared.address
 	own.Host = name
 	return own.String()
 }
 
-// template names a database with the present schema, made by whoever comes first.
-func template(ctx context.Context, t testing.TB, root *postgres.DB, address url.URL) string {
-	t.Helper()
+// makeTemplate names a database with the present schema and the partitions of
+// today and the coming days, made by whoever comes first.
+func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	hash := sha256.New()
-	require.NoError(t, fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
+	if err := fs.WalkDir(migrations.Files, ".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -90,19 +118,25 @@ func template(ctx context.Context, t testing.TB, root *postgres.DB, address url.
 		fmt.Fprintf(hash, "%s %d ", path, len(content))
 		hash.Write(content)
 		return err
-	}))
-	name := "template_" + hex.EncodeToString(hash.Sum(nil)[:8])
-	require.NoError(t, root.WithTemplate(ctx, name, func(building string) error {
-		address.Host = building
-		db, err := postgres.Open(ctx, postgres.Config{URL: address.String(), Application: "servery-test", Connections: 2, Log: Logger()})
+	}); err != nil {
+		return "", err
+	}
+	clock := NewClock()
+	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
+	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
+	return name, c.root.WithTemplate(ctx, name, of(clock.Now().AddDate(0, 0, -1)), func(building string) error {
+		own := c.address
+		own.Host = building
+		db, err := postgres.Open(ctx, postgres.Config{URL: own.String(), Application: "servery-test", Connections: 2, Clock: clock, Log: Logger()})
 		if err != nil {
 			return err
 		}
 		defer db.Close()
-		_, err = db.MigrateUp(ctx)
-		return err
-	}))
-	return name
+		if _, err = db.MigrateUp(ctx); err != nil {
+			return err
+		}
+		return db.Maintain(ctx, retention)
+	})
 }
 
 // Open opens a database with the given clock, ready for use; nil is the
@@ -110,7 +144,7 @@ func template(ctx context.Context, t testing.TB, root *postgres.DB, address url.
 func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	db := Connect(t, url, clock)
-	require.NoError(t, db.Maintain(context.Background(), 30*24*time.Hour))
+	require.NoError(t, db.Maintain(context.Background(), retention))
 	return db
 }
 

@@ -15,6 +15,7 @@ import (
 // Arrival is a request that a Sink got.
 type Arrival struct {
 	At     time.Time
+	Path   string
 	Header http.Header
 	Body   []byte
 }
@@ -56,7 +57,7 @@ func (s *Sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.check(r.Header.Get("X-Event-Type"), body)
 	}
 	s.mu.Lock()
-	s.got = append(s.got, Arrival{time.Now(), r.Header.Clone(), body})
+	s.got = append(s.got, Arrival{time.Now(), r.URL.Path, r.Header.Clone(), body})
 	n := len(s.got)
 	s.mu.Unlock()
 	if s.answer != nil {

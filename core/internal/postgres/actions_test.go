@@ -19,8 +19,9 @@ func (d *depot) submit(id int64, name string) core.ID {
 	d.t.Helper()
 	d.clock.Advance(time.Millisecond)
 	s := action.Submission{Reference: core.NewID(d.clock.Now()), Business: d.business, Platform: "b", Actor: "key:pos", At: d.clock.Now(), Request: action.Request{Action: name, OrderID: id}}
-	require.NoError(d.t, postgres.Actions{DB: d.db}.Submit(context.Background(), s))
-	return s.Reference
+	reference, err := postgres.Actions{DB: d.db}.Submit(context.Background(), s)
+	require.NoError(d.t, err)
+	return reference
 }
 
 func (d *depot) action(reference core.ID) action.Reading {
@@ -100,7 +101,7 @@ func TestACallbackThatIsQuickerThanTheAnswerCounts(t *testing.T) {
 	r := d.action(reference)
 	require.Equal(t, []any{"failed", "no such customer", 1}, []any{r.State, r.Message, len(r.Attempts)})
 	require.Empty(t, d.claim(me))
-	require.Zero(t, d.contacts())
+	require.Equal(t, 1, d.contacts(), "that there is none is told, too")
 
 	again := d.submit(r.OrderID, action.CustomerData)
 	calls = d.claim(me)
@@ -110,5 +111,46 @@ func TestACallbackThatIsQuickerThanTheAnswerCounts(t *testing.T) {
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: again}))
 	d.clock.Advance(time.Second)
 	require.Empty(t, d.claim(me), "what is settled is not sent again")
-	require.Equal(t, 1, d.contacts())
+	require.Equal(t, 2, d.contacts())
+}
+
+func TestAContactThatTheAggregatorOwesForTooLongIsGivenUpAndTold(t *testing.T) {
+	d := newDepot(t)
+	id, actions := d.order("b", ""), postgres.Actions{DB: d.db}
+	owed := func(name string) core.ID {
+		t.Helper()
+		reference := d.submit(id, name)
+		calls := d.claim(me)
+		require.Len(t, calls, 1)
+		pending := d.done(calls[0])
+		pending.State = relay.Pending
+		d.finish(me, pending)
+		return reference
+	}
+	expire := func() int {
+		t.Helper()
+		n, err := actions.Expire(context.Background(), time.Hour)
+		require.NoError(t, err)
+		return n
+	}
+	contact, rider := owed(action.CustomerData), owed(action.AdditionalRider)
+	d.clock.Advance(time.Hour - time.Minute)
+	require.Zero(t, expire())
+	young := owed(action.BodyTemp)
+	d.clock.Advance(time.Minute)
+	for n := 1; ; n++ {
+		broken := d.db.BreakAt(n)
+		_, err := actions.Expire(context.Background(), time.Hour)
+		if !broken() {
+			require.NoError(t, err)
+			require.Greater(t, n, 3, "there are that many statements")
+			break
+		}
+	}
+	require.Zero(t, expire())
+	require.Equal(t, []string{"failed", "failed", "pending"}, []string{d.action(contact).State, d.action(rider).State, d.action(young).State})
+	require.Equal(t, 1, d.contacts(), "of the contact alone, and once")
+	require.Contains(t, string(d.db.EventBodies(t, core.FeatureAction)[0]), `"status":"failed","message":"the aggregator has not told the outcome in time"`)
+	require.NoError(t, actions.Settle(context.Background(), d.business, "b", relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
+	require.Equal(t, 1, d.contacts(), "what comes later is of no use any more")
 }

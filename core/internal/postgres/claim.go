@@ -55,10 +55,11 @@ const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.
 // instead: they wait until it is switched on again.
 func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (webhook.Batch, error) {
 	var rows []queueRow
+	now, epoch := q.reading()
 	err := q.bun.NewRaw(`WITH RECURSIVE `+endpoints+`,
 		probes AS (UPDATE unwell_endpoints h SET next_probe = ?4 FROM (
 				SELECT e.endpoint, e.business_id FROM unwell_endpoints e
-				WHERE e.probing_since IS NOT NULL AND e.next_probe <= ?0 AND e.endpoint <> ALL (?1) AND EXISTS (
+				WHERE ?6`+unset+` AND e.probing_since IS NOT NULL AND e.next_probe <= ?0 AND e.endpoint <> ALL (?1) AND EXISTS (
 					SELECT 1 FROM delivery_queue WHERE endpoint = e.endpoint AND available_at <= ?0 AND NOT asked) FOR UPDATE SKIP LOCKED) due
 			WHERE h.endpoint = due.endpoint AND h.business_id = due.business_id RETURNING h.endpoint),
 		heads AS (SELECT e.endpoint FROM endpoints e
@@ -76,10 +77,10 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []
 				ORDER BY available_at LIMIT greatest(16, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
 		fit AS (SELECT business_id, id, probe, sum(size) OVER (ORDER BY NOT probe, available_at, id) - size AS before FROM due)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
-		WHERE q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
+		WHERE ?6`+unset+` AND q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
 		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at,
 			q.line, q.place, q.asked, fit.probe`,
-		q.clock.Now(), pgdialect.Array(busy), limit, owner, until, claimBytes).Scan(ctx, &rows)
+		now, pgdialect.Array(busy), limit, owner, until, claimBytes, epoch).Scan(ctx, &rows)
 	if err != nil {
 		return webhook.Batch{}, fmt.Errorf("claiming deliveries: %w", err)
 	}
@@ -123,17 +124,18 @@ func (q Deliveries) startable(ctx context.Context, owner core.ID, claimed []queu
 // nextDue is when the earliest of what waits is due, or the earliest probe; zero: nothing waits.
 func (q Deliveries) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
 	var next sql.NullTime
+	var epoch int64
 	if err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpoints+`
 		SELECT least(min(greatest(head.available_at, p.next_probe)),
-			(SELECT min(available_at) FROM delivery_queue WHERE asked AND endpoint <> ALL (?0)))
+			(SELECT min(available_at) FROM delivery_queue WHERE asked AND endpoint <> ALL (?0))), (SELECT epoch FROM clock_epoch)
 		FROM endpoints e
 		CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
 			WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
 		LEFT JOIN unwell_endpoints p ON p.endpoint = e.endpoint AND p.probing_since IS NOT NULL
-		WHERE e.endpoint <> ALL (?0)`, pgdialect.Array(busy)).Scan(&next); err != nil {
+		WHERE e.endpoint <> ALL (?0)`, pgdialect.Array(busy)).Scan(&next, &epoch); err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next delivery: %w", err)
 	}
-	return next.Time, nil
+	return next.Time, q.follow(ctx, epoch)
 }
 
 // load completes claimed rows with what is to be sent and where to.

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +14,10 @@ import (
 
 // databaseClock is what a replica knows of the database's clock.
 type databaseClock struct {
-	offset atomic.Int64                             // nanoseconds that it is ahead of this machine's
-	epoch  atomic.Int64                             // how often it had been set when last looked at; 0 before
-	read   func(context.Context) (time.Time, error) // instead of the database, for tests
+	setting sync.Mutex                               // held while the clock is followed
+	offset  atomic.Int64                             // nanoseconds that it is ahead of this machine's
+	epoch   atomic.Int64                             // how often it had been set when last looked at; 0 before
+	read    func(context.Context) (time.Time, error) // instead of the database, for tests
 }
 
 // Clock is the time by which everything is stored: the database's, so that
@@ -33,6 +35,8 @@ const (
 // clocks drift. Where the clock was set, by hand or after a failover, all that
 // waits for a time is moved along, so that nothing comes early or late by the leap.
 func (db *DB) SetClock(ctx context.Context) error {
+	db.time.setting.Lock()
+	defer db.time.setting.Unlock()
 	off, err := db.measureClock(ctx)
 	if err != nil {
 		return err
@@ -49,6 +53,28 @@ func (db *DB) SetClock(ctx context.Context) error {
 	}
 	db.time.offset.Add(int64(off - back))
 	return nil
+}
+
+// unset holds while the clock has not been set since reading, whose epoch stands
+// before it (0: this replica does not follow the clock). What waits may have been
+// moved along meanwhile, by this replica or by another, and would be found due too
+// early by the former time.
+const unset = ` IN (0, (SELECT epoch FROM clock_epoch))`
+
+// reading is the present instant for a claim, and how often the clock had been
+// set by then. The epoch is read first: SetClock stores it after the clock has gone back.
+func (db *DB) reading() (now time.Time, epoch int64) {
+	epoch = db.time.epoch.Load()
+	return db.clock.Now(), epoch
+}
+
+// follow sets the clock where another replica has found it set: epoch is how
+// often that was done.
+func (db *DB) follow(ctx context.Context, epoch int64) error {
+	if known := db.time.epoch.Load(); known == 0 || known == epoch {
+		return nil
+	}
+	return db.SetClock(ctx)
 }
 
 // measureClock tells how far the database's clock is ahead of ours, by the

@@ -10,6 +10,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -46,5 +47,46 @@ func TestASetClockMovesWhatWaitsOnce(t *testing.T) {
 			require.NoError(t, db.SetClock(ctx)) // nothing more to follow
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 30)
 		})
+	}
+}
+
+// A replica that looks at the clock later than another, or while another does,
+// takes nothing by the time that was.
+func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	for _, replica := range []*postgres.DB{db, late} {
+		require.NoError(t, replica.SetClock(ctx))
+	}
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Seconds)
+	publish(t, db, tenant.ID, "", `{"n":1}`)
+	work := core.Job{ID: core.NewID(db.Clock().Now()), Business: tenant.ID, Kind: core.StoreJob, Body: []byte(`{}`), CreatedAt: db.Clock().Now()}
+	require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
+	due := db.Clock().Now().Add(10 * time.Minute).Truncate(time.Microsecond)
+	db.PutOff(t, due)
+
+	const leap = -time.Hour
+	db.LeapClock(leap)
+	late.LeapClock(leap)
+	require.NoError(t, db.SetClock(ctx))
+	for name, claim := range map[string]func() (int, time.Time){
+		"deliveries": func() (int, time.Time) {
+			batch, err := postgres.Deliveries{DB: late}.Claim(ctx, core.ID{1}, 10, []int64{}, due)
+			require.NoError(t, err)
+			return len(batch.Deliveries), batch.NextDue
+		},
+		"jobs": func() (int, time.Time) {
+			jobs, next, err := postgres.Jobs{DB: late}.Claim(ctx, core.ID{1}, 10, due)
+			require.NoError(t, err)
+			return len(jobs), next
+		},
+	} {
+		late.ForgetClock()
+		require.True(t, late.Clock().Now().After(due.Add(leap)), "by the former time it is due")
+		claimed, next := claim()
+		require.Zero(t, claimed, name)
+		require.InDelta(t, due.Add(leap).Unix(), next.Unix(), 2, name)
+		require.True(t, late.Clock().Now().Before(next), "%s: the replica has followed the clock", name)
 	}
 }

@@ -140,6 +140,23 @@ func (db *DB) LeapClock(by time.Duration) {
 	}
 }
 
+// PutOff has deliveries and jobs wait until a time, for tests.
+func (db *DB) PutOff(t testing.TB, until time.Time) {
+	t.Helper()
+	for _, statement := range []string{`UPDATE delivery_queue SET available_at = ?0, due_at = ?0`, `UPDATE job_queue SET available_at = ?0`} {
+		if _, err := db.bun.ExecContext(context.Background(), statement, until); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ForgetClock makes the clock, for tests, that of a replica that has looked at
+// the database's before it was set.
+func (db *DB) ForgetClock() {
+	db.time.offset.Store(0)
+	db.time.epoch.Store(1)
+}
+
 type counter struct{ n atomic.Int64 }
 
 func (c *counter) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
@@ -206,4 +223,36 @@ func (db *DB) SomebodyWaits(t testing.TB) (waits bool) {
 		t.Fatal(err)
 	}
 	return waits
+}
+
+// reader keeps the statements that hold a text.
+type reader struct {
+	text string
+	read []string
+}
+
+func (r *reader) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	if strings.Contains(event.Query, r.text) {
+		r.read = append(r.read, event.Query)
+	}
+	return ctx
+}
+
+func (r *reader) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// Plan reads, for tests, how the database would carry out the first statement with a
+// text in it of those that do makes.
+func (db *DB) Plan(t testing.TB, text string, do func()) string {
+	t.Helper()
+	r := &reader{text: text}
+	db.bun.AddQueryHook(r)
+	do()
+	if len(r.read) == 0 {
+		t.Fatalf("no statement holds %q", text)
+	}
+	var lines []string
+	if err := db.bun.NewRaw("EXPLAIN "+strings.ReplaceAll(r.read[0], "?", `\?`)).Scan(context.Background(), &lines); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n")
 }

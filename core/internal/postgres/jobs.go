@@ -60,13 +60,13 @@ type claimedJob struct {
 func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	const heads = `SELECT DISTINCT ON (business_id, kind) business_id, kind, seq, available_at
 		FROM job_queue ORDER BY business_id, kind, seq`
-	now := j.clock.Now()
+	now, epoch := j.reading()
 	var rows []claimedJob
 	// The condition on available_at stands twice: that of the row is judged again
 	// after a concurrent claim has been waited for.
 	err := j.bun.NewRaw(`WITH heads AS (`+heads+`), due AS (
 			SELECT q.business_id, q.kind, q.seq FROM job_queue q JOIN heads h USING (business_id, kind, seq)
-			WHERE h.available_at <= ?0 AND q.available_at <= ?0
+			WHERE ?4`+unset+` AND h.available_at <= ?0 AND q.available_at <= ?0
 			ORDER BY h.available_at LIMIT ?1 FOR UPDATE OF q SKIP LOCKED), claimed AS (
 			UPDATE job_queue q SET owner = ?2, available_at = ?3, attempts = q.attempts + 1
 			FROM due WHERE (q.business_id, q.kind, q.seq) = (due.business_id, due.kind, due.seq)
@@ -74,7 +74,7 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		UPDATE jobs SET state = 'running', started_at = coalesce(started_at, ?0), attempts = claimed.attempts
 		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
 		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.dry_run, jobs.created_at,
-			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace`, now, limit, owner, until).Scan(ctx, &rows)
+			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace`, now, limit, owner, until, epoch).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
@@ -93,10 +93,10 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		return claimed, time.Time{}, nil
 	}
 	var next sql.NullTime
-	if err := j.bun.QueryRowContext(ctx, `SELECT min(available_at) FROM (`+heads+`) heads`).Scan(&next); err != nil {
+	if err := j.bun.QueryRowContext(ctx, `SELECT min(available_at), (SELECT epoch FROM clock_epoch) FROM (`+heads+`) heads`).Scan(&next, &epoch); err != nil {
 		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
 	}
-	return nil, next.Time, nil
+	return nil, next.Time, j.follow(ctx, epoch)
 }
 
 // Renew extends leases that are still held and records progress.

@@ -28,7 +28,7 @@ const callEndpoints = `endpoints AS (
 // Claim leases due lines, the longest waiting endpoints first, and brings the
 // first call of each.
 func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]relay.Call, time.Time, error) {
-	now := q.clock.Now()
+	now, epoch := q.reading()
 	rows, err := q.bun.QueryContext(ctx, `WITH RECURSIVE `+callEndpoints+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
@@ -37,9 +37,9 @@ func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy 
 		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
 			SELECT business_id, line FROM call_lines WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
-		UPDATE call_lines l SET owner = ?4, available_at = ?5 FROM due WHERE l.business_id = due.business_id AND l.line = due.line
+		UPDATE call_lines l SET owner = ?4, available_at = ?5 FROM due WHERE ?6`+unset+` AND l.business_id = due.business_id AND l.line = due.line
 		RETURNING l.business_id, l.line, l.kind, l.platform, l.order_id, l.endpoint, l.payload, l.call_id, l.seen_at, l.attempts, l.due_at, l.version`,
-		now, pgdialect.Array(busy), limit, share, owner, until)
+		now, pgdialect.Array(busy), limit, share, owner, until, epoch)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming calls: %w", err)
 	}
@@ -69,14 +69,15 @@ func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy 
 // nextDue is when the earliest of what waits is due.
 func (q Calls) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
 	var next sql.NullTime
+	var epoch int64
 	err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+callEndpoints+`
-		SELECT min(head.available_at) FROM endpoints e CROSS JOIN LATERAL (
+		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
 			SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next)
+		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next, &epoch)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next call: %w", err)
 	}
-	return next.Time, nil
+	return next.Time, q.follow(ctx, epoch)
 }
 
 // load completes claimed lines with their first calls and the orders these are

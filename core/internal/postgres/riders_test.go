@@ -219,6 +219,29 @@ func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
 	require.Len(t, d.claim(me), 1)
 }
 
+func TestARidersPlaceIsToldToNobodyFromTheEndOn(t *testing.T) {
+	d := newDepot(t)
+	delivered, again, cancelled, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", ""), d.order("b", ""), d.order("b", "")
+	for _, status := range []order.RiderStatus{order.Assigned, order.AtStore, order.Delivered} {
+		require.NoError(t, d.send(delivered, status, order.Rider{}))
+	}
+	for _, status := range []order.RiderStatus{order.Assigned, order.Unassigned} {
+		require.NoError(t, d.send(again, status, order.Rider{}))
+	}
+	for id, state := range map[int64]order.State{cancelled: order.Cancelled, completed: order.Completed} {
+		_, err := postgres.Orders{DB: d.db}.Change(context.Background(), d.business, id, order.Change{To: state, Actor: "key:pos"})
+		require.NoError(t, err)
+	}
+	d.db.Exec(t, `WITH told AS (DELETE FROM calls) DELETE FROM call_lines`)
+	for _, id := range []int64{delivered, again, cancelled, completed, open} {
+		require.NoError(t, d.place(id, "1"), "whoever sends it is told nothing of it")
+	}
+	told := d.claim(me)
+	require.Len(t, told, 2)
+	require.ElementsMatch(t, []int64{again, open}, []int64{told[0].Order.ID, told[1].Order.ID})
+	require.Equal(t, core.Conflict, core.CodeOf(d.send(cancelled, order.Assigned, order.Rider{})))
+}
+
 func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/presence"
 	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/toggle"
@@ -188,15 +189,69 @@ func TestALaterActionTakesThePlaceOfATimeToOpen(t *testing.T) {
 	require.Equal(t, []string{"app"}, s.closed("s1"))
 }
 
+func TestABusinessThatFailsKeepsNoOtherFromBeingTurnedOn(t *testing.T) {
+	s := newSwitches(t)
+	until := s.clock.Now().Add(10 * time.Minute)
+	broken := &switches{press: &press{kitchen: newKitchen(t, s.db, "US"), clock: s.clock, queue: s.queue}, toggles: s.toggles, calls: s.calls}
+	broken.store("s1")
+	broken.send("s1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)
+	for _, of := range []*switches{broken, s} {
+		of.switchStore("s1", false, until)
+		of.switchItem("curry", false, until)
+	}
+	s.db.Exec(t, fmt.Sprintf(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		IF new.business_id = %d THEN RAISE EXCEPTION 'broken'; END IF; RETURN new; END $$`, broken.business))
+	s.db.Exec(t, `CREATE TRIGGER broken BEFORE UPDATE ON store_switches FOR EACH ROW EXECUTE FUNCTION broken()`)
+	s.db.Exec(t, `CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON menu_at_store FOR EACH ROW EXECUTE FUNCTION broken()`)
+	s.clock.Advance(10 * time.Minute)
+	turned, _, err := s.toggles.TurnOn(context.Background(), 1)
+	require.ErrorContains(t, err, "broken")
+	require.Equal(t, 2, turned, "a place of a store, and an item, of the other business")
+	for range 3 {
+		_, _, err = s.toggles.TurnOn(context.Background(), 1)
+		require.Error(t, err)
+	}
+	require.Empty(t, s.closed("s1"))
+	require.NotEmpty(t, broken.closed("s1"))
+	available := func(of *switches) bool { return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool) }
+	require.Equal(t, []bool{true, false}, []bool{available(s), available(broken)})
+}
+
+func TestAMenuRequestThatSaysWhatIsAvailableTakesThePlaceOfATimeToTurnItOn(t *testing.T) {
+	for name, c := range map[string]struct {
+		location, body string
+		turnedOn       bool
+	}{
+		"the store says that there is none": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, false},
+		"the store says something else":     {"s1", `{"items":[{"ref_id":"curry","price":2}]}`, true},
+		"the master says so":                {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
+		"another store says so":             {"s2", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
+		"an object that fails":              {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["nowhere"]}]}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSwitches(t)
+			s.switchItem("curry", false, s.clock.Now().Add(10*time.Minute))
+			s.send(c.location, c.body)
+			s.clock.Advance(10 * time.Minute)
+			s.turnOn()
+			read := s.read("s1")["items"].([]any)[0].(map[string]any)
+			require.Equal(t, c.turnedOn, read["available"])
+		})
+	}
+}
+
 func TestASilentPOSClosesAndOpensOnlyWhatNobodyElseClosed(t *testing.T) {
 	s := newSwitches(t)
-	ctx, store := context.Background(), s.storeID("s1")
+	settle := func(closed bool) {
+		require.NoError(t, postgres.Presence{DB: s.db}.Settle(context.Background(), presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
+	}
+	s.db.Exec(t, `INSERT INTO pos_presence (business_id, store_id, seen_at, silent_since) VALUES (?, ?, now(), now())`, s.business, s.storeID("s1"))
 	s.switchStore("s1", false, time.Time{}, "web")
-	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, true, "the POS has been silent"))
-	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, true, "again"))
+	settle(true)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
 	s.switchStore("s1", false, time.Time{}, "b") // the merchant wants it so
-	require.NoError(t, s.toggles.CloseStore(ctx, s.business, store, false, "the POS is heard of again"))
+	settle(true)                                 // is done already
+	settle(false)
 	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
 }
 

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// switched is one event of a switch, by what tells it from others.
+type switched struct{ event, reference, platform, action string }
+
+// switches are those that arrived: how often each was told, however often it was sent.
+func switches(t *testing.T, sink *hubtest.Sink) map[switched]int {
+	t.Helper()
+	told, known := map[switched]int{}, map[string]bool{}
+	for _, arrival := range sink.Arrivals() {
+		if id := arrival.Header.Get("webhook-id"); known[id] {
+			continue
+		} else {
+			known[id] = true
+		}
+		var body struct {
+			Reference string `json:"reference_id"`
+			Platform  string
+			Action    string
+		}
+		require.NoError(t, json.Unmarshal(arrival.Body, &body))
+		told[switched{arrival.Header.Get("X-Event-Type"), body.Reference, body.Platform, body.Action}]++
+	}
+	return told
+}
+
+// A hub is killed while stores and dishes wait to be turned on, is away when their
+// time comes, and is killed again while it makes up for it.
+func TestWhatWasDueWhileNoHubRanIsTurnedOnOnce(t *testing.T) {
+	database := hubtest.DatabaseURL(t)
+	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
+	hub, sink, ledger := startHub(t, env), hubtest.NewEventSink(t, nil), openLedger(t, database)
+	who := newIntegrator(t, env)
+	shop := newKey(t, env, who.business, "channel")
+	ask := func(path, body string) string {
+		t.Helper()
+		answer := call(t, "POST", hub.url+path, who.authorization, body)
+		require.Equal(t, 200, answer.status, "%s", answer.body)
+		reference, _ := answer.object(t)["reference"].(string)
+		return reference
+	}
+	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle"} {
+		ask(webhooksPath, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, sink.URL))
+	}
+	ask(storesPath, `{"stores":[{"ref_id":"s1","name":"One","city":"C","active":true,"ordering_enabled":true,"included_platforms":["web","app"]},{"ref_id":"s2","name":"Two","city":"C","active":true,"ordering_enabled":true,"included_platforms":["web","app"]}]}`)
+	eventually(t, patience, func() error {
+		if status := call(t, "GET", hub.url+storesPath+"s2/", who.authorization, nil).status; status != 200 {
+			return fmt.Errorf("the store: %d", status)
+		}
+		return nil
+	})
+	ask(menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2}],
+		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`)
+	served := func() (open bool, dishes int) {
+		t.Helper()
+		answer := call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization, nil)
+		if answer.status != 200 {
+			return false, 0
+		}
+		menu := answer.object(t)
+		return menu["ordering_enabled"].(bool), len(menu["items"].([]any))
+	}
+	become := func(open bool, dishes int) {
+		t.Helper()
+		eventually(t, patience, func() error {
+			if o, d := served(); o != open || d != dishes {
+				return fmt.Errorf("open %t with %d dishes", o, d)
+			}
+			return nil
+		})
+	}
+	become(true, 2)
+
+	until := time.Now().Add(10 * time.Minute).UnixMilli()
+	wanted := map[switched]int{}
+	for _, one := range []struct{ path, body, event string }{
+		{"/hub/api/v1/location/", `{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, "store_action"},
+		{"/hub/api/v1/location/", `{"location_ref_id":"s2","action":"disable","turn_on_at":%d}`, "store_action"},
+		{"/hub/api/v1/items/", `{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, "item_state_toggle"},
+		{"/hub/api/v1/items/", `{"location_ref_id":"s1","option_ref_ids":["hot"],"action":"disable","turn_on_at":%d}`, "option_state_toggle"},
+	} {
+		reference := ask(one.path, fmt.Sprintf(one.body, until))
+		for _, platform := range []string{"web", "app"} {
+			wanted[switched{one.event, reference, platform, "disable"}] = 1
+			wanted[switched{one.event, reference, platform, "enable"}] = 1
+		}
+	}
+	become(false, 1)
+	hub.kill()
+
+	require.EqualValues(t, 6, ledger.number(t, `WITH stores AS (UPDATE store_switches SET turn_on_at = turn_on_at - interval '1 hour' WHERE turn_on_at IS NOT NULL RETURNING 1),
+		items AS (UPDATE item_turn_ons SET turn_on_at = turn_on_at - interval '1 hour' RETURNING 1)
+		SELECT (SELECT count(*) FROM stores) + (SELECT count(*) FROM items)`), "what waits for its time, which comes while no hub runs")
+	for range 3 {
+		hub = startHub(t, env)
+		hub.kill()
+	}
+	hub = startHub(t, env, "--roles=api,worker")
+	second := startHub(t, env, "--roles=worker")
+	become(true, 2)
+	eventually(t, patience, func() error {
+		if told := switches(t, sink); len(told) < len(wanted) {
+			return fmt.Errorf("told of %v", told)
+		}
+		return nil
+	})
+	require.Zero(t, second.terminate(t))
+	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
+	require.Equal(t, wanted, switches(t, sink))
+	require.EqualValues(t, len(wanted), ledger.number(t, `SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle', 'option_state_toggle')`))
+	require.Zero(t, ledger.number(t, `SELECT (SELECT count(*) FROM store_switches WHERE turn_on_at IS NOT NULL OR NOT open) + (SELECT count(*) FROM item_turn_ons)`))
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
+	n := newNewspaper(t, "a", "b", "c")
+	n.menu("s1", soup)
+	n.quiet()
+	before, told := len(n.board.all()), len(n.told.Arrivals())
+	list := func(platforms string) string {
+		reference := n.ok("POST", storesRoute, fmt.Sprintf(`{"stores":[{"ref_id":"s1","excluded_platforms":[%s]}]}`, platforms)).body["reference"].(string)
+		n.heard++
+		n.await(n.heard)
+		n.quiet()
+		return reference
+	}
+	last := func() map[string]string {
+		sent := map[string]string{}
+		for _, one := range n.board.all()[before:] {
+			sent[one.path] = one.body
+		}
+		return sent
+	}
+	list(`"p-a","p-b","p-c"`)
+	require.Equal(t, map[string]string{
+		"PUT /v2/outlets/s1/listing":      `{"listed":false}`,
+		"PUT /api/restaurants/s1/listing": `{"listed":false}`,
+		"POST /gw/shop.listing":           `{"shop":"s1","listed":false}`,
+	}, last())
+	for _, one := range n.quiet() {
+		require.Equal(t, "unlisted", at(one, "status"))
+		require.Contains(t, at(one, "message"), "it was taken off there")
+	}
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
+	list(`"p-c","p-b","p-a"`)
+	require.Len(t, n.board.all(), before+3, "once is enough")
+	require.Len(t, n.told.Arrivals(), told)
+
+	list(`"p-b","p-c"`)
+	n.events(told + 1)
+	require.Contains(t, last()["PUT /v2/outlets/s1/menu"], "soup", "it is listed again")
+
+	// A refusal is told, and tried again with the next change.
+	n.board.answers(func(int, posted) (int, string) { return 422, `{"message":"not today"}` })
+	reference := list(`"p-a","p-b","p-c"`)
+	event := n.events(told + 2)["p-a"]
+	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
+	failed := n.ok("GET", publicationsRoute+"?status=failed", "").body["publications"].([]any)
+	require.Len(t, failed, 1)
+	require.Equal(t, "p-a", at(failed[0], "platform"))
+	n.board.answers(nil)
+	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"Other"}]}`)
+	n.passing("it is taken off", func() bool {
+		return len(n.ok("GET", publicationsRoute+"?status=unlisted", "").body["publications"].([]any)) == 3
+	})
+}
+
+func TestAPlatformThatNeverHadAStoreIsNotToldThatItIsTakenOff(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s2","name":"Two","city":"C","included_platforms":["web"]}]}`)
+	n.heard++
+	n.await(n.heard)
+	n.quiet()
+	told := len(n.told.Arrivals())
+	_, err := postgres.Publications{DB: n.hub.db}.Ask(t.Context(), n.tenant.ID, "s2", []string{"p-a"}, core.NewID(n.clock.Now()))
+	require.NoError(t, err)
+	require.Equal(t, "error", n.events(told + 1)["p-a"]["status"])
+	for _, one := range n.board.all() {
+		require.False(t, strings.Contains(one.path, "s2"), one.path)
+	}
+}
+
+func TestEveryRequestThatAPublicationCarriesIsTold(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	told := len(n.told.Arrivals())
+	store := n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","name":"Renamed"}]}`).body["reference"]
+	menu := n.ok("POST", menuRoute+"s1/", soup).body["reference"]
+	n.events(told + 2)
+	require.Equal(t, told+2, len(n.told.Arrivals()))
+	var references []any
+	for _, arrival := range n.told.Arrivals()[told:] {
+		var event map[string]any
+		require.NoError(t, json.Unmarshal(arrival.Body, &event))
+		references = append(references, event["reference_id"])
+	}
+	require.ElementsMatch(t, []any{store, menu}, references)
+}

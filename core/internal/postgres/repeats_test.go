@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// atOnce does something many times at the same time and returns the references
+// that it was answered with, each once.
+func atOnce(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
+	t.Helper()
+	references, failures := make([]core.ID, times), make([]error, times)
+	var all sync.WaitGroup
+	for i := range times {
+		all.Go(func() { references[i], failures[i] = do() })
+	}
+	all.Wait()
+	distinct := map[core.ID]bool{}
+	for i := range times {
+		require.NoError(t, failures[i])
+		distinct[references[i]] = true
+	}
+	return distinct
+}
+
+func TestTheSameActionIsAskedForOnceWhileItIsUnderWay(t *testing.T) {
+	d := newDepot(t)
+	id, other := d.order("b", ""), d.order("b", "")
+	ask := func(order int64, name, phone string) (core.ID, error) {
+		now := d.clock.Now()
+		return postgres.Actions{DB: d.db}.Submit(context.Background(), action.Submission{
+			Reference: core.NewID(now), Business: d.business, Platform: "b", Actor: "key:pos", At: now, Request: action.Request{Action: name, OrderID: order, Phone: phone},
+		})
+	}
+	same := func() (core.ID, error) { return ask(id, action.AdditionalRider, "") }
+	require.Len(t, atOnce(t, 24, same), 1)
+	first, err := same()
+	require.NoError(t, err)
+	for _, different := range []func() (core.ID, error){
+		func() (core.ID, error) { return ask(other, action.AdditionalRider, "") },
+		func() (core.ID, error) { return ask(id, action.CustomerData, "") },
+		func() (core.ID, error) { return ask(id, action.AdditionalRider, "9876543210") },
+	} {
+		reference, err := different()
+		require.NoError(t, err)
+		require.NotEqual(t, first, reference)
+	}
+	calls := d.claim(me)
+	require.Len(t, calls, 4)
+	for _, call := range calls {
+		result := d.done(call)
+		if call.ID == first {
+			result.State = relay.Pending
+		}
+		d.finish(me, result)
+	}
+	again, err := same()
+	require.NoError(t, err)
+	require.Equal(t, first, again, "its outcome is owed still")
+	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b", relay.Outcome{State: relay.OutcomeDone, CallID: first}))
+	anew, err := same()
+	require.NoError(t, err)
+	require.NotEqual(t, first, anew, "another rider, once the first is on the way")
+}
+
+func TestTheSameReportIsPassedOnOnce(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	curry := order.Shortage{OrderID: id, Actor: "key:pos", Items: []order.ShortItem{{RefID: "curry"}}}
+	report := func(s order.Shortage) core.ID {
+		t.Helper()
+		s.Items = append([]order.ShortItem{}, s.Items...)
+		_, reference, err := postgres.Orders{DB: d.db}.Report(context.Background(), d.business, core.NewID(d.clock.Now()), s)
+		require.NoError(t, err)
+		return reference
+	}
+	first := atOnce(t, 24, func() (core.ID, error) { return report(curry), nil })
+	require.Len(t, first, 1)
+	editable := curry
+	editable.AllowEdit = true
+	d.clock.Advance(time.Millisecond)
+	second := report(editable)
+	require.NotContains(t, first, second, "it says something else")
+	require.Contains(t, first, report(curry), "it waits still")
+
+	tell := func(state relay.State) {
+		t.Helper()
+		calls := d.claim(me)
+		require.Len(t, calls, 1)
+		result := d.done(calls[0])
+		result.State = state
+		d.finish(me, result)
+	}
+	tell(relay.Done)
+	tell(relay.Done)
+	require.Equal(t, second, report(editable), "it was the last")
+	d.clock.Advance(time.Millisecond)
+	third := report(curry)
+	require.NotContains(t, first, third, "it was not the last: the customer may have chosen anew meanwhile")
+	tell(relay.Failed)
+	d.clock.Advance(time.Millisecond)
+	require.NotEqual(t, third, report(curry), "what failed may be tried again")
+	require.Len(t, d.claim(me), 1)
+}
