@@ -29,7 +29,7 @@ const (
 type Error struct {
 	Code       Code
 	Message    string
-	Violations []Violation   // of Invalid: what is wrong and where, at most MaxViolations
+	Violations []Violation   // of Invalid and NotFound: what is wrong and where, at most MaxViolations
 	RetryAfter time.Duration // of Throttled and Unavailable: when to come again
 	Cause      error
 }
@@ -48,6 +48,13 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Errorf makes an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// NoSuch is the NotFound error of a field that names what is not there. The rule
+// reads on from the field and its value: "there is no order with this id".
+func NoSuch(field string, value any, rule string) *Error {
+	message := fmt.Sprintf("%s %v: %s", field, value, rule)
+	return &Error{Code: NotFound, Message: message, Violations: []Violation{{Path: field, Code: "unknown", Message: message}}}
 }
 
 // CodeOf is the code of the first Error in the chain, Internal for any other
@@ -87,6 +94,7 @@ type Object struct {
 	Array string
 	Index int
 	RefID string
+	Named string // what the ref_id is called here; "" is ref_id
 }
 
 // String is the form used in messages: stores[3] (ref_id "S-17").
@@ -94,7 +102,14 @@ func (o Object) String() string {
 	if o.RefID == "" {
 		return o.path()
 	}
-	return fmt.Sprintf("%s (ref_id %q)", o.path(), o.RefID)
+	return fmt.Sprintf("%s (%s %q)", o.path(), o.named(), o.RefID)
+}
+
+func (o Object) named() string {
+	if o.Named == "" {
+		return "ref_id"
+	}
+	return o.Named
 }
 
 func (o Object) path() string { return fmt.Sprintf("%s[%d]", o.Array, o.Index) }

@@ -76,11 +76,10 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 // AddFailure records why an object could not be read, under its ref_id where
 // that can be.
 func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
-	var named struct {
-		RefID string `json:"ref_id"`
-	}
-	if json.Unmarshal(raw, &named) == nil { // whatever else is wrong with it
-		at.RefID = named.RefID
+	var members map[string]jsontext.Value
+	var named string
+	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(members[at.named()], &named) == nil { // whatever else is wrong with it
+		at.RefID = named
 	}
 	if failure == errNoObject {
 		v.Add(at, "", errNoObject.Code, errNoObject.Rule)

@@ -3,17 +3,25 @@ package core
 import (
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Whole is a positive whole number that may be sent as a JSON number or as text,
-// such as the id of an order; 0 where it was not sent.
+// Integer is a whole number that may be sent as a JSON number, also one with a
+// zero after the point (20.0), or as the text of one.
+type Integer int64
+
+// Whole is a positive Integer, such as the id of an order; 0 where it was not
+// sent: absent, null, 0 or an empty text.
 type Whole int64
 
-var errWhole = &RuleError{Code: "type", Rule: "must be a positive whole number"}
+var (
+	errInteger = &RuleError{Code: "type", Rule: "must be a whole number"}
+	errWhole   = &RuleError{Code: "type", Rule: "must be a positive whole number"}
+)
 
 // UnmarshalJSONFrom reads a number or its text; a null leaves the number as it is.
-func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (i *Integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
 		return err
@@ -22,11 +30,92 @@ func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case 'n':
 		return nil
 	case '"', '0':
-		n, err := strconv.ParseInt(token.String(), 10, 64)
-		if err == nil && n > 0 {
+		if n, ok := wholeOf(token.String()); ok {
+			*i = Integer(n)
+			return nil
+		}
+	}
+	return errInteger
+}
+
+// UnmarshalJSONFrom reads a number or its text; a null leaves the number as it is.
+func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch text := token.String(); token.Kind() {
+	case 'n':
+		return nil
+	case '"', '0':
+		n, ok := wholeOf(text)
+		if ok && n >= 0 || text == "" {
 			*w = Whole(n)
 			return nil
 		}
 	}
 	return errWhole
+}
+
+// wholeOf reads a whole number.
+func wholeOf(text string) (int64, bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, true
+	}
+	amount, err := ParseAmount(text)
+	return amount.IntPart(), err == nil && amount.IsInteger()
+}
+
+// Identifier is a text that may be sent as a whole number.
+type Identifier string
+
+var errIdentifier = &RuleError{Code: "type", Rule: "must be a string or a whole number"}
+
+// UnmarshalJSONFrom reads a string or a whole number; a null leaves it as it is.
+func (i *Identifier) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	token, err := d.ReadToken()
+	if err != nil {
+		return err
+	}
+	switch text := token.String(); token.Kind() {
+	case 'n':
+		return nil
+	case '"':
+		*i = Identifier(text)
+		return nil
+	case '0':
+		if digits(text) {
+			*i = Identifier(text)
+			return nil
+		}
+	}
+	return errIdentifier
+}
+
+func digits(number string) bool {
+	for i, digit := range number {
+		if (digit < '0' || digit > '9') && (i > 0 || digit != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// Members is an object that some languages send as [] where it is empty.
+type Members[T any] struct{ Value T }
+
+// UnmarshalJSONFrom reads an object or an empty array; a null leaves it as it is.
+func (m *Members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '[' {
+		return json.UnmarshalDecode(d, &m.Value)
+	}
+	list, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	var none []jsontext.Value
+	if err := json.Unmarshal(list, &none); err != nil || len(none) > 0 {
+		return &RuleError{Code: "type", Rule: "must be an object"}
+	}
+	return nil
 }

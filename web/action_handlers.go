@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/presence"
 )
 
 // postFeatureAction takes an action for the aggregator (spec, Endpoint 7). It is
@@ -25,6 +26,7 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	s.heard(caller, presence.Sign{OrderID: request.OrderID})
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
 }
 

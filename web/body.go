@@ -25,34 +25,37 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 			return nil, core.Errorf(core.UnsupportedMedia, "send the body as JSON, with the header Content-Type: application/json")
 		}
 	}
-	return s.body(c)
+	return s.body(c, s.MaxBody)
 }
 
 // body returns the request's body, unpacked where it came compressed, as a copy
-// that may outlive the request.
-func (s *Server) body(c *fiber.Ctx) ([]byte, error) {
+// that may outlive the request. It may have so many bytes.
+func (s *Server) body(c *fiber.Ctx, most int) ([]byte, error) {
 	raw := c.Request().Body() // not c.Body, which unpacks without a bound
+	if len(raw) > most {
+		return nil, tooLarge(most)
+	}
 	switch encoding := c.Get(fiber.HeaderContentEncoding); encoding {
 	case "", "identity":
 		return bytes.Clone(raw), nil
 	case "gzip":
-		return s.gunzip(raw)
+		return gunzip(raw, most)
 	default:
 		return nil, core.Errorf(core.UnsupportedMedia, "the Content-Encoding must be gzip or none")
 	}
 }
 
-func (s *Server) gunzip(raw []byte) ([]byte, error) {
+func gunzip(raw []byte, most int) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
 		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
 	}
-	body, err := io.ReadAll(io.LimitReader(reader, int64(s.MaxBody)+1))
+	body, err := io.ReadAll(io.LimitReader(reader, int64(most)+1))
 	if err != nil {
 		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
 	}
-	if len(body) > s.MaxBody {
-		return nil, s.tooLarge()
+	if len(body) > most {
+		return nil, tooLarge(most)
 	}
 	return body, nil
 }

@@ -25,7 +25,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	if err != nil || business < 0 {
 		return core.Errorf(core.Invalid, "business must be the id of a business")
 	}
-	body, err := s.body(c)
+	body, err := s.body(c, min(s.MaxBody, order.MaxBody)) // nobody knows yet whose it is
 	if err != nil {
 		return err
 	}
@@ -38,6 +38,9 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		return err
 	}
 	c.Locals(localBusiness, caller.Business)
+	if err := s.count(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
+		return err
+	}
 	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret), caller.Proof} {
 		delete(knock.Headers, credential)
 	}
@@ -50,6 +53,9 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	switch {
 	case message.Order != nil:
 		return s.placeCallback(c, caller, message.Order)
+	case message.Cancellation != nil:
+		return s.cancelCallback(c, caller, order.Cancellation{
+			Platform: caller.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID, Reason: message.Cancellation.Reason})
 	case message.Outcome != nil:
 		if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, *message.Outcome); err != nil {
 			return err
@@ -60,6 +66,18 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 }
 
+// cancelCallback cancels an order as its aggregator asks, also one that is still to come.
+func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation order.Cancellation) error {
+	id, from, err := s.Orders.Cancel(c.UserContext(), caller.Business, cancellation)
+	switch {
+	case err != nil:
+		return err
+	case id == 0:
+		return answer(c, http.StatusOK, envelope{Status: "success", Message: "the order is not here yet; it is cancelled when it comes"})
+	}
+	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, order.Change{To: order.Cancelled}), id})
+}
+
 func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte) error {
 	receipt, err := s.takeOrder(c, caller, normal)
 	if core.CodeOf(err) == core.NotFound {
@@ -68,7 +86,7 @@ func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte)
 	if err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", "order accepted", receipt.OrderID})
+	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
 }
 
 func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (order.Receipt, error) {

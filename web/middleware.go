@@ -110,13 +110,18 @@ func (s *Server) recoverPanic(c *fiber.Ctx) (err error) {
 	return c.Next()
 }
 
-// count takes the request from the business's allowance and tells what is left.
-func (s *Server) count(c *fiber.Ctx, caller core.Caller, name Limit) error {
+// count takes the request from the business's allowance, or from that of one of
+// its platforms, and tells what is left.
+func (s *Server) count(c *fiber.Ctx, business core.BusinessID, name Limit, platform string) error {
 	rule := s.Limits[name]
 	if name == "" || rule.Off() {
 		return nil
 	}
-	verdict, err := s.Throttle.Take(c.UserContext(), caller.Business, string(name), rule)
+	counter := string(name)
+	if platform != "" {
+		counter += "/" + platform
+	}
+	verdict, err := s.Throttle.Take(c.UserContext(), business, counter, rule)
 	if err != nil {
 		return err
 	}

@@ -42,11 +42,16 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	message := "order accepted"
-	if receipt.Known {
-		message = "the order was known already; nothing was done"
+	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
+}
+
+// taken says what became of an order that was brought. A channel that sends an order
+// anew because its customer changed it is told that this is not how it is done.
+func taken(r order.Receipt) string {
+	if r.Known {
+		return "the order was known already; nothing was done, it stays as it was first placed"
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", message, receipt.OrderID})
+	return "order accepted"
 }
 
 // putOrderStatus moves an order to another state, for the merchant's system.
@@ -78,11 +83,18 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 		return err
 	}
 	s.heard(caller, presence.Sign{OrderID: id})
-	message := "the order was " + string(from) + " and is " + string(change.To)
-	if from == change.To {
-		message = "the order is " + string(from) + " already; nothing was done"
+	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, change), id})
+}
+
+// moved says what became of a wish to move an order.
+func moved(from order.State, change order.Change) string {
+	switch {
+	case from != change.To:
+		return "the order was " + string(from) + " and is " + string(change.To)
+	case from == order.Acknowledged && change.PrepMinutes != nil:
+		return "the order is Acknowledged already; it is prepared in " + counted(int(*change.PrepMinutes), "minute")
 	}
-	return answer(c, http.StatusOK, orderAnswer{"success", message, id})
+	return "the order is " + string(from) + " already; nothing was done"
 }
 
 // getOrder reads an order in its present state.

@@ -40,8 +40,7 @@ func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	shortage.Actor = caller.Actor()
-	reference := core.NewID(s.Clock.Now())
-	id, err := s.Orders.Report(c.UserContext(), caller.Business, reference, shortage)
+	id, reference, err := s.Orders.Report(c.UserContext(), caller.Business, core.NewID(s.Clock.Now()), shortage)
 	if err != nil {
 		return err
 	}

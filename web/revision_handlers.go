@@ -97,11 +97,7 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 	if _, err := s.Menus.Revision(c.UserContext(), caller.Business, id); err != nil {
 		return err
 	}
-	now := s.Clock.Now()
-	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.MenuJob, Subject: menu.MasterLocation, Body: menu.RollbackBody(id),
-		CreatedAt: now, Actor: caller.Actor(),
-	}
+	job := menu.RollbackJob(caller.Business, id, caller.Actor(), s.Clock.Now())
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitRead, s.getMenu},
 		{"POST", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitOperations, s.postTimingGroups},
 		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, s.listTimingGroups},
-		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitOperations, s.postLocation},
-		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitOperations, s.postItems},
+		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitSwitches, s.postLocation},
+		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitSwitches, s.postItems},
 		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, s.listPublications},
 		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS, LimitRead, s.getItemThen},
 		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, s.listRevisions},
@@ -61,16 +61,16 @@ func (s *Server) routes() []route {
 
 		{"GET", "/external/api/v1/orders/", core.ScopePOS, LimitRead, s.listOrders},
 		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, s.getOrder},
-		{"PUT", "/external/api/v1/orders/:id/", core.ScopePOS, LimitOrders, s.putOrder},
-		{"POST", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOperations, s.reportItemsOOS},
-		{"PUT", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOperations, s.reportItemsOOS},
-		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrders, s.putOrderStatus},
+		{"PUT", "/external/api/v1/orders/:id/", core.ScopePOS, LimitOrderUpdates, s.putOrder},
+		{"POST", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, s.reportItemsOOS},
+		{"PUT", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, s.reportItemsOOS},
+		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrderUpdates, s.putOrderStatus},
 
 		{"POST", "/ext/api/v1/generic/pos/rider-status/", core.ScopePOS, LimitRider, s.postRiderStatus},
 		{"POST", "/ext/api/v1/generic/pos/rider-location/", core.ScopePOS, LimitLocation, s.postRiderLocation},
 		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, s.postFeatureAction},
 		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, s.getAction},
-		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, "", s.postCallback},
+		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, s.postCallback},
 
 		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, s.postOrder},
 		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, s.getOrder},
@@ -100,7 +100,7 @@ func (s *Server) mount() {
 // that is refused for its credentials does not count.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		if r.scope == "" || r.scope == platformKey { // the latter looks at the key itself
+		if r.scope == "" || r.scope == platformKey { // the latter looks at the key, and counts, itself
 			return r.handle(c, core.Caller{})
 		}
 		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
@@ -111,7 +111,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
 		}
-		if err := s.count(c, caller, r.limit); err != nil {
+		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
 			return err
 		}
 		return r.handle(c, caller)

@@ -26,11 +26,11 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	reference := job.ID.String()
-	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: reference, ReferenceID: reference,
-		Message: counted(len(request.Groups), "timing group") + " queued; the result follows as a catalogue_timing_grp callback",
-	})
+	reference, message := job.ID.String(), counted(len(request.Groups), "timing group")+" queued; the result follows as a catalogue_timing_grp callback"
+	for _, warning := range request.Warnings {
+		message += "; warning: " + warning.Path + ": " + warning.Message
+	}
+	return answer(c, http.StatusOK, envelope{Status: "success", Reference: reference, ReferenceID: reference, Message: message})
 }
 
 // listTimingGroups reads the category timings back.

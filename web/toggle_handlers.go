@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -54,16 +55,21 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	s.heard(caller, presence.Sign{StoreRef: request.LocationRefID})
-	callback := core.ItemStateToggle
-	if len(request.Items) == 0 {
-		callback = core.OptionStateToggle
+	callbacks := []string{string(core.ItemStateToggle), string(core.OptionStateToggle)}
+	switch {
+	case len(request.Options) == 0:
+		callbacks = callbacks[:1]
+	case len(request.Items) == 0:
+		callbacks = callbacks[1:]
 	}
-	return answerSwitch(c, reference, string(request.Action), n, string(callback))
+	return answerSwitch(c, reference, string(request.Action), n, strings.Join(callbacks, " and "))
 }
 
 func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string) error {
 	message := action + " accepted; the result follows as " + callback + " callbacks, one for each of " + counted(platforms, "platform")
-	if platforms == 0 {
+	if platforms == 0 && callback == string(core.HubMenuPublish) {
+		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
+	} else if platforms == 0 {
 		message = action + " accepted; the store is listed on no platform, and nobody is told"
 	}
 	return answer(c, http.StatusOK, envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message})

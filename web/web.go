@@ -80,8 +80,11 @@ type Orders interface {
 	Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error)
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
+	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
 	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
-	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64, err error)
+	// Report returns the id of the order and the reference of the report, which is
+	// an earlier one's where that says the same and has not failed.
+	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64, known core.ID, err error)
 }
 
 // Riders takes statuses and places of riders; both are durable when it returns.
@@ -207,16 +210,19 @@ type Limit string
 
 // The throttles of the interface.
 const (
-	LimitStores     Limit = "STORES"
-	LimitMenu       Limit = "MENU"
-	LimitWebhooks   Limit = "WEBHOOKS"
-	LimitRetry      Limit = "RETRY"
-	LimitOrders     Limit = "ORDERS"
-	LimitRead       Limit = "READ"
-	LimitOperations Limit = "OPERATIONS"
-	LimitRider      Limit = "RIDER"
-	LimitLocation   Limit = "LOCATION"
-	LimitActions    Limit = "ACTIONS"
+	LimitStores       Limit = "STORES"
+	LimitMenu         Limit = "MENU"
+	LimitWebhooks     Limit = "WEBHOOKS"
+	LimitRetry        Limit = "RETRY"
+	LimitOrders       Limit = "ORDERS"
+	LimitOrderUpdates Limit = "ORDER_UPDATES"
+	LimitSwitches     Limit = "SWITCHES"
+	LimitCallbacks    Limit = "CALLBACKS" // of each platform of a business
+	LimitRead         Limit = "READ"
+	LimitOperations   Limit = "OPERATIONS"
+	LimitRider        Limit = "RIDER"
+	LimitLocation     Limit = "LOCATION"
+	LimitActions      Limit = "ACTIONS"
 )
 
 // DefaultLimits are the throttles of the spec, and those that the hub adds.
@@ -226,7 +232,9 @@ func DefaultLimits() map[Limit]limit.Rule {
 		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
 		LimitWebhooks: minute(5), LimitRetry: {Count: 2, Per: time.Hour}, LimitRead: minute(60), LimitOperations: minute(60),
 		LimitRider: minute(100), LimitLocation: minute(6000), LimitActions: minute(100),
-		LimitOrders: {}, // off: nobody is to wait with an order
+		LimitSwitches: minute(1200), LimitOrderUpdates: minute(30000),
+		LimitCallbacks: {Count: 30000, Per: time.Minute}, // a block would keep orders out
+		LimitOrders:    {},                               // off: nobody is to wait with an order
 	}
 }
 

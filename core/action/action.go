@@ -47,11 +47,11 @@ const (
 // without stored state. Any violation refuses it with an Invalid error naming the field.
 func Decode(body []byte) (Request, error) {
 	var sent struct {
-		Action      string       `json:"action"`
-		OrderID     core.Whole   `json:"order_id"`
-		Temp        *core.Amount `json:"temp"`
-		WearingMask *bool        `json:"wearing_mask"`
-		Phone       *string      `json:"phone"`
+		Action      string          `json:"action"`
+		OrderID     core.Whole      `json:"order_id"`
+		Temp        *core.Amount    `json:"temp"`
+		WearingMask *bool           `json:"wearing_mask"`
+		Phone       core.Identifier `json:"phone"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Request{}, err
@@ -78,10 +78,8 @@ func Decode(body []byte) (Request, error) {
 			v.AddBody("wearing_mask", "required", "is required with "+WithMask)
 		}
 	}
-	if sent.Phone != nil {
-		if r.Phone = *sent.Phone; !phoneForm.MatchString(r.Phone) {
-			v.AddBody("phone", "format", "must be 10 digits")
-		}
+	if r.Phone = string(sent.Phone); r.Phone != "" && !phoneForm.MatchString(r.Phone) {
+		v.AddBody("phone", "format", "must be 10 digits")
 	}
 	return r, v.Err()
 }
@@ -91,9 +89,13 @@ type Order struct {
 	Platform      string
 	SelfDelivered bool
 	Bulk          bool
+	Completed     bool
+	Cancelled     bool
 }
 
-// Check applies the rules that need the order and what its platform offers.
+// Check applies the rules that need the order and what its platform offers. What
+// cannot be asked any more of an order at its end is a Conflict: of a completed one
+// the customer may still be reached, of a cancelled one nothing is left to ask.
 func (r Request) Check(platform string, o Order, offered []string) error {
 	var v core.Violations
 	if o.Platform != platform {
@@ -114,7 +116,15 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	if r.Action == AdditionalRider && !o.Bulk {
 		v.AddBody("action", "bulk", AdditionalRider+" is for bulk orders only (is_bulk_order)")
 	}
-	return v.Err()
+	switch err := v.Err(); {
+	case err != nil:
+		return err
+	case o.Cancelled:
+		return core.Errorf(core.Conflict, "order_id %d: the order is Cancelled; its platform is asked for nothing any more", r.OrderID)
+	case o.Completed && r.Action != CustomerData:
+		return core.Errorf(core.Conflict, "order_id %d: the order is Completed; %s can be asked for until then", r.OrderID, r.Action)
+	}
+	return nil
 }
 
 // Submission is an action that was accepted, on its way to the aggregator.
@@ -132,8 +142,10 @@ type Records interface {
 	// PlatformOrder reads the order, and which plugin serves the platform of the
 	// name; NotFound where the business has no such platform or order.
 	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order, servedBy string, err error)
-	// Submit stores an action to be sent; it is durable when Submit returns.
-	Submit(ctx context.Context, s Submission) error
+	// Submit stores an action to be sent; it is durable when Submit returns. The
+	// same action of the order that waits or is pending is not asked for again: it
+	// returns the reference of that one, else the submission's.
+	Submit(ctx context.Context, s Submission) (core.ID, error)
 }
 
 // Offers tells which actions a plugin offers; Unavailable where it is not known now.
@@ -148,7 +160,8 @@ type Desk struct {
 	Clock   core.Clock
 }
 
-// Submit checks an action of an order of the platform and stores it to be sent.
+// Submit checks an action of an order of the platform and stores it to be sent,
+// unless the same is under way, and returns its reference.
 // Its errors are those of Records and Offers, and Invalid.
 func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, actor string, r Request) (core.ID, error) {
 	o, servedBy, err := d.Records.PlatformOrder(ctx, business, platform, r.OrderID)
@@ -166,5 +179,5 @@ func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, ac
 	}
 	now := d.Clock.Now()
 	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now, Request: r}
-	return s.Reference, d.Records.Submit(ctx, s)
+	return d.Records.Submit(ctx, s)
 }

@@ -21,8 +21,8 @@ func TestAnActionIsReadByItsOwnRules(t *testing.T) {
 		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`:            "",
 		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`:           "phone must be 10 digits",
 		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`:            "phone must be 10 digits",
-		`{"action":"request_additional_rider","order_id":17,"phone":""}`:                      "phone must be 10 digits",
-		`{"action":"fetch_customer_data","order_id":0}`:                                       "order_id must be a positive whole number",
+		`{"action":"request_additional_rider","order_id":17,"phone":""}`:                      "",
+		`{"action":"fetch_customer_data","order_id":0}`:                                       "order_id is required",
 		`{"action":" ","order_id":17}`:                                                        "action is required",
 		`{"action":"something_else","order_id":17,"temp":1,"wearing_mask":null,"phone":null}`: "",
 	} {
@@ -65,6 +65,29 @@ func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
 		}
 		require.ErrorContains(t, err, c.says)
 		require.Equal(t, core.Invalid, core.CodeOf(err))
+	}
+}
+
+func TestOfAnOrderAtItsEndOnlyTheCustomerCanBeReached(t *testing.T) {
+	all := []string{WithMask, CustomerData}
+	for _, c := range []struct {
+		action string
+		o      Order
+		says   string
+	}{
+		{WithMask, Order{}, ""},
+		{CustomerData, Order{Completed: true}, ""},
+		{WithMask, Order{Completed: true}, "order_id 7: the order is Completed"},
+		{CustomerData, Order{Cancelled: true}, "order_id 7: the order is Cancelled"},
+		{WithMask, Order{Cancelled: true}, "order_id 7: the order is Cancelled"},
+	} {
+		err := Request{Action: c.action, OrderID: 7}.Check("", c.o, all)
+		if c.says == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.says)
+		require.Equal(t, core.Conflict, core.CodeOf(err))
 	}
 }
 

@@ -30,9 +30,20 @@ type Attempt struct {
 	Error      string `json:"error,omitzero"`
 }
 
-// Brought is the body of a feature_action event: what an action that asks for
-// the customer's contact has brought (spec, Callbacks tied to operations).
-func Brought(r Reading) ([]byte, error) {
+// The outcomes that a feature_action event tells.
+const (
+	done   = "done"
+	failed = "failed"
+)
+
+// Ended is the body of a feature_action event: what an action that asks for the
+// customer's contact has brought, or why it brought none (spec, Callbacks tied to
+// operations).
+func Ended(r Reading) ([]byte, error) {
+	status := failed
+	if r.State == done {
+		status = done
+	}
 	return json.Marshal(struct {
 		Reference       core.ID        `json:"reference"`
 		OrderID         int64          `json:"order_id"`
@@ -40,7 +51,9 @@ func Brought(r Reading) ([]byte, error) {
 		Platform        string         `json:"platform"`
 		Action          string         `json:"action"`
 		PlatformOrderID jsontext.Value `json:"platform_order_id"`
-	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifier(r.PlatformOrderID)})
+		Status          string         `json:"status"`
+		Message         string         `json:"message"`
+	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifier(r.PlatformOrderID), status, r.Message})
 }
 
 // maxNumber is how many digits an identifier may have as a number: what every

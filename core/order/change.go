@@ -25,19 +25,19 @@ type Change struct {
 // with an Invalid error naming the field.
 func DecodeChange(body []byte) (Change, error) {
 	var sent struct {
-		NewState   *string `json:"new_status"`
-		Message    string  `json:"message"`
-		ReasonCode string  `json:"reason_code"`
-		Extra      struct {
-			PrepMinutes *int64 `json:"prep_time_mins"`
-		} `json:"extra"`
+		NewState   *string         `json:"new_status"`
+		Message    string          `json:"message"`
+		ReasonCode core.Identifier `json:"reason_code"`
+		Extra      core.Members[struct {
+			PrepMinutes *core.Integer `json:"prep_time_mins"`
+		}] `json:"extra"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Change{}, err
 	}
 	var v core.Violations
 	p := spot{v: &v}
-	change := Change{Message: sent.Message, ReasonCode: sent.ReasonCode, PrepMinutes: sent.Extra.PrepMinutes}
+	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode), PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
 	if sent.NewState == nil {
 		p.fail("new_status", "required", "is required")
 	} else if state, known := ParseState(*sent.NewState); known {
@@ -46,8 +46,8 @@ func DecodeChange(body []byte) (Change, error) {
 		p.fail("new_status", "value", "must be one of: "+StateNames())
 	}
 	p.text("message", sent.Message, maxText)
-	p.text("reason_code", sent.ReasonCode, maxName)
-	if m := sent.Extra.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
+	p.text("reason_code", change.ReasonCode, maxName)
+	if m := change.PrepMinutes; m != nil && (*m < 0 || *m > maxPrepMinutes) {
 		p.fail("extra.prep_time_mins", "range", "must be a number of minutes from 0 to 1440")
 	}
 	return change, v.Err()

@@ -94,7 +94,16 @@ func TestDecodeChange(t *testing.T) {
 	require.NoError(t, err)
 	twenty := int64(20)
 	require.Equal(t, Change{To: FoodReady, Message: "hot", ReasonCode: "r", PrepMinutes: &twenty}, change)
+	for extra, minutes := range map[string]*int64{`{"prep_time_mins":"20"}`: &twenty, `{"prep_time_mins":20.0}`: &twenty, `[]`: nil, `null`: nil, `{"prep_time_mins":null}`: nil} {
+		change, err := DecodeChange([]byte(`{"new_status":"Acknowledged","reason_code":12,"extra":` + extra + `}`))
+		require.NoError(t, err, extra)
+		require.Equal(t, Change{To: Acknowledged, ReasonCode: "12", PrepMinutes: minutes}, change)
+	}
 	for body, message := range map[string]string{
+		`{"new_status":"Placed","extra":{"prep_time_mins":-1}}`:  "extra.prep_time_mins must be",
+		`{"new_status":"Placed","extra":{"prep_time_mins":1.5}}`: "extra.prep_time_mins must be",
+		`{"new_status":"Placed","extra":[{"prep_time_mins":1}]}`: "extra must be an object",
+		`{"new_status":"Placed","reason_code":{}}`:               "reason_code must be a string or a whole number",
 		`{}`:                    "new_status is required",
 		`{"new_status":"Lost"}`: "new_status must be one of: Placed, Acknowledged, Food Ready, Dispatched, Completed, Cancelled",
 		`{"new_status":7}`:      "new_status must be a string",

@@ -3,11 +3,7 @@
 // states it goes, and what its events tell (contract, Orders and channels).
 package order
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/servery-hub/servery/core"
-)
+import "github.com/servery-hub/servery/core"
 
 // The bounds of one order, in elements.
 const (
@@ -40,21 +36,21 @@ const (
 // Draft is an order as a channel sends it, once it has passed the checks of its
 // shape. A nil pointer or list was not sent; a list that was sent empty is not nil.
 type Draft struct {
-	Platform        string     `json:"platform"`
-	PlatformOrderID Identifier `json:"platform_order_id"`
-	StoreRefID      string     `json:"store_ref_id"`
-	Kind            Kind       `json:"order_type"`    // ForDelivery where it was not sent
-	Carrier         Carrier    `json:"delivery_type"` // "" where it was not sent
-	Bulk            bool       `json:"is_bulk_order"`
-	Customer        Customer   `json:"customer"`
-	Items           []Line     `json:"-"` // read one by one, for their places in messages
-	Charges         []Levy     `json:"charges"`
-	Taxes           []Levy     `json:"taxes"`
-	Discounts       []Discount `json:"discounts"`
-	Payment         []Payment  `json:"payment"`
-	Coupon          string     `json:"coupon"`
-	Instructions    string     `json:"instructions"`
-	DeliverAt       *int64     `json:"delivery_datetime"` // epoch milliseconds
+	Platform        string          `json:"platform"`
+	PlatformOrderID core.Identifier `json:"platform_order_id"`
+	StoreRefID      string          `json:"store_ref_id"`
+	Kind            Kind            `json:"order_type"`    // ForDelivery where it was not sent
+	Carrier         Carrier         `json:"delivery_type"` // "" where it was not sent
+	Bulk            bool            `json:"is_bulk_order"`
+	Customer        Customer        `json:"customer"`
+	Items           []Line          `json:"-"` // read one by one, for their places in messages
+	Charges         []Levy          `json:"charges"`
+	Taxes           []Levy          `json:"taxes"`
+	Discounts       []Discount      `json:"discounts"`
+	Payment         []Payment       `json:"payment"`
+	Coupon          string          `json:"coupon"`
+	Instructions    string          `json:"instructions"`
+	DeliverAt       *int64          `json:"delivery_datetime"` // epoch milliseconds
 	Totals
 }
 
@@ -125,39 +121,4 @@ type Address struct {
 	Pin         string       `json:"pin"`
 	Latitude    *core.Amount `json:"latitude,omitempty"`  // degrees
 	Longitude   *core.Amount `json:"longitude,omitempty"` // degrees
-}
-
-// Identifier is a text that may be sent as a whole number.
-type Identifier string
-
-var errIdentifier = &core.RuleError{Code: "type", Rule: "must be a string or a whole number"}
-
-// UnmarshalJSONFrom reads a string or a whole number; a null leaves it as it is.
-func (i *Identifier) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	token, err := d.ReadToken()
-	if err != nil {
-		return err
-	}
-	switch text := token.String(); token.Kind() {
-	case 'n':
-		return nil
-	case '"':
-		*i = Identifier(text)
-		return nil
-	case '0':
-		if whole(text) {
-			*i = Identifier(text)
-			return nil
-		}
-	}
-	return errIdentifier
-}
-
-func whole(number string) bool {
-	for i, digit := range number {
-		if (digit < '0' || digit > '9') && (i > 0 || digit != '-') {
-			return false
-		}
-	}
-	return true
 }

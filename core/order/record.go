@@ -94,10 +94,14 @@ type Cursor struct {
 // String is the form that ParseCursor reads.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.Placed, c.ID) }
 
+// latestPlaced is the end of the year 9999, in epoch microseconds: no database takes
+// every moment that a number may name.
+const latestPlaced = 253402300799999999
+
 // ParseCursor reads the form of String.
 func ParseCursor(s string) (c Cursor, ok bool) {
 	n, err := fmt.Sscanf(s, "%d-%d", &c.Placed, &c.ID)
-	return c, err == nil && n == 2 && c.String() == s && c.ID > 0
+	return c, err == nil && n == 2 && c.String() == s && c.ID > 0 && c.Placed >= 0 && c.Placed <= latestPlaced
 }
 
 // Arrival is a draft on its way into the hub.

@@ -7,7 +7,7 @@ import "github.com/servery-hub/servery/core"
 // Invalid error naming the field.
 func DecodeReference(body []byte) (string, error) {
 	var sent struct {
-		Reference Identifier `json:"reference_id"`
+		Reference core.Identifier `json:"reference_id"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return "", err

@@ -41,12 +41,28 @@ type Rider struct {
 }
 
 // is tells whether two riders can be the same: by their phone numbers where both
-// are known, else by their names; somebody unknown can be anybody.
+// are known, however they are spelled, else by their names; somebody unknown can
+// be anybody.
 func (r Rider) is(other Rider) bool {
 	if r.Phone != "" && other.Phone != "" {
-		return r.Phone == other.Phone
+		return r.Phone == other.Phone || dialled(r.Phone) != "" && dialled(r.Phone) == dialled(other.Phone)
 	}
 	return r.Name == "" || other.Name == "" || r.Name == other.Name
+}
+
+// nationalDigits is how many digits of a number tell whose it is: those without
+// the country's, which some systems write and others do not.
+const nationalDigits = 10
+
+// dialled is what tells a phone number from others, whatever stands between its digits.
+func dialled(phone string) string {
+	digits := strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, phone)
+	return digits[max(0, len(digits)-nationalDigits):]
 }
 
 // Delivery is how the delivery of an order stands: the last status of its
@@ -63,7 +79,8 @@ var (
 
 // Move is where a status brings the delivery, and whether that changes anything:
 // the same status again does not, unless it tells who the rider is where that was
-// not known. Another rider without UNASSIGNED between is Invalid; anything after
+// not known. ASSIGNED to another rider without UNASSIGNED between is Invalid; with any
+// other status the rider stays who was assigned, whoever it names. Anything after
 // DELIVERED is a Conflict (contract, Riders).
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
 	if d.Status == Delivered && to != Delivered {
@@ -73,7 +90,10 @@ func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool
 		return Delivery{Status: to}, d.Status != to, nil
 	}
 	if !d.Rider.is(rider) {
-		return d, false, errReassigned
+		if to == Assigned {
+			return d, false, errReassigned
+		}
+		rider = Rider{}
 	}
 	next = Delivery{to, Rider{orElse(d.Rider.Name, rider.Name), orElse(d.Rider.Phone, rider.Phone)}}
 	return next, next != d, nil
@@ -96,8 +116,8 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 		OrderID core.Whole  `json:"order_id"`
 		Status  RiderStatus `json:"status"`
 		Rider   struct {
-			Name  string     `json:"rider_name"`
-			Phone Identifier `json:"rider_phone_number"`
+			Name  string          `json:"rider_name"`
+			Phone core.Identifier `json:"rider_phone_number"`
 		} `json:"rider_data"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {

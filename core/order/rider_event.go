@@ -55,6 +55,7 @@ func (r Rides) reading() *RiderReading {
 // Ride is what the hub must know of an order to take statuses of its rider.
 type Ride struct {
 	Subject
+	State   State // of the order
 	StoreID int64
 	Carrier Carrier
 	Rides   Rides
@@ -68,12 +69,18 @@ func CheckRidden(orderID int64, carrier Carrier) error {
 	return nil
 }
 
+// Followed tells whether anybody may be told where the rider of an order is: from
+// its end, or once it is delivered, that is the rider's own business.
+func Followed(state State, last RiderStatus) bool {
+	return len(state.Next()) > 0 && last != Delivered
+}
+
 // maxRides bounds the statuses of one order: each event tells them all.
 const maxRides = 500
 
 // Take adds a status, if it changes anything, and makes the body of the
-// rider_status_update that tells it (contract, Orders and channels). Errors as
-// of Delivery.Move.
+// rider_status_update that tells it (contract, Orders and channels). Nobody is
+// assigned to a cancelled order: that is a Conflict. Errors else as of Delivery.Move.
 func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
 	if err := CheckRidden(update.OrderID, r.Carrier); err != nil {
 		return false, nil, err
@@ -81,6 +88,9 @@ func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, e
 	next, changed, err := r.Rides.Delivery().Move(update.Status, update.Rider)
 	if err != nil || !changed {
 		return false, nil, err
+	}
+	if update.Status == Assigned && r.State == Cancelled {
+		return false, nil, core.Errorf(core.Conflict, "order_id %d: the order is %s; nobody is assigned to it any more", update.OrderID, r.State)
 	}
 	if len(r.Rides) >= maxRides {
 		return false, nil, core.Errorf(core.Conflict, "the order has had %d statuses of its rider; it takes no more", maxRides)

@@ -37,14 +37,17 @@ func TestARiderMovesByTheRules(t *testing.T) {
 		{"another rider", Delivery{Assigned, asha}, Assigned, ravi, Delivery{Assigned, asha}, false, core.Invalid},
 		{"another name, no number known", Delivery{Assigned, Rider{Name: "Asha"}}, Assigned, ravi, Delivery{Assigned, Rider{Name: "Asha"}}, false, core.Invalid},
 		{"another rider on the way", Delivery{OutForDelivery, asha}, Assigned, ravi, Delivery{OutForDelivery, asha}, false, core.Invalid},
-		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{Assigned, asha}, false, core.Invalid},
+		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{AtStore, asha}, true, ""},
+		{"the country before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "+91 98765-43210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, ""},
+		{"a short number within a long one", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
+		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"}, Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
 		{"another rider after nobody was found", Delivery{NoRiderFound, asha}, Assigned, ravi, Delivery{NoRiderFound, asha}, false, core.Invalid},
 		{"taken off", Delivery{Assigned, asha}, Unassigned, nobody, Delivery{Unassigned, nobody}, true, ""},
 		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true, ""},
 		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
 		{"backwards", Delivery{OutForDelivery, asha}, AtStore, nobody, Delivery{AtStore, asha}, true, ""},
 		{"delivered again", Delivery{Delivered, asha}, Delivered, asha, Delivery{Delivered, asha}, false, ""},
-		{"delivered by another", Delivery{Delivered, asha}, Delivered, ravi, Delivery{Delivered, asha}, false, core.Invalid},
+		{"delivered by another", Delivery{Delivered, asha}, Delivered, ravi, Delivery{Delivered, asha}, false, ""},
 		{"after the end", Delivery{Delivered, asha}, Unassigned, nobody, Delivery{Delivered, asha}, false, core.Conflict},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,6 +95,35 @@ func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
 			carrying = step.Rider
 		}
 	})
+}
+
+func TestNobodyIsAssignedToACancelledOrder(t *testing.T) {
+	ride := Ride{Carrier: BySelf}
+	take := func(state State, status RiderStatus) (changed bool, err error) {
+		ride.State = state
+		changed, _, err = ride.Take(RiderUpdate{OrderID: 7, Status: status, Rider: asha}, 1)
+		return changed, err
+	}
+	_, err := take(Cancelled, Assigned)
+	require.ErrorContains(t, err, "order_id 7: the order is Cancelled")
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	changed, err := take(Dispatched, Assigned)
+	require.NoError(t, err)
+	require.True(t, changed)
+	changed, err = take(Cancelled, Assigned)
+	require.NoError(t, err, "a repeat is one still")
+	require.False(t, changed)
+	changed, err = take(Cancelled, Unassigned)
+	require.NoError(t, err)
+	require.True(t, changed)
+}
+
+func TestARiderIsFollowedUntilTheOrdersEnd(t *testing.T) {
+	for _, state := range States() {
+		for _, status := range append(RiderStatuses(), "") {
+			require.Equal(t, state != Completed && state != Cancelled && status != Delivered, Followed(state, status), "%s %s", state, status)
+		}
+	}
 }
 
 func TestAnOrderTakesABoundedNumberOfStatuses(t *testing.T) {

@@ -2,6 +2,7 @@ package order
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,7 +30,7 @@ type ShortItem struct {
 func DecodeShortage(body []byte) (Shortage, error) {
 	var sent struct {
 		OrderID   core.Whole       `json:"order_upipr_id"`
-		Reference Identifier       `json:"order_ref_id"`
+		Reference core.Identifier  `json:"order_ref_id"`
 		AllowEdit bool             `json:"allow_edit"`
 		Items     []jsontext.Value `json:"items_oos"`
 	}
@@ -50,8 +51,8 @@ func DecodeShortage(body []byte) (Shortage, error) {
 		return Shortage{}, v.Err()
 	}
 	items := make([]struct {
-		ID    core.Whole `json:"upipr_id"`
-		RefID Identifier `json:"ref_id"`
+		ID    core.Whole      `json:"upipr_id"`
+		RefID core.Identifier `json:"ref_id"`
 	}, len(sent.Items))
 	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
 	s := Shortage{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit, Items: make([]ShortItem, len(items))}
@@ -86,10 +87,38 @@ func (s *Shortage) Of(relay Relay, state State) error {
 	var v core.Violations
 	for i := range s.Items {
 		if !s.Items[i].among(held) {
-			v.Add(core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "", "value", "the order has no such item")
+			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "", "the order has no such item"
+			if at.RefID == "" {
+				field, rule = "upipr_id", fmt.Sprintf("%d: %s", s.Items[i].ID, rule)
+			}
+			v.Add(at, field, "value", rule)
 		}
 	}
 	return v.Err()
+}
+
+// Same tells whether another report says the same of the order: what is out of
+// stock, and whether the customer may choose anew.
+func (s *Shortage) Same(items []ShortItem, allowEdit bool) bool {
+	within := func(all, some []ShortItem) bool {
+		return !slices.ContainsFunc(some, func(i ShortItem) bool { return !slices.Contains(all, i) })
+	}
+	return allowEdit == s.AllowEdit && within(items, s.Items) && within(s.Items, items)
+}
+
+// Told are the ref_ids of the reported items and options, each once. The report
+// must have been held against the order.
+func (s *Shortage) Told(relay Relay) (items, options []string) {
+	for _, short := range s.Items {
+		list := &options
+		if slices.ContainsFunc(relay.Order.Items, func(i Item) bool { return i.RefID == short.RefID }) {
+			list = &items
+		}
+		if !slices.Contains(*list, short.RefID) {
+			*list = append(*list, short.RefID)
+		}
+	}
+	return items, options
 }
 
 // among completes an item from those that it can be: by its ref_id, else by its id.
@@ -124,6 +153,7 @@ type ShortageOutcome struct {
 	Success   bool
 	Message   string
 	Phone     string // leads to the customer without being the customer's own
+	Pin       string // that is asked for behind it
 }
 
 // ReadByChannel is what the POS is told where no platform has to be asked: the
@@ -152,6 +182,6 @@ func (o ShortageOutcome) Event() ([]byte, error) {
 		Data            data    `json:"data"`
 	}{
 		o.Success, o.Reference, o.Platform, o.OrderID, o.OrderRef, o.PlatformOrderID,
-		store{o.StoreID, o.StoreName}, data{Message: o.Message, Phone: o.Phone},
+		store{o.StoreID, o.StoreName}, data{o.Message, o.Phone, o.Pin},
 	})
 }

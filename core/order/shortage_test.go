@@ -14,6 +14,8 @@ func TestReportsAreReadAsPOSClientsSendThem(t *testing.T) {
 	for body, want := range map[string]Shortage{
 		`{"order_upipr_id":10001,"allow_edit":true,"items_oos":[{"upipr_id":null,"ref_id":"dal"}],"note":1}`: {OrderID: 10001, AllowEdit: true, Items: []ShortItem{{0, "dal"}}},
 		`{"order_upipr_id":"10001","order_ref_id":null,"allow_edit":null,"items_oos":[{"upipr_id":"7"}]}`:    {OrderID: 10001, Items: []ShortItem{{7, ""}}},
+		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`:            {Reference: "P-1", Items: []ShortItem{{0, "dal"}}},
+		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`:          {OrderID: 10001, Items: []ShortItem{{7, ""}}},
 		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`:                                       {Reference: "4471", Items: []ShortItem{{0, "12"}}},
 	} {
 		got, err := DecodeShortage([]byte(body))
@@ -25,7 +27,7 @@ func TestReportsAreReadAsPOSClientsSendThem(t *testing.T) {
 func TestReportsThatNameNothingAreRefused(t *testing.T) {
 	for body, message := range map[string]string{
 		`{"items_oos":[{"ref_id":"dal"}]}`:                                                    "order_upipr_id or order_ref_id is required",
-		`{"order_upipr_id":0,"items_oos":[{"ref_id":"dal"}]}`:                                 "order_upipr_id must be a positive whole number",
+		`{"order_upipr_id":0,"items_oos":[{"ref_id":"dal"}]}`:                                 "order_upipr_id or order_ref_id is required",
 		`{"order_upipr_id":1}`:                                                                "items_oos must hold at least one item",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal"},{"ref_id":null}]}`:                 "items_oos[1]: ref_id is required",
 		`{"order_upipr_id":1,"items_oos":[7]}`:                                                "items_oos[0]: must be an object",
@@ -45,11 +47,14 @@ func TestWhatIsReportedMustBeOfTheOrder(t *testing.T) {
 	s := Shortage{Items: []ShortItem{{0, "hot"}, {3, ""}, {99, "dal"}, {0, "secret"}}}
 	require.NoError(t, s.Of(placed, Acknowledged))
 	require.Equal(t, []ShortItem{{5, "hot"}, {3, "dal"}, {3, "dal"}, {0, "secret"}}, s.Items)
+	items, options := s.Told(placed)
+	require.Equal(t, [][]string{{"dal", "secret"}, {"hot"}}, [][]string{items, options})
 
 	s = Shortage{Items: []ShortItem{{0, "dal"}, {0, "naan"}, {8, ""}}}
 	err := s.Of(placed, Placed)
 	require.Equal(t, core.Invalid, core.CodeOf(err))
 	require.EqualError(t, err, `items_oos[1] (ref_id "naan"): the order has no such item (and 1 more)`)
+	require.EqualError(t, (&Shortage{Items: []ShortItem{{8, ""}}}).Of(placed, Placed), "items_oos[0]: upipr_id 8: the order has no such item")
 	for _, state := range []State{Completed, Cancelled} {
 		require.Equal(t, core.Conflict, core.CodeOf(s.Of(placed, state)))
 	}
@@ -57,12 +62,12 @@ func TestWhatIsReportedMustBeOfTheOrder(t *testing.T) {
 
 func TestTheAnswerToAReportIsTold(t *testing.T) {
 	o := ShortageOutcome{Subject: Subject{10001, "a", "A-1", "s1"}, Reference: core.ID{6: 0x70, 8: 0x80}, OrderRef: "P-1", StoreID: 4, StoreName: "Main",
-		Success: true, Message: "asked", Phone: "+14155550199"}
+		Success: true, Message: "asked", Phone: "+14155550199", Pin: "4471"}
 	body, err := o.Event()
 	require.NoError(t, err)
 	eventtest.Check(t, core.OrderItemsOOSProcessed, body)
 	require.JSONEq(t, `{"success":true,"reference_id":"00000000-0000-7000-8000-000000000000","platform":"a","upipr_order_id":10001,"ref_order_id":"P-1",
-		"platform_order_id":"A-1","store":{"id":4,"name":"Main"},"data":{"message":"asked","customer_masked_number":"+14155550199","pin":""}}`, string(body))
+		"platform_order_id":"A-1","store":{"id":4,"name":"Main"},"data":{"message":"asked","customer_masked_number":"+14155550199","pin":"4471"}}`, string(body))
 }
 
 func TestAReferenceIsATextOrANumber(t *testing.T) {

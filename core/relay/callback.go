@@ -52,11 +52,18 @@ type Inbound struct {
 	ReceivedAt time.Time
 }
 
-// Message is what it means: one of the three.
+// Message is what it means: one of the four.
 type Message struct {
-	Order   []byte   // an order in its normal form, as a channel brings it; platform_store_id may stand for store_ref_id
-	Outcome *Outcome // of an action
-	Ignored string   // nothing to do, and why
+	Order        []byte        // an order in its normal form, as a channel brings it; platform_store_id may stand for store_ref_id
+	Cancellation *Cancellation // of an order
+	Outcome      *Outcome      // of an action
+	Ignored      string        // nothing to do, and why
+}
+
+// Cancellation is an order that the platform takes back.
+type Cancellation struct {
+	PlatformOrderID string
+	Reason          string // for people
 }
 
 // Reader reads what aggregators send. NotFound says that the platform's plugin

@@ -25,7 +25,8 @@ const (
 	OrderAcknowledge Kind = "order_acknowledge"
 	// OrderStatus tells of an order's new state.
 	OrderStatus Kind = "order_status"
-	ItemsOOS    Kind = "items_oos"
+	// ItemsOOS tells that items of an order are out of stock.
+	ItemsOOS Kind = "items_oos"
 	// StoreAction opens or closes a store, ItemAction switches items and options of one.
 	StoreAction Kind = "store_action"
 	ItemAction  Kind = "item_action"
@@ -85,16 +86,20 @@ type RiderLocationPayload struct {
 // that the hub did not take is named by what the platform calls it and its store.
 type OrderAcknowledgePayload struct {
 	Accepted        bool   `json:"accepted"`
-	Reason          string `json:"reason,omitzero"` // of a refusal
+	PrepMinutes     int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: not known
+	Reason          string `json:"reason,omitzero"`       // of a refusal
+	ReasonCode      string `json:"reason_code,omitzero"`
 	PlatformOrderID string `json:"platform_order_id,omitzero"`
 	PlatformStoreID string `json:"platform_store_id,omitzero"`
 }
 
 // OrderStatusPayload is what a call of kind OrderStatus tells.
 type OrderStatusPayload struct {
-	Status  string `json:"status"` // Acknowledged, Food Ready, Dispatched, Completed or Cancelled
-	Message string `json:"message,omitzero"`
-	At      int64  `json:"at"` // epoch milliseconds
+	Status      string `json:"status"` // Acknowledged, Food Ready, Dispatched, Completed or Cancelled
+	Message     string `json:"message,omitzero"`
+	PrepMinutes int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: not known
+	ReasonCode  string `json:"reason_code,omitzero"`
+	At          int64  `json:"at"` // epoch milliseconds
 }
 
 // ActionPayload is what a call of kind Action tells.
@@ -107,8 +112,10 @@ type ActionPayload struct {
 
 // ItemsOOSPayload is what a call of kind ItemsOOS tells.
 type ItemsOOSPayload struct {
-	RefIDs    []string `json:"ref_ids"`    // of items and options that are out of stock
-	AllowEdit bool     `json:"allow_edit"` // the platform may let the customer change the order
+	RefIDs       []string `json:"ref_ids,omitempty"` // of items that are out of stock
+	OptionRefIDs []string `json:"option_ref_ids,omitempty"`
+	AllowEdit    bool     `json:"allow_edit"` // the platform may let the customer change the order
+	At           int64    `json:"at"`         // epoch milliseconds
 }
 
 // Outlet is the store that a call of kind StoreAction or ItemAction is about, and
@@ -219,7 +226,8 @@ type Response struct {
 type Outcome struct {
 	State         OutcomeState // "": the plugin has nothing to say of it
 	Message       string
-	CustomerPhone string    // of an action that asks for it
+	CustomerPhone string    // of an action that asks for it, and of ItemsOOS: leads to the customer
+	Pin           string    // of ItemsOOS: that is asked for behind it
 	Refused       []Refusal // of an ItemAction that is done
 
 	// Of what came later: the call that is meant, by its id where the aggregator
@@ -251,11 +259,31 @@ type Plugins interface {
 	Interpret(ctx context.Context, call Call, settings []byte, response Response) (Outcome, error)
 }
 
-// Access is what a platform of a business needs to be reached.
+// Accept is who accepts the orders of a platform.
+type Accept string
+
+// Who accepts orders: the hub, as soon as it has stored one, or the POS, when it
+// acknowledges one.
+const (
+	AcceptHub Accept = "hub"
+	AcceptPOS Accept = "pos"
+)
+
+// ParseAccept reads who accepts orders; Invalid where it is neither.
+func ParseAccept(text string) (Accept, error) {
+	if accept := Accept(text); accept == AcceptHub || accept == AcceptPOS {
+		return accept, nil
+	}
+	return "", core.Errorf(core.Invalid, "accept: %q must be hub or pos", text)
+}
+
+// Access is how a platform of a business is set up: what is needed to reach it,
+// and who accepts its orders.
 type Access struct {
 	Settings  []byte            // a JSON object, or nothing
 	Addresses map[string]string // base address by name of endpoint
 	Secrets   map[string]string
+	Accept    Accept
 }
 
 // Platforms knows how the platforms of businesses are reached.

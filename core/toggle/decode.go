@@ -58,17 +58,17 @@ type ItemRequest struct {
 // with an Invalid error naming the field.
 func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 	var sent struct {
-		Location  string     `json:"location_ref_id"`
-		Platforms []string   `json:"platforms"`
-		Action    string     `json:"action"`
-		TurnOnAt  core.Whole `json:"turn_on_at"`
+		Location  core.Identifier    `json:"location_ref_id"`
+		Platforms []*core.Identifier `json:"platforms"`
+		Action    string             `json:"action"`
+		TurnOnAt  core.Whole         `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return StoreRequest{}, err
 	}
 	c := checker{now: now}
 	return StoreRequest{
-		LocationRefID: c.location(sent.Location), Platforms: c.names("platforms", sent.Platforms, MaxPlatforms),
+		LocationRefID: c.location(string(sent.Location)), Platforms: c.names("platforms", sent.Platforms, MaxPlatforms),
 		Action: c.action(sent.Action, Enable, Disable, Publish), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
 	}, c.Err()
 }
@@ -77,22 +77,22 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 // refuses it with an Invalid error naming the field.
 func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 	var sent struct {
-		Location string     `json:"location_ref_id"`
-		Items    []string   `json:"item_ref_ids"`
-		Options  []string   `json:"option_ref_ids"`
-		Action   string     `json:"action"`
-		TurnOnAt core.Whole `json:"turn_on_at"`
+		Location core.Identifier    `json:"location_ref_id"`
+		Items    []*core.Identifier `json:"item_ref_ids"`
+		Options  []*core.Identifier `json:"option_ref_ids"`
+		Action   string             `json:"action"`
+		TurnOnAt core.Whole         `json:"turn_on_at"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return ItemRequest{}, err
 	}
 	c := checker{now: now}
 	r := ItemRequest{
-		LocationRefID: c.location(sent.Location), Items: c.names("item_ref_ids", sent.Items, MaxItems),
+		LocationRefID: c.location(string(sent.Location)), Items: c.names("item_ref_ids", sent.Items, MaxItems),
 		Options: c.names("option_ref_ids", sent.Options, MaxOptions),
 		Action:  c.action(sent.Action, Enable, Disable), TurnOnAt: c.turnOnAt(sent.TurnOnAt, sent.Action),
 	}
-	if len(sent.Items)+len(sent.Options) == 0 {
+	if len(r.Items)+len(r.Options) == 0 && !c.Any() {
 		c.AddBody("item_ref_ids", "required", "or option_ref_ids must name at least one")
 	}
 	return r, c.Err()
@@ -114,16 +114,19 @@ func (c *checker) location(ref string) string {
 	return ref
 }
 
-// names are each once, in the order in which they came.
-func (c *checker) names(field string, sent []string, most int) []string {
+// names are each once, in the order in which they came. A null is none.
+func (c *checker) names(field string, sent []*core.Identifier, most int) []string {
 	if len(sent) > most {
 		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements; %d were sent", most, len(sent)))
 		return nil
 	}
 	known := make(map[string]bool, len(sent))
 	list := make([]string, 0, len(sent))
-	for i, name := range sent {
-		switch {
+	for i, element := range sent {
+		if element == nil {
+			continue
+		}
+		switch name := string(*element); {
 		case name == "":
 			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "required", "must not be empty")
 		case len([]rune(name)) > maxName:
@@ -149,14 +152,14 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 	return ""
 }
 
+// turnOnAt is when to turn a thing on again that is to be turned off; beside other
+// actions it says nothing.
 func (c *checker) turnOnAt(sent core.Whole, action string) time.Time {
-	if sent == 0 {
+	if sent == 0 || Action(action) != Disable {
 		return time.Time{}
 	}
 	at := time.UnixMilli(int64(sent))
-	if Action(action) != Disable {
-		c.AddBody("turn_on_at", "value", "goes with the action disable alone")
-	} else if at.Before(c.now.Add(Soonest)) || at.After(c.now.Add(Latest)) {
+	if at.Before(c.now.Add(Soonest)) || at.After(c.now.Add(Latest)) {
 		c.AddBody("turn_on_at", "range", "must lie between 5 minutes and 30 days from now, in milliseconds since 1970")
 	}
 	return at

@@ -92,7 +92,7 @@ func (o Outcome) reason(s core.Switched) string {
 
 func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
 	type item struct {
-		ID      int64  `json:"id,omitzero"`
+		ID      int64  `json:"id"` // 0: there is none of the ref_id
 		RefID   string `json:"ref_id"`
 		Status  string `json:"status"`
 		Message string `json:"message,omitzero"`
@@ -119,7 +119,7 @@ func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
 
 func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
 	type option struct {
-		ID      int64  `json:"id,omitzero"`
+		ID      int64  `json:"id"`
 		RefID   string `json:"ref_id"`
 		Success bool   `json:"success"`
 		Message string `json:"message,omitzero"`

@@ -10,8 +10,9 @@ import (
 
 // Records keeps what is to be turned on again, and when; replicas share it.
 type Records interface {
-	// TurnOn turns on what is due, at most so many, each by one transaction once,
-	// however many replicas do so at a time. It tells how many it turned on, and
+	// TurnOn turns on what is due, at most so many of each business, each by one
+	// transaction once, however many replicas do so at a time. What fails is tried by
+	// the next call, and keeps nothing else waiting. It tells how many it turned on, and
 	// where those are none when the next is due; the zero time: nothing waits.
 	TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error)
 }

@@ -294,8 +294,16 @@ type Enqueued struct {
 
 // Error is as the reference describes it.
 type Error struct {
-	Message string `json:"message"` // What went wrong, for people
-	Status  string `json:"status"`  // Always `error`
+	Errors  []ErrorErrors `json:"errors,omitzero"` // Of `404`, the field that names what there is none of, where it is one of the body
+	Message string        `json:"message"`         // What went wrong, for people
+	Status  string        `json:"status"`          // Always `error`
+}
+
+// ErrorErrors is as the reference describes it.
+type ErrorErrors struct {
+	Code    string `json:"code"`    // `unknown`
+	Message string `json:"message"` // What is wrong, for people
+	Path    string `json:"path"`    // Where, such as `stores[3].timings[0].day`; empty for the whole body
 }
 
 // EventType is as the reference describes it.
@@ -577,7 +585,7 @@ type ListOrdersQuery struct {
 	Platform   string // Name of the platform that it came from
 	StoreRefID string // Your identifier of the store
 	OrderRefID string // What you call the order
-	Escalated  bool   // Only orders that waited too long for their acknowledgement
+	Escalated  bool   // Only orders that waited too long for their acknowledgement, also those that were acknowledged since; with `state=Placed`, those that still wait
 	From       int64  // Placed at or after, in epoch milliseconds
 	To         int64  // Placed before, in epoch milliseconds
 	Limit      int64  // Orders on a page

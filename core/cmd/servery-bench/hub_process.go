@@ -44,7 +44,8 @@ func startHub(ctx context.Context, b *bench, name, address string, variables ...
 		"SERVERY_DATABASE_URL="+address, "SERVERY_LISTEN=127.0.0.1:0", "SERVERY_DATA_DIR="+dir, "SERVERY_LOG_FILE="+log,
 		"SERVERY_SECRET_KEY="+secretKey, "SERVERY_WEBHOOK_ALLOW=127.0.0.0/8",
 		"SERVERY_LIMIT_STORES=off", "SERVERY_LIMIT_MENU=off", "SERVERY_LIMIT_WEBHOOKS=off", "SERVERY_LIMIT_READ=off",
-		"SERVERY_LIMIT_RIDER=off", "SERVERY_LIMIT_LOCATION=off", "SERVERY_LIMIT_OPERATIONS=off")
+		"SERVERY_LIMIT_RIDER=off", "SERVERY_LIMIT_LOCATION=off", "SERVERY_LIMIT_OPERATIONS=off",
+		"SERVERY_LIMIT_ORDER_UPDATES=off", "SERVERY_LIMIT_CALLBACKS=off")
 	h.process.Env = append(h.process.Env, variables...)
 	h.process.Stderr = os.Stderr
 	h.process.Cancel = func() error { return h.process.Process.Signal(syscall.SIGTERM) }

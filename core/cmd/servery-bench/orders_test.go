@@ -8,13 +8,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
 )
 
 func TestOrdersAreReadByTheHubAndDifferInTheirNames(t *testing.T) {
 	bodies, err := orderBodies("S-1")
 	require.NoError(t, err)
-	seen := map[order.Identifier]bool{}
+	seen := map[core.Identifier]bool{}
 	for n := range 3 * orderShapes {
 		body := orderBody(bodies, n)
 		draft, err := order.Decode(body)

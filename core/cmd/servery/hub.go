@@ -49,6 +49,7 @@ type hubConfig struct {
 	retention     time.Duration
 	deliveryLease time.Duration
 	jobLease      time.Duration
+	actionWithin  time.Duration // how long an aggregator may owe the outcome of an action; 0: for ever
 	ackWithin     time.Duration // how long an order may wait for its acknowledgement; 0: for ever
 	silentAfter   time.Duration // how long nothing may be heard of a POS; 0: for ever
 	identity      identityFlags
@@ -145,7 +146,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		PlatformStores:      postgres.Callers{DB: db},
 		Refusals:            postgres.Calls{DB: db},
 		Publications:        postgres.Publications{DB: db},
-		Checklist:           postgres.Checklist{DB: db},
+		Checklist:           postgres.Checklist{DB: db, Offers: config.plugins},
 		Toggles:             postgres.Toggles{DB: db},
 		Subscriptions:       h.subscriptions(),
 		SubscriptionRecords: postgres.Webhooks{DB: db},

@@ -28,7 +28,7 @@ type cli struct {
 	Secrets   secretsCommand   `cmd:"" help:"The key that seals the secrets in the database."`
 	Doctor    doctorCommand    `cmd:"" help:"Check configuration, database, plugins, disk and endpoints, and say what to do."`
 	Listen    listenCommand    `cmd:"" help:"Receive webhooks here, show them and answer as told: a receiver for trying things out."`
-	Simulate  simulateCommand  `cmd:"" help:"Play the customers of a business: orders, riders, cancellations, a rush."`
+	Simulate  simulateCommand  `cmd:"" help:"Play the customers of a business: orders, riders, cancellations, edits, a rush, faults."`
 	Simulator simulatorCommand `cmd:"" help:"Play aggregators A, B and C beside a hub."`
 	Plugin    pluginCommand    `cmd:"" help:"Make, check and try plugins of aggregators."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`

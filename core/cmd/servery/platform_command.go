@@ -46,6 +46,9 @@ func (c platformList) Run(ctx context.Context, out output) error {
 				break
 			}
 			fmt.Fprintf(out.stdout, "%-20s served by %s\n", p.Name, p.ServedBy)
+			if p.ServedBy != core.ServedByOwn {
+				fmt.Fprintf(out.stdout, "%20s orders accepted by %s\n", "", p.Accept)
+			}
 			if len(p.Settings) > 0 {
 				fmt.Fprintf(out.stdout, "%20s settings %s\n", "", p.Settings)
 			}
@@ -67,7 +70,7 @@ func (c platformList) Run(ctx context.Context, out output) error {
 func listedPlatforms(list []postgres.Platform) []map[string]any {
 	out := make([]map[string]any, len(list))
 	for i, p := range list {
-		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses, "secrets": append([]string{}, p.Secrets...)}
+		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses, "secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
 		if len(p.Settings) > 0 {
 			out[i]["settings"] = p.Settings
 		}
@@ -84,6 +87,7 @@ type platformSet struct {
 	Settings string            `placeholder:"JSON" help:"Settings for the plugin, a JSON object, or @FILE; {} takes them away."`
 	Endpoint map[string]string `placeholder:"NAME=URL" help:"Base address of an endpoint; an empty one takes it away."`
 	Secret   map[string]string `placeholder:"NAME=VALUE" help:"A secret, or @FILE that holds it; an empty one takes it away."`
+	Accept   string            `enum:",hub,pos" default:"" placeholder:"hub|pos" help:"Who accepts the platform's orders: hub, as soon as one is stored; pos, when the POS acknowledges it. hub at first."`
 	Store    map[string]string `placeholder:"REF=PLATFORM_STORE_ID" help:"By which id of its own the platform knows a store; an empty one takes it away."`
 }
 
@@ -104,12 +108,18 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 		if err == nil && c.Settings != "" {
 			err = c.checkSettings(ctx, served, settings)
 		}
+		if err == nil && c.Accept == string(relay.AcceptPOS) && !slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderAcknowledge) {
+			err = core.Errorf(core.Invalid, "accept: platform %s is served by %s, which tells nobody that an order is accepted", c.Name, served)
+		}
 		if err != nil {
 			return err
 		}
 		err = postgres.Platforms{DB: db}.Set(ctx, core.BusinessID(c.Business), core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
 			if c.Settings != "" {
 				a.Settings = []byte(settings)
+			}
+			if c.Accept != "" {
+				a.Accept = relay.Accept(c.Accept)
 			}
 			return errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
 		})

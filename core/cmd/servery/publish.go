@@ -67,27 +67,48 @@ func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Ren
 	if s.Platform.ServedBy != w.Plugin {
 		return r, core.Errorf(core.Unavailable, "the platform was given another plugin")
 	}
+	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef, Settings: s.Access.Settings, Key: w.CallID.String()}
 	if !s.Listed {
-		return publish.Rendering{Unlisted: "the store is not listed on the platform"}, nil
+		return m.unlist(ctx, w, plugin, subject, s)
 	}
 	asked, err := menuForPlugin(s, menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform]))
 	if err != nil {
 		return r, err
 	}
-	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef, Settings: s.Access.Settings, Key: w.CallID.String()}
 	decision, err := plugin.Render(ctx, subject, asked)
 	if err != nil {
 		return r, err
 	}
 	if decision.GetPlan() == nil {
-		return publish.Rendering{Skip: decision.GetSkip()}, nil
+		return publish.Rendering{Skip: decision.GetSkip(), Waiting: s.Waiting}, nil
 	}
 	plan := planOf(plugin.About(), decision.GetPlan())
-	r = publish.Rendering{LeftOut: s.LeftOut, Content: contentOf(plan, s.Access)}
+	r = publish.Rendering{LeftOut: s.LeftOut, Content: contentOf(plan, s.Access), Waiting: s.Waiting}
 	if !*s.Store.Active {
 		r.Note = "the store is not active; the platform was told so"
 	}
 	r.Send = func(ctx context.Context) publish.Sent { return m.send(ctx, w, plugin, subject, *plan, s.Access) }
+	return r, nil
+}
+
+// unlist plans how a store is taken off a platform that has taken a menu of it,
+// where the plugin has a word for it; else the platform keeps what it has.
+func (m menuRenderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, s postgres.MenuSubject) (publish.Rendering, error) {
+	r := publish.Rendering{Unlisted: "the store is not listed on the platform", Waiting: s.Waiting}
+	if !w.Known || !m.host.can(w.Plugin, sdk.CapabilityMenuUnlist) {
+		return r, nil
+	}
+	store := storeForPlugin(s)
+	decision, err := plugin.PlanUnlist(ctx, subject, &pb.UnlistRequest{StoreRefId: store.RefId, PlatformStoreId: store.PlatformStoreId})
+	if err != nil || decision.GetPlan() == nil {
+		return r, err
+	}
+	plan := planOf(plugin.About(), decision.GetPlan())
+	r.Unlisted += "; it was taken off there"
+	r.Content = contentOf(plan, s.Access)
+	r.Send = func(ctx context.Context) publish.Sent {
+		return m.carry(ctx, w, *plan, s.Access, func(context.Context, relay.Response) (relay.Outcome, error) { return relay.Outcome{}, nil })
+	}
 	return r, nil
 }
 
@@ -102,11 +123,10 @@ func contentOf(plan *relay.Plan, access relay.Access) []string {
 	return content
 }
 
-// send makes one attempt, keeps it on record, and reads the answer.
+// send sends a menu and reads the answer.
 func (m menuRenderer) send(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, plan relay.Plan, access relay.Access) publish.Sent {
 	var problems []publish.Problem
-	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts, Order: relay.Order{StoreRefID: w.StoreRef}}
-	result := m.carrier.Carry(ctx, call, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
+	sent := m.carry(ctx, w, plan, access, func(ctx context.Context, response relay.Response) (relay.Outcome, error) {
 		if !m.host.can(w.Plugin, sdk.CapabilityMenuResult) {
 			return relay.Outcome{}, nil
 		}
@@ -119,10 +139,18 @@ func (m menuRenderer) send(ctx context.Context, w publish.Work, plugin pluginhos
 		}
 		return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}, nil
 	})
+	sent.Problems = problems
+	return sent
+}
+
+// carry makes one attempt and keeps it on record.
+func (m menuRenderer) carry(ctx context.Context, w publish.Work, plan relay.Plan, access relay.Access, interpret func(context.Context, relay.Response) (relay.Outcome, error)) publish.Sent {
+	call := relay.Call{ID: w.CallID, Business: w.Business, Platform: w.Platform, Plugin: w.Plugin, Attempts: w.Attempts, Order: relay.Order{StoreRefID: w.StoreRef}}
+	result := m.carrier.Carry(ctx, call, plan, access, interpret)
 	if err := m.calls.Keep(context.WithoutCancel(ctx), result); err != nil {
 		m.log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
 	}
-	sent := publish.Sent{State: publish.Published, Message: result.Message, Problems: problems, RetryAt: result.RetryAt}
+	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting
@@ -143,7 +171,7 @@ func menuForPlugin(s postgres.MenuSubject, e menu.EffectiveMenu) (*sdk.Menu, err
 			return nil, err
 		}
 		out.Categories = append(out.Categories, &pb.Category{RefId: c.RefID, Name: c.Name, Description: text(c.Description), SortOrder: c.SortOrder,
-			ImgUrl: text(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names})
+			ImgUrl: text(c.ImgURL), ParentRefId: c.ParentRefID, Translations: names, Timings: timingsForPlugin(c.Timings)})
 	}
 	for i := range e.Items {
 		item, err := seenItemForPlugin(&e.Items[i])

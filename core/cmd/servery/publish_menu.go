@@ -18,24 +18,28 @@ func storeForPlugin(s postgres.MenuSubject) *pb.Store {
 	out := &pb.Store{
 		RefId: *o.RefID, Name: *o.Name, City: *o.City, Address: text(o.Address), ContactPhone: text(o.ContactPhone),
 		Latitude: degrees(o.Latitude), Longitude: degrees(o.Longitude), Active: *o.Active, OrderingEnabled: *o.OrderingEnabled,
-		Currency: s.Currency, MinOrderValue: amount(o.MinOrderValue), MinPickupTime: whole(o.MinPickupTime), MinDeliveryTime: whole(o.MinDeliveryTime),
+		Currency: s.Currency, Timezone: s.Timezone, Timings: timingsForPlugin(o.Timings), MinOrderValue: amount(o.MinOrderValue), MinPickupTime: whole(o.MinPickupTime), MinDeliveryTime: whole(o.MinDeliveryTime),
 	}
 	for _, data := range o.PlatformData {
 		if data.Name == s.Platform.Name {
 			out.PlatformStoreId = data.PlatformStoreID
 		}
 	}
-	for _, timing := range o.Timings {
-		day := &pb.Timing{Day: timing.Day}
-		for _, slot := range timing.Slots {
-			day.Slots = append(day.Slots, &pb.Slot{StartTime: slot.StartTime, EndTime: slot.EndTime})
-		}
-		out.Timings = append(out.Timings, day)
-	}
 	for _, t := range o.Translations {
 		out.Translations = append(out.Translations, &pb.LocalName{Language: t.Language, Name: t.Name})
 	}
 	return out
+}
+
+func timingsForPlugin(hours []core.DayHours) (list []*pb.Timing) {
+	for _, h := range hours {
+		day := &pb.Timing{Day: h.Day}
+		for _, slot := range h.Slots {
+			day.Slots = append(day.Slots, &pb.Slot{StartTime: slot.StartTime, EndTime: slot.EndTime})
+		}
+		list = append(list, day)
+	}
+	return list
 }
 
 func seenItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {

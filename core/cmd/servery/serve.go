@@ -39,9 +39,13 @@ type serveCommand struct {
 	LimitRead      string        `name:"limit-read" env:"SERVERY_LIMIT_READ" default:"60/1m" help:"Throttle of read-back requests."`
 	LimitOps       string        `name:"limit-operations" env:"SERVERY_LIMIT_OPERATIONS" default:"60/1m" help:"Throttle of what the hub adds, such as retrying a delivery."`
 	LimitOrders    string        `name:"limit-orders" env:"SERVERY_LIMIT_ORDERS" default:"off" help:"Throttle of the calls that bring, follow and move orders."`
+	LimitUpdates   string        `name:"limit-order-updates" env:"SERVERY_LIMIT_ORDER_UPDATES" default:"30000/1m" help:"Throttle of what the POS says of orders: status, reference, items out of stock."`
+	LimitSwitches  string        `name:"limit-switches" env:"SERVERY_LIMIT_SWITCHES" default:"1200/1m" help:"Throttle of the calls that switch stores and items on and off."`
+	LimitCallbacks string        `name:"limit-callbacks" env:"SERVERY_LIMIT_CALLBACKS" default:"30000/1m" help:"Throttle of what aggregators send, per platform of a business."`
 	LimitRider     string        `name:"limit-rider" env:"SERVERY_LIMIT_RIDER" default:"100/1m" help:"Throttle of rider statuses."`
 	LimitLocation  string        `name:"limit-location" env:"SERVERY_LIMIT_LOCATION" default:"6000/1m" help:"Throttle of rider locations."`
 	LimitActions   string        `name:"limit-actions" env:"SERVERY_LIMIT_ACTIONS" default:"100/1m" help:"Throttle of feature actions."`
+	ActionWithin   time.Duration `name:"action-within" env:"SERVERY_ACTION_WITHIN" default:"1h" help:"How long an aggregator may owe the outcome of a feature action before it counts as failed; 0 is for ever."`
 	AckWithin      time.Duration `name:"order-ack-within" env:"SERVERY_ORDER_ACK_WITHIN" default:"5m" help:"How long an order may wait for its acknowledgement before it is escalated; 0 escalates none."`
 	SilentAfter    time.Duration `name:"pos-silent-after" env:"SERVERY_POS_SILENT_AFTER" default:"30m" help:"After what time without a sign of life the POS of an open store counts as silent; 0 looks for none."`
 	SecretOverlap  time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long the earlier signing secret of a webhook signs too after it got another."`
@@ -110,9 +114,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
 	}
-	if err := h.mountPages(base, demo.Business); err != nil {
-		return err
-	}
+	h.mountPages(base, demo.Business)
 	log.Info("serving", "address", listener.Addr().String(), "roles", config.roles, "version", version())
 	return h.run(ctx, listener)
 }
@@ -138,14 +140,15 @@ func (c serveCommand) config() (hubConfig, error) {
 	for name, text := range map[web.Limit]string{
 		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
 		web.LimitOperations: c.LimitOps, web.LimitOrders: c.LimitOrders,
+		web.LimitOrderUpdates: c.LimitUpdates, web.LimitSwitches: c.LimitSwitches, web.LimitCallbacks: c.LimitCallbacks,
 		web.LimitRider: c.LimitRider, web.LimitLocation: c.LimitLocation, web.LimitActions: c.LimitActions,
 	} {
 		rule, err := limit.ParseRule(text)
 		if err != nil {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_LIMIT_%s: %w", name, err))
 		}
-		if name == web.LimitRetry {
-			rule.Block = 0 // who asked too often waits until the sliding hour has a place
+		if name == web.LimitRetry || name == web.LimitCallbacks {
+			rule.Block = 0 // who asked too often waits until the sliding window has a place
 		}
 		config.limits[name] = rule
 	}
@@ -168,6 +171,9 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	if c.Retention < 48*time.Hour {
 		mistakes = append(mistakes, errors.New("SERVERY_RETENTION: must be at least 48h"))
+	}
+	if config.actionWithin = c.ActionWithin; c.ActionWithin != 0 && c.ActionWithin < time.Minute {
+		mistakes = append(mistakes, errors.New("SERVERY_ACTION_WITHIN: must be 0 or at least 1m"))
 	}
 	if config.ackWithin = c.AckWithin; c.AckWithin != 0 && c.AckWithin < 30*time.Second {
 		mistakes = append(mistakes, errors.New("SERVERY_ORDER_ACK_WITHIN: must be 0 or at least 30s"))

@@ -27,26 +27,38 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 		return o, "", notFound(err, "there is no platform %q", platform)
 	}
 	var carrier order.Carrier
-	err = a.of(business).QueryRowContext(ctx, `SELECT platform, delivery_type, is_bulk_order FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
-		Scan(&o.Platform, &carrier, &o.Bulk)
-	o.SelfDelivered = carrier == order.BySelf
+	var state order.State
+	err = a.of(business).QueryRowContext(ctx, `SELECT platform, delivery_type, is_bulk_order, state FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
+		Scan(&o.Platform, &carrier, &o.Bulk, &state)
+	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.BySelf, state == order.Completed, state == order.Cancelled
 	if errors.Is(err, sql.ErrNoRows) {
-		return o, "", core.Errorf(core.NotFound, "order_id %d: there is no order with this id", orderID)
+		return o, "", noOrder(orderID)
 	}
 	return o, servedBy, err
 }
 
-// Submit stores an action to be sent. Actions do not wait for each other.
-func (a Actions) Submit(ctx context.Context, s action.Submission) error {
+// Submit stores an action to be sent, unless the same of the order is under way,
+// and returns its reference. Actions do not wait for each other.
+func (a Actions) Submit(ctx context.Context, s action.Submission) (reference core.ID, err error) {
 	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone}
 	if s.Temp != nil {
 		sent.Temp = s.Temp.String()
 	}
 	payload, err := json.Marshal(sent)
 	if err != nil {
-		return err
+		return core.ID{}, err
 	}
 	err = a.inTx(ctx, func(tx bun.Conn) error {
+		reference = s.Reference
+		// Locked, so that of two at the same time one sees the other.
+		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM orders WHERE business_id = ? AND id = ? FOR UPDATE`, s.Business, s.OrderID); err != nil {
+			return fmt.Errorf("locking the order of an action: %w", err)
+		}
+		err := tx.QueryRowContext(ctx, `SELECT id FROM calls WHERE business_id = ? AND order_id = ? AND kind = ? AND platform = ? AND payload = ? AND state IN ('waiting', 'pending')
+			ORDER BY place LIMIT 1`, s.Business, s.OrderID, relay.Action, s.Platform, string(payload)).Scan(&reference)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
 		return a.queueCalls(ctx, tx, []newCall{{
 			business: s.Business, id: s.Reference, kind: relay.Action, line: relay.Line(relay.Action, s.Reference.String()),
 			platform: s.Platform, order: s.OrderID, payload: payload, actor: s.Actor, at: s.At,
@@ -55,7 +67,7 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) error {
 	if err == nil {
 		a.lookForCalls()
 	}
-	return err
+	return reference, err
 }
 
 // Get reads an action with its attempts; NotFound where the business has none of
@@ -154,6 +166,38 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 	return err
 }
 
+// expireAtOnce is how many actions one transaction gives up.
+const expireAtOnce = 500
+
+// Expire gives up the actions whose outcome an aggregator owes for longer than the
+// given time, tells so, and counts them. Any replica may call it.
+func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
+	for step := expireAtOnce; step == expireAtOnce; n += step {
+		box := outbox{db: a.DB}
+		err := a.inTx(ctx, func(tx bun.Conn) error {
+			now := a.clock.Now()
+			ended, err := endedBy(ctx, tx, `UPDATE calls c SET state = ?, message = ?, finished_at = ? FROM (
+					SELECT business_id, id FROM calls WHERE state = 'pending' AND kind = ? AND finished_at <= ?
+					ORDER BY finished_at LIMIT ? FOR UPDATE SKIP LOCKED) late
+				WHERE c.business_id = late.business_id AND c.id = late.id`, relay.Failed, "the aggregator has not told the outcome in time", now, relay.Action, now.Add(-within), expireAtOnce)
+			if step = len(ended); err != nil || step == 0 {
+				return err
+			}
+			events, err := actionEvents(ctx, tx, now, ended)
+			if err != nil {
+				return err
+			}
+			return box.publish(ctx, tx, events...)
+		})
+		if err != nil {
+			box.rolledBack()
+			return n, fmt.Errorf("giving up actions: %w", err)
+		}
+		box.committed()
+	}
+	return n, nil
+}
+
 // endedCall is a call that a transaction brought to its end.
 type endedCall struct {
 	business                                  core.BusinessID
@@ -181,22 +225,25 @@ func endedBy(ctx context.Context, tx bun.Conn, update string, args ...any) (ende
 	return ended, rows.Err()
 }
 
-// actionEvents are the events of ended actions that brought the customer's contact.
+// actionEvents are the events of ended actions that were to bring the customer's contact.
 func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []endedCall) ([]core.Event, error) {
 	var events []core.Event
 	for _, c := range ended {
-		if c.kind != relay.Action || c.state != string(relay.Done) || c.result == "" {
+		if c.kind != relay.Action || c.state == string(relay.Pending) {
 			continue
 		}
-		r := action.Reading{Reference: c.id, OrderID: c.order, Platform: c.platform, CustomerPhone: c.result}
+		r := action.Reading{Reference: c.id, OrderID: c.order, Platform: c.platform, State: c.state, Message: c.message, CustomerPhone: c.result}
 		var err error
 		if r.Action, err = actionOf(c.payload); err != nil {
 			return nil, err
 		}
+		if r.Action != action.CustomerData {
+			continue
+		}
 		if err := tx.QueryRowContext(ctx, `SELECT platform_order_id FROM orders WHERE business_id = ? AND id = ?`, c.business, c.order).Scan(&r.PlatformOrderID); err != nil {
 			return nil, fmt.Errorf("reading the order of an action: %w", err)
 		}
-		body, err := action.Brought(r)
+		body, err := action.Ended(r)
 		if err != nil {
 			return nil, fmt.Errorf("writing the event: %w", err)
 		}

@@ -83,5 +83,6 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdic
 	if len(b.acknowledgements()) > 0 {
 		i.db.lookForCalls()
 	}
+	b.meetCancellations()
 	return b.verdicts, nil
 }

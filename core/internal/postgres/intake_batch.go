@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // intakeBatch is the orders that one transaction stores.
@@ -48,7 +49,8 @@ type placedOrder struct {
 	store    int64
 	relay    *order.Relay
 	served   string // by whom the platform is
-	lost     bool   // another transaction was quicker
+	accept   relay.Accept
+	lost     bool // another transaction was quicker
 }
 
 // place works out the orders.
@@ -101,7 +103,7 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 		return nil, fmt.Errorf("writing an order: %w", err)
 	}
 	return &placedOrder{
-		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay, served: setting.Platform.ServedBy,
+		key: keyOf(a), arrivals: []int{i}, id: id, store: setting.Store.ID, relay: &relay, served: setting.Platform.ServedBy, accept: setting.accept,
 		event: core.Event{
 			ID: core.NewID(unique), Business: a.Business, Type: core.OrderPlaced, At: now, Body: body, Order: id, Place: 1, Trace: a.Trace,
 		},
@@ -206,11 +208,19 @@ func (b *intakeBatch) events() []core.Event {
 // acknowledgements tell the aggregators of the orders that they were taken.
 func (b *intakeBatch) acknowledgements() (calls []newCall) {
 	for _, p := range b.placed {
-		if !p.lost && p.served != core.ServedByOwn {
+		if !p.lost && p.served != core.ServedByOwn && p.accept == relay.AcceptHub {
 			calls = append(calls, acknowledgement(p.key.business, p))
 		}
 	}
 	return calls
+}
+
+func columnsOf(keys []orderKey) (businesses []int64, platforms, refs []string) {
+	businesses, platforms, refs = make([]int64, len(keys)), make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		businesses[i], platforms[i], refs[i] = int64(key.business), key.platform, key.ref
+	}
+	return businesses, platforms, refs
 }
 
 // knownOrders finds orders by what they are known by.
@@ -219,10 +229,7 @@ func knownOrders(ctx context.Context, tx bun.Conn, keys []orderKey) (map[orderKe
 	if len(keys) == 0 {
 		return known, nil
 	}
-	businesses, platforms, refs := make([]int64, len(keys)), make([]string, len(keys)), make([]string, len(keys))
-	for i, key := range keys {
-		businesses[i], platforms[i], refs[i] = int64(key.business), key.platform, key.ref
-	}
+	businesses, platforms, refs := columnsOf(keys)
 	rows, err := tx.QueryContext(ctx, `SELECT o.business_id, o.platform, o.platform_order_id, o.id
 		FROM unnest(?::bigint[], ?::text[], ?::text[]) AS q (business, platform, ref)
 		JOIN orders o ON o.business_id = q.business AND o.platform = q.platform AND o.platform_order_id = q.ref`,

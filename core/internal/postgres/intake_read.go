@@ -7,6 +7,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -25,6 +26,7 @@ type setting struct {
 	order.Setting
 	shelf  *shelf
 	served map[dishName]bool
+	accept relay.Accept             // of the platform
 	naming map[int64]map[int64]bool // which of the items named here a tax or charge names
 }
 
@@ -64,7 +66,7 @@ func (b *intakeBatch) read() error {
 // intakeSettings reads businesses, platforms and stores, and the versions of the menus.
 var intakeSettings = planned{
 	name: "intake_settings", types: "bigint[], text[], text[]",
-	query: `SELECT q.business, q.platform, q.store, b.currency, coalesce(p.served_by, ''), coalesce(s.id, 0), coalesce(s.name, ''),
+	query: `SELECT q.business, q.platform, q.store, b.currency, coalesce(p.served_by, ''), coalesce(p.accept, ''), coalesce(s.id, 0), coalesce(s.name, ''),
 			coalesce(s.address, ''), coalesce(s.active, false), coalesce(s.ordering_enabled, false) AND NOT EXISTS (
 				SELECT 1 FROM store_switches w WHERE w.business_id = q.business AND w.store_id = s.id AND w.platform = q.platform AND NOT w.open), s.excluded_platforms, s.included_platforms,
 			coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = q.platform LIMIT 1), ''),
@@ -100,7 +102,7 @@ func (b *intakeBatch) readSettings() error {
 			Setting: order.Setting{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
 			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
 		}
-		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.ServedBy, &s.Store.ID, &s.Store.Name, &s.Store.Address,
+		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.ServedBy, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded), pgdialect.Array(&listing.Included),
 			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store); err != nil {
 			return fmt.Errorf("reading stores: %w", err)

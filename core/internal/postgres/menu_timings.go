@@ -32,7 +32,7 @@ func (m Menus) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 		if err != nil {
 			return err
 		}
-		if err := m.writeTimings(ctx, tx, work.Business, ingested.Groups); err != nil {
+		if err := m.writeTimings(ctx, tx, work, ingested.Groups); err != nil {
 			return err
 		}
 		if err := box.publish(ctx, tx, ingested.Event); err != nil {
@@ -66,8 +66,9 @@ func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, ref
 }
 
 // writeTimings puts groups in the place of those of their titles. Whoever has
-// read a menu before reads it anew.
-func (m Menus) writeTimings(ctx context.Context, tx bun.Conn, business core.BusinessID, groups []menu.TimingChange) error {
+// read a menu before reads it anew, and platforms are told.
+func (m Menus) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, groups []menu.TimingChange) error {
+	business := work.Business
 	for _, g := range groups {
 		if _, err := tx.ExecContext(ctx, `DELETE FROM timing_groups WHERE business_id = ? AND title = ?`, business, g.Title); err != nil {
 			return fmt.Errorf("removing category timings: %w", err)
@@ -90,32 +91,17 @@ func (m Menus) writeTimings(ctx context.Context, tx bun.Conn, business core.Busi
 		return nil
 	}
 	writer := menuWriter{ctx: ctx, tx: tx, business: business, now: m.clock.Now()}
-	return writer.countVersion(0)
+	if err := writer.countVersion(0); err != nil {
+		return err
+	}
+	return m.publishMenus(ctx, tx, work, 0, menu.Reach{All: true})
 }
 
 // Timings reads the category timings of a business and notes which are open now.
-func (m Menus) Timings(ctx context.Context, business core.BusinessID) (list menu.Timings, err error) {
-	rows, err := m.of(business).QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone,
-			ARRAY(SELECT c.category_id FROM timed_categories c WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id)
-		FROM timing_groups g JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ? ORDER BY g.title`, business)
+func (m Menus) Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error) {
+	list, zone, err := readTimings(ctx, m.of(business), business)
 	if err != nil {
-		return nil, fmt.Errorf("reading category timings: %w", err)
-	}
-	defer rows.Close()
-	zone := "UTC"
-	for rows.Next() {
-		var t menu.Timing
-		var hours string
-		if err := rows.Scan(&t.Title, &hours, &zone, pgdialect.Array(&t.Categories)); err != nil {
-			return nil, fmt.Errorf("reading category timings: %w", err)
-		}
-		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
-			return nil, fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
-		}
-		list = append(list, t)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("reading category timings: %w", err)
+		return nil, err
 	}
 	place, err := time.LoadLocation(zone)
 	if err != nil {
@@ -123,6 +109,33 @@ func (m Menus) Timings(ctx context.Context, business core.BusinessID) (list menu
 	}
 	list.Now(m.clock.Now().In(place))
 	return list, nil
+}
+
+// readTimings reads the category timings of a business, and its time zone.
+func readTimings(ctx context.Context, db bun.IDB, business core.BusinessID) (list menu.Timings, zone string, err error) {
+	zone = "UTC"
+	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone,
+			ARRAY(SELECT c.category_id FROM timed_categories c WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id)
+		FROM timing_groups g JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ? ORDER BY g.title`, business)
+	if err != nil {
+		return nil, "", fmt.Errorf("reading category timings: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t menu.Timing
+		var hours string
+		if err := rows.Scan(&t.Title, &hours, &zone, pgdialect.Array(&t.Categories)); err != nil {
+			return nil, "", fmt.Errorf("reading category timings: %w", err)
+		}
+		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
+			return nil, "", fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
+		}
+		list = append(list, t)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, "", fmt.Errorf("reading category timings: %w", err)
+	}
+	return list, zone, nil
 }
 
 // TimingGroups reads the category timings of a business as they are sent, by title.

@@ -79,6 +79,9 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 				return err
 			}
 		}
+		if err := forgetTurnOns(ctx, tx, work.Business, scope.StoreID, ingested.Settled[menu.Items], ingested.Settled[menu.Options]); err != nil {
+			return err
+		}
 		found, err := keepFindings(ctx, tx, work.Business, ingested.Inspected, ingested.Findings)
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +16,13 @@ import (
 // Orders keeps orders.
 type Orders struct{ *DB }
 
-var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
+// noOrder names the id that is none of an order; 0 stands for what is no id at all.
+func noOrder(id int64) error {
+	if id == 0 {
+		return core.Errorf(core.NotFound, "there is no order with this id")
+	}
+	return core.NoSuch("order_id", id, "there is no order with this id")
+}
 
 // Get reads an order with its history. platform, when set, is the only one
 // whose orders count. NotFound where the business has no such order.
@@ -30,7 +37,7 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
 		Scan(&r.State, &placed, &actor, &r.Reference, &escalated, &stored)
 	if err != nil {
-		return r, orNoOrder(err)
+		return r, orNoOrder(err, id)
 	}
 	if r.Relay, err = o.packer.unpack(stored); err != nil {
 		return r, err
@@ -38,7 +45,7 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	if escalated.Valid {
 		r.Escalated = escalated.Time.UnixMilli()
 	}
-	if r.Shortages, err = o.shortages(ctx, business, id); err != nil {
+	if r.Shortages, err = o.shortages(ctx, o.of(business), business, id); err != nil {
 		return r, err
 	}
 	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
@@ -67,16 +74,17 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	})
 }
 
-func orNoOrder(err error) error {
-	if notFound(err, "") != err {
-		return errNoOrder
+func orNoOrder(err error, id int64) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return noOrder(id)
 	}
 	return err
 }
 
 // Change moves an order to another state and tells so by an event, in one
 // transaction; from is the state it was in. The same state again changes nothing
-// and tells nothing. NotFound and Conflict as order.State.Move.
+// and tells nothing, but Acknowledged with another preparation time is a step of
+// its own. NotFound and Conflict as order.State.Move.
 func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error) {
 	box := outbox{db: o.DB}
 	defer box.rolledBack()
@@ -87,9 +95,13 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id, change.Platform).
 			Scan(&from, &subject.Platform, &subject.PlatformOrderID, &subject.StoreRefID, &events)
 		if err != nil {
-			return orNoOrder(err)
+			return orNoOrder(err, id)
 		}
-		if changed, err := from.Move(change.To); err != nil || !changed {
+		changed, err := from.Move(change.To)
+		if err == nil && !changed {
+			changed, err = retimed(ctx, tx, business, id, change)
+		}
+		if err != nil || !changed {
 			return err
 		}
 		now := o.clock.Now()
@@ -106,7 +118,7 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes, change.Actor); err != nil {
 			return fmt.Errorf("keeping the order's history: %w", err)
 		}
-		if err := o.relayOrderStatus(ctx, tx, business, subject, change); err != nil {
+		if err := o.relayOrderStatus(ctx, tx, business, subject, from, change); err != nil {
 			return err
 		}
 		return box.publish(ctx, tx, core.Event{
@@ -118,6 +130,23 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 		o.lookForCalls()
 	}
 	return from, err
+}
+
+// retimed tells whether a repeat of Acknowledged brings another preparation time.
+func retimed(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64, change order.Change) (bool, error) {
+	if change.To != order.Acknowledged || change.PrepMinutes == nil {
+		return false, nil
+	}
+	var known int64
+	err := tx.QueryRowContext(ctx, `SELECT prep_time_mins FROM order_states WHERE business_id = ? AND order_id = ? AND prep_time_mins IS NOT NULL
+		ORDER BY n DESC LIMIT 1`, business, id).Scan(&known)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the preparation time of an order: %w", err)
+	}
+	return known != *change.PrepMinutes, nil
 }
 
 // List reads a page of orders, the newest first, and where the next page begins
@@ -197,6 +226,9 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 		}
 		if _, err := o.bun.ExecContext(ctx, `DELETE FROM calls WHERE business_id = ? AND order_id = 0 AND state <> 'waiting' AND created_at < ?`, business, before); err != nil {
 			return fmt.Errorf("deleting old refusals of orders: %w", err)
+		}
+		if _, err := o.bun.ExecContext(ctx, `DELETE FROM early_cancellations WHERE business_id = ? AND at < ?`, business, before); err != nil {
+			return fmt.Errorf("deleting old cancellations of orders: %w", err)
 		}
 	}
 	return nil

@@ -2,7 +2,10 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,7 +24,7 @@ func (o Orders) Refer(ctx context.Context, business core.BusinessID, id int64, r
 		return fmt.Errorf("storing the reference of an order: %w", err)
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
-		return errNoOrder
+		return noOrder(id)
 	}
 	return nil
 }
@@ -29,17 +32,30 @@ func (o Orders) Refer(ctx context.Context, business core.BusinessID, id int64, r
 // Report stores a report that items of an order are out of stock, and with it
 // what passes it on: a call to the platform, or, for the merchant's own channels,
 // the event. NotFound where the business has no such order, else as
-// order.Shortage.Of. It returns the id of the order.
-func (o Orders) Report(ctx context.Context, business core.BusinessID, reference core.ID, s order.Shortage) (id int64, err error) {
+// order.Shortage.Of. It returns the id of the order, and the reference of the
+// report: where one that says the same waits, or was the last and did not fail,
+// that one's, and nothing more is done.
+func (o Orders) Report(ctx context.Context, business core.BusinessID, reference core.ID, s order.Shortage) (id int64, known core.ID, err error) {
 	box := outbox{db: o.DB}
 	defer box.rolledBack()
 	called := false
 	err = o.inTx(ctx, func(tx bun.Conn) error {
-		platform, servedBy, err := o.match(ctx, tx, business, &s)
+		platform, servedBy, placed, err := o.match(ctx, tx, business, &s)
 		if err != nil {
 			return err
 		}
-		id = s.OrderID
+		id, known = s.OrderID, reference
+		said, err := o.shortages(ctx, tx, business, id)
+		if err != nil {
+			return err
+		}
+		for i, before := range said {
+			last := i == len(said)-1 && before.State != string(relay.Failed)
+			if (last || before.State == string(relay.Waiting)) && s.Same(before.Items, before.AllowEdit) {
+				known = before.Reference
+				return nil
+			}
+		}
 		items, err := json.Marshal(s.Items)
 		if err != nil {
 			return err
@@ -56,10 +72,8 @@ func (o Orders) Report(ctx context.Context, business core.BusinessID, reference 
 			}
 			return box.publish(ctx, tx, event)
 		}
-		told := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit}
-		for _, item := range s.Items {
-			told.RefIDs = append(told.RefIDs, item.RefID)
-		}
+		told := relay.ItemsOOSPayload{AllowEdit: s.AllowEdit, At: now.UnixMilli()}
+		told.RefIDs, told.OptionRefIDs = s.Told(placed)
 		payload, err := json.Marshal(told)
 		if err != nil {
 			return err
@@ -71,45 +85,47 @@ func (o Orders) Report(ctx context.Context, business core.BusinessID, reference 
 		}})
 	})
 	if err != nil {
-		return 0, err
+		return 0, core.ID{}, err
 	}
 	box.committed()
 	if called {
 		o.lookForCalls()
 	}
-	return id, nil
+	return id, known, nil
 }
 
-// match finds the order that a report is about, and its items in it.
-func (o Orders) match(ctx context.Context, tx bun.Conn, business core.BusinessID, s *order.Shortage) (platform, servedBy string, err error) {
-	condition, value := "o.id = ?1", any(s.OrderID)
+// match finds the order that a report is about, locks it, and finds its items in it.
+func (o Orders) match(ctx context.Context, tx bun.Conn, business core.BusinessID, s *order.Shortage) (platform, servedBy string, placed order.Relay, err error) {
+	condition, value, unknown := "o.id = ?1", any(s.OrderID), core.NoSuch("order_upipr_id", s.OrderID, "there is no order with this id")
 	if s.OrderID == 0 {
-		condition, value = "o.reference = ?1", s.Reference
+		condition, value, unknown = "o.reference = ?1", s.Reference, core.NoSuch("order_ref_id", s.Reference, "there is no order with this reference")
 	}
 	var state order.State
 	var stored []byte
 	err = tx.QueryRowContext(ctx, `SELECT o.id, o.state, o.platform, coalesce(p.served_by, 'own'), e.body FROM orders o
 		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
 		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform
-		WHERE o.business_id = ?0 AND `+condition+` ORDER BY o.created_at DESC, o.id DESC LIMIT 1`, business, value).
+		WHERE o.business_id = ?0 AND `+condition+` ORDER BY o.created_at DESC, o.id DESC LIMIT 1 FOR UPDATE OF o`, business, value).
 		Scan(&s.OrderID, &state, &platform, &servedBy, &stored)
-	if err != nil {
-		return "", "", orNoOrder(err)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return "", "", placed, unknown
+	case err != nil:
+		return "", "", placed, err
 	}
 	body, err := o.packer.unpack(stored)
 	if err != nil {
-		return "", "", err
+		return "", "", placed, err
 	}
-	var placed order.Relay
 	if err := json.Unmarshal(body, &placed); err != nil {
-		return "", "", fmt.Errorf("a stored order cannot be read: %w", err)
+		return "", "", placed, fmt.Errorf("a stored order cannot be read: %w", err)
 	}
-	return platform, servedBy, s.Of(placed, state)
+	return platform, servedBy, placed, s.Of(placed, state)
 }
 
 // shortages reads the reports of an order, the oldest first.
-func (o Orders) shortages(ctx context.Context, business core.BusinessID, id int64) (list []order.ShortageReading, err error) {
-	rows, err := o.of(business).QueryContext(ctx, `SELECT s.reference, s.at, s.items, s.allow_edit, s.actor, coalesce(c.state, ?0),
+func (o Orders) shortages(ctx context.Context, db bun.IDB, business core.BusinessID, id int64) (list []order.ShortageReading, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT s.reference, s.at, s.items, s.allow_edit, s.actor, coalesce(c.state, ?0),
 			CASE WHEN c.id IS NULL THEN ?1 WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END
 		FROM order_shortages s
 		LEFT JOIN calls c ON c.business_id = s.business_id AND c.id = s.reference
@@ -152,7 +168,8 @@ func shortageEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []end
 
 // shortageEvent tells what became of a report.
 func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c endedCall) (core.Event, error) {
-	o := order.ShortageOutcome{Reference: c.id, Success: c.state == string(relay.Done), Message: c.message, Phone: c.result}
+	o := order.ShortageOutcome{Reference: c.id, Success: c.state == string(relay.Done), Message: c.message}
+	o.Phone, o.Pin, _ = strings.Cut(c.result, pinOf)
 	o.OrderID = c.order
 	err := tx.QueryRowContext(ctx, `SELECT o.platform, o.platform_order_id, coalesce(o.reference, ''), s.id, s.ref_id, s.name
 		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id WHERE o.business_id = ? AND o.id = ?`, c.business, c.order).

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,6 +26,7 @@ type Platform struct {
 	Settings  json.RawMessage   `json:"settings,omitzero"`
 	Addresses map[string]string `json:"addresses"`
 	Secrets   []string          `json:"secrets"` // names
+	Accept    relay.Accept      `json:"accept"`
 }
 
 // secretsPlace is what the sealed secrets of a platform are bound to.
@@ -38,11 +40,12 @@ type platformRow struct {
 	Settings  string
 	Addresses string
 	Secrets   []byte
+	Accept    relay.Accept
 }
 
 func (p Platforms) read(ctx context.Context, db bun.IDB, business core.BusinessID, name string, lock string) (served string, access relay.Access, err error) {
 	var row platformRow
-	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
+	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept FROM platforms WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
 	if err != nil {
 		return "", access, notFound(err, "business %d has no platform %q", business, name)
 	}
@@ -51,7 +54,7 @@ func (p Platforms) read(ctx context.Context, db bun.IDB, business core.BusinessI
 }
 
 func (p Platforms) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
-	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}}
+	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept}
 	if err = json.Unmarshal([]byte(row.Addresses), &access.Addresses); err != nil || row.Secrets == nil {
 		return access, err
 	}
@@ -79,7 +82,7 @@ func (p Platforms) Of(ctx context.Context, business core.BusinessID, platform st
 // List reads the platforms of a business by their names.
 func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platform, error) {
 	var rows []platformRow
-	if err := p.of(business).NewRaw(`SELECT name, served_by, settings, addresses, secrets FROM platforms WHERE business_id = ? ORDER BY name`, business).
+	if err := p.of(business).NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept FROM platforms WHERE business_id = ? ORDER BY name`, business).
 		Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading platforms: %w", err)
 	}
@@ -91,7 +94,7 @@ func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platfo
 		}
 		list = append(list, Platform{
 			Platform: core.Platform{Name: row.Name, ServedBy: row.ServedBy}, Settings: json.RawMessage(row.Settings),
-			Addresses: access.Addresses, Secrets: slices.Sorted(maps.Keys(access.Secrets)),
+			Addresses: access.Addresses, Secrets: slices.Sorted(maps.Keys(access.Secrets)), Accept: access.Accept,
 		})
 	}
 	return list, nil
@@ -131,8 +134,8 @@ func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessI
 	if err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ? WHERE business_id = ? AND name = ?`,
-		string(access.Settings), string(addresses), sealed, business, platform.Name); err != nil {
+	if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ?, accept = ? WHERE business_id = ? AND name = ?`,
+		string(access.Settings), string(addresses), sealed, cmp.Or(access.Accept, relay.AcceptHub), business, platform.Name); err != nil {
 		return fmt.Errorf("storing the platform: %w", err)
 	}
 	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -110,18 +111,23 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 func (db *DB) await(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	var why error
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
 		var answer pgdriver.Error
 		if err == nil || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
 			return err
 		}
+		var timeout net.Error
+		if why == nil || !errors.As(err, &timeout) || !timeout.Timeout() { // one that our own deadline cuts short tells nothing
+			why = err
+		}
 		if n == 10 {
 			db.log.Warn("waiting for the database", "error", err)
 		}
 		select {
 		case <-ctx.Done():
-			return err
+			return why
 		case <-tick.C:
 		}
 	}

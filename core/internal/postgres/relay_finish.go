@@ -16,6 +16,10 @@ import (
 // keptAnswer is how much of an answer, and of what was sent, is kept on record, in bytes.
 const keptAnswer = 4 << 10
 
+// pinOf stands between a number that leads to a customer and its pin in the result
+// of a call.
+const pinOf = " pin "
+
 // Finish records what came of claimed calls, in one transaction: attempts, where
 // each call stands, when its line goes on, and the events of what actions
 // brought. A call that came to an end does so whoever holds its line by now; the
@@ -129,6 +133,9 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]ended
 			continue
 		}
 		result := r.Outcome.CustomerPhone
+		if r.Outcome.Pin != "" {
+			result += pinOf + r.Outcome.Pin
+		}
 		if len(r.Outcome.Refused) > 0 {
 			text, err := json.Marshal(r.Outcome.Refused)
 			if err != nil {

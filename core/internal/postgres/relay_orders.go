@@ -22,26 +22,51 @@ func acknowledgement(business core.BusinessID, placed *placedOrder) newCall {
 }
 
 // relayOrderStatus has the platform of an order told of its new state, behind
-// what it is told of the order already. Nobody is told whose platform no plugin
-// serves, nor the platform that made the change itself.
-func (db *DB) relayOrderStatus(ctx context.Context, tx bun.Conn, business core.BusinessID, subject order.Subject, change order.Change) error {
+// what it is told of the order already. Where it was not told yet whether the
+// order is taken, that comes first: an order that the POS cancels while it is
+// Placed is refused. Nobody is told whose platform no plugin serves, nor the
+// platform that made the change itself.
+func (db *DB) relayOrderStatus(ctx context.Context, tx bun.Conn, business core.BusinessID, subject order.Subject, from order.State, change order.Change) error {
 	if change.Platform != "" {
 		return nil
 	}
-	var served bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND name = ? AND served_by <> ?)`,
-		business, subject.Platform, core.ServedByOwn).Scan(&served); err != nil || !served {
+	var served, owed bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?1 AND served_by <> ?2),
+			?3 AND NOT EXISTS (SELECT 1 FROM calls WHERE business_id = ?0 AND order_id = ?4 AND kind = ?5)`,
+		business, subject.Platform, core.ServedByOwn, from == order.Placed, subject.OrderID, relay.OrderAcknowledge).Scan(&served, &owed); err != nil || !served {
 		return err
 	}
 	now := db.clock.Now()
-	payload, err := json.Marshal(relay.OrderStatusPayload{Status: string(change.To), Message: change.Message, At: now.UnixMilli()})
-	if err != nil {
+	var calls []newCall
+	tell := func(kind relay.Kind, payload any) error {
+		encoded, err := json.Marshal(payload)
+		calls = append(calls, newCall{
+			business: business, id: core.NewID(now), kind: kind, line: relay.OrderLine(subject.OrderID),
+			platform: subject.Platform, order: subject.OrderID, payload: encoded, actor: change.Actor, at: now,
+		})
 		return err
 	}
-	return db.queueCalls(ctx, tx, []newCall{{
-		business: business, id: core.NewID(now), kind: relay.OrderStatus, line: relay.OrderLine(subject.OrderID),
-		platform: subject.Platform, order: subject.OrderID, payload: payload, actor: change.Actor, at: now,
-	}})
+	var minutes int64
+	if change.PrepMinutes != nil {
+		minutes = *change.PrepMinutes
+	}
+	if owed {
+		answer := relay.OrderAcknowledgePayload{Accepted: true, PrepMinutes: minutes}
+		if change.To == order.Cancelled {
+			answer = relay.OrderAcknowledgePayload{Reason: change.Message, ReasonCode: change.ReasonCode}
+		}
+		if err := tell(relay.OrderAcknowledge, answer); err != nil {
+			return err
+		}
+	}
+	if !owed || change.To != order.Acknowledged && change.To != order.Cancelled {
+		if err := tell(relay.OrderStatus, relay.OrderStatusPayload{
+			Status: string(change.To), Message: change.Message, PrepMinutes: minutes, ReasonCode: change.ReasonCode, At: now.UnixMilli(),
+		}); err != nil {
+			return err
+		}
+	}
+	return db.queueCalls(ctx, tx, calls)
 }
 
 // Refuse has the platform's plugin tell the aggregator that an order was not

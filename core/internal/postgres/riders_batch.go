@@ -59,7 +59,7 @@ func (b *riderBatch) read() error {
 			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
 		}
 	}
-	rows, err := b.tx.QueryContext(b.ctx, `SELECT o.business_id, o.id, o.platform, o.platform_order_id, o.delivery_type, o.events, s.id, s.ref_id, coalesce(p.served_by, 'own')
+	rows, err := b.tx.QueryContext(b.ctx, `SELECT o.business_id, o.id, o.platform, o.platform_order_id, o.delivery_type, o.state, o.events, s.id, s.ref_id, coalesce(p.served_by, 'own')
 		FROM orders o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform
@@ -72,7 +72,7 @@ func (b *riderBatch) read() error {
 	for rows.Next() {
 		var key rideKey
 		r := &ride{}
-		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.events, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
+		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.State, &r.events, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		r.OrderID = key.order
@@ -126,7 +126,7 @@ func (b *riderBatch) take() error {
 		key := rideKey{u.Business, u.OrderID}
 		r, v := b.rides[key], &b.verdicts[i]
 		if r == nil {
-			v.err = errNoOrder
+			v.err = noOrder(u.OrderID)
 			continue
 		}
 		var body []byte

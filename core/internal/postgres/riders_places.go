@@ -38,6 +38,7 @@ type placeBatch struct {
 // relayed is where an order's places go to.
 type relayed struct {
 	carrier            order.Carrier
+	followed           bool
 	platform, servedBy string
 	newest             int // among the places
 }
@@ -52,12 +53,12 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
 		o, known := orders[key]
 		switch {
 		case !known:
-			b.verdicts[i].err = errNoOrder
+			b.verdicts[i].err = noOrder(place.OrderID)
 			continue
 		case o.carrier != order.BySelf:
 			b.verdicts[i].err = order.CheckRidden(place.OrderID, o.carrier)
 			continue
-		case o.servedBy == core.ServedByOwn: // nobody to tell
+		case o.servedBy == core.ServedByOwn || !o.followed: // nobody to tell
 			continue
 		case o.newest < 0:
 			b.newest = append(b.newest, key)
@@ -71,7 +72,8 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
 
 var riddenOrders = planned{
 	name: "ridden_orders", types: "bigint[], bigint[]",
-	query: `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own')
+	query: `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own'), o.state,
+			coalesce((SELECT r.status FROM rider_statuses r WHERE r.business_id = o.business_id AND r.order_id = o.id ORDER BY r.n DESC LIMIT 1), '')
 		FROM (SELECT DISTINCT business, id FROM unnest($1, $2) AS q (business, id)) q
 		JOIN orders o ON o.business_id = q.business AND o.id = q.id
 		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform`,
@@ -95,9 +97,12 @@ func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relaye
 	for rows.Next() {
 		var key rideKey
 		o := &relayed{newest: -1}
-		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy); err != nil {
+		var state order.State
+		var last order.RiderStatus
+		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy, &state, &last); err != nil {
 			return nil, fmt.Errorf("reading orders: %w", err)
 		}
+		o.followed = order.Followed(state, last)
 		orders[key] = o
 	}
 	return orders, rows.Err()

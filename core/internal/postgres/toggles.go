@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -58,23 +61,21 @@ func (t Toggles) SwitchStore(ctx context.Context, business core.BusinessID, r to
 	return n, err
 }
 
-// CloseStore closes a store wherever it is open, or opens it where it was closed
-// so (presence.Closer).
-func (t Toggles) CloseStore(ctx context.Context, business core.BusinessID, store int64, closed bool, reason string) error {
-	return t.tell(ctx, func(tx bun.Conn, box *outbox) error {
-		asked := storeSwitch{
-			enable: !closed, source: toggle.ByPresence, reason: reason, reference: core.NewID(t.clock.Now()), actor: "hub",
-			which: listedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches x WHERE x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name AND NOT x.open)`,
-			still: `WHERE w.open`,
-		}
-		if !closed {
-			asked.which = `EXISTS (SELECT 1 FROM store_switches x WHERE x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name
-				AND NOT x.open AND x.source = 'presence')`
-			asked.still = `WHERE NOT w.open AND w.source = 'presence'`
-		}
-		places, err := t.switchStore(ctx, tx, business, store, asked)
-		return t.tellStores(ctx, tx, box, places, err)
-	})
+// closeStore closes a store wherever it is open, or opens it where it was closed so,
+// for what its POS does.
+func (t Toggles) closeStore(ctx context.Context, tx bun.Conn, box *outbox, business core.BusinessID, store int64, closed bool, reason string) error {
+	asked := storeSwitch{
+		enable: !closed, source: toggle.ByPresence, reason: reason, reference: core.NewID(t.clock.Now()), actor: "hub",
+		which: listedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches x WHERE x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name AND NOT x.open)`,
+		still: `WHERE w.open`,
+	}
+	if !closed {
+		asked.which = `EXISTS (SELECT 1 FROM store_switches x WHERE x.business_id = s.business_id AND x.store_id = s.id AND x.platform = f.name
+			AND NOT x.open AND x.source = 'presence')`
+		asked.still = `WHERE NOT w.open AND w.source = 'presence'`
+	}
+	places, err := t.switchStore(ctx, tx, business, store, asked)
+	return t.tellStores(ctx, tx, box, places, err)
 }
 
 // tell runs a transaction that tells platforms and receivers of something.
@@ -182,7 +183,10 @@ func (p *place) call(kind relay.Kind, payload any, at time.Time) (newCall, error
 
 func storeID(ctx context.Context, tx bun.Conn, business core.BusinessID, ref string) (id int64, err error) {
 	err = tx.QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, business, ref).Scan(&id)
-	return id, notFound(err, "there is no location with the ref_id %q", ref)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, core.NoSuch("location_ref_id", strconv.Quote(ref), "there is no location with this ref_id")
+	}
+	return id, err
 }
 
 func knownPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names []string) error {
@@ -192,7 +196,7 @@ func knownPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, 
 		return fmt.Errorf("reading platforms: %w", err)
 	}
 	if len(unknown) > 0 {
-		return core.Errorf(core.NotFound, "there is no platform %q", unknown[0])
+		return core.NoSuch(fmt.Sprintf("platforms[%d]", slices.Index(names, unknown[0])), strconv.Quote(unknown[0]), "there is no such platform")
 	}
 	return nil
 }

@@ -64,29 +64,48 @@ func lockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
 
 // schedule puts what is to be turned on again in the place of what was to be.
 func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.Switched) error {
-	var kinds []int64
-	var names []string
-	for i, thing := range slices.Concat(items, options) {
-		kind := menu.Items
-		if i >= len(items) {
-			kind = menu.Options
-		}
-		if thing.Reason == "" {
-			kinds, names = append(kinds, int64(kind)), append(names, thing.RefID)
-		}
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM item_turn_ons t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
-		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, array(kinds), array(names), s.business, s.storeID); err != nil {
-		return fmt.Errorf("forgetting what was to be turned on: %w", err)
-	}
-	if s.turnOnAt.IsZero() {
-		return nil
+	kinds, names := byKind(switched(items), switched(options))
+	if err := forgetTurnOns(ctx, tx, s.business, s.storeID, switched(items), switched(options)); err != nil || s.turnOnAt.IsZero() {
+		return err
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO item_turn_ons (business_id, store_id, kind, name, reference, actor, turn_on_at)
 		SELECT ?, ?, n.kind, n.name, ?, ?, ? FROM unnest(?::smallint[], ?::text[]) AS n (kind, name)`,
 		s.business, s.storeID, s.reference, s.actor, s.turnOnAt, array(kinds), array(names))
 	if err != nil {
 		return fmt.Errorf("storing what is to be turned on: %w", err)
+	}
+	return nil
+}
+
+// switched are the ref_ids of what could be switched.
+func switched(list []core.Switched) (names []string) {
+	for _, thing := range list {
+		if thing.Reason == "" {
+			names = append(names, thing.RefID)
+		}
+	}
+	return names
+}
+
+func byKind(items, options []string) (kinds []int64, names []string) {
+	for range items {
+		kinds = append(kinds, int64(menu.Items))
+	}
+	for range options {
+		kinds = append(kinds, int64(menu.Options))
+	}
+	return kinds, slices.Concat(items, options)
+}
+
+// forgetTurnOns takes away what was to be turned on of these items and options.
+func forgetTurnOns(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items, options []string) error {
+	kinds, names := byKind(items, options)
+	if len(names) == 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM item_turn_ons t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
+		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, array(kinds), array(names), business, store); err != nil {
+		return fmt.Errorf("forgetting what was to be turned on: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// TurnOn turns on what is due. Stores and items whose rows another transaction
-// holds are left to it.
+// TurnOn turns on what is due, business by business: what fails in one keeps no
+// other waiting. Stores and items whose rows another transaction holds are left to it.
 func (t Toggles) TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error) {
 	var due sql.NullTime
 	if err := t.bun.QueryRowContext(ctx, `SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at) FROM item_turn_ons))`).
@@ -24,51 +25,59 @@ func (t Toggles) TurnOn(ctx context.Context, limit int) (turned int, next time.T
 	if !due.Valid || due.Time.After(t.clock.Now()) {
 		return 0, due.Time, nil
 	}
-	stores, err := t.turnOnStores(ctx, limit)
-	if err != nil {
-		return 0, due.Time, err
+	var businesses []core.BusinessID
+	if err := t.bun.NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id FROM item_turn_ons WHERE turn_on_at <= ?0`,
+		t.clock.Now()).Scan(ctx, &businesses); err != nil {
+		return 0, due.Time, fmt.Errorf("looking for what is to be turned on: %w", err)
 	}
-	items, err := t.turnOnItems(ctx, limit)
-	return stores + items, due.Time, err
+	var failures []error
+	for _, business := range businesses {
+		for _, turnOn := range []func(context.Context, core.BusinessID, int) (int, error){t.turnOnStores, t.turnOnItems} {
+			n, err := turnOn(ctx, business, limit)
+			turned, failures = turned+n, append(failures, err)
+		}
+	}
+	return turned, due.Time, errors.Join(failures...)
 }
 
-func (t Toggles) turnOnStores(ctx context.Context, limit int) (n int, err error) {
+func (t Toggles) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
 	err = t.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		now := t.clock.Now()
-		places, err := readPlaces(ctx, tx, `WITH due AS (SELECT business_id, store_id, platform FROM store_switches WHERE turn_on_at <= ?0
+		places, err := readPlaces(ctx, tx, `WITH due AS (SELECT business_id, store_id, platform FROM store_switches WHERE turn_on_at <= ?0 AND business_id = ?3
 				ORDER BY turn_on_at LIMIT ?1 FOR UPDATE SKIP LOCKED),
 			put AS (UPDATE store_switches w SET open = true, turn_on_at = NULL, source = ?2, reason = '', at = ?0 FROM due
 				WHERE w.business_id = due.business_id AND w.store_id = due.store_id AND w.platform = due.platform RETURNING w.*)
 			SELECT `+placeColumns+`, w.open, w.source, w.reason, w.actor, w.reference FROM put w
 			JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id JOIN platforms f ON f.business_id = w.business_id AND f.name = w.platform
-			ORDER BY w.business_id, w.store_id, w.platform`, now, limit, toggle.ByTimer)
+			ORDER BY w.business_id, w.store_id, w.platform`, now, limit, toggle.ByTimer, business)
 		n = len(places)
 		return t.tellStores(ctx, tx, box, places, err)
 	})
-	return n, err
-}
-
-// turnOnItems turns on what is due at one store: the menu of its business must
-// not be changed by others meanwhile.
-func (t Toggles) turnOnItems(ctx context.Context, limit int) (n int, err error) {
-	var stores []struct {
-		Business core.BusinessID `bun:"business_id"`
-		Store    int64           `bun:"store_id"`
-	}
-	if err := t.bun.NewRaw(`SELECT business_id, store_id FROM item_turn_ons WHERE turn_on_at <= ? GROUP BY 1, 2 ORDER BY min(turn_on_at) LIMIT ?`,
-		t.clock.Now(), limit).Scan(ctx, &stores); err != nil {
-		return 0, fmt.Errorf("looking for what is to be turned on: %w", err)
-	}
-	for _, at := range stores {
-		turned, err := t.turnOnAt(ctx, at.Business, at.Store)
-		if err != nil {
-			return n, err
-		}
-		n += turned
+	if err != nil {
+		return 0, err
 	}
 	return n, nil
 }
 
+// turnOnItems turns on what is due, store by store.
+func (t Toggles) turnOnItems(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
+	var stores []int64
+	if err := t.bun.NewRaw(`SELECT store_id FROM item_turn_ons WHERE business_id = ? AND turn_on_at <= ? GROUP BY 1 ORDER BY min(turn_on_at) LIMIT ?`,
+		business, t.clock.Now(), limit).Scan(ctx, &stores); err != nil {
+		return 0, fmt.Errorf("looking for what is to be turned on: %w", err)
+	}
+	var failures []error
+	for _, store := range stores {
+		turned, err := t.turnOnAt(ctx, business, store)
+		if failures = append(failures, err); err == nil {
+			n += turned
+		}
+	}
+	return n, errors.Join(failures...)
+}
+
+// turnOnAt turns on what is due at one store: the menu of its business must not be
+// changed by others meanwhile.
 func (t Toggles) turnOnAt(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
 	err = t.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		var free bool

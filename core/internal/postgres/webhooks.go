@@ -186,7 +186,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub we
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
-		WHERE webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.clock.Now(), sub.ID); err != nil {
+		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.clock.Now(), sub.Business, sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
 	}
 	_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)

@@ -1,0 +1,2 @@
+DROP INDEX calls_pending;
+ALTER TABLE platforms DROP COLUMN accept;
