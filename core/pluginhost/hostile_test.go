@@ -248,7 +248,7 @@ func TestATranslationThatSaysNothingIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
-	require.ErrorContains(t, err, "neither that it is an order nor why it is ignored")
+	require.ErrorContains(t, err, "neither that it is an order, or which it cancels, nor why it is ignored")
 }
 
 func TestMemoryIsLimited(t *testing.T) {

@@ -133,7 +133,8 @@ type OrderAcknowledger interface {
 	PlanAcknowledge(ctx context.Context, request *pb.AcknowledgeRequest) (*Decision, error)
 }
 
-// OrderStatusPlanner tells the aggregator of an order's new state.
+// OrderStatusPlanner tells the aggregator of an order's new state. Acknowledged
+// comes again where the merchant tells another preparation time.
 type OrderStatusPlanner interface {
 	PlanOrderStatus(ctx context.Context, request *pb.OrderStatusRequest) (*Decision, error)
 }
