@@ -129,6 +129,10 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
 			return err
 		}
 	}
+	// The capability has the name of the call.
+	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn && !slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
+		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
+	}
 	err = p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
 		a.Addresses = merged(a.Addresses, addresses)

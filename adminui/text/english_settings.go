@@ -18,6 +18,7 @@ const (
 	NoPlatformsText     = "Stores and items are listed on platforms. Add one: served by the merchant's own channels, or by the plugin of an aggregator."
 	NoSuchPlugin        = "There is no plugin %q."
 	SettingsJSON        = "Settings for the plugin, a JSON object"
+	AcceptTold          = "%s tells nobody that an order is accepted: the hub accepts orders of this platform."
 	SettingsOwn         = "Settings are for plugins; this platform is served by the merchant's own channels. Empty them."
 	SettingsNoJSON      = "The settings must be a JSON object, such as {\"nutrition\": \"required\"}."
 	EndpointOf          = "Address of"

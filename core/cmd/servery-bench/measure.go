@@ -83,9 +83,9 @@ var errMissed = errors.New("a target was missed")
 // Run measures what was asked for. It leaves nothing behind, also when it is
 // interrupted.
 func (c *measureCommand) Run(ctx context.Context) error {
-	limit := 20 * time.Minute
+	limit := 45 * time.Minute
 	if c.Quick {
-		limit = 5 * time.Minute
+		limit = 12 * time.Minute
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
