@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -28,6 +29,10 @@ const listedOn = `CASE WHEN s.excluded_platforms IS NOT NULL THEN f.name <> ALL 
 // publishedOn are the platforms of which a store may be told of: those that a
 // plugin serves and on which it is listed, and those on which it was.
 const publishedOn = `(f.served_by <> 'own' AND ` + listedOn + ` OR x.state NOT IN ('unlisted', 'skipped'))`
+
+// anywhere holds where a business publishes something. It is asked once: nobody
+// looks for the stores of a business that does not.
+const anywhere = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own') OR EXISTS (SELECT 1 FROM publications WHERE business_id = ?))`
 
 // due says what is to be published.
 type due struct {
@@ -102,11 +107,20 @@ func (db *DB) publishMenus(ctx context.Context, tx bun.IDB, work core.Job, store
 	if !reach.Any() {
 		return nil
 	}
-	d := due{reference: work.ID, requested: work.Kind == core.MenuJob || work.Kind == core.TimingJob, condition: publishedOn + ` AND s.business_id = ?`, args: []any{work.Business}}
-	if !reach.All {
-		d.condition += ` AND (?::boolean AND s.id = ? OR EXISTS (SELECT 1 FROM menu_at_store a WHERE a.business_id = s.business_id AND a.store_id = s.id
-			AND (a.kind = 1 AND a.id = ANY (?::bigint[]) OR a.kind = 3 AND a.id = ANY (?::bigint[]))))`
-		d.args = append(d.args, reach.AtStore, store, array(reach.Items), array(reach.Options))
+	d := due{reference: work.ID, requested: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
+		condition: publishedOn + anywhere + ` AND s.business_id = ?`, args: []any{work.Business, work.Business, work.Business}}
+	var some []string
+	reached := func(is bool, condition string, args ...any) {
+		if is && !reach.All {
+			some, d.args = append(some, condition), append(d.args, args...)
+		}
+	}
+	const sells = `EXISTS (SELECT 1 FROM menu_at_store a WHERE a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ? AND a.id = ANY (?::bigint[]))`
+	reached(reach.AtStore, `s.id = ?`, store)
+	reached(len(reach.Items) > 0, sells, int(menu.Items), array(reach.Items))
+	reached(len(reach.Options) > 0, sells, int(menu.Options), array(reach.Options))
+	if len(some) > 0 {
+		d.condition += ` AND (` + strings.Join(some, ` OR `) + `)`
 	}
 	_, err := db.publishDue(ctx, tx, d)
 	return err
