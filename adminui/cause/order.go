@@ -161,7 +161,8 @@ func CallTitle(c console.Call) string {
 	case relay.ItemAction:
 		var sent relay.ItemActionPayload
 		_ = json.Unmarshal(c.Payload, &sent)
-		return fmt.Sprintf(text.CallItems, len(sent.Items)+len(sent.Options), switched(sent.Enable), c.Platform)
+		items, options := sent.Told()
+		return fmt.Sprintf(text.CallItems, len(items)+len(options), switched(sent.Enable), c.Platform)
 	default:
 		return fmt.Sprintf(text.CallOther, c.Kind, c.Platform)
 	}

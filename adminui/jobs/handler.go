@@ -36,7 +36,8 @@ type Pages struct{ Records Records }
 
 var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
 	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
-	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery}}
+	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery}, {Value: string(core.TimingJob), Label: text.Kind_timing_groups},
+	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 
 var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
 	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: string(job.Failed), Label: text.State_failed}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -87,6 +88,9 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, after console.GridPlace
 func sight(v *shell.Visit, s console.GridStore, platform core.Platform, plugin *console.Plugin, published map[string]publish.Publication) ui.Cell {
 	stored := store.Stored{ID: s.ID, Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
 		ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+	if len(s.ClosedOn) > 0 {
+		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn) // what cannot be read is not told here; the store's page says so
+	}
 	var one *publish.Publication
 	if p, found := published[platform.Name]; found {
 		one = &p

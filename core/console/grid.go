@@ -17,7 +17,8 @@ type GridStore struct {
 	Excluded []string
 	Included []string
 	Timings  []core.DayHours
-	Rank     int // 0: takes no orders somewhere, 1: something is to be looked at, 2: well
+	ClosedOn []byte // JSON: the closed_on of the store's reading; empty: nowhere
+	Rank     int    // 0: takes no orders somewhere, 1: something is to be looked at, 2: well
 }
 
 // GridPlace is a place in the grid, problems first: after the store of that rank and ref_id.

@@ -54,6 +54,8 @@ func TestAReferenceOfASwitchLeadsToItsStoreAndItsEvents(t *testing.T) {
 	require.Contains(t, shown, "What platforms were told")
 	require.Contains(t, shown, "Store off at b")
 
+	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "grid/")).text, "closed on this platform by key:")
+
 	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"store_action","url":%q}`, f.events.URL))
 	told := f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`).body["reference"].(string)
 	found = sam.get(t, shell.SearchPath+"?q="+told)

@@ -14,7 +14,8 @@ import (
 // menu could not be published, then those that are hidden or have a menu in part.
 const gridRank = `CASE
 	WHEN NOT s.active OR NOT s.ordering_enabled OR s.excluded_platforms IS NULL AND coalesce(cardinality(s.included_platforms), 0) = 0
-		OR EXISTS (SELECT 1 FROM publications p WHERE p.business_id = s.business_id AND p.store_id = s.id AND p.state = 'failed') THEN 0
+		OR EXISTS (SELECT 1 FROM publications p WHERE p.business_id = s.business_id AND p.store_id = s.id AND p.state = 'failed')
+		OR EXISTS (SELECT 1 FROM store_switches w WHERE w.business_id = s.business_id AND w.store_id = s.id AND NOT w.open) THEN 0
 	WHEN s.hide_from_ui OR EXISTS (SELECT 1 FROM publications p WHERE p.business_id = s.business_id AND p.store_id = s.id
 		AND (p.problems <> '[]' OR p.left_out <> '[]' OR p.note <> '')) THEN 1
 	ELSE 2 END`
@@ -31,17 +32,18 @@ func (c Console) GridStores(ctx context.Context, business core.BusinessID, after
 		Excluded []string        `bun:"excluded_platforms,array"`
 		Included []string        `bun:"included_platforms,array"`
 		Timings  json.RawMessage `bun:"timings"`
+		ClosedOn json.RawMessage `bun:"closed_on"`
 		Rank     int             `bun:"rank"`
 	}
-	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, g.rank
-		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN stores s ON s.business_id = ?0 AND s.ref_id = g.ref_id
+	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, s.closed_on, g.rank
+		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN (SELECT *, `+closedOn+` AS closed_on FROM stores) s ON s.business_id = ?0 AND s.ref_id = g.ref_id
 		WHERE (g.rank, g.ref_id) > (?1, ?2) ORDER BY g.rank, g.ref_id LIMIT ?3`, business, after.Rank, after.RefID, limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
 	}
 	list := make([]console.GridStore, len(rows))
 	for i, r := range rows {
 		list[i] = console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering, Hidden: r.Hidden,
-			Excluded: r.Excluded, Included: r.Included, Rank: r.Rank}
+			Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn, Rank: r.Rank}
 		if len(r.Timings) > 0 {
 			if err := json.Unmarshal(r.Timings, &list[i].Timings); err != nil {
 				return nil, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)

@@ -23,7 +23,7 @@ type Intake struct {
 // A second transaction beside another is worth its while only for a crowd.
 const (
 	intakeBeside  = 2
-	intakeCrowd   = 16
+	intakeCrowd   = 32
 	intakeSize    = 128
 	intakeWaiting = 8192
 )

@@ -237,10 +237,12 @@ type storeRow struct {
 
 const storeReadColumns = `id, ref_id, city, name, min_pickup_time, min_delivery_time, contact_phone, notification_phones, notification_emails,
 	min_order_value::text AS min_order_value, hide_from_ui, address, zip_codes, geo_longitude, geo_latitude, active, ordering_enabled,
-	translations, excluded_platforms, included_platforms, platform_data, timings,
-	(SELECT json_agg(json_build_object('platform', w.platform, 'action_src', w.source, 'actor', w.actor, 'reason', w.reason,
+	translations, excluded_platforms, included_platforms, platform_data, timings, ` + closedOn + ` AS closed_on`
+
+// closedOn tells where stores are closed (store.Closing).
+const closedOn = `(SELECT json_agg(json_build_object('platform', w.platform, 'action_src', w.source, 'actor', w.actor, 'reason', w.reason,
 			'since', floor(extract(epoch FROM w.at) * 1000), 'turn_on_at', coalesce(floor(extract(epoch FROM w.turn_on_at) * 1000), 0)) ORDER BY w.platform)
-		FROM store_switches w WHERE w.business_id = stores.business_id AND w.store_id = stores.id AND NOT w.open) AS closed_on`
+		FROM store_switches w WHERE w.business_id = stores.business_id AND w.store_id = stores.id AND NOT w.open)`
 
 func (r storeRow) stored() (store.Stored, error) {
 	s := store.Stored{ID: r.ID, Object: store.Object{
