@@ -153,19 +153,13 @@ func (c Console) AuditEntry(ctx context.Context, business core.BusinessID, id co
 // Audit reads lines of the audit trail of a business, the newest first;
 // business 0 is that of the hub itself.
 func (c Console) Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error) {
-	conditions, args := "business_id = ?", []any{business}
-	where := func(condition string, set bool, value any) {
-		if set {
-			conditions += " AND " + condition
-			args = append(args, value)
-		}
-	}
-	where("actor = ?", f.Actor != "", f.Actor)
-	where("action = ?", f.Action != "", f.Action)
-	where("object = ?", f.Object != "", f.Object)
-	where("id < ?", f.Before != core.ID{}, f.Before)
-	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE `+conditions+
-		` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...)
+	var only conditions
+	only.add(f.Actor != "", "actor = ?", f.Actor)
+	only.add(f.Action != "", "action = ?", f.Action)
+	only.add(f.Object != "", "object = ?", f.Object)
+	only.add(f.Before != core.ID{}, "id < ?", f.Before)
+	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.text+
+		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit trail: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -46,19 +47,13 @@ func (r jobRow) job() console.Job {
 
 // ListJobs reads jobs of a business, the newest first.
 func (c Console) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
-	conditions, args := "business_id = ?", []any{business}
-	where := func(condition string, set bool, value any) {
-		if set {
-			conditions += " AND " + condition
-			args = append(args, value)
-		}
-	}
-	where("kind = ?", f.Kind != "", f.Kind)
-	where("state = ?", f.State != "", f.State)
-	where("subject = ?", f.Subject != "", f.Subject)
-	where("id < ?", f.Before != core.ID{}, f.Before)
+	var only conditions
+	only.add(f.Kind != "", "kind = ?", f.Kind)
+	only.add(f.State != "", "state = ?", f.State)
+	only.add(f.Subject != "", "subject = ?", f.Subject)
+	only.add(f.Before != core.ID{}, "id < ?", f.Before)
 	var rows []jobRow
-	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE `+conditions+` ORDER BY id DESC LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ?`+only.text+` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading jobs: %w", err)
 	}
 	return jobsOf(rows), nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,35 +19,29 @@ import (
 
 // ListOrders reads orders of a business, the newest first.
 func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error) {
-	conditions, args := "", []any{business}
-	where := func(set bool, condition string, values ...any) {
-		if set {
-			conditions += " AND " + condition
-			args = append(args, values...)
-		}
-	}
-	where(f.State != "", "o.state = ?", f.State)
-	where(f.Unacknowledged, "o.escalated_at IS NOT NULL AND o.state = ?", order.Placed)
-	where(f.Platform != "", "o.platform = ?", f.Platform)
-	where(f.Store != "", "o.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Store)
+	var only conditions
+	only.add(f.State != "", "o.state = ?", f.State)
+	only.add(f.Unacknowledged, "o.escalated_at IS NOT NULL AND o.state = ?", order.Placed)
+	only.add(f.Platform != "", "o.platform = ?", f.Platform)
+	only.add(f.Store != "", "o.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Store)
 	if f.ID != "" {
 		number, err := strconv.ParseInt(f.ID, 10, 64)
 		if err != nil {
 			number = -1
 		}
 		// By way of the platforms: the index of what platforms call their orders begins with them.
-		where(true, `o.id IN (SELECT n.id FROM orders n WHERE n.business_id = ? AND n.id = ? UNION ALL SELECT n.id FROM platforms p
+		only.add(true, `o.id IN (SELECT n.id FROM orders n WHERE n.business_id = ? AND n.id = ? UNION ALL SELECT n.id FROM platforms p
 			JOIN orders n ON n.business_id = p.business_id AND n.platform = p.name AND n.platform_order_id = ? WHERE p.business_id = ?
 			UNION ALL SELECT n.id FROM orders n WHERE n.business_id = ? AND n.reference = ?)`, business, number, f.ID, business, business, f.ID)
 	}
-	where(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
-	where(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
+	only.add(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
+	only.add(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
 	rows, err := c.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
 			o.created_at, o.updated_at, o.escalated_at IS NOT NULL
-		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
+		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+only.text+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN LATERAL (SELECT status FROM rider_statuses WHERE business_id = o.business_id AND order_id = o.id ORDER BY n DESC LIMIT 1) r ON true
-		ORDER BY o.created_at DESC, o.id DESC`, append(args, f.Limit)...)
+		ORDER BY o.created_at DESC, o.id DESC`, slices.Concat([]any{business}, only.args, []any{f.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("reading orders: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -152,25 +153,19 @@ func retimed(ctx context.Context, tx bun.Conn, business core.BusinessID, id int6
 // List reads a page of orders, the newest first, and where the next page begins
 // when there is one.
 func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filter) (list []order.Summary, next order.Cursor, err error) {
-	conditions, args := "", []any{business}
-	where := func(set bool, condition string, values ...any) {
-		if set {
-			conditions += " AND " + condition
-			args = append(args, values...)
-		}
-	}
-	where(f.State != "", "o.state = ?", f.State)
-	where(f.Platform != "", "o.platform = ?", f.Platform)
-	where(f.StoreRefID != "", "s.ref_id = ?", f.StoreRefID)
-	where(f.Reference != "", "o.reference = ?", f.Reference)
-	where(f.Escalated, "o.escalated_at IS NOT NULL")
-	where(!f.From.IsZero(), "o.created_at >= ?", f.From)
-	where(!f.To.IsZero(), "o.created_at < ?", f.To)
-	where(f.After.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.After.Placed).UTC(), f.After.ID)
+	var only conditions
+	only.add(f.State != "", "o.state = ?", f.State)
+	only.add(f.Platform != "", "o.platform = ?", f.Platform)
+	only.add(f.StoreRefID != "", "s.ref_id = ?", f.StoreRefID)
+	only.add(f.Reference != "", "o.reference = ?", f.Reference)
+	only.add(f.Escalated, "o.escalated_at IS NOT NULL")
+	only.add(!f.From.IsZero(), "o.created_at >= ?", f.From)
+	only.add(!f.To.IsZero(), "o.created_at < ?", f.To)
+	only.add(f.After.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.After.Placed).UTC(), f.After.ID)
 	rows, err := o.of(business).QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, s.ref_id, o.state, o.delivery_type, o.is_bulk_order, o.flags,
 			coalesce(o.reference, ''), o.created_at, o.updated_at, o.escalated_at
 		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
-		WHERE o.business_id = ?`+conditions+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?`, append(args, f.Limit+1)...)
+		WHERE o.business_id = ?`+only.text+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit + 1})...)
 	if err != nil {
 		return nil, next, fmt.Errorf("reading orders: %w", err)
 	}

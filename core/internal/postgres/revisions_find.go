@@ -9,19 +9,6 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// conditions gathers those of a query, each after an AND, with their arguments.
-type conditions struct {
-	text string
-	args []any
-}
-
-func (c *conditions) add(set bool, condition string, values ...any) {
-	if set {
-		c.text += " AND " + condition
-		c.args = append(c.args, values...)
-	}
-}
-
 // revisionSpan is what a filter says of when revisions were made, by their ids.
 func revisionSpan(f menu.RevisionFilter, id string) (c conditions) {
 	c.add(!f.From.IsZero(), id+" >= ?", core.FirstID(f.From))
