@@ -238,13 +238,13 @@ func TestJourneys(t *testing.T) {
 		page.Do(t, click("Go back to before it"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
 		assert.Contains(t, told(t, page), "An ordinary menu job")
 		page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
-			click("Change 122 objects back"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+			click("Change 125 objects back"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 		assert.Contains(t, told(t, page), "The menu job is queued")
 		assert.Empty(t, page.Problems())
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		last := f.done[len(f.done)-1]
-		assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revised[1].String(), 122}, []any{last.Action, last.Why, last.After["back_to"], last.After["objects"]})
+		assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revised[1].String(), 125}, []any{last.Action, last.Why, last.After["back_to"], last.After["objects"]})
 		f.done = nil
 	})
 	t.Run("the slash leads to the search, and a single match opens", func(t *testing.T) {

@@ -81,6 +81,7 @@ func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.Un
 	u := menu.Undoing{Latest: p.all()[0].ID}
 	if to != u.Latest {
 		u.Objects = menu.PerKind[int]{menu.Items: 2, menu.OptionGroups: 120}
+		u.Timings = 3
 	}
 	return u, nil
 }

@@ -21,7 +21,7 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	}
 	now := s.Clock.Now()
 	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body, CallbackURL: request.CallbackURL, CreatedAt: now,
+		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body, CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
 	}
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err

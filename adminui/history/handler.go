@@ -52,7 +52,7 @@ type Pages struct {
 	Menus   Menus
 }
 
-var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
+var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
 // here is the page of a revision.
 func here(v *shell.Visit, id core.ID) string { return v.Link("history/" + id.String() + "/") }

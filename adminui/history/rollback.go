@@ -34,6 +34,9 @@ func (p Pages) confirm(c *fiber.Ctx, v *shell.Visit, r menu.Revision, undoing me
 			facts = append(facts, ui.Fact{Label: words(kind.String()), Cell: ui.T(ui.Number(n))})
 		}
 	}
+	if undoing.Timings > 0 {
+		facts = append(facts, ui.Fact{Label: words(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
+	}
 	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Number(undoing.Count())), Action: here(v, r.ID) + "rollback/", Token: v.Token(), Ask: text.Why, Say: text.RollbackSay,
 		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()}, {Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}
 	head := shell.Head{Title: text.RollbackTitle, Up: ui.Link{Href: v.Link("history/"), Label: text.History}}

@@ -84,6 +84,8 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, err
 
 func told(then menu.ItemThen) ui.Cause {
 	switch {
+	case then.Shown && then.OnSale != nil && !*then.OnSale:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ThenNotOnSale, then.Platform, then.Location, then.Item.Title, then.Item.Price), Detail: text.ThenWithoutGroups}
 	case then.Shown:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price), Detail: text.ThenWithoutGroups}
 	case then.Record == nil:

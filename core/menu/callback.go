@@ -47,6 +47,11 @@ func Callback(reference core.ID, request Request, plan Plan, findings Findings) 
 			return nil, err
 		}
 	}
+	if plan.TimingStats != (Stats{}) {
+		if body, err = appendMember(append(body, ','), TimingsEntity, plan.TimingStats); err != nil {
+			return nil, err
+		}
+	}
 	body = append(body, '}')
 	for _, kind := range Kinds() {
 		if raws[kind] == nil {

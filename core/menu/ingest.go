@@ -161,6 +161,9 @@ func (p *Plan) summary() any {
 			stats[kind.String()] = p.Stats[kind]
 		}
 	}
+	if p.TimingStats != (Stats{}) {
+		stats[TimingsEntity] = p.TimingStats
+	}
 	return struct {
 		Stats    map[string]Stats `json:"stats"`
 		Warnings []Warning        `json:"warnings,omitzero"`

@@ -61,6 +61,7 @@ type Plan struct {
 	Store        StoreChange
 	Outcomes     PerKind[[]Outcome] // in the order of the request
 	Stats        PerKind[Stats]
+	TimingStats  Stats // of timing groups: a rollback
 	Warnings     []Warning
 	Held         PerKind[bool] // flushes that wait for confirm_flush
 }

@@ -3,6 +3,7 @@ package menu
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -17,7 +18,7 @@ type Revision struct {
 	ID        core.ID     `json:"id"`
 	At        int64       `json:"at"`        // epoch milliseconds
 	Reference core.ID     `json:"reference"` // of the request
-	Kind      string      `json:"kind"`      // stores, menu, rollback or switch
+	Kind      string      `json:"kind"`      // stores, menu, timing_groups, rollback or switch
 	Location  string      `json:"location_ref_id,omitzero"`
 	Actor     string      `json:"actor,omitzero"`   // who asked for it, such as key:pos
 	Undoes    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it went back to
@@ -27,7 +28,7 @@ type Revision struct {
 // Touchings is how many rows of one kind a revision changed, in the master
 // catalogue or at one store.
 type Touchings struct {
-	Entity   string `json:"entity"`                   // categories to charges, or stores; associations count with their owner
+	Entity   string `json:"entity"`                   // of RevisionEntities; associations count with their owner
 	Location string `json:"location_ref_id,omitzero"` // of values of a store
 	Rows     int    `json:"rows"`
 }
@@ -36,7 +37,7 @@ type Touchings struct {
 // to one association.
 type Difference struct {
 	Entity   string         `json:"entity"`
-	RefID    string         `json:"ref_id,omitzero"`          // "" where the record is gone
+	RefID    string         `json:"ref_id,omitzero"`          // "" where the record is gone; of a timing group its title
 	Location string         `json:"location_ref_id,omitzero"` // of values of a store
 	Relation string         `json:"relation,omitzero"`        // of an association: what it is called in a request
 	Before   jsontext.Value `json:"before,omitzero"`          // absent where there was nothing
@@ -45,20 +46,26 @@ type Difference struct {
 
 // RevisionFilter narrows a list of revisions; zero values narrow nothing.
 type RevisionFilter struct {
-	Entity   string // categories to charges, or stores
-	RefID    string // of such an entity
+	Entity   string // of RevisionEntities
+	RefID    string // of such an entity; of a timing group its title
 	Location string // those of the store's values, or by a request that named it
 	From, To time.Time
 	After    core.ID // revisions before this one
 	Limit    int
 }
 
+// The entities of which revisions are kept beside those of menus.
+const (
+	StoresEntity  = "stores"
+	TimingsEntity = "timing_groups"
+)
+
 // RevisionEntities are the names that a filter takes.
 func RevisionEntities() (names []string) {
 	for _, kind := range Kinds() {
 		names = append(names, kind.String())
 	}
-	return append(names, "stores")
+	return append(names, StoresEntity, TimingsEntity)
 }
 
 // relationFields are what associations are called in a request.
@@ -75,15 +82,17 @@ type ItemThen struct {
 	Location string         `json:"location_ref_id"`
 	RefID    string         `json:"ref_id"`
 	Platform string         `json:"platform"`
-	Time     int64          `json:"time"`            // epoch milliseconds
-	Shown    bool           `json:"shown"`           // customers of the platform could see it
-	Item     *EffectiveItem `json:"item,omitzero"`   // as they saw it
-	Sold     bool           `json:"sold_at_store"`   // the store had it
-	Record   *ItemReading   `json:"record,omitzero"` // as it was read back; absent where there was none
+	Time     int64          `json:"time"`             // epoch milliseconds
+	Shown    bool           `json:"shown"`            // customers of the platform could see it
+	Item     *EffectiveItem `json:"item,omitzero"`    // as they saw it
+	OnSale   *bool          `json:"on_sale,omitzero"` // by the timings of its categories; absent where they had none
+	Sold     bool           `json:"sold_at_store"`    // the store had it
+	Record   *ItemReading   `json:"record,omitzero"`  // as it was read back; absent where there was none
 }
 
 // Then tells what an item was like by the menu of the moment, which need hold no
-// more than the item, its categories and the store's values of it.
+// more than the item, its categories with their timings, noted for the moment, and
+// the store's values of it.
 func Then(scope Scope, menu Menu, platform core.Platform, refID string, at time.Time) ItemThen {
 	then := ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(), Sold: len(menu.Store.Items) > 0}
 	master := Scope{LocationRefID: MasterLocation}
@@ -95,17 +104,40 @@ func Then(scope Scope, menu Menu, platform core.Platform, refID string, at time.
 	}
 	if seen := Effective(scope.LocationRefID, menu, platform, nil); len(seen.Items) > 0 {
 		then.Shown, then.Item = true, &seen.Items[0]
+		then.OnSale = onSale(then.Item, seen.Categories)
 	}
 	return then
 }
 
+// onSale tells whether one of the categories of an item is on sale now; nil where
+// none of them has timings.
+func onSale(item *EffectiveItem, categories []EffectiveCategory) (now *bool) {
+	open, timed := false, false
+	for _, c := range categories {
+		if slices.Contains(item.CategoryRefIDs, c.RefID) {
+			open = open || c.AvailableNow == nil || *c.AvailableNow
+			timed = timed || c.AvailableNow != nil
+		}
+	}
+	if timed {
+		now = &open
+	}
+	return now
+}
+
 // Rollbacks takes menus back to earlier revisions.
 type Rollbacks interface {
-	// RollBack ends the job in one transaction: it makes the menu of the business
-	// what it was right after the revision, lets finish say what is told of it, and
-	// writes the event and the job's outcome. NotFound where the revision is no
-	// longer kept.
-	RollBack(ctx context.Context, job core.Job, to core.ID, finish func(PerKind[Stats]) (Ingested, error)) error
+	// RollBack ends the job in one transaction: it makes the menu of the business,
+	// and its category timings, what they were right after the revision, lets finish
+	// say what is told of it, and writes the event and the job's outcome. NotFound
+	// where the revision is no longer kept.
+	RollBack(ctx context.Context, job core.Job, to core.ID, finish func(Undone) (Ingested, error)) error
+}
+
+// Undone counts what a rollback did.
+type Undone struct {
+	Stats   PerKind[Stats]
+	Timings Stats // of timing groups
 }
 
 // RollbackBody is the body of a menu job that goes back to a revision: a text, as
@@ -123,6 +155,7 @@ func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Ti
 // Undoing is what a rollback would change if it ran now.
 type Undoing struct {
 	Objects PerKind[int] // how many were changed since
+	Timings int          // how many timing groups
 	Latest  core.ID      // the revision after which that is so
 }
 
@@ -131,7 +164,7 @@ func (u Undoing) Count() (n int) {
 	for _, objects := range u.Objects {
 		n += objects
 	}
-	return n
+	return n + u.Timings
 }
 
 // rollbackOf tells which revision a job goes back to, if it is one that does.
@@ -147,8 +180,8 @@ func rollbackOf(job core.Job) (to core.ID, is bool) {
 // rollBack carries a rollback out. What the platforms have against items is not
 // undone with them: it is found anew.
 func (i Ingestor) rollBack(ctx context.Context, job core.Job, to core.ID) error {
-	return i.Rollbacks.RollBack(ctx, job, to, func(stats PerKind[Stats]) (Ingested, error) {
-		return i.rolledBack(job, Plan{Stats: stats}, "")
+	return i.Rollbacks.RollBack(ctx, job, to, func(u Undone) (Ingested, error) {
+		return i.rolledBack(job, Plan{Stats: u.Stats, TimingStats: u.Timings}, "")
 	})
 }
 

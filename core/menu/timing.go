@@ -129,8 +129,8 @@ func (g *TimingGroup) check(at core.Object, v *core.Violations) {
 type Timing struct {
 	Title      string
 	Hours      []core.DayHours
-	Categories []int64
-	Open       bool // now
+	Categories []int64 // ascending
+	Open       bool    // now
 }
 
 // Now notes of each group whether its categories are on sale at an instant of the
@@ -143,6 +143,22 @@ func (t Timings) Now(local time.Time) {
 
 // Timings are the groups of a business, by title.
 type Timings []Timing
+
+// Changes are those of the changes that make a difference to the groups.
+func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
+	sameDay := func(a, b core.DayHours) bool { return a.Day == b.Day && slices.Equal(a.Slots, b.Slots) }
+	for _, change := range changes {
+		slices.Sort(change.Categories)
+		at := slices.IndexFunc(t, func(stored Timing) bool { return stored.Title == change.Title })
+		switch {
+		case at < 0 && len(change.Categories) == 0:
+		case at >= 0 && slices.Equal(t[at].Categories, change.Categories) && slices.EqualFunc(t[at].Hours, change.Hours, sameDay):
+		default:
+			list = append(list, change)
+		}
+	}
+	return list
+}
 
 // State tells which groups are open from which are not: as long as it is the
 // same, so is what the menu says of now. It is "" where there are none.

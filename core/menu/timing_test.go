@@ -50,6 +50,27 @@ func TestWrongTimingGroupsAreRefusedByPlace(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatMakesADifferenceToTimingsIsWritten(t *testing.T) {
+	hours := func(start string) []core.DayHours {
+		return []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: start, EndTime: "12:00:00"}}}}
+	}
+	stored := Timings{{Title: "Late", Hours: hours("09:00:00"), Categories: []int64{4, 7}}}
+	for _, c := range []struct {
+		change  TimingChange
+		changes bool
+	}{
+		{TimingChange{"Late", hours("09:00:00"), []int64{7, 4}}, false},
+		{TimingChange{"Late", hours("09:30:00"), []int64{4, 7}}, true},
+		{TimingChange{"Late", append(hours("09:00:00"), core.DayHours{Day: "sunday"}), []int64{4, 7}}, true},
+		{TimingChange{"Late", hours("09:00:00"), []int64{4}}, true},
+		{TimingChange{"Late", hours("09:00:00"), nil}, true},
+		{TimingChange{"New", hours("09:00:00"), []int64{4}}, true},
+		{TimingChange{"New", hours("09:00:00"), nil}, false},
+	} {
+		require.Equal(t, c.changes, len(stored.Changes([]TimingChange{c.change})) == 1, "%+v", c.change)
+	}
+}
+
 func TestAGroupThatIsNeverOnSaleIsWarnedOf(t *testing.T) {
 	for slots, warned := range map[string]bool{
 		`[{"day":"monday","slots":null},{"day":"sunday","slots":[]}]`: true, `[{"day":"monday"}]`: true,

@@ -476,6 +476,7 @@ type ItemAction struct {
 type ItemThen struct {
 	Item          *EffectiveItem  `json:"item,omitzero"`
 	LocationRefID string          `json:"location_ref_id"`
+	OnSale        *bool           `json:"on_sale,omitzero"` // One of its categories was on sale, by their timings; absent where they had none, and where it was not shown
 	Platform      string          `json:"platform"`
 	Record        json.RawMessage `json:"record,omitzero"` // As it was read back, with the store's values; absent where there was none
 	RefID         string          `json:"ref_id"`
@@ -690,7 +691,7 @@ type MenuRequest struct {
 
 // MenuResult is as the reference describes it.
 type MenuResult struct {
-	Stats    map[string]MenuStats `json:"stats"`             // How many objects came to which outcome, by the array they were sent in
+	Stats    map[string]MenuStats `json:"stats"`             // How many objects came to which outcome, by the array they were sent in; `timing_groups` of a rollback alone
 	Warnings []MenuWarning        `json:"warnings,omitzero"` // What had no effect
 }
 

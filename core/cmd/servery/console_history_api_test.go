@@ -82,6 +82,26 @@ func TestWhoChangedAPriceWhenAndFromWhat(t *testing.T) {
 	require.Contains(t, file.text, "key:pos")
 }
 
+func TestChangesOfCategoryTimingsAreShownAndTakenBack(t *testing.T) {
+	r := newArchive(t)
+	times := func(slots string) {
+		r.clock.Advance(time.Minute)
+		r.finish(r.ok("POST", timingsRoute, `{"timing_groups":[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday","slots":[`+slots+`]}]}]}`).body["reference"].(string))
+	}
+	times(`{"start_time":"11:00","end_time":"15:00"}`)
+	times(``)
+	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), "Timings request key:pos timing groups 1 Lunch")
+	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but it was not the time for it")
+	list, err := postgres.Menus{DB: r.hub.db}.Revisions(t.Context(), r.tenant.ID, menu.RevisionFilter{Entity: "timing_groups", Limit: 2})
+	require.NoError(t, err)
+	require.Contains(t, r.page(list[0].ID.String()+"/"), "Lunch timing groups day_slots")
+	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing groups Made")
+	back := r.page(list[1].ID.String() + "/rollback/")
+	require.Contains(t, back, "Timings request of")
+	require.Contains(t, back, "timing groups 1")
+	require.Contains(t, back, "Change 1 objects back")
+}
+
 func TestAnItemIsShownAsItWas(t *testing.T) {
 	r := newArchive(t)
 	then := func(query string) string { return r.page("item/?item=dal&store=s1&platform=web" + query) }

@@ -69,6 +69,34 @@ func TestRevisionsThroughTheAPI(t *testing.T) {
 	require.Equal(t, []any{"rollback", at(next, "id")}, []any{at(undone, "kind"), at(undone, "back_to")})
 }
 
+func TestCategoryTimingsAreTakenBackThroughTheAPI(t *testing.T) {
+	s := newTimed(t)
+	week := func(start string) []any {
+		return []any{map[string]any{"day": "monday", "slots": []any{map[string]any{"start_time": start, "end_time": "15:00:00"}}}}
+	}
+	lunchTime := func(start string) map[string]any {
+		return map[string]any{"title": "Lunch", "category_ref_ids": []any{"mains"}, "day_slots": week(start)}
+	}
+	for _, start := range []string{"11:00:00", "12:00:00", "12:00:00"} { // the last changes nothing
+		s.clock.Advance(time.Minute)
+		s.set(fmt.Sprintf(`[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday","slots":[{"start_time":%q,"end_time":"15:00:00"}]}]}]`, start))
+	}
+	found := s.ok("GET", revisionsRoute+"?entity=timing_groups&ref_id=Lunch", "").body["revisions"].([]any)
+	require.Len(t, found, 2)
+	require.Equal(t, []any{"timing_groups", "key:pos", []any{map[string]any{"entity": "timing_groups", "rows": 1.0}}}, []any{at(found[0], "kind"), at(found[0], "actor"), at(found[0], "changes")})
+	one := s.ok("GET", revisionsRoute+at(found[0], "id").(string)+"/", "")
+	require.Equal(t, []any{map[string]any{"entity": "timing_groups", "ref_id": "Lunch", "before": lunchTime("11:00:00"), "after": lunchTime("12:00:00")}}, one.body["differences"])
+	require.Contains(t, s.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "on_sale")
+
+	accepted := s.ok("POST", revisionsRoute+at(found[1], "id").(string)+"/rollback/", "")
+	job := func() map[string]any {
+		return s.ok("GET", fmt.Sprintf("/external/api/v1/jobs/%s/", accepted.body["reference"]), "").body
+	}
+	waitUntil(t, "the rollback to be done", func() bool { return job()["state"] == "done" })
+	require.Equal(t, 1.0, at(job(), "result.stats.timing_groups.updated"))
+	require.Equal(t, []any{lunchTime("11:00:00")}, s.ok("GET", timingsRoute, "").body["timing_groups"])
+}
+
 func TestRevisionRefusals(t *testing.T) {
 	d := newDiner(t, unlimited)
 	id := at(d.ok("GET", revisionsRoute, "").body["revisions"].([]any)[0], "id").(string)

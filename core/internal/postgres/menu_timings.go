@@ -24,6 +24,9 @@ func (m Menus) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil {
+			return err
+		}
 		categories, err := categoryIDs(ctx, tx, work.Business, refIDs)
 		if err != nil {
 			return err
@@ -65,77 +68,91 @@ func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, ref
 	return ids, rows.Err()
 }
 
-// writeTimings puts groups in the place of those of their titles. Whoever has
-// read a menu before reads it anew, and platforms are told.
+// writeTimings puts groups in the place of those of their titles, as a revision.
+// Whoever has read a menu before reads it anew, and platforms are told. What is
+// so already is left alone.
 func (m Menus) writeTimings(ctx context.Context, tx bun.Conn, work core.Job, groups []menu.TimingChange) error {
-	business := work.Business
+	stored, _, err := readTimings(ctx, tx, work.Business, keptTimings.present())
+	if err != nil {
+		return err
+	}
+	if groups = stored.Changes(groups); len(groups) == 0 {
+		return nil
+	}
+	revision, err := m.beginRevision(ctx, tx)
+	if err != nil {
+		return err
+	}
 	for _, g := range groups {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM timing_groups WHERE business_id = ? AND title = ?`, business, g.Title); err != nil {
-			return fmt.Errorf("removing category timings: %w", err)
-		}
-		if len(g.Categories) == 0 {
-			continue
-		}
-		hours, err := json.Marshal(g.Hours)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `WITH made AS (
-				INSERT INTO timing_groups (business_id, title, day_slots, updated_at) VALUES (?0, ?1, ?2, ?3) RETURNING id)
-			INSERT INTO timed_categories (business_id, group_id, category_id) SELECT ?0, made.id, c FROM made, unnest(?4::bigint[]) AS c`,
-			business, g.Title, string(hours), m.clock.Now(), array(g.Categories)); err != nil {
+		if err := m.writeTiming(ctx, tx, work.Business, g); err != nil {
 			return fmt.Errorf("storing category timings: %w", err)
 		}
 	}
-	if len(groups) == 0 {
-		return nil
+	if err := m.endRevision(ctx, tx, work, revision, nil); err != nil {
+		return err
 	}
-	writer := menuWriter{ctx: ctx, tx: tx, business: business, now: m.clock.Now()}
+	writer := menuWriter{ctx: ctx, tx: tx, business: work.Business, now: m.clock.Now()}
 	if err := writer.countVersion(0); err != nil {
 		return err
 	}
 	return m.publishMenus(ctx, tx, work, 0, menu.Reach{All: true})
 }
 
+func (m Menus) writeTiming(ctx context.Context, tx bun.Conn, business core.BusinessID, g menu.TimingChange) error {
+	if len(g.Categories) == 0 {
+		_, err := tx.ExecContext(ctx, `DELETE FROM timing_groups WHERE business_id = ? AND title = ?`, business, g.Title)
+		return err
+	}
+	hours, err := json.Marshal(g.Hours)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `WITH written AS (
+			INSERT INTO timing_groups (business_id, title, day_slots, updated_at) VALUES (?0, ?1, ?2, ?3)
+			ON CONFLICT (business_id, title) DO UPDATE SET day_slots = excluded.day_slots, updated_at = excluded.updated_at RETURNING id),
+		removed AS (DELETE FROM timed_categories USING written WHERE business_id = ?0 AND group_id = written.id AND category_id <> ALL (?4::bigint[]))
+		INSERT INTO timed_categories (business_id, group_id, category_id) SELECT ?0, written.id, c FROM written, unnest(?4::bigint[]) AS c
+		ON CONFLICT DO NOTHING`,
+		business, g.Title, string(hours), m.clock.Now(), array(g.Categories))
+	return err
+}
+
 // Timings reads the category timings of a business and notes which are open now.
 func (m Menus) Timings(ctx context.Context, business core.BusinessID) (menu.Timings, error) {
-	list, zone, err := readTimings(ctx, m.of(business), business)
+	list, zone, err := readTimings(ctx, m.of(business), business, keptTimings.present())
 	if err != nil {
 		return nil, err
 	}
-	place, err := time.LoadLocation(zone)
-	if err != nil {
-		return nil, err
-	}
-	list.Now(m.clock.Now().In(place))
+	list.Now(m.clock.Now().In(zone))
 	return list, nil
 }
 
-// readTimings reads the category timings of a business, and its time zone.
-func readTimings(ctx context.Context, db bun.IDB, business core.BusinessID) (list menu.Timings, zone string, err error) {
-	zone = "UTC"
-	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone,
-			ARRAY(SELECT c.category_id FROM timed_categories c WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id)
-		FROM timing_groups g JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ? ORDER BY g.title`, business)
+// readTimings reads the category timings of a business, as they are kept somewhere,
+// and its time zone.
+func readTimings(ctx context.Context, db bun.IDB, business core.BusinessID, kept string, args ...any) (list menu.Timings, zone *time.Location, err error) {
+	rows, err := db.QueryContext(ctx, `SELECT g.title, g.day_slots, b.timezone, g.category_ids FROM `+kept+` g
+		JOIN businesses b ON b.id = g.business_id WHERE g.business_id = ?0 ORDER BY g.title`, slices.Concat([]any{business}, args)...)
 	if err != nil {
-		return nil, "", fmt.Errorf("reading category timings: %w", err)
+		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
 	defer rows.Close()
+	place := "UTC"
 	for rows.Next() {
 		var t menu.Timing
 		var hours string
-		if err := rows.Scan(&t.Title, &hours, &zone, pgdialect.Array(&t.Categories)); err != nil {
-			return nil, "", fmt.Errorf("reading category timings: %w", err)
+		if err := rows.Scan(&t.Title, &hours, &place, pgdialect.Array(&t.Categories)); err != nil {
+			return nil, nil, fmt.Errorf("reading category timings: %w", err)
 		}
 		if err := json.Unmarshal([]byte(hours), &t.Hours); err != nil {
-			return nil, "", fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
+			return nil, nil, fmt.Errorf("the stored timings %q cannot be read: %w", t.Title, err)
 		}
 		list = append(list, t)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, "", fmt.Errorf("reading category timings: %w", err)
+		return nil, nil, fmt.Errorf("reading category timings: %w", err)
 	}
-	return list, zone, nil
+	zone, err = time.LoadLocation(place)
+	return list, zone, err
 }
 
 // TimingGroups reads the category timings of a business as they are sent, by title.

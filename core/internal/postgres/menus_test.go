@@ -58,8 +58,9 @@ func newKitchen(t *testing.T, db *postgres.DB, country string) *kitchen {
 
 func (k *kitchen) handlers() map[core.JobKind]job.Handler {
 	return map[core.JobKind]job.Handler{
-		core.StoreJob: store.Ingestor{Records: postgres.Stores{DB: k.db}, Clock: k.db.Clock()},
-		core.MenuJob:  menu.Ingestor{Records: postgres.Menus{DB: k.db}, Rulebook: k.rules, Rollbacks: postgres.Menus{DB: k.db}, Clock: k.db.Clock()},
+		core.StoreJob:  store.Ingestor{Records: postgres.Stores{DB: k.db}, Clock: k.db.Clock()},
+		core.MenuJob:   menu.Ingestor{Records: postgres.Menus{DB: k.db}, Rulebook: k.rules, Rollbacks: postgres.Menus{DB: k.db}, Clock: k.db.Clock()},
+		core.TimingJob: menu.TimingIngestor{Records: postgres.Menus{DB: k.db}, Clock: k.db.Clock()},
 	}
 }
 

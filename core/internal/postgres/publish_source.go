@@ -127,7 +127,7 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 	if err != nil {
 		return read, err
 	}
-	if read.Timings, _, err = readTimings(ctx, tx, business); err != nil {
+	if read.Timings, _, err = readTimings(ctx, tx, business, keptTimings.present()); err != nil {
 		return read, err
 	}
 	if m.kept[business] == nil {

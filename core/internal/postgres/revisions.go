@@ -42,21 +42,55 @@ func (db *DB) endRevision(ctx context.Context, tx bun.Conn, work core.Job, id co
 }
 
 // keptTable is a table of which revisions are kept: what identifies its rows
-// within a business, and the columns of kind and id of what they belong to.
+// within a business, and the columns of kind and id of what they belong to. A timing
+// group has an id of its title, since it is made anew under it.
 type keptTable struct{ name, keys, kind, id string }
+
+// timingKind is the kind of timing groups, beside those of menus.
+const timingKind menu.Kind = -1
 
 var (
 	keptMasters = keptTable{"menu_masters", "kind, id", "kind", "id"}
 	keptLinks   = keptTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
 	keptAtStore = keptTable{"menu_at_store", "store_id, kind, id", "kind", "id"}
+	keptTimings = keptTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
+	keptStores  = keptTable{"stores", "id", "-1", "id"}
 )
+
+// row is the type of what is kept of a row.
+func (t keptTable) row() string {
+	if t == keptTimings {
+		return "kept_timing"
+	}
+	return t.name
+}
+
+// present is where rows stand as they are now, in the form in which they are kept.
+func (t keptTable) present() string {
+	if t == keptTimings {
+		return `(SELECT g.business_id, g.title, g.day_slots, g.updated_at, ARRAY(SELECT c.category_id FROM timed_categories c
+			WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id) AS category_ids FROM timing_groups g)`
+	}
+	return t.name
+}
 
 // undone is a query of the rows that parts p tell of, each as it was before the
 // first of them. The condition narrows the parts.
 func (t keptTable) undone(condition string) string {
 	return `SELECT DISTINCT ON (` + t.keys + `) x.*, p.made, r AS row FROM revision_parts p
-		CROSS JOIN LATERAL json_array_elements(p.rows) AS r CROSS JOIN LATERAL json_populate_record(NULL::` + t.name + `, r) AS x
+		CROSS JOIN LATERAL json_array_elements(p.rows) AS r CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, r) AS x
 		WHERE p.business_id = ?0 AND p.tbl = '` + t.name + `' AND ` + condition + ` ORDER BY ` + t.keys + `, p.n`
+}
+
+// putBack is a statement, changed, that puts those of the undone rows there again
+// that had been.
+func (t keptTable) putBack(undone string) string {
+	back := `WITH back AS (SELECT x.* FROM (` + undone + `) u CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, u.row) AS x WHERE NOT u.made), `
+	if t == keptTimings {
+		return back + `changed AS (INSERT INTO timing_groups (business_id, title, day_slots, updated_at) SELECT business_id, title, day_slots, updated_at FROM back RETURNING *),
+			members AS (INSERT INTO timed_categories (business_id, group_id, category_id) SELECT g.business_id, g.id, unnest(b.category_ids) FROM changed g JOIN back b ON b.title = g.title)`
+	}
+	return back + `changed AS (INSERT INTO ` + t.name + ` SELECT * FROM back RETURNING *)`
 }
 
 // qualified is column names with a table's name before each.
@@ -71,7 +105,7 @@ type named struct {
 }
 
 // RollBack makes the menu what it was right after a revision (menu.Rollbacks).
-func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish func(menu.PerKind[menu.Stats]) (menu.Ingested, error)) error {
+func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish func(menu.Undone) (menu.Ingested, error)) error {
 	box := outbox{db: m.DB}
 	defer box.rolledBack()
 	err := m.inTx(ctx, func(tx bun.Conn) error {
@@ -85,11 +119,11 @@ func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish f
 		if err != nil {
 			return err
 		}
-		stats, err := m.undo(ctx, tx, work.Business, to)
+		undone, err := m.undo(ctx, tx, work.Business, to)
 		if err != nil {
 			return err
 		}
-		ingested, err := finish(stats)
+		ingested, err := finish(undone)
 		if err != nil {
 			return err
 		}
@@ -112,40 +146,38 @@ var errNoRevision = core.Errorf(core.NotFound, "there is no revision with this i
 // undo takes back what came after a revision: it removes the rows that were
 // changed since, and puts those there that had been. Rows of entities that were
 // made since go, and with them their ids.
-func (m Menus) undo(ctx context.Context, tx bun.Conn, business core.BusinessID, to core.ID) (stats menu.PerKind[menu.Stats], err error) {
+func (m Menus) undo(ctx context.Context, tx bun.Conn, business core.BusinessID, to core.ID) (undone menu.Undone, err error) {
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT (SELECT max(n) FROM revision_parts WHERE business_id = ?0 AND revision_id = ?1),
 		(SELECT max(n) FROM revision_parts WHERE business_id = ?0)`, business, to).Scan(&from, &until); err != nil {
-		return stats, fmt.Errorf("reading a revision: %w", err)
+		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
 	if !from.Valid {
-		return stats, errNoRevision
+		return undone, errNoRevision
 	}
 	const since = `p.n > ?1 AND p.n <= ?2`
 	var stores []int64
 	if err := tx.NewRaw(`SELECT DISTINCT store_id FROM revision_parts p WHERE p.business_id = ?0 AND p.tbl = 'menu_at_store' AND `+since+` ORDER BY store_id`,
 		business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
-		return stats, fmt.Errorf("reading a revision: %w", err)
+		return undone, fmt.Errorf("reading a revision: %w", err)
 	}
 	gone, back, touched := map[named]bool{}, map[named]bool{}, map[named]bool{}
-	for _, t := range []keptTable{keptAtStore, keptLinks, keptMasters} {
+	for _, t := range []keptTable{keptAtStore, keptLinks, keptMasters, keptTimings} {
 		removed, restored := touched, touched
-		if t == keptMasters {
+		if t == keptMasters || t == keptTimings {
 			removed, restored = gone, back
 		}
 		if err := m.touched(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.name+` USING (`+t.undone(since)+`) u
 			WHERE `+t.name+`.business_id = ?0 AND (`+qualified(t.name, t.keys)+`) = (`+qualified("u", t.keys)+`) RETURNING `+t.name+`.*)`,
 			business, from.Int64, until.Int64); err != nil {
-			return stats, err
+			return undone, err
 		}
-		if err := m.touched(ctx, tx, t, restored, `WITH changed AS (INSERT INTO `+t.name+` SELECT x.* FROM (`+t.undone(since)+`) u
-			CROSS JOIN LATERAL json_populate_record(NULL::`+t.name+`, u.row) AS x WHERE NOT u.made RETURNING *)`,
-			business, from.Int64, until.Int64); err != nil {
-			return stats, err
+		if err := m.touched(ctx, tx, t, restored, t.putBack(t.undone(since)), business, from.Int64, until.Int64); err != nil {
+			return undone, err
 		}
 	}
 	if len(gone)+len(back)+len(touched) == 0 {
-		return stats, nil
+		return undone, nil
 	}
 	return rollbackStats(gone, back, touched), m.rolledBack(ctx, tx, business, stores)
 }
@@ -172,12 +204,16 @@ func (m Menus) touched(ctx context.Context, tx bun.Conn, t keptTable, into map[n
 
 // rollbackStats counts entities: those that are there again, those that are there
 // no longer, and those that are otherwise as they were.
-func rollbackStats(gone, back, touched map[named]bool) (stats menu.PerKind[menu.Stats]) {
+func rollbackStats(gone, back, touched map[named]bool) (undone menu.Undone) {
 	all := maps.Clone(gone)
 	maps.Copy(all, back)
 	maps.Copy(all, touched)
 	for n := range all {
-		switch s := &stats[n.kind]; {
+		s := &undone.Timings
+		if n.kind != timingKind {
+			s = &undone.Stats[n.kind]
+		}
+		switch {
 		case gone[n] && !back[n]:
 			s.Deleted++
 		case back[n] && !gone[n]:
@@ -186,7 +222,7 @@ func rollbackStats(gone, back, touched map[named]bool) (stats menu.PerKind[menu.
 			s.Updated++
 		}
 	}
-	return stats
+	return undone
 }
 
 // rolledBack makes readers see that something is new, and has every platform told

@@ -21,7 +21,10 @@ func revisionSpan(f menu.RevisionFilter, id string) (c conditions) {
 func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c conditions) {
 	kind := slices.Index(menu.RevisionEntities(), f.Entity)
 	switch {
-	case f.Entity == storesEntity:
+	case f.Entity == menu.TimingsEntity:
+		c.add(true, "p.tbl = 'timing_groups'")
+		c.add(f.RefID != "", "p.ids && ARRAY[hashtextextended(?, 0)]", f.RefID)
+	case f.Entity == menu.StoresEntity:
 		c.add(true, "p.tbl = 'stores'")
 		c.add(f.RefID != "", "p.ids && ARRAY(SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.RefID)
 	case kind >= 0:
@@ -34,7 +37,7 @@ func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c condition
 		c.add(true, "(p.tbl IN ('menu_masters', 'menu_at_store') AND p.kind = ? OR p.tbl = 'menu_links' AND p.kind = ANY (?))", kind, array(owned))
 		c.add(f.RefID != "", "p.ids && ARRAY(SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?)", business, kind, f.RefID)
 	}
-	c.add(f.Location == menu.MasterLocation, "p.tbl IN ('menu_masters', 'menu_links')")
+	c.add(f.Location == menu.MasterLocation, "p.tbl IN ('menu_masters', 'menu_links', 'timing_groups')")
 	c.add(f.Location != "" && f.Location != menu.MasterLocation, "p.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Location)
 	return c
 }

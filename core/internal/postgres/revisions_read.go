@@ -13,9 +13,6 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// storesEntity is what stores are called among the entities of menus.
-const storesEntity = "stores"
-
 // Revisions reads revisions of a business, the newest first.
 func (m Menus) Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error) {
 	which := revisionSpan(f, "r.id")
@@ -80,8 +77,10 @@ func (m Menus) countRows(ctx context.Context, business core.BusinessID, list []m
 // are called in a request.
 func entityOf(table string, kind int) (entity, relation string) {
 	switch table {
-	case "stores":
-		return storesEntity, ""
+	case keptStores.name:
+		return menu.StoresEntity, ""
+	case keptTimings.name:
+		return menu.TimingsEntity, ""
 	case keptLinks.name:
 		return menu.Relation(kind).Owner().String(), menu.Relation(kind).Field()
 	}
@@ -104,7 +103,7 @@ func (m Menus) Revision(ctx context.Context, business core.BusinessID, id core.I
 // Differences reads what a revision changed, row by row, from an offset on.
 func (m Menus) Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error) {
 	var queries []string
-	for _, t := range []keptTable{keptMasters, keptLinks, keptAtStore, keptStores} {
+	for _, t := range []keptTable{keptMasters, keptLinks, keptAtStore, keptTimings, keptStores} {
 		queries = append(queries, t.differences())
 	}
 	rows, err := m.of(business).QueryContext(ctx, strings.Join(queries, " UNION ALL ")+` ORDER BY 1, 2 LIMIT ?2 OFFSET ?3`, business, id, limit, offset)
@@ -129,8 +128,6 @@ func (m Menus) Differences(ctx context.Context, business core.BusinessID, id cor
 	return list, rows.Err()
 }
 
-var keptStores = keptTable{"stores", "id", "-1", "id"}
-
 // differences is a query of the rows that a revision changed, as they were before
 // it and as they were after it: before the next change of them, or as they are.
 func (t keptTable) differences() string {
@@ -144,13 +141,15 @@ func (t keptTable) differences() string {
 		ref = `coalesce((SELECT m.name FROM menu_masters m WHERE m.business_id = p.business_id AND m.kind = x.kind AND m.id = x.id), '')`
 	case keptStores.name:
 		kind, ref = "-1", "x.ref_id"
+	case keptTimings.name:
+		kind, id, ref = "-1", "hashtextextended(x.title, 0)", "x.title"
 	}
-	populate := `json_populate_record(NULL::` + t.name + `, `
+	populate := `json_populate_record(NULL::` + t.row() + `, `
 	return `(SELECT p.n, r.place, p.tbl::text, (` + kind + `)::int, ` + ref + `,
 			coalesce((SELECT s.ref_id FROM stores s WHERE s.business_id = p.business_id AND s.id = p.store_id), ''),
 			CASE WHEN NOT p.made THEN ` + t.shown("x") + ` END,
 			CASE WHEN later.n IS NOT NULL THEN CASE WHEN NOT later.made THEN later.shown END
-				ELSE (SELECT ` + t.shown("y") + ` FROM ` + t.name + ` y WHERE y.business_id = p.business_id AND ` + same + `) END
+				ELSE (SELECT ` + t.shown("y") + ` FROM ` + t.present() + ` y WHERE y.business_id = p.business_id AND ` + same + `) END
 		FROM revision_parts p CROSS JOIN LATERAL json_array_elements(p.rows) WITH ORDINALITY AS r (row, place)
 		CROSS JOIN LATERAL ` + populate + `r.row) AS x
 		LEFT JOIN LATERAL (SELECT q.n, q.made, ` + t.shown("y") + ` AS shown FROM revision_parts q CROSS JOIN LATERAL json_array_elements(q.rows) AS l
@@ -168,6 +167,9 @@ func (t keptTable) shown(row string) string {
 		return `json_build_object('ref_id', (SELECT o.name FROM menu_masters o WHERE o.business_id = p.business_id AND o.id = ` + row + `.to_id), 'position', ` + row + `.position)`
 	case keptAtStore.name:
 		return row + `.content`
+	case keptTimings.name:
+		return `json_build_object('title', ` + row + `.title, 'category_ref_ids', ARRAY(SELECT o.name FROM menu_masters o WHERE o.business_id = p.business_id
+			AND o.kind = 0 AND o.id = ANY (` + row + `.category_ids) ORDER BY o.name), 'day_slots', ` + row + `.day_slots::json)`
 	}
 	return `(to_jsonb(` + row + `) - '{business_id,created_at,updated_at}'::text[])::json`
 }

@@ -35,10 +35,11 @@ func (k *kitchen) back(to core.ID) map[string]any {
 	return k.send("-1", string(menu.RollbackBody(to)))
 }
 
-// state is the menu of the kitchen as it is read back, at every location.
+// state is the menu of the kitchen as it is read back, at every location, with its
+// category timings.
 func (k *kitchen) state() string {
 	k.t.Helper()
-	var all []any
+	all := []any{k.timings()}
 	for _, location := range []string{"-1", "s1", "s2"} {
 		all = append(all, k.read(location))
 	}
@@ -120,13 +121,28 @@ func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
 		k := newKitchen(t, db, "US")
 		k.store("s1")
 		k.store("s2")
-		type step struct{ location, body string }
+		type step struct {
+			location, body string
+			timings        bool
+		}
 		var steps []step
+		do := func(s step) {
+			if s.timings {
+				k.set(s.body)
+			} else {
+				k.send(s.location, s.body)
+			}
+		}
 		states, revisions := []string{k.state()}, []core.ID{k.revisions(menu.RevisionFilter{})[0].ID}
 		for range rapid.IntRange(1, 8).Draw(r, "requests") {
-			location, body := menuRequest(r)
-			steps = append(steps, step{location, body})
-			k.send(location, body)
+			s := step{timings: rapid.IntRange(0, 2).Draw(r, "kind") == 0}
+			if s.timings {
+				s.body = timingRequest(r)
+			} else {
+				s.location, s.body = menuRequest(r)
+			}
+			steps = append(steps, s)
+			do(s)
 			states, revisions = append(states, k.state()), append(revisions, k.revisions(menu.RevisionFilter{})[0].ID)
 		}
 		last := len(steps)
@@ -137,7 +153,7 @@ func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
 		require.Equal(t, states[last], k.state(), "a rollback is a change like others, and can be undone")
 		k.back(revisions[to])
 		for _, s := range steps[to:] {
-			k.send(s.location, s.body)
+			do(s)
 		}
 		require.Equal(t, withoutIDs(t, states[last]), withoutIDs(t, k.state()), "done again")
 	})
@@ -151,10 +167,20 @@ func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
 	k.send("-1", dinner)
 	k.send("s1", `{"items":[{"ref_id":"curry","price":7}],"options":[{"ref_id":"big","price":1}]}`)
 	to, then := k.revisions(menu.RevisionFilter{})[0].ID, k.state()
+	breakfast := func(categories, hour string) string {
+		return `{"timing_groups":[{"title":"Breakfast","category_ref_ids":[` + categories + `],"day_slots":[{"day":"monday","slots":[{"start_time":"` + hour + `","end_time":"12:00"}]}]}]}`
+	}
 	bodies := []struct{ location, body string }{
 		{"-1", `{"flush_items":true,"items":[{"ref_id":"rice","price":1}]}`}, {"s1", `{"items":[{"ref_id":"rice","price":9}]}`},
 		{"-1", string(menu.RollbackBody(to))}, {"s2", `{"items":[{"ref_id":"curry","price":8},{"ref_id":"tea","title":"Tea","price":2}]}`},
 		{"-1", `{"options":[{"ref_id":"big","price":1,"clear_opt_grps":true}]}`}, {"-1", string(menu.RollbackBody(to))},
+		{"", breakfast(`"mains","hot"`, "08:00")}, {"", breakfast(`"hot"`, "09:00")}, {"", breakfast(``, "09:00")}, {"", breakfast(`"mains"`, "10:00")},
+	}
+	kind := func(location string) core.JobKind {
+		if location == "" {
+			return core.TimingJob
+		}
+		return core.MenuJob
 	}
 	jobs := map[core.ID]int{}
 	var mu sync.Mutex
@@ -162,7 +188,7 @@ func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
 	var sending sync.WaitGroup
 	for n, b := range bodies {
 		sending.Go(func() {
-			id := k.enqueue(core.MenuJob, b.location, b.body, false)
+			id := k.enqueue(kind(b.location), b.location, b.body, false)
 			mu.Lock()
 			defer mu.Unlock()
 			jobs[id] = n
@@ -180,13 +206,15 @@ func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
 		stop()
 	}
 	require.Empty(t, w.wrong)
-	concurrently := k.state()
+	concurrently, changes := k.state(), k.revisions(menu.RevisionFilter{})
 
 	k.back(to)
 	require.Equal(t, then, k.state())
-	for _, work := range w.of(line{k.business, core.MenuJob}) {
-		b := bodies[jobs[work.ID]]
-		k.send(b.location, b.body)
+	for _, change := range slices.Backward(changes) {
+		if n, is := jobs[change.Reference]; is {
+			k.enqueue(kind(bodies[n].location), bodies[n].location, bodies[n].body, false)
+			require.NoError(t, k.work())
+		}
 	}
 	require.Equal(t, withoutIDs(t, concurrently), withoutIDs(t, k.state()), "one after the other, in the same order")
 }

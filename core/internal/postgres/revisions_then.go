@@ -17,9 +17,9 @@ import (
 func (t keptTable) asOf(condition string) string {
 	later := t.undone("p.revision_id >= ?1::uuid")
 	return `WITH undone AS MATERIALIZED (` + later + `)
-		SELECT x.* FROM ` + t.name + ` x WHERE x.business_id = ?0 AND ` + condition + `
+		SELECT x.* FROM ` + t.present() + ` x WHERE x.business_id = ?0 AND ` + condition + `
 			AND NOT EXISTS (SELECT 1 FROM undone u WHERE (` + qualified("u", t.keys) + `) = (` + qualified("x", t.keys) + `))
-		UNION ALL SELECT x.* FROM undone u CROSS JOIN LATERAL json_populate_record(NULL::` + t.name + `, u.row) AS x
+		UNION ALL SELECT x.* FROM undone u CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, u.row) AS x
 			WHERE NOT u.made AND ` + condition
 }
 
@@ -35,9 +35,19 @@ func (m Menus) ItemThen(ctx context.Context, business core.BusinessID, scope men
 		if err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`, business, platform).Scan(&on.ServedBy); err != nil {
 			return notFound(err, "there is no platform %q", platform)
 		}
-		whole, err := past{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}.menuThen(scope.StoreID, refID)
+		before := past{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
+		whole, err := before.menuThen(scope.StoreID, refID)
+		if err != nil {
+			return err
+		}
+		timings, zone, err := readTimings(ctx, tx, business, `(`+keptTimings.asOf("true")+`)`, before.after)
+		if err != nil {
+			return err
+		}
+		timings.Now(at.In(zone))
+		whole.Timings = timings
 		then = menu.Then(scope, whole, on, refID, at)
-		return err
+		return nil
 	})
 	return then, err
 }

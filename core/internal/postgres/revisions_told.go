@@ -21,14 +21,15 @@ func (m Menus) FirstNames(ctx context.Context, business core.BusinessID, revisio
 	for i, id := range revisions {
 		ids[i] = id.String()
 	}
-	rows, err := m.of(business).QueryContext(ctx, `SELECT p.revision_id, coalesce(s.ref_id, m.name, p.rows -> (e.place - 1)::int ->> 'name')
+	rows, err := m.of(business).QueryContext(ctx, `SELECT p.revision_id, coalesce(s.ref_id, m.name, kept.row ->> 'name', kept.row ->> 'title')
 		FROM unnest(?1::uuid[]) AS r (id) CROSS JOIN LATERAL (SELECT * FROM revision_parts
 			WHERE business_id = ?0 AND revision_id = r.id ORDER BY n LIMIT ?2) p
 		CROSS JOIN LATERAL unnest(p.ids[:?3]) WITH ORDINALITY AS e (id, place)
+		CROSS JOIN LATERAL (SELECT p.rows -> (e.place - 1)::int AS row) kept
 		LEFT JOIN stores s ON p.tbl = 'stores' AND s.business_id = ?0 AND s.id = e.id
 		LEFT JOIN menu_masters m ON m.business_id = ?0 AND m.id = e.id
-			AND m.kind = CASE p.tbl WHEN 'stores' THEN NULL WHEN 'menu_links' THEN (?4::int[])[p.kind + 1] ELSE p.kind END
-		WHERE coalesce(s.ref_id, m.name, p.rows -> (e.place - 1)::int ->> 'name') IS NOT NULL ORDER BY p.n, e.place`,
+			AND m.kind = CASE p.tbl WHEN 'stores' THEN NULL WHEN 'timing_groups' THEN NULL WHEN 'menu_links' THEN (?4::int[])[p.kind + 1] ELSE p.kind END
+		WHERE coalesce(s.ref_id, m.name, kept.row ->> 'name', kept.row ->> 'title') IS NOT NULL ORDER BY p.n, e.place`,
 		business, array(ids), namedParts, namedIDs, array(owners()))
 	if err != nil {
 		return nil, fmt.Errorf("reading what revisions changed: %w", err)
@@ -64,10 +65,10 @@ func (m Menus) Undoing(ctx context.Context, business core.BusinessID, to core.ID
 	}
 	rows, err := m.of(business).QueryContext(ctx, `SELECT l.id, x.kind, count(DISTINCT x.id)
 		FROM (SELECT id FROM revisions WHERE business_id = ?0 ORDER BY id DESC LIMIT 1) l
-		LEFT JOIN (SELECT CASE p.tbl WHEN 'menu_links' THEN (?2::int[])[p.kind + 1] ELSE p.kind END AS kind, unnest(p.ids) AS id
-			FROM revision_parts p WHERE p.business_id = ?0 AND p.tbl IN ('menu_masters', 'menu_links', 'menu_at_store')
+		LEFT JOIN (SELECT CASE p.tbl WHEN 'timing_groups' THEN ?3 WHEN 'menu_links' THEN (?2::int[])[p.kind + 1] ELSE p.kind END AS kind, unnest(p.ids) AS id
+			FROM revision_parts p WHERE p.business_id = ?0 AND p.tbl IN ('menu_masters', 'menu_links', 'menu_at_store', 'timing_groups')
 				AND p.n > (SELECT max(n) FROM revision_parts WHERE business_id = ?0 AND revision_id = ?1)) x ON true
-		GROUP BY 1, 2`, business, to, array(owners()))
+		GROUP BY 1, 2`, business, to, array(owners()), int(timingKind))
 	if err != nil {
 		return u, fmt.Errorf("counting what came after a revision: %w", err)
 	}
@@ -78,7 +79,11 @@ func (m Menus) Undoing(ctx context.Context, business core.BusinessID, to core.ID
 		if err := rows.Scan(&u.Latest, &kind, &objects); err != nil {
 			return u, fmt.Errorf("counting what came after a revision: %w", err)
 		}
-		if kind != nil {
+		switch {
+		case kind == nil:
+		case *kind == timingKind:
+			u.Timings = objects
+		default:
 			u.Objects[*kind] = objects
 		}
 	}

@@ -1,0 +1,156 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// set carries a request for category timings out.
+func (k *kitchen) set(groups string) {
+	k.t.Helper()
+	k.enqueue(core.TimingJob, "", `{"timing_groups":`+groups+`}`, false)
+	require.NoError(k.t, k.work())
+}
+
+// timings are the category timings of the kitchen as they are sent.
+func (k *kitchen) timings() []menu.TimingGroup {
+	k.t.Helper()
+	groups, err := postgres.Menus{DB: k.db}.TimingGroups(context.Background(), k.business)
+	require.NoError(k.t, err)
+	return groups
+}
+
+// timingRequest draws a request for category timings about a few groups.
+func timingRequest(t *rapid.T) (groups string) {
+	titles := rapid.SliceOfNDistinct(rapid.IntRange(0, 2), 1, 3, rapid.ID[int]).Draw(t, "titles")
+	parts := make([]string, len(titles))
+	for i, title := range titles {
+		refs, err := json.Marshal(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"c0", "c1", "c2", "c3"}), 0, 4, rapid.ID[string]).Draw(t, "categories"))
+		require.NoError(t, err)
+		parts[i] = fmt.Sprintf(`{"title":"T%d","category_ref_ids":%s,"day_slots":[{"day":"monday","slots":[{"start_time":"0%d:00","end_time":"12:00"}]}]}`,
+			title, refs, rapid.IntRange(1, 3).Draw(t, "hour"))
+	}
+	return "[" + strings.Join(parts, ",") + "]"
+}
+
+func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
+	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k.store("s1")
+	k.send("-1", dinner)
+	group := func(title, categories, start string) string {
+		return fmt.Sprintf(`{"title":%q,"category_ref_ids":[%s],"day_slots":[{"day":"monday","slots":[{"start_time":%q,"end_time":"12:00:00"}]}]}`, title, categories, start)
+	}
+	k.set("[" + group("Lunch", `"hot"`, "11:00:00") + "," + group("Late", `"mains"`, "10:00:00") + "]")
+	versions := k.db.MenuVersions(t)
+	k.set("[" + group("Lunch", `"hot"`, "11:00") + "," + group("None", ``, "10:00:00") + "]") // changes nothing
+	require.Equal(t, versions, k.db.MenuVersions(t))
+	k.set("[" + group("Lunch", `"mains","hot"`, "10:30:00") + "," + group("Late", `"mains"`, "10:00:00") + "]")
+	k.set("[" + group("Lunch", ``, "10:30:00") + "]")
+	all := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
+	require.Len(t, all, 3, "what changes nothing is no revision")
+	for n, rows := range []int{1, 1, 2} {
+		require.Equal(t, []any{"timing_groups", "", []menu.Touchings{{Entity: "timing_groups", Rows: rows}}}, []any{all[n].Kind, all[n].Location, all[n].Touched})
+	}
+	require.Equal(t, all, k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Lunch"}))
+	require.Equal(t, all[2:], k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}))
+	require.Empty(t, k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "None"}))
+	require.Len(t, k.revisions(menu.RevisionFilter{Location: "-1"}), 4)
+	menus := postgres.Menus{DB: k.db}
+	names, err := menus.FirstNames(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID})
+	require.NoError(t, err)
+	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names, "also what is gone")
+
+	differences := func(id core.ID) []menu.Difference {
+		list, err := menus.Differences(t.Context(), k.business, id, 0, 10)
+		require.NoError(t, err)
+		return list
+	}
+	for n, want := range [][]string{
+		{"timing_groups Lunch", group("Lunch", `"hot","mains"`, "10:30:00"), "null"},
+		{"timing_groups Lunch", group("Lunch", `"hot"`, "11:00:00"), group("Lunch", `"hot","mains"`, "10:30:00")},
+		{"timing_groups Lunch", "null", group("Lunch", `"hot"`, "11:00:00"), "timing_groups Late", "null", group("Late", `"mains"`, "10:00:00")},
+	} {
+		found := differences(all[n].ID)
+		require.Len(t, found, len(want)/3)
+		for i, d := range found {
+			require.Equal(t, want[3*i], d.Entity+" "+d.RefID)
+			require.JSONEq(t, want[3*i+1], string(or(d.Before, "null")))
+			require.JSONEq(t, want[3*i+2], string(or(d.After, "null")))
+		}
+	}
+
+	undoing, err := menus.Undoing(t.Context(), k.business, all[2].ID)
+	require.NoError(t, err)
+	require.Equal(t, menu.Undoing{Timings: 1, Latest: all[0].ID}, undoing)
+	require.Equal(t, 1, undoing.Count())
+	stats := func(callback map[string]any) any { return callback["stats"].(map[string]any)["timing_groups"] }
+	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[2].ID)))
+	require.NotEqual(t, versions, k.db.MenuVersions(t), "readers look anew")
+	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[1].ID)))
+	require.Nil(t, stats(k.send("-1", dinner)), "told of a rollback alone")
+
+	k.set("[" + group("Lunch", ``, "09:00:00") + "]")
+	k.set("[" + group("Lunch", `"hot"`, "09:00:00") + "]")
+	undoing, err = menus.Undoing(t.Context(), k.business, all[1].ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
+	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[1].ID)))
+	require.Equal(t, "null", string(or(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
+}
+
+func or(value []byte, otherwise string) []byte {
+	if value == nil {
+		return []byte(otherwise)
+	}
+	return value
+}
+
+func TestAnItemIsToldWithTheTimingsOfItsCategoriesAsTheyWere(t *testing.T) {
+	clock := hubtest.NewClock()
+	k := newKitchen(t, hubtest.Database(t, clock), "US")
+	k.store("s1")
+	k.send("s1", `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal","title":"Dal","price":5,"category_ref_ids":["mains","late"]}]}`)
+	_, scope, err := postgres.Menus{DB: k.db}.Address(t.Context(), k.business, "s1")
+	require.NoError(t, err)
+	onSale := func(at time.Time) any {
+		was, err := postgres.Menus{DB: k.db}.ItemThen(t.Context(), k.business, scope, "web", "dal", at)
+		require.NoError(t, err)
+		require.True(t, was.Shown)
+		if was.OnSale == nil {
+			return nil
+		}
+		return *was.OnSale
+	}
+	begun := clock.Now()
+	today := strings.ToLower(begun.Weekday().String())
+	hour := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":"%s","end_time":"%s"}]}]`, today, begun.Format("15:04:05"), begun.Add(time.Hour).Format("15:04:05"))
+	for _, groups := range []string{
+		`[{"title":"Mains","category_ref_ids":["mains"],"day_slots":` + hour + `}]`,
+		`[{"title":"Late","category_ref_ids":["late"],"day_slots":` + hour + `}]`,
+		`[{"title":"Mains","category_ref_ids":[]},{"title":"Late","category_ref_ids":[]}]`,
+	} {
+		clock.Advance(20 * time.Minute)
+		k.set(groups)
+	}
+	clock.Advance(24 * time.Hour)
+	for after, want := range map[time.Duration]any{0: nil, 20: true, 40: true, 60: nil} {
+		require.Equal(t, want, onSale(begun.Add(after*time.Minute)), "after %d minutes", after)
+	}
+	made := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
+	k.back(made[2].ID)
+	require.Equal(t, true, onSale(clock.Now()), "the other category is always on sale")
+	k.back(made[1].ID)
+	require.Equal(t, false, onSale(clock.Now()), "both are back, and neither is on sale")
+}
