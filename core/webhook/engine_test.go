@@ -22,6 +22,7 @@ type line struct {
 	finished map[core.ID]int
 	all      chan struct{} // closed when everything is finished
 	expected int
+	share    int // most deliveries of an endpoint in a claim; 0: all
 }
 
 func newLine(n int, endpoint func(i int) int64) *line {
@@ -36,10 +37,12 @@ func (l *line) Claim(_ context.Context, _ core.ID, limit int, busy []int64, unti
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var batch Batch
+	of := map[int64]int{} // endpoints have a share of a claim each
 	l.waiting = slices.DeleteFunc(l.waiting, func(d Delivery) bool {
-		if len(batch.Deliveries) == limit || slices.Contains(busy, d.Endpoint) {
+		if len(batch.Deliveries) == limit || l.share > 0 && of[d.Endpoint] == l.share || slices.Contains(busy, d.Endpoint) {
 			return false
 		}
+		of[d.Endpoint]++
 		d.LeasedTo = until
 		l.leased[d.ID] = d
 		batch.Deliveries = append(batch.Deliveries, d)
@@ -138,6 +141,44 @@ func TestNoMoreThanTheLimitInFlightToOneEndpoint(t *testing.T) {
 	})
 	<-l.all
 	require.LessOrEqual(t, most, 4)
+}
+
+func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
+	const hanging, each, room = 100, 20, 512
+	l := newLine((hanging+10)*each, func(i int) int64 { return int64(i/each) + 1 }) // the hanging ones stand in front
+	l.share, l.expected = 4, 10*each
+	runEngine(t, l, Config{Held: room, Poll: time.Hour, StopWithin: time.Millisecond}, func(ctx context.Context, d Delivery) Attempt {
+		if d.Endpoint <= hanging {
+			<-ctx.Done()
+			return Attempt{Error: "cut off"}
+		}
+		return accepted(ctx, d)
+	})
+	select {
+	case <-l.all:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the endpoints that answer wait for those that do not")
+	}
+}
+
+func TestAnEndpointHasAsManyPlacesAsItEarns(t *testing.T) {
+	at := time.Now()
+	l := &lane{places: firstPlaces}
+	after := func(times int, well bool) (int, int) {
+		for range times {
+			l.ended(at, well, 16)
+		}
+		return l.places, l.allowed(at)
+	}
+	for _, step := range []struct {
+		times           int
+		well            bool
+		places, allowed int
+	}{{1, true, 5, 21}, {30, true, 16, 95}, {1, false, 8, 63}, {9, false, 1, 35}, {3, true, 4, 50}} {
+		places, allowed := after(step.times, step.well)
+		require.Equal(t, []int{step.places, step.allowed}, []int{places, allowed}, "%+v", step)
+	}
+	require.Equal(t, 4, l.allowed(at.Add(3*time.Second)), "what it took in the last seconds counts no longer")
 }
 
 func TestADeliveryThatCannotStartWithinItsLeaseIsLetGo(t *testing.T) {

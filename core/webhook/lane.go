@@ -9,32 +9,38 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// lane is what this replica holds for one endpoint: at most EndpointInFlight
-// attempts under way and a short line behind them, so that an endpoint that
-// hangs delays only itself.
+// firstPlaces is how many attempts may be under way at once to an endpoint of
+// which nothing is known yet.
+const firstPlaces = 4
+
+// lane is what this replica holds for one endpoint: a few attempts under way and
+// a short line behind them, so that an endpoint that hangs delays only itself,
+// and many that hang leave room for the others.
 type lane struct {
+	places   int // attempts that may be under way at once: one more for each that finds the endpoint well, half as many after one that does not
 	inFlight int
 	reserved int // promised by Reserve, not started yet
 	waiting  []Delivery
-	recent   int       // attempts ended since the mark
+	recent   int       // attempts that found it well since the mark
 	since    time.Time // the mark, moved every second
-	before   int       // attempts that ended in the second before the mark
+	before   int       // those in the second before the mark
 	probedIn int       // the round of claims in which the endpoint was last seen to fail
 }
 
 func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
 
-// allowed is how many deliveries the lane may hold: those in flight, a few
-// more, and as many as the endpoint took in the last second or so. A fast
-// endpoint earns a long line, one that hangs keeps a short one.
-func (l *lane) allowed(inFlight int, now time.Time) int {
-	if now.Sub(l.since) > 2*time.Second {
-		return 4 * inFlight
+// allowed is how many deliveries the lane may hold: those in flight, and behind
+// them, while the endpoint answers well, a few more and as many as it took in the
+// last second or so. A fast endpoint earns a long line, one that hangs has none.
+func (l *lane) allowed(now time.Time) int {
+	if took := max(l.recent, l.before); took > 0 && now.Sub(l.since) <= 2*time.Second {
+		return 4*l.places + took
 	}
-	return 4*inFlight + max(l.recent, l.before)
+	return l.places
 }
 
-func (l *lane) ended(now time.Time) {
+// ended notes what an attempt found.
+func (l *lane) ended(now time.Time, well bool, most int) {
 	l.inFlight--
 	if age := now.Sub(l.since); age > time.Second {
 		l.before = l.recent
@@ -43,14 +49,19 @@ func (l *lane) ended(now time.Time) {
 		}
 		l.recent, l.since = 0, now
 	}
-	l.recent++
+	if well {
+		l.recent++
+		l.places = min(l.places+1, most)
+	} else {
+		l.places = max(l.places/2, 1)
+	}
 }
 
 // lane finds or makes the lane of an endpoint. The caller holds mu.
 func (e *Engine) lane(endpoint int64) *lane {
 	l := e.lanes[endpoint]
 	if l == nil {
-		l = &lane{}
+		l = &lane{places: min(firstPlaces, e.config.EndpointInFlight)}
 		e.lanes[endpoint] = l
 	}
 	return l
@@ -68,7 +79,7 @@ func (e *Engine) room() (int, []int64) {
 			delete(e.lanes, endpoint)
 			continue
 		}
-		if allowed := l.allowed(e.config.EndpointInFlight, now); l.held() >= max(allowed/2, allowed-e.config.Batch) {
+		if allowed := l.allowed(now); l.held() >= max(1, allowed/2, allowed-e.config.Batch) {
 			busy = append(busy, endpoint)
 		}
 	}
@@ -91,7 +102,7 @@ func (e *Engine) Reserve(endpoint int64) bool {
 		return false
 	}
 	l := e.lane(endpoint)
-	if l.held() >= l.allowed(e.config.EndpointInFlight, e.clock.Now()) {
+	if l.held() >= l.allowed(e.clock.Now()) {
 		return false
 	}
 	l.reserved++
@@ -134,7 +145,7 @@ func (e *Engine) accept(claimed []Delivery) []Delivery {
 	for _, d := range claimed {
 		l := e.lane(d.Endpoint)
 		failed := l.probedIn == e.round && !d.Probe && !d.Asked
-		if failed || l.held() >= l.allowed(e.config.EndpointInFlight, now)+e.config.Batch/2 {
+		if failed || l.held() >= l.allowed(now)+e.config.Batch/2 {
 			surplus = append(surplus, d)
 			continue
 		}
@@ -148,7 +159,7 @@ func (e *Engine) accept(claimed []Delivery) []Delivery {
 // advance starts attempts while the lane has waiting deliveries and places in
 // flight. The caller holds mu.
 func (e *Engine) advance(l *lane) {
-	for !e.stopping && len(l.waiting) > 0 && l.inFlight < e.config.EndpointInFlight {
+	for !e.stopping && len(l.waiting) > 0 && l.inFlight < l.places {
 		d := l.waiting[0]
 		l.waiting[0] = Delivery{} // let the body go
 		l.waiting = l.waiting[1:]
@@ -178,7 +189,7 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	e.results <- result // holds all that can be held: never blocks
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.ended(e.clock.Now())
+	l.ended(e.clock.Now(), !record.FoundUnwell(), e.config.EndpointInFlight)
 	e.advance(l)
 }
 

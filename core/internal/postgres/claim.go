@@ -74,7 +74,7 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []
 				ORDER BY available_at LIMIT 16 FOR UPDATE SKIP LOCKED) d)
 			UNION ALL (SELECT d.*, false FROM heads h CROSS JOIN LATERAL (
 				SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0
-				ORDER BY available_at LIMIT greatest(16, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
+				ORDER BY available_at LIMIT greatest(4, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
 		fit AS (SELECT business_id, id, probe, sum(size) OVER (ORDER BY NOT probe, available_at, id) - size AS before FROM due)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
 		WHERE ?6`+unset+` AND q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
