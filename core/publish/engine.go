@@ -18,7 +18,8 @@ type Observer interface {
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
 	Held             int           // publications under way in this replica: 32
-	EndpointInFlight int           // of them to one platform of a business: 8
+	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
+	EndpointInFlight int           // most of them to one platform of a business: 8; to one that does not answer well fewer
 	Renderings       int           // of them being rendered: 1, so that menus take half of a small machine at most
 	Lease            time.Duration // 60 s; longer than rendering and sending
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
@@ -34,6 +35,9 @@ func (c Config) withDefaults() Config {
 		if *n.value == 0 {
 			*n.value = n.or
 		}
+	}
+	if c.PluginHeld == 0 {
+		c.PluginHeld = max(1, c.Held/2)
 	}
 	for _, d := range []struct {
 		value *time.Duration
@@ -68,12 +72,18 @@ type Engine struct {
 
 	mu      sync.Mutex
 	held    int
-	places  map[int64]*place
+	lanes   map[int64]*lane
+	plugins map[string]int // of what is held, how much is for whose platforms
 	running sync.WaitGroup
 }
 
-// place is what this replica does at one platform of a business.
-type place struct {
+// firstPlaces is how much may be under way at once to a platform of a business of
+// which nothing is known yet.
+const firstPlaces = 2
+
+// lane is what this replica does at one platform of a business.
+type lane struct {
+	places   core.Places
 	inFlight int
 	absent   time.Time // until then it is left alone
 }
@@ -84,7 +94,7 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		wake: make(chan struct{}, 1), rendering: make(chan struct{}, config.Renderings), places: map[int64]*place{},
+		wake: make(chan struct{}, 1), rendering: make(chan struct{}, config.Renderings), lanes: map[int64]*lane{}, plugins: map[string]int{},
 	}
 }
 
@@ -123,7 +133,8 @@ func (e *Engine) look(ctx context.Context) {
 	now := e.Clock.Now()
 	next := now.Add(e.Poll)
 	if room, busy := e.room(now); room > 0 {
-		claimed, due, err := e.Queue.Claim(ctx, e.owner, room, e.EndpointInFlight, busy, now.Add(e.Lease).Truncate(time.Microsecond))
+		room = min(room, max(1, e.PluginHeld/2)) // what a plugin may hold is known only of what has been claimed
+		claimed, due, err := e.Queue.Claim(ctx, e.owner, room, firstPlaces, busy, now.Add(e.Lease).Truncate(time.Microsecond))
 		if err != nil && ctx.Err() == nil {
 			e.Log.Error("publications could not be claimed", "error", err)
 		}
@@ -146,67 +157,82 @@ func (e *Engine) look(ctx context.Context) {
 	}
 }
 
-// room tells how much may be claimed now, and for which endpoints nothing.
-func (e *Engine) room(now time.Time) (int, []int64) {
+// room tells how much may be claimed now, and for whom nothing.
+func (e *Engine) room(now time.Time) (int, core.Busy) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
-	for endpoint, p := range e.places {
+	var busy core.Busy
+	for endpoint, l := range e.lanes {
 		switch {
-		case p.inFlight >= e.EndpointInFlight || now.Before(p.absent):
-			busy = append(busy, endpoint)
-		case p.inFlight == 0:
-			delete(e.places, endpoint)
+		case l.inFlight >= l.places.Now || now.Before(l.absent):
+			busy.Endpoints = append(busy.Endpoints, endpoint)
+		case l.inFlight == 0 && l.places.Now >= e.first():
+			delete(e.lanes, endpoint)
+		}
+	}
+	for plugin, held := range e.plugins {
+		if held >= e.PluginHeld {
+			busy.Plugins = append(busy.Plugins, plugin)
 		}
 	}
 	return e.Held - e.held, busy
 }
 
+func (e *Engine) first() int { return min(firstPlaces, e.EndpointInFlight) }
+
 func (e *Engine) begin(work Work) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := e.places[work.Endpoint]
-	if p == nil {
-		p = &place{}
-		e.places[work.Endpoint] = p
+	l := e.lanes[work.Endpoint]
+	if l == nil {
+		l = &lane{places: core.Places{Now: e.first(), Most: e.EndpointInFlight}}
+		e.lanes[work.Endpoint] = l
 	}
-	p.inFlight++
-	e.held++
+	l.inFlight++
+	e.hold(work, 1)
 	e.running.Add(1)
-	go e.run(p, work)
+	go e.run(l, work)
 }
 
-func (e *Engine) run(p *place, work Work) {
+// hold counts work in or out. The caller holds mu.
+func (e *Engine) hold(work Work, n int) {
+	e.held += n
+	if e.plugins[work.Plugin] += n; e.plugins[work.Plugin] == 0 {
+		delete(e.plugins, work.Plugin)
+	}
+}
+
+func (e *Engine) run(l *lane, work Work) {
 	defer e.running.Done()
 	start := e.Clock.Now()
 	if work.Attempts == 0 {
 		work.CallID = core.NewID(start)
 	}
-	result := e.publish(work)
+	result := e.publish(l, work)
 	if result.State == left {
-		e.leaveAlone(p, result.RetryAt)
+		e.leaveAlone(l, result.RetryAt)
 		e.release(work)
 	} else {
 		e.Observer.Published(result, e.Clock.Now().Sub(start))
 		e.tell(result)
 		if result.Untried {
-			e.leaveAlone(p, e.Clock.Now().Add(e.Absence))
+			e.leaveAlone(l, e.Clock.Now().Add(e.Absence))
 		}
 		e.record(result)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.inFlight--
-	e.held--
+	l.inFlight--
+	e.hold(work, -1)
 	e.Wake()
 }
 
-// leaveAlone takes no more for a place until then. It goes before what makes the
+// leaveAlone takes no more of a lane until then. It goes before what makes the
 // work free again: this replica would take it up at once.
-func (e *Engine) leaveAlone(p *place, until time.Time) {
+func (e *Engine) leaveAlone(l *lane, until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p.absent = until
+	l.absent = until
 }
 
 // release gives work back for another replica to take.
@@ -223,7 +249,7 @@ const endMargin = 5 * time.Second
 
 // publish renders the menu as it is now, and sends it where it is another one
 // than the platform holds.
-func (e *Engine) publish(work Work) (result Result) {
+func (e *Engine) publish(l *lane, work Work) (result Result) {
 	defer func() { // nobody else would catch it here
 		if p := recover(); p != nil {
 			result = refused(work, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
@@ -239,7 +265,11 @@ func (e *Engine) publish(work Work) (result Result) {
 	if !send {
 		return result
 	}
-	return settled(result, menu.Send(ctx), e.Clock.Now())
+	sent := menu.Send(ctx)
+	e.mu.Lock()
+	l.places.Ended(!sent.Unwell)
+	e.mu.Unlock()
+	return settled(result, sent, e.Clock.Now())
 }
 
 func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,25 +21,20 @@ type shelf struct {
 	claims  map[int64]int
 	left    int
 	results map[int64][]Result
-	block   chan struct{} // nil: sending takes no time
+	block   chan struct{} // what hangs from endpoint 5 on; nil: sending takes no time
 }
 
-func (s *shelf) Claim(_ context.Context, _ core.ID, limit, _ int, busy []int64, until time.Time) (work []Work, _ time.Time, _ error) {
+func (s *shelf) Claim(_ context.Context, _ core.ID, limit, share int, busy core.Busy, until time.Time) (work []Work, _ time.Time, _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rest []Work
-next:
+	taken := map[int64]int{}
 	for _, w := range s.due {
-		for _, b := range busy {
-			if w.Endpoint == b {
-				rest = append(rest, w)
-				continue next
-			}
-		}
-		if len(work) == limit {
+		if len(work) == limit || taken[w.Endpoint] == share || slices.Contains(busy.Endpoints, w.Endpoint) || slices.Contains(busy.Plugins, w.Plugin) {
 			rest = append(rest, w)
 			continue
 		}
+		taken[w.Endpoint]++
 		w.LeasedTo = until
 		s.claims[w.Endpoint]++
 		work = append(work, w)
@@ -74,7 +70,7 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 		return Rendering{}, core.Postponed{Until: time.Now().Add(time.Hour)}
 	}
 	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
-		if s.block != nil {
+		if s.block != nil && w.Endpoint > 4 {
 			select {
 			case <-s.block:
 			case <-ctx.Done():
@@ -149,10 +145,22 @@ func TestWhatAnotherReplicaCanDoIsLeftToIt(t *testing.T) {
 
 func TestAnEndpointTakesNoMoreThanItsShareAndTheReplicaNoMoreThanItHolds(t *testing.T) {
 	s := &shelf{block: make(chan struct{})}
-	stop := s.start(t, Config{Held: 3, EndpointInFlight: 2}, 5, 6, 7, 8)
+	stop := s.start(t, Config{Held: 3, PluginHeld: 3, EndpointInFlight: 2}, 5, 6, 7, 8)
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 1 })
 	close(s.block)
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.results) == 4 })
+	stop()
+}
+
+func TestAnAggregatorThatHangsLeavesRoomForTheOthers(t *testing.T) {
+	s := &shelf{block: make(chan struct{})}
+	for n := range int64(60) { // at twenty businesses, before everything else
+		s.due = append(s.due, Work{Endpoint: 100 + n/3, StoreID: n, Plugin: "hangs"})
+	}
+	stop := s.start(t, Config{Held: 8}, 3, 3, 3, 3, 3, 3)
+	await(t, func() bool { _, results := s.count(3); return results == 6 })
+	close(s.block)
+	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 0 })
 	stop()
 }
 

@@ -58,6 +58,7 @@ type Sent struct {
 	Message  string
 	Problems []Problem // of the aggregator
 	RetryAt  time.Time // of Waiting
+	Unwell   bool      // the aggregator is in trouble: no answer, 5xx, 429
 }
 
 // State is where a publication stands.
@@ -107,10 +108,10 @@ type Renderer interface {
 
 // Queue is where work waits; replicas share it.
 type Queue interface {
-	// Claim leases due work to the owner, none of it for a busy endpoint and for
-	// each at most share, and tells when to ask again at the latest; the zero time:
+	// Claim leases due work to the owner, none of it for who is busy and for each
+	// endpoint at most share, and tells when to ask again at the latest; the zero time:
 	// nothing waits.
-	Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) (work []Work, next time.Time, err error)
+	Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) (work []Work, next time.Time, err error)
 	// Finish records a result with the events that tell it, in one transaction; it
 	// does nothing where the lease is not the owner's any more.
 	Finish(ctx context.Context, owner core.ID, result Result, events []core.Event) error

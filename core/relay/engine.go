@@ -12,9 +12,9 @@ import (
 // Queue is where calls wait; replicas share it.
 type Queue interface {
 	// Claim leases to the owner the first call of lines that are due, none of them
-	// to a busy endpoint and of each at most share, and tells when to ask again at
+	// to who is busy and of each endpoint at most share, and tells when to ask again at
 	// the latest; the zero time: nothing waits.
-	Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) (calls []Call, next time.Time, err error)
+	Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) (calls []Call, next time.Time, err error)
 	// Finish records what came of calls, in one transaction.
 	Finish(ctx context.Context, owner core.ID, results []Result) error
 	// Release gives leased calls back, due as they were.
@@ -29,7 +29,8 @@ type Observer interface {
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
 	Held             int           // calls leased to this replica at once: 1024
-	EndpointInFlight int           // calls to one platform of a business at once: 16
+	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
+	EndpointInFlight int           // most calls to one platform of a business at once: 16; to one that does not answer well fewer
 	Lease            time.Duration // 20 s; longer than planning, an exchange and its recording
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
 	StopWithin       time.Duration // 10 s; then calls under way are cut off
@@ -38,6 +39,9 @@ type Config struct {
 func (c Config) withDefaults() Config {
 	if c.Held == 0 {
 		c.Held = 1024
+	}
+	if c.PluginHeld == 0 {
+		c.PluginHeld = max(1, c.Held/2)
 	}
 	if c.EndpointInFlight == 0 {
 		c.EndpointInFlight = 16
@@ -79,11 +83,17 @@ type Engine struct {
 	away    map[int64]time.Time // endpoints that are left to other replicas, until when
 	lanes   map[int64]*lane
 	held    int
+	plugins map[string]int // of what is held, how much is for whose platforms
 	running sync.WaitGroup
 }
 
+// firstPlaces is how many calls may be under way at once to a platform of a
+// business of which nothing is known yet.
+const firstPlaces = 4
+
 // lane is what this replica holds for one platform of a business.
 type lane struct {
+	places   core.Places // of calls under way
 	inFlight int
 	waiting  []Call
 }
@@ -94,7 +104,7 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{},
+		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{}, plugins: map[string]int{},
 	}
 }
 
@@ -140,6 +150,7 @@ func (e *Engine) Run(ctx context.Context) {
 func (e *Engine) look(ctx context.Context) {
 	next := e.Clock.Now().Add(e.Poll)
 	if room, busy := e.room(); room > 0 {
+		room = min(room, max(1, e.PluginHeld/4)) // what a plugin may hold is known only of what has been claimed
 		calls, due, err := e.Queue.Claim(ctx, e.owner, room, 2*e.EndpointInFlight, busy, e.Clock.Now().Add(e.Lease))
 		if err != nil && ctx.Err() == nil {
 			e.Log.Error("calls to aggregators could not be claimed", "error", err)
@@ -161,23 +172,28 @@ func (e *Engine) look(ctx context.Context) {
 	}
 }
 
-// room tells how many calls may be claimed now, and to which endpoints none.
-func (e *Engine) room() (int, []int64) {
+// room tells how many calls may be claimed now, and for whom none.
+func (e *Engine) room() (int, core.Busy) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
+	var busy core.Busy
 	for endpoint, l := range e.lanes {
 		switch held := l.inFlight + len(l.waiting); {
-		case held == 0:
+		case held == 0 && l.places.Now >= e.first():
 			delete(e.lanes, endpoint)
-		case held >= e.EndpointInFlight:
-			busy = append(busy, endpoint)
+		case held >= l.places.Now:
+			busy.Endpoints = append(busy.Endpoints, endpoint)
+		}
+	}
+	for plugin, held := range e.plugins {
+		if held >= e.PluginHeld {
+			busy.Plugins = append(busy.Plugins, plugin)
 		}
 	}
 	now := e.Clock.Now()
 	for endpoint, until := range e.away {
 		if now.Before(until) {
-			busy = append(busy, endpoint)
+			busy.Endpoints = append(busy.Endpoints, endpoint)
 		} else {
 			delete(e.away, endpoint)
 		}
@@ -185,29 +201,39 @@ func (e *Engine) room() (int, []int64) {
 	return e.Held - e.held, busy
 }
 
+func (e *Engine) first() int { return min(firstPlaces, e.EndpointInFlight) }
+
 func (e *Engine) accept(calls []Call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.held += len(calls)
 	for _, c := range calls {
 		l := e.lanes[c.Endpoint]
 		if l == nil {
-			l = &lane{}
+			l = &lane{places: core.Places{Now: e.first(), Most: e.EndpointInFlight}}
 			e.lanes[c.Endpoint] = l
 		}
+		e.hold(c, 1)
 		l.waiting = append(l.waiting, c)
 		e.advance(l)
+	}
+}
+
+// hold counts a call in or out. The caller holds mu.
+func (e *Engine) hold(c Call, n int) {
+	e.held += n
+	if e.plugins[c.Plugin] += n; e.plugins[c.Plugin] == 0 {
+		delete(e.plugins, c.Plugin)
 	}
 }
 
 // advance starts calls while the lane has waiting ones and places in flight. The
 // caller holds mu.
 func (e *Engine) advance(l *lane) {
-	for len(l.waiting) > 0 && l.inFlight < e.EndpointInFlight {
+	for len(l.waiting) > 0 && l.inFlight < l.places.Now {
 		c := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		if e.Clock.Now().Add(startMargin).After(c.LeasedTo) {
-			e.held-- // too late to start; somebody claims it when the lease is over
+			e.hold(c, -1) // too late to start; somebody claims it when the lease is over
 			continue
 		}
 		l.inFlight++
@@ -236,8 +262,11 @@ func (e *Engine) run(l *lane, c Call) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l.inFlight--
+	if result.Attempt != nil {
+		l.places.Ended(!result.Attempt.FoundUnwell())
+	}
 	e.advance(l)
-	if l.inFlight+len(l.waiting) == e.EndpointInFlight-1 { // no longer busy
+	if l.inFlight+len(l.waiting) < l.places.Now { // not busy
 		e.Wake()
 	}
 }
@@ -250,7 +279,7 @@ func (e *Engine) leave(c Call, until time.Time) {
 	e.mu.Unlock()
 	e.release([]Call{c})
 	e.mu.Lock()
-	e.held--
+	e.hold(c, -1)
 	e.mu.Unlock()
 }
 
@@ -295,7 +324,9 @@ func (e *Engine) finish() {
 		}
 		e.record(batch)
 		e.mu.Lock()
-		e.held -= len(batch)
+		for _, r := range batch {
+			e.hold(r.Call, -1)
+		}
 		e.mu.Unlock()
 		e.Wake() // the next of their lines may be due
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,17 +27,13 @@ type bench struct {
 	sent     []string
 }
 
-func (b *bench) Claim(_ context.Context, _ core.ID, limit, share int, busy []int64, until time.Time) ([]Call, time.Time, error) {
+func (b *bench) Claim(_ context.Context, _ core.ID, limit, share int, busy core.Busy, until time.Time) ([]Call, time.Time, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var claimed, left []Call
 	taken := map[int64]int{}
 	for _, c := range b.due {
-		isBusy := false
-		for _, endpoint := range busy {
-			isBusy = isBusy || endpoint == c.Endpoint
-		}
-		if isBusy || len(claimed) == limit || taken[c.Endpoint] == share {
+		if slices.Contains(busy.Endpoints, c.Endpoint) || slices.Contains(busy.Plugins, c.Plugin) || len(claimed) == limit || taken[c.Endpoint] == share {
 			left = append(left, c)
 			continue
 		}
@@ -161,6 +158,23 @@ func TestAPlatformThatHangsDelaysOnlyItself(t *testing.T) {
 	stop()
 }
 
+func TestAnAggregatorThatHangsLeavesRoomForTheOthers(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	b := &bench{hanging: make(chan struct{})}
+	for endpoint := range int64(100) { // at a hundred businesses, before everything else
+		b.calls("hangs", 100+endpoint, 10)
+	}
+	b.calls("swift", 2, 300)
+	for i := range b.due {
+		b.due[i].Plugin = b.due[i].Platform
+	}
+	_, stop := b.run(t, Config{Held: 128, Poll: time.Millisecond})
+	await(t, func() bool { return b.finished("swift") == 300 })
+	close(b.hanging)
+	await(t, func() bool { return b.finished("hangs") == 1000 })
+	stop()
+}
+
 func TestAStopEndsWhatIsUnderWayAndGivesBackTheRest(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b := &bench{hanging: make(chan struct{})}
@@ -208,7 +222,7 @@ func TestACallWhosePluginAnotherReplicaHasIsLeftToIt(t *testing.T) {
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 3 })
 	await(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.held == 0 })
 	_, busy := e.room()
-	require.Equal(t, []int64{2}, busy, "no more of the platform is taken")
+	require.Equal(t, []int64{2}, busy.Endpoints, "no more of the platform is taken")
 	cancel()
 	<-ended
 	require.EqualValues(t, 3, plugins.asked.Load())

@@ -7,6 +7,7 @@ package relay
 
 import (
 	"context"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -316,6 +317,12 @@ type Attempt struct {
 	ResponseHeaders map[string]string
 	ResponseBody    []byte
 	Took            time.Duration
+}
+
+// FoundUnwell tells whether the attempt shows that the aggregator itself is in
+// trouble: no answer, 5xx, 429.
+func (a Attempt) FoundUnwell() bool {
+	return a.Status == 0 || a.Status >= http.StatusInternalServerError || a.Status == http.StatusTooManyRequests
 }
 
 // State is where a call stands.

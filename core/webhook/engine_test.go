@@ -163,12 +163,12 @@ func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
 
 func TestAnEndpointHasAsManyPlacesAsItEarns(t *testing.T) {
 	at := time.Now()
-	l := &lane{places: firstPlaces}
+	l := &lane{places: core.Places{Now: firstPlaces, Most: 16}}
 	after := func(times int, well bool) (int, int) {
 		for range times {
-			l.ended(at, well, 16)
+			l.ended(at, well)
 		}
-		return l.places, l.allowed(at)
+		return l.places.Now, l.allowed(at)
 	}
 	for _, step := range []struct {
 		times           int

@@ -17,7 +17,7 @@ const firstPlaces = 4
 // a short line behind them, so that an endpoint that hangs delays only itself,
 // and many that hang leave room for the others.
 type lane struct {
-	places   int // attempts that may be under way at once: one more for each that finds the endpoint well, half as many after one that does not
+	places   core.Places // of attempts under way
 	inFlight int
 	reserved int // promised by Reserve, not started yet
 	waiting  []Delivery
@@ -34,13 +34,13 @@ func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
 // last second or so. A fast endpoint earns a long line, one that hangs has none.
 func (l *lane) allowed(now time.Time) int {
 	if took := max(l.recent, l.before); took > 0 && now.Sub(l.since) <= 2*time.Second {
-		return 4*l.places + took
+		return 4*l.places.Now + took
 	}
-	return l.places
+	return l.places.Now
 }
 
 // ended notes what an attempt found.
-func (l *lane) ended(now time.Time, well bool, most int) {
+func (l *lane) ended(now time.Time, well bool) {
 	l.inFlight--
 	if age := now.Sub(l.since); age > time.Second {
 		l.before = l.recent
@@ -49,11 +49,9 @@ func (l *lane) ended(now time.Time, well bool, most int) {
 		}
 		l.recent, l.since = 0, now
 	}
+	l.places.Ended(well)
 	if well {
 		l.recent++
-		l.places = min(l.places+1, most)
-	} else {
-		l.places = max(l.places/2, 1)
 	}
 }
 
@@ -61,7 +59,7 @@ func (l *lane) ended(now time.Time, well bool, most int) {
 func (e *Engine) lane(endpoint int64) *lane {
 	l := e.lanes[endpoint]
 	if l == nil {
-		l = &lane{places: min(firstPlaces, e.config.EndpointInFlight)}
+		l = &lane{places: core.Places{Now: min(firstPlaces, e.config.EndpointInFlight), Most: e.config.EndpointInFlight}}
 		e.lanes[endpoint] = l
 	}
 	return l
@@ -159,7 +157,7 @@ func (e *Engine) accept(claimed []Delivery) []Delivery {
 // advance starts attempts while the lane has waiting deliveries and places in
 // flight. The caller holds mu.
 func (e *Engine) advance(l *lane) {
-	for !e.stopping && len(l.waiting) > 0 && l.inFlight < l.places {
+	for !e.stopping && len(l.waiting) > 0 && l.inFlight < l.places.Now {
 		d := l.waiting[0]
 		l.waiting[0] = Delivery{} // let the body go
 		l.waiting = l.waiting[1:]
@@ -189,7 +187,7 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	e.results <- result // holds all that can be held: never blocks
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.ended(e.clock.Now(), !record.FoundUnwell(), e.config.EndpointInFlight)
+	l.ended(e.clock.Now(), !record.FoundUnwell())
 	e.advance(l)
 }
 

@@ -150,7 +150,8 @@ func (m menuRenderer) carry(ctx context.Context, w publish.Work, plan relay.Plan
 	if err := m.calls.Keep(context.WithoutCancel(ctx), result); err != nil {
 		m.log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
 	}
-	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt}
+	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
+		Unwell: result.Attempt != nil && result.Attempt.FoundUnwell()}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting

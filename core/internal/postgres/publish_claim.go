@@ -27,13 +27,13 @@ const publicationEndpoints = `endpoints AS (
 // Claim leases due publications, the longest waiting endpoints first. Where a
 // lease ran out, or where something else was told meanwhile, nobody knows what
 // the platform holds.
-func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]publish.Work, time.Time, error) {
+func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) ([]publish.Work, time.Time, error) {
 	now, epoch := p.reading()
 	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
-			CROSS JOIN LATERAL (SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+			CROSS JOIN LATERAL (SELECT available_at, business_id, platform FROM publications WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 				ORDER BY available_at LIMIT 1) head
-			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
+			WHERE e.endpoint <> ALL (?1) AND NOT `+ofBusyPlugin("?7")+` ORDER BY head.available_at LIMIT ?2),
 		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
 			SELECT business_id, store_id, platform FROM publications WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
@@ -43,7 +43,7 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 		WHERE ?6`+unset+` AND p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
 		RETURNING p.business_id, p.store_id, s.ref_id, p.platform, coalesce(f.served_by, 'own'), p.endpoint, p.version, p.attempts,
 			p.call_id, p.reference, p.waiting, p.asked, p.published_at IS NOT NULL, p.digest`,
-		now, pgdialect.Array(busy), limit, share, owner, until, epoch)
+		now, array(busy.Endpoints), limit, share, owner, until, epoch, array(busy.Plugins))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 	}
@@ -93,13 +93,13 @@ func writtenIDs(ids []core.ID) []string {
 }
 
 // nextDue is when the earliest of what waits is due.
-func (p Publications) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+func (p Publications) nextDue(ctx context.Context, busy core.Busy) (time.Time, error) {
 	var next sql.NullTime
 	var epoch int64
 	err := p.bun.QueryRowContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`
 		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
-			SELECT available_at FROM publications WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next, &epoch)
+			SELECT available_at, business_id, platform FROM publications WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+		WHERE e.endpoint <> ALL (?0) AND NOT `+ofBusyPlugin("?1"), array(busy.Endpoints), array(busy.Plugins)).Scan(&next, &epoch)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next publication: %w", err)
 	}

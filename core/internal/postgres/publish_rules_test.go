@@ -131,7 +131,7 @@ func TestASetClockMovesWhatIsToBePublished(t *testing.T) {
 	for _, leap := range []time.Duration{3 * time.Hour, -5 * time.Hour} {
 		db.LeapClock(leap)
 		require.NoError(t, db.SetClock(t.Context()))
-		claimed, next, err := postgres.Publications{DB: db}.Claim(t.Context(), me, 1, 1, []int64{}, db.Clock().Now())
+		claimed, next, err := postgres.Publications{DB: db}.Claim(t.Context(), me, 1, 1, core.Busy{}, db.Clock().Now())
 		require.NoError(t, err)
 		require.Empty(t, claimed)
 		require.InDelta(t, time.Hour.Seconds(), next.Sub(db.Clock().Now()).Seconds(), 60)

@@ -46,7 +46,7 @@ func newPress(t *testing.T) *press {
 // claim claims as a replica of the owner does, and tells what as store/platform.
 func (p *press) claim(owner core.ID) (work []publishing.Work, names []string) {
 	p.t.Helper()
-	work, _, err := p.queue.Claim(context.Background(), owner, 100, 100, []int64{}, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
+	work, _, err := p.queue.Claim(context.Background(), owner, 100, 100, core.Busy{}, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
 	require.NoError(p.t, err)
 	for _, w := range work {
 		names = append(names, w.StoreRef+"/"+w.Platform)
@@ -144,6 +144,29 @@ func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
 	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "an operator wanted something of it")
 }
 
+func TestNothingIsClaimedForWhoIsBusy(t *testing.T) {
+	p := newPress(t)
+	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
+	p.clock.Advance(time.Minute)
+	for _, c := range []struct {
+		busy  core.Busy
+		names []string
+	}{
+		{core.Busy{Plugins: []string{"aggregator-a", "aggregator-b"}}, nil},
+		{core.Busy{Plugins: []string{"aggregator-b", "another"}}, []string{"a"}},
+		{core.Busy{Plugins: []string{"another"}}, []string{"b"}},
+	} {
+		work, next, err := p.queue.Claim(context.Background(), me, 100, 100, c.busy, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
+		require.NoError(t, err)
+		require.True(t, next.IsZero() || next.After(p.clock.Now()), "what is due for who is busy is no reason to look")
+		var names []string
+		for _, w := range work {
+			names = append(names, w.Platform)
+		}
+		require.Equal(t, c.names, names)
+	}
+}
+
 func TestChangesGatherAsTheDebounceSays(t *testing.T) {
 	p, random, debounce := newPress(t), rand.New(rand.NewPCG(1, 2)), publishing.Debounce{}.OrDefault()
 	for range 5 {
@@ -164,7 +187,7 @@ func TestChangesGatherAsTheDebounceSays(t *testing.T) {
 		p.clock.Advance(due.Sub(p.clock.Now()) - time.Microsecond)
 		_, names := p.claim(me)
 		require.Empty(t, names)
-		_, next, err := p.queue.Claim(context.Background(), me, 1, 1, []int64{}, due)
+		_, next, err := p.queue.Claim(context.Background(), me, 1, 1, core.Busy{}, due)
 		require.NoError(t, err)
 		require.True(t, due.Equal(next), "%s %s", due, next)
 		p.clock.Advance(time.Microsecond)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
@@ -25,21 +24,29 @@ const callEndpoints = `endpoints AS (
 	SELECT (SELECT l.endpoint FROM call_lines l WHERE l.endpoint > e.endpoint AND l.available_at < 'infinity' ORDER BY l.endpoint LIMIT 1)
 	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
 
+// ofBusyPlugin tells whether the head of an endpoint's queue is for a platform that
+// one of these plugins serves.
+func ofBusyPlugin(plugins string) string {
+	plugins += "::text[]"
+	return `(cardinality(` + plugins + `) > 0 AND EXISTS (SELECT 1 FROM platforms f
+		WHERE f.business_id = head.business_id AND f.name = head.platform AND f.served_by = ANY (` + plugins + `)))`
+}
+
 // Claim leases due lines, the longest waiting endpoints first, and brings the
 // first call of each.
-func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy []int64, until time.Time) ([]relay.Call, time.Time, error) {
+func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) ([]relay.Call, time.Time, error) {
 	now, epoch := q.reading()
 	rows, err := q.bun.QueryContext(ctx, `WITH RECURSIVE `+callEndpoints+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
-			CROSS JOIN LATERAL (SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
+			CROSS JOIN LATERAL (SELECT available_at, business_id, platform FROM call_lines WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 				ORDER BY available_at LIMIT 1) head
-			WHERE e.endpoint <> ALL (?1) ORDER BY head.available_at LIMIT ?2),
+			WHERE e.endpoint <> ALL (?1) AND NOT `+ofBusyPlugin("?7")+` ORDER BY head.available_at LIMIT ?2),
 		due AS (SELECT d.* FROM heads h CROSS JOIN LATERAL (
 			SELECT business_id, line FROM call_lines WHERE endpoint = h.endpoint AND available_at <= ?0 AND available_at < 'infinity'
-			ORDER BY available_at LIMIT ?3 FOR UPDATE SKIP LOCKED) d LIMIT ?2)
+			ORDER BY available_at LIMIT least(?3, greatest(4, ?2 / (SELECT count(*) FROM heads))) FOR UPDATE SKIP LOCKED) d LIMIT ?2)
 		UPDATE call_lines l SET owner = ?4, available_at = ?5 FROM due WHERE ?6`+unset+` AND l.business_id = due.business_id AND l.line = due.line
 		RETURNING l.business_id, l.line, l.kind, l.platform, l.order_id, l.endpoint, l.payload, l.call_id, l.seen_at, l.attempts, l.due_at, l.version`,
-		now, pgdialect.Array(busy), limit, share, owner, until, epoch)
+		now, array(busy.Endpoints), limit, share, owner, until, epoch, array(busy.Plugins))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming calls: %w", err)
 	}
@@ -67,13 +74,13 @@ func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy 
 }
 
 // nextDue is when the earliest of what waits is due.
-func (q Calls) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+func (q Calls) nextDue(ctx context.Context, busy core.Busy) (time.Time, error) {
 	var next sql.NullTime
 	var epoch int64
 	err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+callEndpoints+`
 		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
-			SELECT available_at FROM call_lines WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-		WHERE e.endpoint <> ALL (?)`, pgdialect.Array(busy)).Scan(&next, &epoch)
+			SELECT available_at, business_id, platform FROM call_lines WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+		WHERE e.endpoint <> ALL (?0) AND NOT `+ofBusyPlugin("?1"), array(busy.Endpoints), array(busy.Plugins)).Scan(&next, &epoch)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next call: %w", err)
 	}

@@ -177,7 +177,7 @@ func TestASetClockMovesTheCallsToo(t *testing.T) {
 		require.NoError(t, d.riders.Locate(ctx, order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2", SeenAt: db.Clock().Now()}))
 	}
 	claim := func() []relay.Call {
-		calls, _, err := d.calls.Claim(ctx, me, 10, 10, []int64{}, db.Clock().Now().Add(20*time.Second))
+		calls, _, err := d.calls.Claim(ctx, me, 10, 10, core.Busy{}, db.Clock().Now().Add(20*time.Second))
 		require.NoError(t, err)
 		return calls
 	}
@@ -191,4 +191,18 @@ func TestASetClockMovesTheCallsToo(t *testing.T) {
 	require.NoError(t, db.SetClock(ctx))
 	locate("2")
 	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
+}
+
+func TestNoCallIsClaimedForWhoIsBusy(t *testing.T) {
+	d := newDepot(t)
+	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ada", Phone: "+15550001"}))
+	for _, c := range []struct {
+		busy  core.Busy
+		calls int
+	}{{core.Busy{Plugins: []string{"aggregator-b"}}, 0}, {core.Busy{Plugins: []string{"another"}}, 1}} {
+		calls, next, err := d.calls.Claim(context.Background(), me, 10, 10, c.busy, d.clock.Now().Add(20*time.Second))
+		require.NoError(t, err)
+		require.Len(t, calls, c.calls)
+		require.True(t, next.IsZero() || next.After(d.clock.Now()), "what is due for who is busy is no reason to look")
+	}
 }

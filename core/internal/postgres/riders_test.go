@@ -73,7 +73,7 @@ func (d *depot) place(id int64, latitude string) error {
 // claim claims as a replica of the owner does.
 func (d *depot) claim(owner core.ID) []relay.Call {
 	d.t.Helper()
-	calls, _, err := d.calls.Claim(context.Background(), owner, 100, 100, []int64{}, d.clock.Now().Add(20*time.Second))
+	calls, _, err := d.calls.Claim(context.Background(), owner, 100, 100, core.Busy{}, d.clock.Now().Add(20*time.Second))
 	require.NoError(d.t, err)
 	return calls
 }

@@ -70,7 +70,7 @@ func (s *switches) closed(store string) (platforms []string) {
 // claimed are the calls that a replica gets, each store and platform one.
 func (s *switches) claimed(owner core.ID) []relay.Call {
 	s.t.Helper()
-	calls, _, err := s.calls.Claim(context.Background(), owner, 100, 100, []int64{}, s.clock.Now().Add(time.Minute))
+	calls, _, err := s.calls.Claim(context.Background(), owner, 100, 100, core.Busy{}, s.clock.Now().Add(time.Minute))
 	require.NoError(s.t, err)
 	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.Line), []byte(b.Line)) })
 	return calls
