@@ -98,6 +98,8 @@ type lane struct {
 	waiting  []Call
 }
 
+func (l *lane) busy() bool { return l.inFlight+len(l.waiting) >= l.places.Now }
+
 // NewEngine makes an engine; nothing happens before Run.
 func NewEngine(config Config, parts Parts) *Engine {
 	config = config.withDefaults()
@@ -178,10 +180,10 @@ func (e *Engine) room() (int, core.Busy) {
 	defer e.mu.Unlock()
 	var busy core.Busy
 	for endpoint, l := range e.lanes {
-		switch held := l.inFlight + len(l.waiting); {
-		case held == 0 && l.places.Now >= e.first():
+		switch {
+		case l.inFlight+len(l.waiting) == 0 && l.places.Now >= e.first():
 			delete(e.lanes, endpoint)
-		case held >= l.places.Now:
+		case l.busy():
 			busy.Endpoints = append(busy.Endpoints, endpoint)
 		}
 	}
@@ -261,12 +263,13 @@ func (e *Engine) run(l *lane, c Call) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	wasBusy := l.busy()
 	l.inFlight--
 	if result.Attempt != nil {
 		l.places.Ended(!result.Attempt.FoundUnwell())
 	}
 	e.advance(l)
-	if l.inFlight+len(l.waiting) < l.places.Now { // not busy
+	if wasBusy && !l.busy() {
 		e.Wake()
 	}
 }
