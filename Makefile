@@ -7,6 +7,9 @@ export GOTOOLCHAIN ?= local
 # Without a C compiler the programs build all the same; only the race detector needs one.
 BUILD_ENV = CGO_ENABLED=0
 BIN = bin/servery
+# What the programs say that they are: where there is no git, VERSION may be given.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+STAMP = -ldflags '-X main.built=$(VERSION)'
 BUF = $(GO) tool -modfile=$(CURDIR)/tools.mod buf
 
 .DEFAULT_GOAL := help
@@ -17,7 +20,7 @@ help: ## Show this list
 
 .PHONY: build
 build: ## Build bin/servery and bin/plugins
-	$(BUILD_ENV) $(GO) build -trimpath -o $(BIN) ./core/cmd/servery
+	$(BUILD_ENV) $(GO) build -trimpath $(STAMP) -o $(BIN) ./core/cmd/servery
 	@$(MAKE) --no-print-directory $(PLUGINS:%=bin/plugins/%)
 
 # Each plugin lies in a directory of its id, with the manifest that it asks for
@@ -71,7 +74,7 @@ fuzz: ## Fuzz every decoder for FUZZTIME (30s each)
 
 .PHONY: bench
 bench: build ## Measure against floors of the same run; BENCH_FLAGS=--quick for a short one
-	$(GO) run ./core/cmd/servery-bench --json bin/bench.json $(BENCH_FLAGS)
+	$(GO) run ./core/cmd/servery-bench --json bin/bench-$$(date +%Y%m%d-%H%M).json $(BENCH_FLAGS)
 
 .PHONY: chaos
 chaos: ## Break hubs, plugins, database and network at random; CHAOS_FLAGS='--for=2m --seed=7'
@@ -91,4 +94,4 @@ rollback: build ## Prove that the program of REF (HEAD~1) works on this one's da
 
 .PHONY: image
 image: ## Build the container image servery
-	docker build -f deploy/Dockerfile -t servery .
+	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t servery .

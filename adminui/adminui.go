@@ -107,12 +107,12 @@ func New(config Config) *Console {
 	r := config.Records
 	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL}
 	first := overview.Pages{Records: r, Plugins: config.Plugins}
-	work := jobs.Pages{Records: r}
+	work := jobs.Pages{Records: r, Deliveries: config.Deliveries}
 	hooks := webhooks.Pages{Records: r, Counts: r, Deliveries: config.Deliveries, Tester: config.Tester, Rotator: config.Rotator}
 	sent := deliveries.Pages{Deliveries: config.Deliveries, Records: r}
 	bought := orders.Pages{Records: r, Orders: config.Orders}
 	engines := plugins.Pages{Registry: config.Plugins, Records: r}
-	setup := settings.Pages{Records: r, Plugins: config.Plugins, Clock: config.Clock}
+	setup := settings.Pages{Records: r, Plugins: config.Plugins, BaseURL: config.BaseURL, Clock: config.Clock}
 	shops := stores.Pages{Records: r, Stores: config.Stores, Plugins: config.Plugins, Publications: config.Published}
 	menu := items.Pages{Records: r, Publications: config.Published}
 	past := history.Pages{Records: r, Menus: config.Menus}
@@ -176,6 +176,7 @@ func New(config Config) *Console {
 			{"GET", b + "deliveries/:id/payload.json", access.Viewer, sent.Payload},
 			{"POST", b + "deliveries/:id/retry/", access.Support, sent.Retry},
 			{"GET", b + "orders/", access.Viewer, bought.List},
+			{"GET", b + orders.RefusedPath, access.Viewer, bought.Refused},
 			{"GET", b + "orders/:id/", access.Viewer, bought.One},
 			{"GET", b + "orders/:id/payload.json", access.Viewer, bought.Payload},
 			{"GET", b + "jobs/", access.Viewer, work.List},

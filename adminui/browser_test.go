@@ -2,7 +2,6 @@ package adminui_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -83,6 +82,7 @@ func every(f *fake) map[string]string {
 	pages["history-item-then"], pages["history-item-none"] = "b/7/history/item/?item=dal&store=S-17&platform=web&at=2026-11-20T14:30", "b/7/history/item/?item=dal&store=none&platform=web"
 	pages["again"] = "b/7/deliveries/again/?webhook=3"
 	pages["item-platform"] = "b/7/items/501/?platform=aggregator-a"
+	pages["orders-refused"] = "b/7/orders/refused/"
 	pages["order"], pages["order-hostile"], pages["order-unacknowledged"] = "b/7/orders/10412/", "b/7/orders/10410/", "b/7/orders/10411/"
 	pages["plugin"], pages["plugin-failed"], pages["plugin-new"] = "plugins/aggregator-a/", "plugins/aggregator-c/", "plugins/aggregator-d/"
 	pages["platform"], pages["platform-hostile"], pages["platform-own"] = "b/7/settings/platform/?name=tasty-eats", "b/7/settings/platform/?name="+url.QueryEscape(hostile), "b/7/settings/platform/?name=web"
@@ -97,7 +97,7 @@ func TestEveryPageInTheBrowser(t *testing.T) {
 	none.mu, broken.mu = whole.mu, whole.mu
 	wholeBase, noneBase, brokenBase := served(t, whole), served(t, none), served(t, broken)
 	enter(t, browser, wholeBase, "sam@example.com") // the cookie is the host's, whatever the port
-	broken.broken = errors.New("the database is away")
+	broken.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
 	for _, hub := range []struct {
 		name, base string
 		pages      map[string]string
@@ -180,7 +180,7 @@ func TestJourneys(t *testing.T) {
 		page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
 			click("All deliveries"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)),
 			click("Send many again"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
-		assert.Contains(t, told(t, page), "1 deliveries are sent again, those that are counted here and no others.")
+		assert.Contains(t, told(t, page), "Those that are counted here are sent again, and no others: 1.")
 		page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
 			click("Send 1 again"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 		assert.Empty(t, page.Problems())

@@ -26,6 +26,11 @@ type shelf struct {
 	plugins   []console.Plugin
 	platforms []console.PlatformSettings
 	published []publish.Publication
+	refused   []console.RefusedOrder
+}
+
+func (f *fake) RefusedOrders(_ context.Context, _ core.BusinessID, filter console.RefusedFilter) ([]console.RefusedOrder, int, error) {
+	return take(f.refused, filter.Limit), len(f.refused), f.broken
 }
 
 func (f *fake) ListOrders(_ context.Context, _ core.BusinessID, filter console.OrderFilter) ([]console.Order, error) {
@@ -65,6 +70,15 @@ func (f *fake) RiderPlace(context.Context, core.BusinessID, int64) (console.Ride
 		return f.place, missing()
 	}
 	return f.place, nil
+}
+
+func (f *fake) ItemOf(_ context.Context, _ core.BusinessID, ref string) (int64, error) {
+	for _, i := range f.items {
+		if i.RefID == ref {
+			return i.ID, nil
+		}
+	}
+	return 0, missing()
 }
 
 // pluginReader reads plugins of the fake.
@@ -122,14 +136,19 @@ func stocked() shelf {
 	}
 	s.told = []webhook.DeliveryRecord{
 		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders", State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
+		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks", State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(30)},
 		{ID: id(20), EventType: "order_status_update", WebhookID: 3, URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(20)}}
 	s.calls = sampleCalls()
+	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7", Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300), Last: before(4)},
+		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1, First: before(50), Last: before(50), OrderID: 10412},
+		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
 	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), Told: true}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed, Message: "the aggregator answered 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
 		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"}, Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
-			Secrets: map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)}, Version: strings.Repeat("a", 32)},
+			Secrets: map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)}, Version: strings.Repeat("a", 32),
+			RefusedAt: before(3), Refused: "the header x-signature is not right"},
 		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`), Version: strings.Repeat("b", 32)},
 		{Platform: core.Platform{Name: "web", ServedBy: "own"}, Version: strings.Repeat("c", 32)}}
 	return s
@@ -178,7 +197,7 @@ func samplePlugins() []console.Plugin {
 			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile, Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
 			Log:    []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") + `","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
 			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"}, {Business: 12, Name: long, Platform: hostile}},
-			About: console.PluginAbout{Name: "Aggregator A", Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"}, Groups: []string{"NutritionalInfo"}, Inbound: []string{"order", "action"},
+			About: console.PluginAbout{Name: "Aggregator A", Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"}, Groups: []string{"NutritionalInfo"}, Inbound: []console.PluginInbound{{Kind: "order", Header: "x-signature", Secret: "webhook_secret"}, {Kind: "action", Header: "x-key", Secret: "api_key"}},
 				Schema:    []byte(`{"type":"object","properties":{"nutrition":{"enum":["if_present","required"],"description":"whether every item needs NutritionalInfo"},"brand":{"type":"string","description":"the brand"}}}`),
 				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API", Hosts: []string{"*.aggregator-a.example", "localhost"}}},
 				Secrets:   []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"}, {Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},

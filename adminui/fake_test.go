@@ -136,13 +136,6 @@ func (f *fake) Job(_ context.Context, _ core.BusinessID, reference core.ID) (con
 	return console.JobDetail{}, missing()
 }
 
-func (f *fake) DeliveriesOf(context.Context, core.BusinessID, core.ID) (ids []core.ID, err error) {
-	for _, d := range take(f.deliveries, 1) {
-		ids = append(ids, d.ID)
-	}
-	return ids, nil
-}
-
 func (f *fake) EventBody(context.Context, core.BusinessID, core.ID) ([]byte, error) {
 	return []byte(`{"reference":"r","stores":[{"ref_id":"S-17","name":"<script>alert(1)</script>"}]}`), nil
 }
@@ -318,7 +311,7 @@ func (f *fake) EndSessions(context.Context, int64, []byte) error           { ret
 func (f *fake) CreateLink(context.Context, []byte, int64, time.Time) error { return nil }
 
 func (f *fake) LinkUser(context.Context, []byte, time.Time, bool) (access.User, error) {
-	return f.users[0], nil
+	return f.users[0], f.broken
 }
 
 func (f *fake) CountAttempt(_ context.Context, subjects []string, _, _ time.Time) ([]int, error) {

@@ -43,10 +43,10 @@ func full() *fake {
 			f.counts = append(f.counts, count)
 		}
 	}
-	f.figures = console.Figures{Waiting: 41, Held: 12, FailedJobs: 1, OpenJobs: 2}
+	f.figures = console.Figures{Waiting: 41, Held: 12, GivenUp: 22, FailedJobs: 1, OpenJobs: 2}
 	f.deliveries, f.attempts = sampleDeliveries()
 	f.endpoints = []console.Endpoint{
-		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true, Units: "seconds", CreatedAt: before(40_000), Waiting: 41, ProbedSince: before(90), Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
+		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true, Units: "seconds", CreatedAt: before(40_000), Waiting: 41, GivenUp: 22, ProbedSince: before(90), Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
 			Day:    console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond, Slowest: 4 * time.Second},
 			Health: console.Health{AcceptedAt: before(95), RefusedAt: before(1), FailingSince: before(94), Status: 503, Class: string(webhook.Status), Error: "the endpoint answered 503", Delivery: f.deliveries[1].ID}},
 		{Business: 7, ID: 4, EventType: "store_creation", URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), Active: true, Units: "minutes",
@@ -55,6 +55,7 @@ func full() *fake {
 		{Business: 7, ID: 6, EventType: "rider_status_update", URL: "https://pos.example.com/riders", Active: true, Units: "minutes"},
 	}
 	f.jobs = sampleJobs()
+	f.jobs[0].Event = f.deliveries[0].EventID
 	f.stores = []store.Stored{
 		{ID: 1040, Object: store.Object{RefID: pointer("S-17"), Name: pointer("Market Street"), City: pointer("San Francisco"), Address: pointer("1 Market Street"), Active: pointer(true), OrderingEnabled: pointer(true),
 			HideFromUI: pointer(false), IncludedPlatforms: []string{"aggregator-a", "app", "web"}, Timings: []store.Timing{{Day: "monday", Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
@@ -63,8 +64,8 @@ func full() *fake {
 	f.items = []console.ItemDetail{
 		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true, Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
 			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}}, Platforms: []string{"aggregator-a", "web"},
-			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy", Message: "calorie_kcal is missing from NutritionalInfo"}},
-			Places:   []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Sold: true, Available: true, Stock: -1, Included: []string{"app", "web"}}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
+			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy", Message: "calorie_kcal is missing from NutritionalInfo"}}, Refusals: []console.ItemRefusal{{Platform: "aggregator-b", Message: "photo required", Stores: 2}},
+			Places: []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Sold: true, Available: true, Stock: -1, Included: []string{"app", "web"}}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
 		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3", Updated: before(30)}, Record: []byte(`{}`)},
 	}
 	f.shelf = stocked()
@@ -78,6 +79,9 @@ func full() *fake {
 		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
 		Revoked:   []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500), UsedAt: before(2)}},
 	}
+	f.notices.Menus = []console.RefusedMenus{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Count: 12, Message: "unknown partner key"}}
+	f.notices.NotTaken = []console.NotTaken{{Business: 7, Count: 3, At: before(4), Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}}
+	f.notices.Unproved = []console.Unproved{{Business: 7, Platform: "tasty-eats", At: before(3), Reason: "the header x-signature is not right"}}
 	f.notices.Waiting = []console.Waiting{{Business: 7, Count: 3, Since: before(42)}}
 	f.notices.Silent = []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Since: before(35)}}
 	f.toldStore = []console.Call{

@@ -1,6 +1,8 @@
 package adminui_test
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -22,6 +24,22 @@ func repeated[T any](list []T) (many []T) {
 	return many
 }
 
+// entered is a client that has signed in.
+func entered(t *testing.T, base string) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	require.NoError(t, err)
+	client := &http.Client{Jar: jar}
+	form, err := http.NewRequest(http.MethodPost, base+shell.SignInPath, strings.NewReader(url.Values{"email": {"sam@example.com"}, "password": {password}}.Encode()))
+	require.NoError(t, err)
+	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	form.Header.Set("Sec-Fetch-Site", "same-origin")
+	answer, err := client.Do(form)
+	require.NoError(t, err)
+	answer.Body.Close()
+	return client
+}
+
 func TestNoPageIsLarge(t *testing.T) {
 	f := full()
 	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeated(f.endpoints), repeated(f.jobs), repeated(f.deliveries), repeated(f.stores), repeated(f.items)
@@ -30,16 +48,7 @@ func TestNoPageIsLarge(t *testing.T) {
 		f.jobs[i].Request = []byte(strings.Repeat(`{"title":"`+long+`"} `, 10_000))
 	}
 	base := served(t, f)
-	jar, err := cookiejar.New(nil)
-	require.NoError(t, err)
-	client := &http.Client{Jar: jar}
-	form, err := http.NewRequest(http.MethodPost, base+shell.SignInPath, strings.NewReader(url.Values{"email": {"sam@example.com"}, "password": {password}}.Encode()))
-	require.NoError(t, err)
-	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	form.Header.Set("Sec-Fetch-Site", "same-origin")
-	entered, err := client.Do(form)
-	require.NoError(t, err)
-	entered.Body.Close()
+	client := entered(t, base)
 	for name, path := range every(f) {
 		response, err := client.Get(base + shell.Root + path)
 		require.NoError(t, err)
@@ -48,5 +57,24 @@ func TestNoPageIsLarge(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, string(body), "console-body", "%s is behind the sign-in", name)
 		assert.Less(t, len(body), 100<<10, "bytes of %s", name)
+	}
+}
+
+func TestPagesTellPeopleThatTheDatabaseIsAway(t *testing.T) {
+	f := full()
+	base := served(t, f)
+	client := entered(t, base)
+	f.broken = fmt.Errorf("reading: %w", context.DeadlineExceeded)
+	for _, path := range []string{"", "b/7/", "b/7/jobs/", "welcome/?link=x"} {
+		response, err := client.Get(base + shell.Root + path)
+		require.NoError(t, err)
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		require.NoError(t, err)
+		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
+		assert.Contains(t, string(body), "<h1>The hub cannot answer now</h1>", path)
+		assert.Contains(t, string(body), "Its database does not answer. Nothing was lost; try again in a moment.", path)
+		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
+		assert.NotContains(t, string(body), "The link does not work", path)
 	}
 }

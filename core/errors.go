@@ -1,8 +1,12 @@
 package core
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"strings"
 	"time"
 )
 
@@ -69,6 +73,15 @@ func CodeOf(err error) Code {
 	default:
 		return Internal
 	}
+}
+
+// IsCutOff tells whether an error means that the database was lost, starts or stops, or
+// did not answer in time.
+func IsCutOff(err error) bool {
+	var network net.Error // deadlines among them
+	var said interface{ Field(byte) string }
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) ||
+		errors.As(err, &said) && strings.HasPrefix(said.Field('C'), "57P") // operator intervention
 }
 
 // MaxViolations bounds the violations listed in one answer.

@@ -1,10 +1,7 @@
 package web
 
 import (
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -69,10 +66,10 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
-		if known == nil && isCutOff(err) {
-			known = &core.Error{Code: core.Unavailable, Message: "the hub has no answer of its database, and may or may not have accepted the request; send it again", RetryAfter: time.Second}
+		if known == nil && core.IsCutOff(err) {
+			known = &core.Error{Code: core.Unavailable, Message: "the hub has no answer of its database, and " + fate(c) + " the request; send it again", RetryAfter: time.Second}
 		} else {
-			known = core.Errorf(core.Internal, "the hub could not process the request, and may or may not have accepted it; send it again")
+			known = core.Errorf(core.Internal, "the hub could not process the request, and %s it; send it again", fate(c))
 		}
 	}
 	if requestID(c) == "" { // the HTTP server itself refused it, before identify
@@ -91,10 +88,13 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	return answer(c, statuses[known.Code], body)
 }
 
-// isCutOff tells whether the database was lost, or did not answer in time.
-func isCutOff(err error) bool {
-	var network net.Error // deadlines among them
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn)
+// fate says what can have become of a request that failed. One that only reads, or
+// that no handler has seen yet, has left nothing behind.
+func fate(c *fiber.Ctx) string {
+	if c.Method() == fiber.MethodGet || c.Locals(localWaiting) == true {
+		return "has not accepted"
+	}
+	return "may or may not have accepted"
 }
 
 // fromRouter turns the router's and the HTTP server's own errors into ours.

@@ -19,6 +19,39 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
+// TestAFailureSaysWhetherTheRequestMayHaveBeenAccepted: of what only reads, or failed
+// before its handler had it, there is no doubt.
+func TestAFailureSaysWhetherTheRequestMayHaveBeenAccepted(t *testing.T) {
+	const doubt, none = "may or may not have accepted", "has not accepted"
+	for _, c := range []struct {
+		method  string
+		knocks  error // what comes of looking for the caller
+		handles error
+		says    string
+	}{
+		{http.MethodPost, io.EOF, nil, none},
+		{http.MethodPost, errors.New("no such column"), nil, none},
+		{http.MethodPost, nil, io.EOF, doubt},
+		{http.MethodPost, nil, errors.New("no such column"), doubt},
+		{http.MethodGet, nil, io.EOF, none},
+	} {
+		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil), Authenticator: doorman{c.knocks}}}
+		app := fiber.New(fiber.Config{ErrorHandler: s.answerError})
+		app.Add(c.method, "/", s.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))
+		answer, err := app.Test(httptest.NewRequest(c.method, "/", nil))
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.Contains(t, string(text), c.says, "%+v", c)
+	}
+}
+
+type doorman struct{ err error }
+
+func (d doorman) Authenticate(context.Context, string) (core.Caller, error) {
+	return core.Caller{}, d.err
+}
+
 // TestALostDatabaseIsUnavailable tells what is our fault from what will pass: a
 // client sends again what was answered with 503.
 func TestALostDatabaseIsUnavailable(t *testing.T) {

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"mime"
 	"net/url"
@@ -67,6 +68,11 @@ func param(c *fiber.Ctx, name string) string {
 		return ""
 	}
 	return strings.Clone(value)
+}
+
+// unlisted records that a parameter of the query string is none of what it may be.
+func unlisted(c *fiber.Ctx, name, may string, v *core.Violations) {
+	v.AddBody(name, "value", fmt.Sprintf("must be one of: %s; %.80q was sent", may, c.Query(name)))
 }
 
 // number is a whole number of the query string from least to most.

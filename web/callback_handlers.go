@@ -48,6 +48,9 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body, ReceivedAt: s.Clock.Now(),
 	})
 	if err != nil {
+		if message.Order != nil {
+			s.keepRefused(c, caller.Business, caller.Platform, message.Order, err)
+		}
 		return err
 	}
 	switch {
@@ -80,6 +83,9 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 
 func (s *Server) placeCallback(c *fiber.Ctx, caller relay.Caller, normal []byte) error {
 	receipt, err := s.takeOrder(c, caller, normal)
+	if err != nil {
+		s.keepRefused(c, caller.Business, caller.Platform, normal, err)
+	}
 	if core.CodeOf(err) == core.NotFound {
 		err = errors.Join(err, s.refuse(c, caller, normal, err))
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
@@ -20,6 +21,7 @@ type deliveryBody struct {
 	EventID     core.ID        `json:"event_id"`
 	EventType   core.EventType `json:"event_type"`
 	Reference   string         `json:"reference,omitzero"`
+	OrderID     int64          `json:"order_id,omitzero"`
 	URL         string         `json:"url"`
 	State       webhook.State  `json:"state"`
 	HeldBecause string         `json:"held_because,omitzero"`
@@ -34,7 +36,7 @@ type deliveryBody struct {
 
 func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	return deliveryBody{
-		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, URL: r.URL, State: r.State,
+		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, OrderID: r.OrderID, URL: r.URL, State: r.State,
 		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(), NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
 		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.TraceID,
 	}
@@ -86,14 +88,16 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	filter := webhook.Filter{Reference: strings.Clone(c.Query("reference"))}
 	filter.Limit = number(c, "limit", 50, 1, 200, &v)
 	filter.WebhookID = int64(number(c, "webhook_id", 0, 1, 1<<53, &v))
+	filter.OrderID = int64(number(c, "order_id", 0, 1, 1<<53, &v))
+	filter.From, filter.To = moment(c, "from", &v), moment(c, "to", &v)
 	state, known := deliveryStates[c.Query("state")]
 	if !known {
-		v.AddBody("state", "value", "must be pending, held, delivered or failed")
+		unlisted(c, "state", "pending, held, delivered, failed", &v)
 	}
 	filter.State = state
 	if name := strings.Clone(c.Query("event_type")); name != "" {
 		if filter.EventType, known = core.ParseEventType(name); !known {
-			v.AddBody("event_type", "value", "must be one of "+core.EventTypeNames())
+			unlisted(c, "event_type", core.EventTypeNames(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
@@ -127,7 +131,7 @@ func (s *Server) listDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	}{list, meta})
 }
 
-// getDelivery reads a delivery with every attempt at it.
+// getDelivery reads a delivery with its body and every attempt at it.
 func (s *Server) getDelivery(c *fiber.Ctx, caller core.Caller) error {
 	record, attempts, err := s.Deliveries.Get(c.UserContext(), caller.Business, deliveryID(c))
 	if err != nil {
@@ -139,8 +143,9 @@ func (s *Server) getDelivery(c *fiber.Ctx, caller core.Caller) error {
 	}
 	return answer(c, http.StatusOK, struct {
 		deliveryBody
-		List []attemptBody `json:"attempt_list"`
-	}{deliveryOf(record), list})
+		Body jsontext.Value `json:"body,omitzero"`
+		List []attemptBody  `json:"attempt_list"`
+	}{deliveryOf(record), record.Body, list})
 }
 
 // retryDelivery makes a delivery due now.

@@ -19,6 +19,7 @@ import (
 const (
 	localRequestID = "request_id"
 	localBusiness  = "business"
+	localWaiting   = "waiting" // true until the handler has the request
 )
 
 var requestIDForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)

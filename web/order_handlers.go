@@ -1,6 +1,8 @@
 package web
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,23 +28,46 @@ type orderAnswer struct {
 func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
 	if err != nil {
+		s.keepRefused(c, caller.Business, caller.Platform, c.Request().Body(), err)
 		return err
 	}
-	if len(body) > order.MaxBody {
-		return core.Errorf(core.TooLarge, "an order may have at most %d bytes", order.MaxBody)
-	}
-	draft, err := order.Decode(body)
+	receipt, err := s.bringOrder(c, caller, body)
 	if err != nil {
-		return err
-	}
-	if caller.Platform != "" && caller.Platform != draft.Platform {
-		return core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
-	}
-	receipt, err := s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
-	if err != nil {
+		s.keepRefused(c, caller.Business, caller.Platform, body, err)
 		return err
 	}
 	return answer(c, http.StatusOK, orderAnswer{"success", taken(receipt), receipt.OrderID})
+}
+
+func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.Receipt, err error) {
+	if len(body) > order.MaxBody {
+		return none, core.Errorf(core.TooLarge, "an order may have at most %d bytes", order.MaxBody)
+	}
+	draft, err := order.Decode(body)
+	if err != nil {
+		return none, err
+	}
+	if caller.Platform != "" && caller.Platform != draft.Platform {
+		return none, core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
+	}
+	return s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+}
+
+// keepRefused keeps what the merchant's support is to find of an order that was not
+// taken, on the platform, where that is known, or else as the body names it. The answer
+// does not depend on it.
+func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform string, body []byte, reason error) {
+	refused, is := order.RefusedBy(reason, body)
+	if !is {
+		return
+	}
+	refused.Business = business
+	if platform != "" {
+		refused.Platform = platform
+	}
+	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
+		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business, "platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
+	}
 }
 
 // taken says what became of an order that was brought. A channel that sends an order
@@ -69,18 +94,18 @@ func (s *Server) moveOrder(c *fiber.Ctx, caller core.Caller, may []order.State) 
 	if err != nil {
 		return err
 	}
+	id := orderID(c)
 	change, err := order.DecodeChange(body)
 	if err != nil {
-		return err
+		return ofOrder(id, err)
 	}
 	if !slices.Contains(may, change.To) {
 		return core.Errorf(core.Forbidden, "a channel may only complete or cancel an order")
 	}
-	id := orderID(c)
 	change.Actor, change.Platform = caller.Actor(), caller.Platform
 	from, err := s.Orders.Change(c.UserContext(), caller.Business, id, change)
 	if err != nil {
-		return err
+		return ofOrder(id, err)
 	}
 	s.heard(caller, presence.Sign{OrderID: id})
 	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, change), id})
@@ -126,7 +151,7 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {
-			v.AddBody("state", "value", "must be one of: "+order.StateNames())
+			unlisted(c, "state", order.StateNames(), &v)
 		}
 	}
 	if after := c.Query("after"); after != "" {
@@ -159,6 +184,17 @@ func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(n)).UTC()
+}
+
+// ofOrder says of a refusal which order it is about; 0 is none that is known.
+func ofOrder(id int64, err error) error {
+	var known *core.Error
+	if id == 0 || !errors.As(err, &known) || known.Code != core.Invalid && known.Code != core.Conflict {
+		return err
+	}
+	about := *known
+	about.Message = fmt.Sprintf("order %d: %s", id, known.Message)
+	return &about
 }
 
 // orderID reads the path; what is no number is the id of no order.

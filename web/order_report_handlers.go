@@ -16,11 +16,11 @@ func (s *Server) putOrder(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	id := orderID(c)
 	reference, err := order.DecodeReference(body)
 	if err != nil {
-		return err
+		return ofOrder(id, err)
 	}
-	id := orderID(c)
 	if err := s.Orders.Refer(c.UserContext(), caller.Business, id, reference); err != nil {
 		return err
 	}

@@ -19,12 +19,12 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	}
 	update, err := order.DecodeRiderUpdate(body)
 	if err != nil {
-		return err
+		return ofOrder(update.OrderID, err)
 	}
 	update.Business, update.Actor = caller.Business, caller.Actor()
 	changed, err := s.Riders.Update(c.UserContext(), update)
 	if err != nil {
-		return err
+		return ofOrder(update.OrderID, err)
 	}
 	s.heard(caller, presence.Sign{OrderID: update.OrderID})
 	message := "rider status " + string(update.Status) + " enqueued"
@@ -42,11 +42,11 @@ func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	}
 	location, err := order.DecodeRiderLocation(body)
 	if err != nil {
-		return err
+		return ofOrder(location.OrderID, err)
 	}
 	location.Business, location.SeenAt = caller.Business, s.Clock.Now()
 	if err := s.Riders.Locate(c.UserContext(), location); err != nil {
-		return err
+		return ofOrder(location.OrderID, err)
 	}
 	s.heard(caller, presence.Sign{OrderID: location.OrderID})
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "rider location enqueued"})

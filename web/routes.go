@@ -1,6 +1,9 @@
 package web
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
@@ -36,6 +39,7 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, s.listTimingGroups},
 		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitSwitches, s.postLocation},
 		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitSwitches, s.postItems},
+		{"GET", "/hub/api/v1/switches/:reference/", core.ScopePOS, LimitRead, s.getSwitch},
 		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, s.listPublications},
 		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS, LimitRead, s.getItemThen},
 		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, s.listRevisions},
@@ -103,6 +107,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		if r.scope == "" || r.scope == platformKey { // the latter looks at the key, and counts, itself
 			return r.handle(c, core.Caller{})
 		}
+		c.Locals(localWaiting, true)
 		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
 		if err != nil {
 			return err
@@ -114,6 +119,18 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
 			return err
 		}
-		return r.handle(c, caller)
+		c.Locals(localWaiting, false)
+		return named(c, r.handle(c, caller))
 	}
+}
+
+// named says which parameter of the path names what is not there, where the error does
+// not say what it is about.
+func named(c *fiber.Ctx, err error) error {
+	var known *core.Error
+	parameters := c.Route().Params
+	if len(parameters) != 1 || !errors.As(err, &known) || known.Code != core.NotFound || known.Violations != nil {
+		return err
+	}
+	return core.NoSuch(parameters[0], fmt.Sprintf("%.255q", param(c, parameters[0])), known.Message)
 }

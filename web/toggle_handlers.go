@@ -2,9 +2,12 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/presence"
@@ -65,8 +68,44 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	return answerSwitch(c, reference, string(request.Action), n, strings.Join(callbacks, " and "))
 }
 
+// outcomeBody is an outcome as it is posted to webhooks.
+type outcomeBody struct {
+	EventType core.EventType `json:"event_type"`
+	Body      jsontext.Value `json:"body"`
+}
+
+// waitingBody is a platform of which the outcome is still to come.
+type waitingBody struct {
+	Platform string `json:"platform"`
+	Because  string `json:"waits_because,omitzero"`
+}
+
+// getSwitch tells what became of a request of postLocation or postItems.
+func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
+	reference, err := uuid.Parse(param(c, "reference"))
+	if err != nil {
+		return core.NoSuch("reference", strconv.Quote(param(c, "reference")), "there is no switch with this reference")
+	}
+	standing, err := s.Toggles.Standing(c.UserContext(), caller.Business, reference)
+	if err != nil {
+		return err
+	}
+	body := struct {
+		Reference string        `json:"reference"`
+		Outcomes  []outcomeBody `json:"outcomes"`
+		Waiting   []waitingBody `json:"waiting"`
+	}{reference.String(), []outcomeBody{}, []waitingBody{}}
+	for _, told := range standing.Told {
+		body.Outcomes = append(body.Outcomes, outcomeBody{told.Type, told.Body})
+	}
+	for _, w := range standing.Waiting {
+		body.Waiting = append(body.Waiting, waitingBody(w))
+	}
+	return answer(c, http.StatusOK, body)
+}
+
 func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string) error {
-	message := action + " accepted; the result follows as " + callback + " callbacks, one for each of " + counted(platforms, "platform")
+	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback + " callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
 		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
 	} else if platforms == 0 {

@@ -81,6 +81,7 @@ type Orders interface {
 	List(ctx context.Context, business core.BusinessID, filter order.Filter) ([]order.Summary, order.Cursor, error)
 	Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error)
 	Cancel(ctx context.Context, business core.BusinessID, c order.Cancellation) (id int64, from order.State, err error)
+	KeepRefused(ctx context.Context, refused order.Refused) error
 	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report, which is
 	// an earlier one's where that says the same and has not failed.
@@ -114,6 +115,7 @@ type Callers interface {
 type Toggles interface {
 	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID, actor string) (platforms int, err error)
 	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (platforms int, err error)
+	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Standing, error)
 }
 
 // Publications reads what is published of menus, and has them published.

@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -27,31 +28,60 @@ func TestCauseOfAWebhook(t *testing.T) {
 		detail   string
 	}{
 		"probed": {console.Endpoint{Active: true, ProbedSince: since, Pause: 30 * time.Second, Waiting: 3, Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
-			"answers 503", "3 deliveries wait for their next attempt. It is probed by single attempts every 30s; the others are held until it answers."},
-		"status":                          {failing(webhook.Status, 503), ui.Err, "answers 503 since 21 Nov 09:30 UTC", "3 deliveries wait"},
+			"answers 503", "Waiting for the next attempt: 3 deliveries. It is probed by single attempts every 30s; the others are held until it answers."},
+		"status":                          {failing(webhook.Status, 503), ui.Err, "answers 503 since 21 Nov 09:30 UTC", "Waiting for the next attempt: 3 deliveries"},
 		"refused":                         {failing(webhook.Refused, 0), ui.Err, "not on the public internet", "SERVERY_WEBHOOK_ALLOW"},
 		"dns":                             {failing(webhook.DNS, 0), ui.Err, "host name", "DNS entry"},
-		"tls":                             {failing(webhook.TLS, 0), ui.Err, "certificate", "valid certificate"},
+		"tls":                             {failing(webhook.TLS, 0), ui.Err, "secure connection", "valid certificate"},
 		"connect":                         {failing(webhook.Connect, 0), ui.Err, "Nothing answers", "firewall"},
 		"timeout":                         {failing(webhook.Timeout, 0), ui.Err, "too slowly", "accept first"},
 		"broken":                          {failing(webhook.Broken, 0), ui.Err, "breaks the connection off", "firewall"},
 		"protocol":                        {failing(webhook.Protocol, 0), ui.Err, "not proper HTTP", "2xx"},
 		"redirect":                        {failing(webhook.Redirect, 302), ui.Err, "redirect", "final address"},
 		"a class of a later version":      {failing("new", 0), ui.Err, "not proper HTTP", "2xx"},
-		"gone":                            {console.Endpoint{DisabledReason: "the endpoint answered 410 Gone", Held: 2}, ui.Err, "410 Gone", "2 deliveries are held"},
-		"paused, with deliveries waiting": {console.Endpoint{Held: console.Many}, ui.Held, "more than 9\u202f999 deliveries are held", "Resume it"},
+		"gone":                            {console.Endpoint{DisabledReason: "the endpoint answered 410 Gone", Held: 2}, ui.Err, "410 Gone", "Held for it: 2 deliveries."},
+		"paused, with deliveries waiting": {console.Endpoint{Held: console.Many}, ui.Held, "held for it: more than 9\u202f999 deliveries", "Resume it"},
 		"paused":                          {console.Endpoint{}, ui.Held, "switched off", "Resume it"},
 		"unused":                          {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
-		"some refused":                    {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}, Day: console.Count{Refused: 1}}, ui.Warn, "some attempts were refused", ""},
-		"well":                            {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
+		"given up":                        {console.Endpoint{Active: true, GivenUp: 1, Health: console.Health{AcceptedAt: since}}, ui.Warn, "not tried again by themselves: 1.", ""},
+		"not tried for long": {console.Endpoint{Active: true, ProbedSince: since, GivenUp: 1, Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 503}}, ui.Err,
+			"answers 503", "Not tried since 21 Nov 09:30 UTC: nothing waits for it. Given up in the last 24 hours: 1 delivery. The receiver has to"},
+		"its server answers others": {console.Endpoint{Active: true, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect", Error: "nothing answers"}}, ui.Warn,
+			"was refused last at 21 Nov 09:30 UTC (nothing answers); its server answers others since then", ""},
+		"its server answers others, and it is tried": {console.Endpoint{Active: true, Waiting: 1, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err, "Nothing answers", ""},
+		"its server answers others but not so":       {console.Endpoint{Active: true, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 500}}, ui.Err, "answers 500", ""},
+		"some refused":                               {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}, Day: console.Count{Refused: 1}}, ui.Warn, "some attempts were refused", ""},
+		"well":                                       {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cause := Webhook(row.endpoint, time.UTC)
+			cause := Webhook(row.endpoint, since.Add(time.Hour), time.UTC)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 			require.Contains(t, cause.Detail, row.detail)
 		})
 	}
+}
+
+func TestWebhooksThatFailAlikeAtOneServerAreOneCause(t *testing.T) {
+	failing := func(id int64, url string, status int, more time.Duration) console.Endpoint {
+		return console.Endpoint{ID: id, Business: 7, EventType: core.EventType(fmt.Sprint("event_", id)), URL: url, Active: true, Waiting: 2, GivenUp: 1,
+			Health: console.Health{FailingSince: since.Add(more), RefusedAt: since.Add(more), Class: "status", Status: status}}
+	}
+	past := failing(6, "https://a.example/6", 0, 0)
+	past.Health.Class, past.ServerAnswered, past.Waiting, past.GivenUp = "connect", since.Add(1), 0, 0
+	foreign := failing(7, "https://a.example/7", 503, 0)
+	foreign.Business = 8
+	paused := failing(8, "https://a.example/8", 503, 0)
+	paused.Active = false
+	list := Failures([]console.Endpoint{failing(1, "https://a.example/1", 503, time.Hour), failing(2, "https://a.example/2", 503, 0), failing(3, "https://a.example:8443/3", 503, 0),
+		failing(4, "https://a.example/4", 500, 0), past, foreign, paused}, since.Add(2*time.Hour), time.UTC)
+	var names []string
+	for _, f := range list {
+		names = append(names, fmt.Sprint(len(f.Webhooks), " ", f.Text))
+	}
+	require.Equal(t, []string{"2 The endpoint of 2 webhooks at a.example (event_1, event_2) answers 503 since 21 Nov 09:30 UTC.", "1 The endpoint of event_3 (3) answers 503 since 21 Nov 09:30 UTC.",
+		"1 The endpoint of event_4 (4) answers 500 since 21 Nov 09:30 UTC.", "1 The endpoint of event_7 (7) answers 503 since 21 Nov 09:30 UTC.", "1 event_8 (8) is switched off, so its events are not sent."}, names)
+	require.Equal(t, "Waiting for the next attempt: 4 deliveries. Given up in the last 24 hours: 2 deliveries. The receiver has to answer 2xx. What it answered stands in the attempt.", list[0].Detail)
 }
 
 func TestCauseOfADelivery(t *testing.T) {
@@ -85,10 +115,12 @@ func TestCauseOfAJob(t *testing.T) {
 		{console.Job{State: "queued", Attempts: 2, Error: "e"}, nil, ui.Warn, "Tried 2 times"},
 		{console.Job{State: "running", Done: 1, Total: 9}, nil, ui.Run, "1 of 9"},
 		{console.Job{State: "done", DryRun: true}, nil, ui.Neutral, "nothing was changed"},
-		{console.Job{State: "done", Total: 10}, groups, ui.Err, "4 of 10 objects were not applied; the most frequent cause: title is required"},
-		{console.Job{State: "done", Total: 10}, nil, ui.OK, "All 10"},
+		{console.Job{State: "done", Total: 10}, groups, ui.Err, "Not applied: 4 of 10. The most frequent cause: title is required"},
+		{console.Job{State: "done", Total: 1}, []console.Group{{Cause: `platform "z" is unknown`, Count: 1}}, ui.Err, `Not applied: 1 of 1. platform "z" is unknown`},
+		{console.Job{State: "done", Total: 10}, nil, ui.OK, "Everything was applied: 10 objects."},
+		{console.Job{State: "done", Total: 1}, nil, ui.OK, "Everything was applied: 1 object."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":1}`)}, nil, ui.Err, "1 of 2 timing groups were not carried out"},
-		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil, ui.OK, "All 2"},
+		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil, ui.OK, "Everything was applied: 2 objects."},
 	} {
 		cause := Job(row.job, row.groups)
 		require.Equal(t, row.state, cause.State)
@@ -153,7 +185,7 @@ func TestCauseOfAStore(t *testing.T) {
 		"live":                     {listed(func(*store.Object) {}), ui.OK, "takes orders on web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cause := Store(row.store, []string{"app", "web"}, now)
+			cause := Store(row.store, []string{"app", "web"}, nil, now)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 		})

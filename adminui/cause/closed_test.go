@@ -24,7 +24,7 @@ func TestAStoreThatWasClosedOnPlatformsSaysByWhomAndUntilWhen(t *testing.T) {
 		_, told := StoreOn(s, platform, noon)
 		require.Equal(t, why, told)
 	}
-	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, noon).State)
-	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, noon).Text, "on tasty.")
-	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, noon).State)
+	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, noon).State)
+	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, noon).Text, "on tasty.")
+	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, noon).State)
 }

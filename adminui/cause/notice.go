@@ -17,8 +17,15 @@ func Unheard(u console.Unheard, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnheard, u.EventType, ui.Number(u.Count), clock(u.At, zone)), Detail: text.MendUnheard}
 }
 
+// Subscribing is the throttle that every POS meets that subscribes to all events at
+// once. It waits and goes on: what is over is nobody's trouble any more.
+const Subscribing = "WEBHOOKS"
+
 // Throttled tells why requests of a business are refused, or were lately.
 func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause {
+	if t.Name == Subscribing {
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseThrottled, t.Name, exact(t.Until, zone)), Detail: text.MendSubscribing}
+	}
 	state, sentence := ui.Warn, text.CauseThrottledAt
 	if t.Until.After(now) {
 		state, sentence = ui.Err, text.CauseThrottled

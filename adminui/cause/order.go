@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -24,6 +25,9 @@ type Ordered struct {
 	Flags      []order.Flag
 	Deliveries []webhook.DeliveryRecord
 	Calls      []console.Call
+	// Page is where a delivery is shown, Again what sends it again; nil: nobody may.
+	Page  func(webhook.DeliveryRecord) ui.Link
+	Again func(webhook.DeliveryRecord) *ui.Button
 }
 
 // slowToAcknowledge is how long a POS that has an order may say nothing of it
@@ -90,29 +94,37 @@ func RiderWords(s order.RiderStatus) string {
 	return "%s: " + string(s) + ", %s."
 }
 
-// untold tells whether the merchant has the order.
-func untold(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
-	var placed []webhook.DeliveryRecord
-	for _, d := range o.Deliveries {
-		if d.EventType == core.OrderPlaced {
-			placed = append(placed, d)
-		}
-	}
+// untold tells whether the merchant has the order: of each endpoint that has not
+// accepted it, why, and what sends it again.
+func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
+	placed := latest(o.Deliveries)
 	if len(placed) == 0 {
 		return []ui.Cause{{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.MendSubscribe}}
 	}
-	var told []ui.Cause
-	accepted := time.Time{}
+	var accepted time.Time
+	var lacking []webhook.DeliveryRecord
 	for _, d := range placed {
 		switch {
 		case d.State == webhook.Delivered:
 			accepted = d.FinishedAt
 		case d.State == webhook.Pending && d.Attempts == 0: // on its way
 		default:
-			c := Delivery(d, zone)
-			c.Text = fmt.Sprintf(text.CauseOrderUntold, c.Text)
-			told = append(told, c)
+			lacking = append(lacking, d)
 		}
+	}
+	for _, d := range lacking {
+		c := Delivery(d, zone)
+		c.Text, c.Detail = fmt.Sprintf(text.CauseOrderUntold, d.URL), c.Text
+		if !accepted.IsZero() {
+			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(placed), d.URL)
+		}
+		if o.Page != nil {
+			c.Link = o.Page(d)
+		}
+		if o.Again != nil {
+			c.Button = o.Again(d)
+		}
+		told = append(told, c)
 	}
 	if o.State == order.Placed && o.Escalated != 0 {
 		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseOrderWaits, clock(time.UnixMilli(o.Escalated), zone))})
@@ -120,6 +132,20 @@ func untold(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
 		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, clock(accepted, zone))})
 	}
 	return told
+}
+
+// latest are the deliveries of the order itself, of each endpoint the latest.
+func latest(deliveries []webhook.DeliveryRecord) (placed []webhook.DeliveryRecord) {
+	for _, d := range deliveries { // the oldest first
+		if d.EventType != core.OrderPlaced {
+			continue
+		}
+		same := func(before webhook.DeliveryRecord) bool {
+			return before.WebhookID == d.WebhookID && before.URL == d.URL
+		}
+		placed = append(slices.DeleteFunc(placed, same), d)
+	}
+	return placed
 }
 
 // refusedCalls tells what the aggregator was not told or did not accept, the

@@ -41,8 +41,14 @@ func TestCauseOfAnOrder(t *testing.T) {
 		"a status of a later version": {with(func(o *Ordered) { o.Rides = order.Rides{{Status: "LOST", At: since.UnixMilli()}} }), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
 		"nobody is told":              {with(func(o *Ordered) { o.Deliveries = nil }), 0, []string{"no webhook that is switched on was subscribed"}, ui.Err},
 		"the merchant refuses it": {with(func(o *Ordered) {
-			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
-		}), 0, []string{"has not accepted the order. Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
+		}), 0, []string{"The merchant has not accepted the order: https://a.example", "Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
+		"one of two refuses it": {with(func(o *Ordered) {
+			o.Deliveries = append(o.Deliveries, webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed, Attempts: 6})
+		}), 0, []string{"One of 2 endpoints has not accepted the order: https://b.example"}, ui.Err},
+		"it took it the second time": {with(func(o *Ordered) {
+			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, told}
+		}), 0, nil, ui.Run},
 		"it is on its way": {with(func(o *Ordered) {
 			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
 		}), time.Hour, nil, ui.Run},
@@ -72,4 +78,14 @@ func TestCauseOfAnOrder(t *testing.T) {
 			require.Equal(t, row.worst, worst, all)
 		})
 	}
+}
+
+func TestAnOrderThatAnEndpointHasNotIsSentAgain(t *testing.T) {
+	failed := webhook.DeliveryRecord{EventType: core.OrderPlaced, WebhookID: 7, State: webhook.Failed}
+	o := Ordered{State: order.Placed, Deliveries: []webhook.DeliveryRecord{failed}}
+	o.Page = func(d webhook.DeliveryRecord) ui.Link { return ui.Link{Href: "page", Label: d.ID.String()} }
+	require.Equal(t, "page", Order(o, since, time.UTC)[1].Link.Href)
+	require.Nil(t, Order(o, since, time.UTC)[1].Button)
+	o.Again = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "again"} }
+	require.Equal(t, "again", Order(o, since, time.UTC)[1].Button.Label)
 }

@@ -1,8 +1,11 @@
 package cause
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
@@ -31,9 +34,21 @@ func Place(i console.ItemDetail, p console.ItemPlace) (ui.State, string) {
 	}
 }
 
-// ItemOn tells whether an item is listed on a platform, and else why not, by what
-// holds at all stores.
+// ItemOn tells whether an item is shown on a platform, and else why not, by what
+// holds at all stores, and by what the platform said of their menus.
 func ItemOn(i console.ItemDetail, platform string) (ui.State, string) {
+	if state, why := itemOn(i, platform); state != ui.OK {
+		return state, why
+	}
+	for _, r := range i.Refusals {
+		if r.Platform == platform {
+			return ui.Err, fmt.Sprintf(text.ItemRefusedAt, counted(r.Stores, text.OneStore, text.Stores_), r.Message)
+		}
+	}
+	return ui.OK, ""
+}
+
+func itemOn(i console.ItemDetail, platform string) (ui.State, string) {
 	if general := Item(i); general.State == ui.Err {
 		return ui.Err, general.Text
 	}
@@ -51,7 +66,7 @@ func ItemOn(i console.ItemDetail, platform string) (ui.State, string) {
 // PlaceOn tells whether an item can be ordered at a store on a platform, and else
 // why not. published is what became of the store's menu there; nil: not known.
 func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform string, published *publish.Publication) (ui.State, string) {
-	if state, why := ItemOn(i, platform); state != ui.OK {
+	if state, why := itemOn(i, platform); state != ui.OK {
 		return state, why
 	}
 	if state, why := Place(i, p); state != ui.OK {
@@ -73,13 +88,17 @@ func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform string, publish
 	return ui.OK, text.Shown
 }
 
-// Findings tells on which platforms the rules refuse an item.
+// Findings tells on which platforms the rules refuse an item, and which platforms
+// themselves did.
 func Findings(i console.ItemDetail) (told []ui.Cause) {
 	for n, f := range i.Findings {
 		if n > 0 && i.Findings[n-1].Platform == f.Platform {
 			continue
 		}
 		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemFinding, f.Platform, f.Message), Detail: fmt.Sprintf(text.MendFinding, f.Rule)})
+	}
+	for _, r := range i.Refusals {
+		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemRefused, r.Platform, counted(r.Stores, text.OneStore, text.Stores_), r.Message), Detail: text.MendItemRefused})
 	}
 	return told
 }
@@ -96,30 +115,130 @@ func Published(p publish.Publication) (ui.State, string) {
 	case p.State == publish.Unlisted || p.State == publish.Skipped:
 		return ui.Neutral, p.Message
 	case len(p.Errors) > 0:
-		return ui.Warn, fmt.Sprintf(text.PublishWithout, len(p.Errors), p.Errors[0].RefID, p.Errors[0].Message)
+		return ui.Warn, without(p.Errors)
 	default:
 		return ui.OK, ""
 	}
 }
 
-// StoreAt tells why a store takes orders on a platform or not: by the store, by
-// the plugin that serves the platform, by its menu there, the gravest reason first. plugin is nil
+// without tells what a platform does not have as it should, and of the first why.
+func without(errors []publish.Problem) string {
+	first := cmp.Or(errors[0].RefID, errors[0].Entity)
+	if slices.ContainsFunc(errors, func(e publish.Problem) bool { return cmp.Or(e.RefID, e.Entity) != first }) {
+		first += ", …"
+	}
+	return fmt.Sprintf(text.PublishWithout, Missing(errors), first, errors[0].Message)
+}
+
+// Missing counts the objects that a platform does not have as it should.
+func Missing(errors []publish.Problem) string {
+	objects, items := map[[2]string]bool{}, true
+	for _, e := range errors {
+		objects[[2]string{e.Entity, e.RefID}] = true
+		items = items && e.Entity == "item"
+	}
+	if items {
+		return counted(len(objects), text.OneItem, text.Items_)
+	}
+	return counted(len(objects), text.OneObject, text.Objects_)
+}
+
+// Mend is where that is mended which keeps a store from a platform.
+type Mend int
+
+// The places of Mend: the store itself unless another is told.
+const (
+	AtStore Mend = iota
+	AtPlugin
+	AtSettings // of the platform
+	AtItem     // the first that is missing
+)
+
+// Sight is how a store is on a platform.
+type Sight struct {
+	State ui.State
+	Words string // how it is, for a cell
+	Why   string // in a sentence; "" where all is well
+	Mend  Mend
+}
+
+// StoreAt tells how a store is on a platform: by the store, by the plugin that
+// serves the platform, by its menu there, the gravest reason first. plugin is nil
 // where no hub knows it, published where nothing is known.
-func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) (ui.State, string) {
-	itself, why := StoreOn(s, platform.Name, now)
-	if itself == ui.Err || itself == ui.Neutral || platform.ServedBy == core.ServedByOwn {
-		return itself, why
+func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) Sight {
+	state, why := StoreOn(s, platform.Name, now)
+	itself := Sight{State: state, Words: sightWords[state], Why: why}
+	if known := sightWhy[why]; known != "" {
+		itself.Words = known
+	}
+	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByOwn {
+		return itself
 	}
 	if plugin == nil {
-		return ui.Err, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy)
+		return Sight{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
 	}
 	if told := Plugin(*plugin, now.Location()); told.State != ui.OK && told.State != ui.Run && PluginState(*plugin) != pluginhost.Degraded {
-		return ui.Err, told.Text
+		return Sight{ui.Err, text.NotLive, told.Text, AtPlugin}
 	}
 	if published != nil {
-		if state, there := Published(*published); state == ui.Err || itself == ui.OK {
-			return state, there
+		if there := menuAt(*published); there.State == ui.Err || state == ui.OK {
+			return there
 		}
 	}
-	return itself, why
+	return itself
+}
+
+// menuAt is how a store is on a platform by its menu there.
+func menuAt(p publish.Publication) Sight {
+	state, why := Published(p)
+	sight := Sight{State: state, Words: sightWords[state], Why: why}
+	switch {
+	case state == ui.Err || p.State == publish.Waiting && p.Note != "":
+		sight.Mend = AtSettings
+	case state == ui.Warn:
+		sight.Words, sight.Mend = fmt.Sprintf(text.LiveWithout, Missing(p.Errors)), AtItem
+	}
+	return sight
+}
+
+// sightWords say how it is, sightWhy why, where a word is enough.
+var (
+	sightWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits, ui.Err: text.NotLive, ui.Run: text.GridRun}
+	sightWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden}
+)
+
+// ToMend tells what of a platform's settings is to be looked at, by what is said of the
+// platform; "" where it says nothing of who calls it or where.
+func ToMend(about console.PluginAbout, message string) string {
+	var words []string
+	if denied.MatchString(message) {
+		for _, s := range about.Secrets {
+			words = append(words, fmt.Sprintf(text.TheSecret, s.Name))
+		}
+	} else if astray.MatchString(message) {
+		for _, e := range about.Endpoints {
+			words = append(words, fmt.Sprintf(text.TheAddress, e.Name))
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text.MendRefusedMenu, strings.Join(words, ", "))
+}
+
+// denied matches what is said of an aggregator that does not accept the secret,
+// astray of an address at which it is not.
+var (
+	denied = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|\b(key|secret|token)s?\b`)
+	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\bhost\b|certificate|connection|\S\.\S+ does not exist`)
+)
+
+// MenusRefused tells that a platform does not take menus of a business. plugin is nil
+// where no hub knows it.
+func MenusRefused(r console.RefusedMenus, plugin *console.Plugin) ui.Cause {
+	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRefusedMenus, r.Platform, counted(r.Count, text.OneStore, text.Stores_), r.Message)}
+	if plugin != nil {
+		c.Detail = ToMend(plugin.About, r.Message)
+	}
+	return c
 }

@@ -31,16 +31,17 @@ func TestCauseOfAPlugin(t *testing.T) {
 		state  ui.State
 		says   string
 	}{
-		"switched off":              {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
-		"never run":                 {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
-		"in no hub that runs":       {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
-		"quarantined":               {pluginIn("quarantined", true, "its process ended"), ui.Err, "failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
-		"quarantined in one of two": {apart, ui.Err, "failed too often"},
-		"being started again":       {pluginIn("backoff", true, "no memory"), ui.Err, "is started again in a moment: no memory"},
-		"degraded":                  {pluginIn("degraded", true), ui.Warn, "something is wrong with it since"},
-		"starting":                  {pluginIn("starting", true), ui.Run, "is starting"},
-		"well":                      {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
-		"well after a fault":        {pluginIn("ready", true, "once"), ui.OK, "works since"},
+		"switched off":                  {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
+		"never run":                     {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
+		"in no hub that runs":           {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
+		"quarantined":                   {pluginIn("quarantined", true, "its process ended"), ui.Err, "failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
+		"quarantined in one of two":     {apart, ui.Err, "failed too often"},
+		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err, "is not started again since 21 Nov 09:30 UTC."},
+		"being started again":           {pluginIn("backoff", true, "no memory"), ui.Err, "is started again in a moment: no memory"},
+		"degraded":                      {pluginIn("degraded", true), ui.Warn, "something is wrong with it since"},
+		"starting":                      {pluginIn("starting", true), ui.Run, "is starting"},
+		"well":                          {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
+		"well after a fault":            {pluginIn("ready", true, "once"), ui.OK, "works since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Plugin(row.plugin, time.UTC)
@@ -96,6 +97,14 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"}, {Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
 	require.Len(t, told, 2, "one for each platform")
 	require.Contains(t, told[0].Text, "is not listed on a: m")
+	refused := console.ItemDetail{Item: console.Item{Active: true}, Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
+	told = Findings(refused)
+	require.Contains(t, told[0].Text, "tasty took the menu of 2 stores without the item: photo required")
+	state, why := ItemOn(refused, "tasty")
+	require.Equal(t, ui.Err, state)
+	require.Contains(t, why, "Refused by the platform at 2 stores: photo required")
+	state, _ = PlaceOn(refused, sold, "tasty", &publish.Publication{State: publish.Published})
+	require.Equal(t, ui.OK, state, "at a store of which the platform has it")
 }
 
 func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
@@ -113,34 +122,68 @@ func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
 		plugin    *console.Plugin
 		published *publish.Publication
 		state     ui.State
+		words     string
 		says      string
+		mend      Mend
 	}{
-		"live":               {open, "tasty", &well, nil, ui.OK, ""},
-		"live on an own one": {open, "web", nil, nil, ui.OK, ""},
-		"no platform list":   {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil, ui.Neutral, "not in the platforms of the store"},
+		"live":               {open, "tasty", &well, nil, ui.OK, "Live", "", AtStore},
+		"live on an own one": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
+		"no platform list":   {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil, ui.Neutral, "Not listed", "not in the platforms of the store", AtStore},
 		"outside its hours": {with(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, nil, ui.Warn, "closed now"},
+		}), "tasty", &well, nil, ui.Warn, "Closed now", "closed now", AtStore},
 		"closed, and refused": {with(func(s *store.Stored) {
 			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "not taken"},
-		"the plugin is down":      {open, "tasty", &down, nil, ui.Err, "failed too often and is not started again"},
-		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, ""},
-		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "No hub knows plugin aggregator-a"},
-		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "not taken: it answered 401"},
-		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "waits to be published: the plugin is down"},
-		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "being published"},
-		"published without some":  {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{RefID: "dal", Message: "no image"}}}, ui.Warn, "without 1 of its objects, such as dal: no image"},
-		"not told of menus":       {open, "tasty", &well, &publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "it takes none"},
+		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live", "not taken", AtSettings},
+		"the plugin is down":      {open, "tasty", &down, nil, ui.Err, "Not live", "failed too often and is not started again", AtPlugin},
+		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
+		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a", AtSettings},
+		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live", "not taken: it answered 401", AtSettings},
+		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits", "waits to be published: the plugin is down", AtSettings},
+		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing", "being published", AtStore},
+		"published without some": {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}, {Entity: "item", RefID: "dal", Message: "no name"}}},
+			ui.Warn, "Live, 1 item missing", "Published without 1 item (dal): no image", AtItem},
+		"without objects of kinds": {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "option", RefID: "hot", Message: "no"}, {Entity: "item", RefID: "dal"}}},
+			ui.Warn, "Live, 2 objects missing", "Published without 2 objects (hot, …): no", AtItem},
+		"not told of menus": {open, "tasty", &well, &publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "Not listed", "it takes none", AtStore},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served := "aggregator-a"
 			if row.platform == "web" {
 				served = core.ServedByOwn
 			}
-			state, why := StoreAt(row.store, core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published, since)
-			require.Equal(t, row.state, state)
-			require.Contains(t, why, row.says)
+			seen := StoreAt(row.store, core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published, since)
+			require.Contains(t, seen.Why, row.says)
+			seen.Why = ""
+			require.Equal(t, Sight{State: row.state, Words: row.words, Mend: row.mend}, seen)
 		})
 	}
+}
+
+func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
+	yes := true
+	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes, OrderingEnabled: &yes}}
+	told := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
+	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store takes orders on web."}, told)
+	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
+}
+
+func TestWhatMendsARefusal(t *testing.T) {
+	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}, Endpoints: []console.PluginEndpoint{{Name: "api"}}}
+	for message, want := range map[string]string{
+		"the aggregator answered 401 Unauthorized":                         "Check in the settings of the platform: the secret api_key.",
+		"unknown partner key":                                              "Check in the settings of the platform: the secret api_key.",
+		"api.example.com does not exist":                                   "Check in the settings of the platform: the address api.",
+		`the platform has no address for the endpoint "api" of its plugin`: "Check in the settings of the platform: the address api.",
+		"the aggregator answered 503 Service Unavailable":                  "",
+		"products[0].categories must be an array":                          "",
+		`the category "mains" does not exist`:                              "",
+	} {
+		require.Equal(t, want, ToMend(about, message), message)
+	}
+	require.Empty(t, ToMend(console.PluginAbout{}, "unknown partner key"))
+	told := MenusRefused(console.RefusedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"}, &console.Plugin{About: about})
+	require.Contains(t, told.Text, "tasty does not take the menus of 12 stores: unknown partner key")
+	require.Contains(t, told.Detail, "the secret api_key")
+	require.Empty(t, MenusRefused(console.RefusedMenus{}, nil).Detail)
 }

@@ -41,9 +41,9 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	case len(p.Hubs) == 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.MendPluginNever}
 	case state == pluginhost.Quarantined:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginQuarantined, p.ID, since, fault), Detail: text.MendPluginQuarantined}
+		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginQuarantined, p.ID, since), fault), Detail: text.MendPluginQuarantined}
 	case state == pluginhost.Backoff:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginBackoff, p.ID, fault), Detail: text.MendPluginBackoff}
+		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault), Detail: text.MendPluginBackoff}
 	case state == pluginhost.Degraded:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since), Detail: fault}
 	case state == pluginhost.Ready && fault != "":
@@ -53,4 +53,12 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	default:
 		return ui.Cause{State: ui.Run, Text: fmt.Sprintf(text.CausePluginOther, p.ID, state)}
 	}
+}
+
+// because is a sentence with its reason, where that is known.
+func because(sentence, reason string) string {
+	if reason == "" {
+		return sentence + "."
+	}
+	return sentence + ": " + reason
 }

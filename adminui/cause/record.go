@@ -23,6 +23,13 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	for _, group := range groups {
 		wrong += group.Count
 	}
+	first := ""
+	if len(groups) > 0 {
+		first = groups[0].Cause
+	}
+	if len(groups) > 1 {
+		first = fmt.Sprintf(text.MostFrequent, first)
+	}
 	switch {
 	case j.State == string(job.Failed):
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobFailed, j.Attempts, j.Error)}
@@ -41,9 +48,9 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
 	case wrong > 0:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), groups[0].Cause)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first)}
 	default:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, ui.Number(j.Total))}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, counted(j.Total, text.OneObject, text.Objects_))}
 	}
 }
 
@@ -61,9 +68,9 @@ func resent(j console.Job) ui.Cause {
 	var so webhook.Redone
 	_ = json.Unmarshal(j.Result, &so)
 	if so.Skipped == 0 {
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, ui.Number(so.Resent))}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveries(so.Resent))}
 	}
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobResentBut, ui.Number(so.Resent), ui.Number(so.Skipped))}
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobResentBut, deliveries(so.Resent), deliveries(so.Skipped))}
 }
 
 // Item tells why an item is or is not shown to customers, by what holds at all
@@ -96,8 +103,9 @@ func Item(i console.ItemDetail) ui.Cause {
 	return ui.Cause{State: state, Text: fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))}
 }
 
-// Store tells why a store takes orders or not, on any platform.
-func Store(s store.Stored, platforms []string, now time.Time) ui.Cause {
+// Store tells why a store takes orders or not, on any of the platforms; down are
+// those that keep it from being live for reasons of their own.
+func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Effective(platforms)
 	switch {
 	case s.Active != nil && !*s.Active:
@@ -111,10 +119,13 @@ func Store(s store.Stored, platforms []string, now time.Time) ui.Cause {
 	case !open(s.Timings, now):
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
 	}
-	takes := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
+	opened := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
+	takes := slices.DeleteFunc(slices.Clone(opened), func(platform string) bool { return slices.Contains(down, platform) })
 	switch told := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(takes, ", "))}); {
-	case len(takes) == 0:
+	case len(opened) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
+	case len(takes) == 0:
+		return ui.Cause{State: ui.Err, Text: text.CauseStoreNowhere}
 	case len(takes) < len(listed):
 		told.State = ui.Warn
 		return told
@@ -131,7 +142,7 @@ func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) 
 	if closing := s.Closed(platform); closing != nil {
 		return ui.Err, closed(*closing, now.Location())
 	}
-	if cause := Store(s, []string{platform}, now); cause.State != ui.OK {
+	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
 		return cause.State, cause.Text
 	}
 	return ui.OK, ""
@@ -170,4 +181,12 @@ func open(timings []store.Timing, now time.Time) bool {
 			return false
 		})
 	})
+}
+
+// counted is a number of things with their name: one, or as many as the format tells.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, ui.Number(n))
 }

@@ -4,6 +4,9 @@ package cause
 
 import (
 	"fmt"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
@@ -25,18 +28,20 @@ var said = map[webhook.ErrorClass]struct{ sentence, mend string }{
 
 // Webhook tells how a webhook fares, by its switch, its latest attempts and
 // what waits for it. Times are told in the zone.
-func Webhook(e console.Endpoint, zone *time.Location) ui.Cause {
+func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	name := fmt.Sprintf("%s (%d)", e.EventType, e.ID)
 	h := e.Health
 	switch {
 	case !e.Active && e.DisabledReason != "":
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name), Detail: heldThen(e, text.MendGone)}
 	case !e.Active && e.Held > 0:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, Counted(e.Held)), Detail: text.MendPaused}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveries(e.Held)), Detail: text.MendPaused}
 	case !e.Active:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.MendPaused}
 	case !h.FailingSince.IsZero():
-		return failing(e, name, clock(h.FailingSince, zone))
+		return failing(e, name, now, zone)
+	case e.GivenUp > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, Counted(e.GivenUp)), Detail: waits(e)}
 	case h.AcceptedAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
 	case e.Day.Refused > 0:
@@ -46,9 +51,16 @@ func Webhook(e console.Endpoint, zone *time.Location) ui.Cause {
 	}
 }
 
+// untried is for how long nothing may be sent to a webhook that fails before that
+// is worth a word.
+const untried = 10 * time.Minute
+
 // failing tells why a webhook's attempts fail, and since when.
-func failing(e console.Endpoint, name, since string) ui.Cause {
-	cause := ui.Cause{State: ui.Err}
+func failing(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
+	if over(e) {
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseServerBack, name, clock(e.Health.RefusedAt, zone), e.Health.Error), Detail: given(e)}
+	}
+	cause, since := ui.Cause{State: ui.Err}, clock(e.Health.FailingSince, zone)
 	mend := text.MendStatus
 	switch class := webhook.ErrorClass(e.Health.Class); class {
 	case webhook.Refused:
@@ -62,28 +74,110 @@ func failing(e console.Endpoint, name, since string) ui.Cause {
 		}
 		cause.Text, mend = fmt.Sprintf(words.sentence, name, since), words.mend
 	}
-	cause.Detail = mend
-	if !e.ProbedSince.IsZero() {
-		cause.Detail = fmt.Sprintf(text.CauseProbed, e.Pause) + " " + mend
+	var more []string
+	switch {
+	case e.Waiting > 0 && !e.ProbedSince.IsZero():
+		more = []string{waits(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), mend}
+	case e.Waiting == 0 && now.Sub(e.Health.RefusedAt) >= untried:
+		more = []string{fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), mend}
+	default:
+		more = []string{waits(e), given(e), mend}
 	}
-	if waiting := waits(e); waiting != "" {
-		cause.Detail = waiting + " " + cause.Detail
-	}
+	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
 	return cause
+}
+
+// unreachable are the failures that are a server's, whichever webhook meets them.
+var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect, webhook.Timeout, webhook.Broken}
+
+// over tells whether a failure may be over: the server has answered others since, and
+// nothing is sent that would show it.
+func over(e console.Endpoint) bool {
+	return e.Waiting == 0 && e.ServerAnswered.After(e.Health.RefusedAt) && slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
+}
+
+func given(e console.Endpoint) string {
+	if e.GivenUp == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text.DetailGivenUp, deliveries(e.GivenUp))
+}
+
+// Failure is webhooks that fail alike at one server, or one webhook.
+type Failure struct {
+	ui.Cause
+	Webhooks []console.Endpoint
+}
+
+// Failures tells why webhooks fail, once for those of a business that fail alike at
+// one server; what may be over and left nothing undone is not told.
+func Failures(endpoints []console.Endpoint, now time.Time, zone *time.Location) (list []Failure) {
+	byServer := map[[4]string]int{}
+	for _, e := range endpoints {
+		if e.Active && over(e) && e.GivenUp == 0 {
+			continue
+		}
+		alike := [4]string{fmt.Sprint(e.Business), server(e.URL), e.Health.Class, fmt.Sprint(e.Health.Status)}
+		at, known := byServer[alike]
+		if fails := e.Active && !e.Health.FailingSince.IsZero() && !over(e); fails && known {
+			list[at].Webhooks = append(list[at].Webhooks, e)
+			continue
+		} else if fails {
+			byServer[alike] = len(list)
+		}
+		list = append(list, Failure{Cause: Webhook(e, now, zone), Webhooks: []console.Endpoint{e}})
+	}
+	for i, f := range list {
+		if len(f.Webhooks) > 1 {
+			list[i].Cause = together(f.Webhooks, now, zone)
+		}
+	}
+	return list
+}
+
+// together tells why webhooks fail that do so alike at one server.
+func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
+	all, names := webhooks[0], make([]string, len(webhooks))
+	for i, e := range webhooks {
+		names[i] = string(e.EventType)
+		if i == 0 {
+			continue
+		}
+		all.Waiting, all.GivenUp = min(all.Waiting+e.Waiting, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
+		if e.Health.FailingSince.Before(all.Health.FailingSince) {
+			all.Health.FailingSince = e.Health.FailingSince
+		}
+		if e.Health.RefusedAt.After(all.Health.RefusedAt) {
+			all.Health.RefusedAt = e.Health.RefusedAt
+		}
+		if !e.ProbedSince.IsZero() {
+			all.ProbedSince, all.Pause = e.ProbedSince, max(all.Pause, e.Pause)
+		}
+	}
+	return failing(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), server(all.URL), strings.Join(names, ", ")), now, zone)
+}
+
+// server is the host and port of an address.
+func server(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
 }
 
 func waits(e console.Endpoint) string {
 	if e.Waiting == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.CauseWait, Counted(e.Waiting))
+	return fmt.Sprintf(text.CauseWait, deliveries(e.Waiting))
 }
 
 func heldThen(e console.Endpoint, mend string) string {
 	if e.Held == 0 {
 		return mend
 	}
-	return fmt.Sprintf(text.CauseHeld, Counted(e.Held)) + " " + mend
+	return fmt.Sprintf(text.CauseHeld, deliveries(e.Held)) + " " + mend
 }
 
 // Counted is a number of which counting stopped at console.Many.
@@ -92,6 +186,14 @@ func Counted(n int) string {
 		return "more than " + ui.Number(console.Many-1)
 	}
 	return ui.Number(n)
+}
+
+// deliveries are as many deliveries, of which counting stopped at console.Many.
+func deliveries(n int) string {
+	if n == 1 {
+		return text.OneDelivery
+	}
+	return fmt.Sprintf(text.Deliveries_, Counted(n))
 }
 
 // clock is an instant for a sentence, with its zone.

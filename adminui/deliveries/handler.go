@@ -104,9 +104,9 @@ func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List 
 	}
 	for _, d := range found {
 		state, words := stateOf(d.State)
-		target := ui.Cell{Text: text.CallbackURLOf, Note: d.URL}
-		if d.WebhookID != 0 {
-			target = ui.Linked(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
+		target := target(v, d)
+		if d.WebhookID == 0 {
+			target.Note = d.URL
 		}
 		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")), ui.Stated(state, words), ui.T(answer(d)),
 			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
@@ -116,6 +116,26 @@ func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List 
 		list.Rows = append(list.Rows, row)
 	}
 	return list
+}
+
+// Addressed is deliveries of one event as a list: who got it, and who did not.
+func Addressed(v *shell.Visit, found []webhook.DeliveryRecord) ui.List {
+	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone, Columns: []ui.Column{
+		{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
+	for _, d := range found {
+		state, words := stateOf(d.State)
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Stated(state, words), {Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
+			ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
+	}
+	return list
+}
+
+// target is where a delivery goes: a webhook, or the address that its request named.
+func target(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+	if d.WebhookID == 0 {
+		return ui.T(text.CallbackURLOf)
+	}
+	return ui.Linked(fmt.Sprint(d.WebhookID), v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)))
 }
 
 // answer is what came back last.

@@ -5,6 +5,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -21,18 +23,26 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // Records is what the pages read.
 type Records interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
-	DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error)
 	RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
 // Pages are the pages of jobs.
-type Pages struct{ Records Records }
+type Pages struct {
+	Records    Records
+	Deliveries Deliveries
+}
+
+// Deliveries reads deliveries.
+type Deliveries interface {
+	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
+}
 
 var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
 	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
@@ -114,8 +124,8 @@ func stateOf(j console.Job) (ui.State, string) {
 	case string(job.Failed):
 		return ui.Err, words
 	case string(job.Done):
-		if errorsOf(j.Result) > 0 {
-			return ui.Warn, words
+		if n := errorsOf(j.Result); n > 0 {
+			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}
 		return ui.OK, words
 	case string(job.Running):
@@ -150,7 +160,7 @@ type jobView struct {
 	request    bodyView
 	outcome    bodyView
 	result     string
-	deliveries []ui.Link
+	deliveries ui.List
 	told       bool // somebody was to be told
 	ended      bool
 	progress   string // percent of a running job
@@ -158,6 +168,9 @@ type jobView struct {
 
 // bodyView is the beginning of a body.
 type bodyView struct{ label, text, whole string }
+
+// deliveriesRead is among how many deliveries of a request those of its callback are.
+const deliveriesRead = 200
 
 // shownBody is how much of a body stands on a page, comparedBody how large one
 // may be that is compared with another.
@@ -178,6 +191,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	groups := console.Grouped(j.Outcome)
+	if j.Outcome == nil {
+		groups = console.GroupedResult(j.Result)
+	}
 	here := v.Link("jobs/" + j.Reference.String() + "/")
 	view := jobView{groups: groups, told: j.Event != core.ID{}, ended: !j.FinishedAt.IsZero(),
 		request: body(text.Request, j.Request, here+"request.json"), outcome: body(text.Outcome, j.Outcome, here+"callback.json")}
@@ -197,13 +213,11 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.facts = append(view.facts, ui.Fact{Label: text.CallbackTo, Cell: ui.Coded(j.CallbackURL)})
 	}
 	if view.told {
-		ids, err := p.Records.DeliveriesOf(c.UserContext(), v.Business.ID, j.Event)
+		found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, webhook.Filter{Reference: j.Reference.String(), Limit: deliveriesRead})
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			view.deliveries = append(view.deliveries, ui.Link{Href: v.Link("deliveries/" + id.String() + "/"), Label: id.String()})
-		}
+		view.deliveries = deliveries.Addressed(v, slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event }))
 	}
 	link := func(reference core.ID, label string) ui.Fact {
 		return ui.Fact{Label: label, Cell: ui.Cell{Text: reference.String(), Href: v.Link("jobs/" + reference.String() + "/"), Code: true}}

@@ -28,6 +28,7 @@ type Records interface {
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
 	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder, all int, err error)
 }
 
 // Reader reads an order whole.
@@ -76,13 +77,13 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+	named, err := p.platforms(c.UserContext(), v)
 	if err != nil {
 		return err
 	}
-	named := []ui.Option{{Value: "", Label: text.Any}}
-	for _, platform := range platforms {
-		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
+	refused, err := p.refused(c.UserContext(), v, f)
+	if err != nil {
+		return err
 	}
 	list := table(v, found)
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
@@ -96,7 +97,17 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, o := range found {
 		keys[i] = o.Place().String()
 	}
-	return v.Listed(c, shell.Head{Title: text.Orders, Live: true}, list, "before", keys)
+	return v.Listed(c, shell.Head{Title: text.Orders, Causes: refused, Live: true}, list, "before", keys)
+}
+
+// platforms are those of the business, to choose from.
+func (p Pages) platforms(ctx context.Context, v *shell.Visit) ([]ui.Option, error) {
+	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	named := []ui.Option{{Value: "", Label: text.Any}}
+	for _, platform := range platforms {
+		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
+	}
+	return named, err
 }
 
 func table(v *shell.Visit, found []console.Order) ui.List {
@@ -153,6 +164,14 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	if known.Calls, err = p.Records.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
+	}
+	known.Page = func(d webhook.DeliveryRecord) ui.Link {
+		return ui.Link{Href: v.Link("deliveries/" + d.ID.String() + "/"), Label: text.ActSeeDelivery}
+	}
+	if v.MayAct() {
+		known.Again = func(d webhook.DeliveryRecord) *ui.Button {
+			return &ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why}
+		}
 	}
 	place, err := p.Records.RiderPlace(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {

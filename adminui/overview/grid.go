@@ -34,14 +34,18 @@ const gridPlatforms = 10
 
 // Grid shows the stores of a business on its platforms, those with problems first.
 func (p Pages) Grid(c *fiber.Ctx, v *shell.Visit) error {
-	list, keys, err := p.grid(c.UserContext(), v, console.ParseGridPlace(v.Query.Get("after")), v.Limit())
+	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{})
+	if err != nil {
+		return err
+	}
+	list, keys, err := p.grid(c.UserContext(), v, found, console.ParseGridPlace(v.Query.Get("after")), v.Limit())
 	if err != nil {
 		return err
 	}
 	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote, Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
 }
 
-func (p Pages) grid(ctx context.Context, v *shell.Visit, after console.GridPlace, limit int) (ui.List, []string, error) {
+func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin, after console.GridPlace, limit int) (ui.List, []string, error) {
 	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
 	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
 	if err != nil {
@@ -59,14 +63,7 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, after console.GridPlace
 	if err != nil {
 		return list, nil, err
 	}
-	known, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
-	if err != nil {
-		return list, nil, err
-	}
-	plugins := map[string]*console.Plugin{}
-	for i := range known {
-		plugins[known[i].ID] = &known[i]
-	}
+	plugins := byID(found)
 	platforms = platforms[:min(len(platforms), gridPlatforms)]
 	list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
 	for _, platform := range platforms {
@@ -95,18 +92,8 @@ func sight(v *shell.Visit, s console.GridStore, platform core.Platform, plugin *
 	if p, found := published[platform.Name]; found {
 		one = &p
 	}
-	state, why := cause.StoreAt(stored, platform, plugin, one, v.Now.In(v.Zone))
-	words := gridWords[state]
-	if known := gridWhy[why]; known != "" {
-		words = known
-	}
-	cell := ui.Stated(state, words)
-	cell.Hint = why
+	seen := cause.StoreAt(stored, platform, plugin, one, v.Now.In(v.Zone))
+	cell := ui.Stated(seen.State, seen.Words)
+	cell.Hint = seen.Why
 	return cell
 }
-
-// gridWords say how it is, gridWhy why, where a word is enough.
-var (
-	gridWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridPart, ui.Err: text.NotLive, ui.Run: text.GridRun}
-	gridWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden}
-)

@@ -6,13 +6,13 @@ package overview
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/jobs"
-	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -42,7 +42,7 @@ const (
 	troublesShown    = 12
 	businessesShown  = 200
 	businessesCharts = 2000 // whose figures are added up
-	throttledLately  = 15 * time.Minute
+	throttledLately  = 5 * time.Minute
 	gridShown        = 8 // stores on a business's page
 )
 
@@ -63,7 +63,7 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Overview}
+	head := shell.Head{Title: text.Overview, Note: text.OverviewNote}
 	if len(ids) == 0 {
 		list := ui.List{Name: text.Businesses, EmptyTitle: text.NoBusinessTitle, EmptyText: text.NoBusinessText}
 		if v.Visible() != nil {
@@ -71,7 +71,11 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 		}
 		return v.Show(c, head, ui.ListOf(list))
 	}
-	view, causes, err := p.view(c.UserContext(), v, ids, names(businesses))
+	found, err := p.Plugins.ListPlugins(c.UserContext(), v.Visible())
+	if err != nil {
+		return err
+	}
+	view, causes, err := p.view(c.UserContext(), v, found, ids, names(businesses))
 	if err != nil {
 		return err
 	}
@@ -91,7 +95,12 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 // Business shows one business.
 func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 	b := v.Business
-	view, causes, err := p.view(c.UserContext(), v, []core.BusinessID{b.ID}, nil)
+	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{b.ID})
+	if err != nil {
+		return err
+	}
+	serving := slices.DeleteFunc(slices.Clone(found), func(p console.Plugin) bool { return len(p.Serves) == 0 })
+	view, causes, err := p.view(c.UserContext(), v, serving, []core.BusinessID{b.ID}, nil)
 	if err != nil {
 		return err
 	}
@@ -101,7 +110,7 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	list := jobs.Table(v, recent)
 	view.list, view.title = &list, text.RecentJobs
-	grid, _, err := p.grid(c.UserContext(), v, console.GridPlace{}, gridShown)
+	grid, _, err := p.grid(c.UserContext(), v, found, console.GridPlace{}, gridShown)
 	if err != nil {
 		return err
 	}
@@ -121,7 +130,7 @@ func names(businesses []core.Business) map[core.BusinessID]string {
 	return names
 }
 
-func (p Pages) view(ctx context.Context, v *shell.Visit, ids []core.BusinessID, names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
+func (p Pages) view(ctx context.Context, v *shell.Visit, found []console.Plugin, ids []core.BusinessID, names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
 	var view overviewView
 	since := v.Now.Add(-day)
 	counts, err := p.Records.Counts(ctx, ids, 0, time.Hour, v.Now.Add(-23*time.Hour).Truncate(time.Hour))
@@ -132,7 +141,7 @@ func (p Pages) view(ctx context.Context, v *shell.Visit, ids []core.BusinessID, 
 	if err != nil {
 		return view, nil, err
 	}
-	causes, err := p.troubles(ctx, v, ids, names)
+	causes, err := p.troubles(ctx, v, found, ids, names)
 	if err != nil {
 		return view, nil, err
 	}
@@ -150,70 +159,6 @@ func (p Pages) view(ctx context.Context, v *shell.Visit, ids []core.BusinessID, 
 	view.figures = figured(v, total, figures)
 	view.charts = charts(v, counts, total)
 	return view, causes, nil
-}
-
-// troubles are what needs attention: webhooks, then jobs, then what does not come through.
-func (p Pages) troubles(ctx context.Context, v *shell.Visit, ids []core.BusinessID, names map[core.BusinessID]string) ([]ui.Cause, error) {
-	endpoints, err := p.Records.Troubled(ctx, ids, troublesShown)
-	if err != nil {
-		return nil, err
-	}
-	failed, err := p.Records.FailedJobs(ctx, ids, v.Now.Add(-day), troublesShown)
-	if err != nil {
-		return nil, err
-	}
-	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
-		if name := names[business]; name != "" {
-			c.Text = name + ": " + c.Text
-		}
-		return c
-	}
-	var causes []ui.Cause
-	for _, e := range endpoints {
-		c := of(e.Business, cause.Webhook(e, v.Zone))
-		c.Link = ui.Link{Href: shell.BusinessLink(e.Business, fmt.Sprintf("webhooks/%d/", e.ID)), Label: text.ActSeeWebhook}
-		causes = append(causes, c)
-	}
-	for _, j := range failed {
-		c := of(j.Business, cause.Job(j, nil))
-		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
-		causes = append(causes, c)
-	}
-	notices, err := p.Records.Notices(ctx, ids, v.Now.Add(-day))
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range notices.Waiting {
-		c := of(w.Business, cause.Waiting(w, v.Zone))
-		c.Link = ui.Link{Href: shell.BusinessLink(w.Business, "orders/?state="+orders.Unacknowledged), Label: text.ActSeeOrders}
-		causes = append(causes, c)
-	}
-	for _, s := range notices.Silent {
-		c := of(s.Business, cause.Silent(s, v.Zone))
-		c.Link = ui.Link{Href: shell.BusinessLink(s.Business, fmt.Sprintf("stores/%d/", s.StoreID)), Label: text.ActSeeStore}
-		causes = append(causes, c)
-	}
-	for _, k := range notices.Revoked {
-		c := of(k.Business, cause.Revoked(k, v.Zone))
-		c.Link = ui.Link{Href: shell.BusinessLink(k.Business, "keys/"), Label: text.ActSeeKeys}
-		causes = append(causes, c)
-	}
-	for _, t := range notices.Throttled {
-		if t.Until.After(v.Now.Add(-throttledLately)) {
-			causes = append(causes, of(t.Business, cause.Throttled(t, v.Now, v.Zone)))
-		}
-	}
-	for _, u := range notices.Unheard {
-		if names != nil && u.EventType != core.OrderPlaced {
-			continue // among all businesses, orders alone: many a POS wants no other event
-		}
-		c := of(u.Business, cause.Unheard(u, v.Zone))
-		if u.Webhook != 0 {
-			c.Link = ui.Link{Href: shell.BusinessLink(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook)), Label: text.ActSeeWebhook}
-		}
-		causes = append(causes, c)
-	}
-	return causes, nil
 }
 
 func figured(v *shell.Visit, total console.Count, f console.Figures) []ui.Figured {
@@ -234,12 +179,16 @@ func figured(v *shell.Visit, total console.Count, f console.Figures) []ui.Figure
 	if f.Held > 0 {
 		held.State = ui.Held
 	}
+	lost := ui.Figured{Label: text.GivenUpDay, Value: cause.Counted(f.GivenUp), Note: text.GivenUpNote, Href: link("deliveries/?state=failed")}
+	if f.GivenUp > 0 {
+		lost.State = ui.Err
+	}
 	jobs := ui.Figured{Label: text.FailedJobsDay, Value: cause.Counted(f.FailedJobs), Note: fmt.Sprintf(text.OpenJobsNote, cause.Counted(f.OpenJobs)), Href: link("jobs/?state=failed")}
 	if f.FailedJobs > 0 {
 		jobs.State = ui.Err
 	}
 	return []ui.Figured{rate,
-		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote, Href: link("deliveries/?state=pending")}, held, jobs}
+		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote, Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
 
 // charts are drawn over the last 24 hours, those without an attempt included.

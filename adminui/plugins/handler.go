@@ -44,21 +44,29 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	list := ui.List{Name: text.Plugins, EmptyTitle: text.NoPluginsTitle, EmptyText: text.NoPluginsText, Columns: []ui.Column{
 		{Label: text.Plugin, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version}, {Label: text.Since}, {Label: text.Restarts, Kind: ui.Figure},
 		{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure}, {Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
-	var causes []ui.Cause
 	keys := make([]string, len(found))
 	for i, one := range found {
 		keys[i] = one.ID
 		href := shell.PluginsPath + one.ID + "/"
 		told := cause.Plugin(one, v.Zone)
-		if told.State == ui.Err || told.State == ui.Warn {
-			told.Link = ui.Link{Href: href, Label: text.ActSeePlugin}
-			causes = append(causes, told)
-		}
 		all := sum(one.Hubs)
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.Stated(told.State, words(one)), ui.T(one.Version), ui.Timed(v.At(one.Since)),
 			ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)), ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
 	}
-	return v.Listed(c, shell.Head{Title: text.Plugins, Causes: causes}, list, "after", keys)
+	return v.Listed(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
+}
+
+// Causes are the plugins with which something is wrong, each with its page. One
+// that is switched off counts where it serves a platform.
+func Causes(found []console.Plugin, zone *time.Location) (causes []ui.Cause) {
+	for _, one := range found {
+		told := cause.Plugin(one, zone)
+		if told.State == ui.Err || told.State == ui.Warn || told.State == ui.Held && len(one.Serves) > 0 {
+			told.Link = ui.Link{Href: shell.PluginsPath + one.ID + "/", Label: text.ActSeePlugin}
+			causes = append(causes, told)
+		}
+	}
+	return causes
 }
 
 func words(p console.Plugin) string {

@@ -56,12 +56,16 @@ func facts(v *shell.Visit, p console.Plugin) []ui.Fact {
 	for i, secret := range p.About.Secrets {
 		secrets[i] = secret.Name
 	}
+	kinds := make([]string, len(p.About.Inbound))
+	for i, in := range p.About.Inbound {
+		kinds[i] = in.Kind
+	}
 	list := []ui.Fact{{Label: text.Version, Cell: ui.T(p.Version)}, {Label: text.Installed, Cell: ui.T(p.Installed)}, {Label: text.Digest, Cell: ui.Coded(p.Digest)},
 		{Label: text.Since, Cell: ui.Timed(v.At(p.Since))}, {Label: text.Restarts, Cell: ui.T(fmt.Sprint(max(0, p.Starts-1)))}}
 	for _, f := range []struct {
 		label string
 		words []string
-	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, p.About.Actions}, {text.Groups, p.About.Groups}, {text.Inbound, p.About.Inbound}, {text.Secrets, secrets}} {
+	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, p.About.Actions}, {text.Groups, p.About.Groups}, {text.Inbound, kinds}, {text.Secrets, secrets}} {
 		list = append(list, ui.Fact{Label: f.label, Cell: ui.T(strings.Join(f.words, ", "))})
 	}
 	return list

@@ -56,7 +56,7 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 func TestTheGuidesWritingIsAllUnderstood(t *testing.T) {
 	for _, file := range []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "changes"} {
 		_, page := get(t, app(t), "/docs/"+file)
-		plain := regexp.MustCompile(`(?s)<pre>.*?</pre>|<code>.*?</code>`).ReplaceAllString(page, "")
+		plain := regexp.MustCompile(`(?s)<pre[^>]*>.*?</pre>|<code>.*?</code>`).ReplaceAllString(page, "")
 		for _, left := range []string{"](", "```", "<p>#", "**"} {
 			require.NotContains(t, plain, left, file)
 		}

@@ -86,7 +86,7 @@ func (b *block) fence(lines []string, from int) int {
 	for to < len(lines) && !strings.HasPrefix(lines[to], "```") {
 		to++
 	}
-	b.out.WriteString("<pre><code>" + html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
+	b.out.WriteString(`<pre tabindex="0"><code>` + html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
 	return to
 }
 

@@ -61,14 +61,24 @@ type (
 	}
 )
 
+// channelKey begins the variables of the key for what a channel alone may call.
+const channelKey = "channel_"
+
+// byKey is how requests say whose they are, by variables with a prefix.
+func byKey(prefix string) collectionAuth {
+	value := "apikey {{" + prefix + "username}}:{{" + prefix + "api_key}}"
+	return collectionAuth{"apikey", []collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: value}, {Key: "in", Value: "header"}}}
+}
+
 // postman is the collection of every operation, in folders by tag: with the
-// hub's address and the key as variables, and each example as a request.
+// hub's address and the two keys as variables, and each example as a request.
 func postman(d *document, base string) ([]byte, error) {
 	c := collection{
 		Info: collectionInfo{d.Info.Title, d.Info.Description, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
-		Auth: collectionAuth{"apikey", []collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: "apikey {{username}}:{{api_key}}"}, {Key: "in", Value: "header"}}},
+		Auth: byKey(""),
 		Variable: []collectionVariable{
-			{Key: "base", Value: base}, {Key: "username", Value: "", Description: "of the API key"}, {Key: "api_key", Value: ""},
+			{Key: "base", Value: base}, {Key: "username", Description: "of the POS's API key"}, {Key: "api_key"},
+			{Key: channelKey + "username", Description: "of an API key of a channel"}, {Key: channelKey + "api_key"},
 		},
 	}
 	for _, tag := range d.Tags {
@@ -97,6 +107,9 @@ func (d *document) requests(o method, path member[pathItem]) ([]collectionReques
 	details := requestDetails{Method: o.method, Description: o.Description, URL: requestURL{Host: []string{"{{base}}"}}}
 	if o.Security != nil {
 		details.Auth = &collectionAuth{Type: "noauth"}
+	} else if o.Scope == "channel" {
+		auth := byKey(channelKey)
+		details.Auth = &auth
 	}
 	for _, part := range strings.Split(strings.TrimPrefix(path.name, "/"), "/") {
 		if name, named := strings.CutPrefix(part, "{"); named {

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -61,7 +63,8 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery, "webhook": text.Webhook,
-	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound}
+	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound,
+	"refused": text.RefusedOrder, "refused at": text.RefusedOrders}
 
 // address is the page of what was found.
 func address(hit console.Hit) string {
@@ -72,6 +75,10 @@ func address(hit console.Hit) string {
 		return shell.BusinessLink(hit.Business, "keys/")
 	case "reference":
 		return shell.BusinessLink(hit.Business, "deliveries/?reference="+hit.ID)
+	case "refused":
+		return shell.BusinessLink(hit.Business, orders.RefusedPath+"?id="+url.QueryEscape(hit.ID))
+	case "refused at":
+		return shell.BusinessLink(hit.Business, orders.RefusedPath+"?store="+url.QueryEscape(hit.ID))
 	case "delivery":
 		return shell.BusinessLink(hit.Business, "deliveries/"+hit.ID+"/")
 	default:

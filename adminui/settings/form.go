@@ -43,7 +43,7 @@ type secretView struct {
 	at                ui.Instant
 }
 
-func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option) formView {
+func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option, base string) formView {
 	form := formView{token: v.Token(), action: v.Link("settings/platform/"), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub}, {Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
@@ -56,12 +56,8 @@ func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAb
 		at, set := one.Secrets[s.Name]
 		form.secrets = append(form.secrets, secretView{s.Name, s.Description, set, v.At(at)})
 	}
-	made := ui.T(text.KeysNone)
-	if len(one.Keys) > 0 {
-		made = ui.Cell{Instant: pointer(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
-	}
 	if form.plugin {
-		form.facts = append(form.facts, ui.Fact{Label: text.Plugin, Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}, ui.Fact{Label: text.CallbackKeys, Cell: made}, ui.Fact{Label: text.CallbackAddress, Cell: ui.Coded("/channel/api/v1/" + one.Name + "/callback/KIND/")})
+		form.facts = append([]ui.Fact{{Label: text.Plugin, Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}}, callFacts(v, one, about.Inbound, base)...)
 	}
 	return form
 }

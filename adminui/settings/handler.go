@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -42,6 +44,7 @@ type Plugins interface {
 type Pages struct {
 	Records Records
 	Plugins Plugins
+	BaseURL string // of the hub as others reach it; "" as requests come
 	Clock   core.Clock
 }
 
@@ -165,6 +168,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
+	if v.Now.Sub(one.RefusedAt) < console.Lately {
+		head.Causes = []ui.Cause{cause.Unproved(console.Unproved{Platform: one.Name, At: one.RefusedAt, Reason: one.Refused}, v.Zone)}
+	}
 	if v.MayAct() && one.ServedBy != core.ServedByOwn {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}
 		head.Buttons = []ui.Button{{Label: text.MakeCallbackKey, Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay}}
@@ -173,7 +179,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 				Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(formOf(v, one, about, served)))
+	return v.Show(c, head, platformPage(formOf(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL()))))
 }
 
 func note(one console.PlatformSettings) string {

@@ -102,18 +102,33 @@ func (s *Shell) fail(c *fiber.Ctx, v *Visit, err error) error {
 	if v == nil {
 		v = &Visit{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
 	}
-	title := text.ProblemTitle
+	title := TitleOf(status)
 	if status == http.StatusNotFound {
-		title, message = text.NotFoundTitle, text.NotFound
+		message = text.NotFound
 	}
-	back := Root
+	back := ui.Link{Href: Root, Label: text.Back}
+	if status >= http.StatusInternalServerError && c.Method() == http.MethodGet {
+		back = ui.Link{Href: string([]byte(c.OriginalURL())), Label: text.TryAgain}
+	}
 	if c.Method() == http.MethodPost && v.Business.ID != 0 {
-		back = string(c.Request().Header.Peek("Referer"))
-		if !ours(c, back) {
-			back = v.Link("")
+		back.Href = string(c.Request().Header.Peek("Referer"))
+		if !ours(c, back.Href) {
+			back.Href = v.Link("")
 		}
 	}
 	return ui.Write(c, status, problemPage(v, title, message, back))
+}
+
+// TitleOf heads a page that is answered with an error.
+func TitleOf(status int) string {
+	switch status {
+	case http.StatusNotFound:
+		return text.NotFoundTitle
+	case http.StatusServiceUnavailable:
+		return text.AwayTitle
+	default:
+		return text.ProblemTitle
+	}
 }
 
 const themeCookie = "servery-theme"

@@ -41,6 +41,14 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 		}
 		return statuses[known.Code], known.Message
 	}
+	if core.IsCutOff(err) {
+		s.Log.Error("a page of the console had no answer of the database", "request", id, "path", c.Path(), "error", err)
+		words := text.Away
+		if c.Method() != http.MethodGet {
+			words = text.AwayMeanwhile
+		}
+		return http.StatusServiceUnavailable, words
+	}
 	s.Log.Error("a page of the console failed", "request", id, "path", c.Path(), "error", err)
 	return http.StatusInternalServerError, format(text.Broken, id)
 }

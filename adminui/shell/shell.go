@@ -79,6 +79,11 @@ func BusinessLink(id core.BusinessID, path string) string {
 	return Root + "b/" + strconv.FormatInt(int64(id), 10) + "/" + path
 }
 
+// PlatformLink is where a platform of a business is set up; a name can be anything.
+func PlatformLink(business core.BusinessID, name string) string {
+	return BusinessLink(business, "settings/platform/?name="+url.QueryEscape(name))
+}
+
 // MayAct tells whether the user may do more than read.
 func (v *Visit) MayAct() bool { return v.User.Role.AtLeast(access.Support) }
 

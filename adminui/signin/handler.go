@@ -75,7 +75,10 @@ func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
 	if err != nil {
 		status, words := p.Problem(c, err)
 		v.problem = words
-		return ui.Write(c, status, linkOverPage(v))
+		if status < http.StatusInternalServerError {
+			return ui.Write(c, status, noLinkPage(v, text.LinkOver, ui.Link{Href: shell.SignInPath, Label: text.SignIn}))
+		}
+		return ui.Write(c, status, noLinkPage(v, shell.TitleOf(status), ui.Link{Href: shell.WelcomePath + "?link=" + url.QueryEscape(link), Label: text.TryAgain}))
 	}
 	status := http.StatusOK
 	if problem != nil {

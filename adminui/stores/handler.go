@@ -34,6 +34,8 @@ type Records interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, change access.Change) error
+	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
+	ItemOf(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
 }
 
@@ -157,6 +159,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	for _, call := range calls {
 		told.Call(call)
 	}
+	causes, err := p.troubles(ctx, v, shown)
+	if err != nil {
+		return err
+	}
 	view := storeView{told: told, platforms: platformList(v, shown), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
@@ -168,7 +174,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
 		Links:   []ui.Link{{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu}, {Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
-		Causes:  append([]ui.Cause{cause.Store(s, names, v.Now.In(v.Zone))}, troubles(shown)...)}, storePage(view))
+		Causes:  append([]ui.Cause{cause.Store(s, names, down(shown), v.Now.In(v.Zone))}, causes...)}, storePage(view))
 }
 
 func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {

@@ -16,11 +16,10 @@ import (
 
 // sight is a store on one platform.
 type sight struct {
+	cause.Sight
 	platform  core.Platform
+	plugin    *console.Plugin      // nil: no hub knows it
 	published *publish.Publication // nil: nothing is known
-	state     ui.State
-	why       string
-	foreign   bool // the store itself is not the reason
 }
 
 // platformsRead is of how many platforms what was published is looked at.
@@ -46,38 +45,70 @@ func (p Pages) sights(ctx context.Context, v *shell.Visit, s store.Stored, platf
 	}
 	list := make([]sight, len(platforms))
 	for i, platform := range platforms {
-		one := sight{platform: platform, published: byPlatform[platform.Name]}
-		one.state, one.why = cause.StoreAt(s, platform, byID[platform.ServedBy], one.published, v.Now.In(v.Zone))
-		itself, _ := cause.StoreOn(s, platform.Name, v.Now.In(v.Zone))
-		one.foreign = one.state == ui.Err && itself != ui.Err
+		one := sight{platform: platform, plugin: byID[platform.ServedBy], published: byPlatform[platform.Name]}
+		one.Sight = cause.StoreAt(s, platform, one.plugin, one.published, v.Now.In(v.Zone))
 		list[i] = one
 	}
 	return list, nil
 }
 
-// troubles are the platforms on which the store alone is not the reason.
-func troubles(shown []sight) (told []ui.Cause) {
+// down are the platforms that keep the store from being live there.
+func down(shown []sight) (names []string) {
 	for _, one := range shown {
-		if one.foreign {
-			told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseStoreOnBut, one.platform.Name, one.why),
-				Link: ui.Link{Href: shell.PluginsPath + one.platform.ServedBy + "/", Label: text.ActSeePlugin}})
+		if one.State == ui.Err && one.Mend != cause.AtStore {
+			names = append(names, one.platform.Name)
 		}
 	}
-	return told
+	return names
+}
+
+// troubles are the platforms on which the store alone is not the reason, each with
+// where that is mended.
+func (p Pages) troubles(ctx context.Context, v *shell.Visit, shown []sight) (told []ui.Cause, err error) {
+	for _, one := range shown {
+		c := ui.Cause{State: one.State, Text: fmt.Sprintf(text.CauseStoreOnBut, one.platform.Name, one.Why)}
+		switch one.Mend {
+		case cause.AtStore:
+			continue
+		case cause.AtPlugin:
+			c.Link = ui.Link{Href: shell.PluginsPath + one.platform.ServedBy + "/", Label: text.ActSeePlugin}
+		case cause.AtSettings:
+			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, one.platform.Name), Label: text.ActSeeSettings}
+			if one.plugin != nil {
+				c.Detail = cause.ToMend(one.plugin.About, one.Why)
+			}
+		case cause.AtItem:
+			c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
+			if c.Link, err = p.itemLink(ctx, v, one.published.Errors[0]); err != nil {
+				return nil, err
+			}
+		}
+		told = append(told, c)
+	}
+	return told, nil
+}
+
+// itemLink leads to the item that a platform has not; nowhere where it is no item,
+// or none any more.
+func (p Pages) itemLink(ctx context.Context, v *shell.Visit, missing publish.Problem) (ui.Link, error) {
+	if missing.Entity != "item" {
+		return ui.Link{}, nil
+	}
+	id, err := p.Records.ItemOf(ctx, v.Business.ID, missing.RefID)
+	if core.CodeOf(err) == core.NotFound {
+		return ui.Link{}, nil
+	}
+	return ui.Link{Href: v.Link(fmt.Sprintf("items/%d/", id)), Label: text.ActSeeItem}, err
 }
 
 func platformList(v *shell.Visit, shown []sight) ui.List {
 	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.MenuThere}, {Label: text.ServedBy}}}
 	for _, one := range shown {
-		words := text.Live
-		if one.state != ui.OK && one.state != ui.Run {
-			words = text.NotLive
-		}
 		served := ui.T(one.platform.ServedBy)
 		if one.platform.ServedBy != core.ServedByOwn {
 			served.Href = shell.PluginsPath + one.platform.ServedBy + "/"
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.Stated(one.state, words), ui.T(one.why), menuThere(v, one.published), served}})
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.Stated(one.State, one.Words), ui.T(one.Why), menuThere(v, one.published), served}})
 	}
 	return list
 }

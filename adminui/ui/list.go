@@ -110,6 +110,7 @@ type Cause struct {
 	Text   string
 	Detail string
 	Link   Link    // where to go on; zero: nowhere
+	Also   Link    // where else; zero: nowhere
 	Button *Button // what to do; nil: nothing
 }
 

@@ -36,7 +36,8 @@ const ContentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 
 // Write renders a component as the answer. It renders into memory first: when
 // that fails nothing has been sent, and the error can still become a 500.
 func Write(c *fiber.Ctx, status int, component templ.Component) error {
-	page, err := Render(c.UserContext(), component)
+	// What is known is shown, also when the time of the request is over by now.
+	page, err := Render(context.WithoutCancel(c.UserContext()), component)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package webhooks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -54,19 +55,44 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		{Label: text.Event}, {Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.SuccessRate, Kind: ui.Figure},
 		{Label: text.Latency, Kind: ui.Figure}, {Label: text.Waiting, Kind: ui.Figure}, {Label: text.Held, Kind: ui.Figure}, {Label: text.LastAccepted}}}
 	keys := make([]string, len(found))
-	var causes []ui.Cause
 	for i, e := range found {
 		keys[i] = fmt.Sprint(e.ID)
 		href := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
 		state, words := stateOf(e)
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)}, ui.Stated(state, words), ui.Coded(e.URL),
 			ui.T(rate(e.Day)), ui.T(average(e.Day)), ui.T(some(e.Waiting)), ui.T(some(e.Held)), ui.Timed(v.At(e.Health.AcceptedAt))}})
-		if told := cause.Webhook(e, v.Zone); i < shell.PageSize && (told.State == ui.Err || told.State == ui.Held) {
-			told.Link = ui.Link{Href: href, Label: text.ActSeeWebhook}
-			causes = append(causes, told)
-		}
+	}
+	var causes []ui.Cause
+	troubled := slices.DeleteFunc(slices.Clone(found[:min(len(found), shell.PageSize)]), func(e console.Endpoint) bool {
+		state, _ := stateOf(e)
+		return state != ui.Err && state != ui.Held && e.GivenUp == 0
+	})
+	for _, f := range Causes(v, troubled) {
+		causes = append(causes, f.Cause)
 	}
 	return v.Listed(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
+}
+
+// Causes are why webhooks fail, each with where more of it is.
+func Causes(v *shell.Visit, found []console.Endpoint) []cause.Failure {
+	list := cause.Failures(found, v.Now, v.Zone)
+	for i, f := range list {
+		one := f.Webhooks[0]
+		list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, givenUp(one)
+		if len(f.Webhooks) > 1 {
+			list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"), Label: text.ActSeeWebhooks}, ui.Link{}
+		}
+	}
+	return list
+}
+
+// givenUp leads to the deliveries of a webhook that were given up, from where they
+// are sent again; nowhere where there are none.
+func givenUp(e console.Endpoint) ui.Link {
+	if e.GivenUp == 0 {
+		return ui.Link{}
+	}
+	return ui.Link{Href: shell.BusinessLink(e.Business, fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeGivenUp}
 }
 
 func stateOf(e console.Endpoint) (ui.State, string) {
@@ -154,7 +180,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		{Label: text.Address, Cell: ui.Coded(e.URL)}, {Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
 		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))}, {Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
-	told := cause.Webhook(e, v.Zone)
+	told := cause.Webhook(e, v.Now, v.Zone)
+	told.Also = givenUp(e)
 	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
 		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
 	}

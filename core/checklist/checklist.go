@@ -23,7 +23,7 @@ type Facts struct {
 	OrderAccepted bool // a webhook has accepted an order_placed that is no sample
 	OrdersRetried bool // an order retry was asked for
 	Rider         bool // a rider's status was sent
-	Action        bool // a feature action was asked for
+	Action        bool // an aggregator took a feature action
 
 	MenuErrors core.ID // the latest menu request, where objects of it failed; zero: none did
 

@@ -27,8 +27,10 @@ type Endpoint struct {
 	Pause          time.Duration // between two probes
 	Day            Count         // of the last 24 hours
 	Health         Health
-	Held           int // deliveries that wait for it to be switched on; at most Many
-	Waiting        int // deliveries that wait for their next attempt; at most Many
+	Held           int       // deliveries that wait for it to be switched on; at most Many
+	Waiting        int       // deliveries that wait for their next attempt; at most Many
+	GivenUp        int       // deliveries of the last 24 hours; at most Many
+	ServerAnswered time.Time // when another webhook of the business with the same host and port was accepted last; zero: never
 }
 
 // Health is how a webhook fares by its latest attempts.
@@ -83,6 +85,7 @@ func (c *Count) Add(other Count) {
 type Figures struct {
 	Waiting    int // deliveries on their way or waiting for a retry; at most Many
 	Held       int // deliveries whose webhook is switched off; at most Many
+	GivenUp    int // deliveries of the last 24 hours; at most Many
 	FailedJobs int // of the last 24 hours
 	OpenJobs   int
 }
@@ -204,6 +207,14 @@ type ItemDetail struct {
 	MorePlaces bool     // there are more than these
 	Platforms  []string // on which it is listed; nil: on all
 	Findings   []ItemFinding
+	Refusals   []ItemRefusal
+}
+
+// ItemRefusal is what a platform has against an item in the menus that it took: it
+// is not shown there.
+type ItemRefusal struct {
+	Platform, Message string
+	Stores            int // whose menus are meant
 }
 
 // ItemFinding is what a rule of a platform has against an item: it is not listed there.

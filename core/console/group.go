@@ -8,11 +8,13 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // Group is objects of a callback that failed for one cause.
 type Group struct {
-	Cause    string   // the messages' common form, what differs replaced by …
+	Cause    string   // the messages' common form, what differs replaced by …; of one object its message
 	Count    int      // objects
 	Examples []Failed // the first of them
 }
@@ -66,8 +68,31 @@ func Grouped(callback []byte) []Group {
 			break
 		}
 	}
+	return sorted(byCause)
+}
+
+// GroupedResult tells the same of the objects that are kept with a job's result, for
+// when its callback is no longer kept.
+func GroupedResult(result []byte) []Group {
+	var kept struct {
+		Failed []core.FailedObject `json:"failed"`
+	}
+	if json.Unmarshal(result, &kept) != nil {
+		return nil
+	}
+	byCause := map[string]*Group{}
+	for _, f := range kept.Failed {
+		add(byCause, Failed{f.Entity, f.RefID, f.Message})
+	}
+	return sorted(byCause)
+}
+
+func sorted(byCause map[string]*Group) []Group {
 	groups := make([]Group, 0, len(byCause))
 	for _, group := range byCause {
+		if group.Count == 1 {
+			group.Cause = group.Examples[0].Message
+		}
 		groups = append(groups, *group)
 	}
 	slices.SortFunc(groups, func(a, b Group) int {
@@ -92,17 +117,21 @@ func readArray(decoder *jsontext.Decoder, array string, byCause map[string]*Grou
 		if json.Unmarshal(raw, &o) != nil || !o.Status.Error {
 			continue
 		}
-		cause := differing.ReplaceAllString(o.Status.Message, "…")
-		group := byCause[cause]
-		if group == nil {
-			group = &Group{Cause: cause}
-			byCause[cause] = group
-		}
-		group.Count++
-		if len(group.Examples) < maxExamples {
-			group.Examples = append(group.Examples, Failed{array, cmp.Or(o.RefID, o.Code, o.Title), o.Status.Message})
-		}
+		add(byCause, Failed{array, cmp.Or(o.RefID, o.Code, o.Title), o.Status.Message})
 	}
 	_, err := decoder.ReadToken()
 	return err == nil
+}
+
+func add(byCause map[string]*Group, f Failed) {
+	cause := differing.ReplaceAllString(f.Message, "…")
+	group := byCause[cause]
+	if group == nil {
+		group = &Group{Cause: cause}
+		byCause[cause] = group
+	}
+	group.Count++
+	if len(group.Examples) < maxExamples {
+		group.Examples = append(group.Examples, f)
+	}
 }

@@ -11,12 +11,19 @@ func TestErrorsOfOneCauseAreOneGroup(t *testing.T) {
 		"items":[{"ref_id":"a","upipr_status":{"action":"A","error":true,"err_msg":"category_ref_ids: there is no category \"x\""}},
 			{"ref_id":"b","upipr_status":{"action":"A","error":false,"id":7}},
 			{"ref_id":"c","upipr_status":{"action":"A","error":true,"err_msg":"category_ref_ids: there is no category \"y 2\""}}],
-		"taxes":[{"code":"CGST_P","upipr_status":{"action":"A","error":true,"err_msg":"title is required"}}]}`))
+		"taxes":[{"code":"CGST_P","upipr_status":{"action":"A","error":true,"err_msg":"title is required (5 of 7)"}}]}`))
 	require.Equal(t, []Group{
 		{Cause: "category_ref_ids: there is no category …", Count: 2, Examples: []Failed{
 			{"items", "a", `category_ref_ids: there is no category "x"`}, {"items", "c", `category_ref_ids: there is no category "y 2"`}}},
-		{Cause: "title is required", Count: 1, Examples: []Failed{{"taxes", "CGST_P", "title is required"}}},
+		{Cause: "title is required (5 of 7)", Count: 1, Examples: []Failed{{"taxes", "CGST_P", "title is required (5 of 7)"}}},
 	}, groups)
+}
+
+func TestWhatIsKeptWithAJobIsGroupedAsItsCallback(t *testing.T) {
+	require.Equal(t, []Group{{Cause: `platform "z" is unknown`, Count: 1, Examples: []Failed{{"stores", "S-8", `platform "z" is unknown`}}}},
+		GroupedResult([]byte(`{"created":0,"errors":1,"failed":[{"entity":"stores","ref_id":"S-8","message":"platform \"z\" is unknown"}]}`)))
+	require.Empty(t, GroupedResult(nil))
+	require.Empty(t, GroupedResult([]byte(`{"created":1}`)))
 }
 
 func TestWhatIsNoCallbackHasNoErrors(t *testing.T) {

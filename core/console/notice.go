@@ -14,6 +14,18 @@ type Notices struct {
 	Revoked   []Key // revoked, and used since
 	Waiting   []Waiting
 	Silent    []Silent
+	NotTaken  []NotTaken
+	Unproved  []Unproved
+	Menus     []RefusedMenus
+}
+
+// RefusedMenus is how many menus of a business a platform did not take.
+type RefusedMenus struct {
+	Business core.BusinessID
+	Platform string
+	ServedBy string
+	Count    int    // stores
+	Message  string // of the latest
 }
 
 // Waiting is how many orders of a business wait too long for their acknowledgement.

@@ -64,8 +64,8 @@ type PluginAbout struct {
 	Capabilities []string
 	Actions      []string
 	Groups       []string // of key-value data
-	Inbound      []string // what it reads of the aggregator
-	Schema       []byte   // JSON Schema of the settings of its platforms
+	Inbound      []PluginInbound
+	Schema       []byte // JSON Schema of the settings of its platforms
 	Endpoints    []PluginEndpoint
 	Secrets      []PluginSecret
 }
@@ -76,6 +76,10 @@ type PluginEndpoint struct {
 	Name, Description string
 	Hosts             []string
 }
+
+// PluginInbound is a kind of request of the aggregator that a plugin reads, and how
+// each shows that it is genuine: by a header, made of a secret of the platform.
+type PluginInbound struct{ Kind, Header, Secret string }
 
 // PluginSecret is a secret that a plugin needs of each platform.
 type PluginSecret struct{ Name, Description string }

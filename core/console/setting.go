@@ -16,6 +16,8 @@ type PlatformSettings struct {
 	Secrets   map[string]time.Time // when each was set; zero where that is not known
 	Accept    string               // who accepts its orders: hub or pos
 	Keys      []time.Time          // when the keys were made by which it may call the hub, the newest first
+	RefusedAt time.Time            // when a call in its name was last not believed; zero: none is known
+	Refused   string               // why
 	Version   string               // differs once something of it was changed
 }
 

@@ -124,7 +124,7 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 	if err != nil {
 		return Ingested{}, fmt.Errorf("writing the callback: %w", err)
 	}
-	result, err := json.Marshal(plan.summary(), json.Deterministic(true))
+	result, err := json.Marshal(plan.summary(request), json.Deterministic(true))
 	if err != nil {
 		return Ingested{}, fmt.Errorf("writing the result: %w", err)
 	}
@@ -154,7 +154,7 @@ func (r *Request) settled(plan *Plan) (settled PerKind[[]string]) {
 }
 
 // summary is what is kept of a plan with its job.
-func (p *Plan) summary() any {
+func (p *Plan) summary(request Request) any {
 	stats := map[string]Stats{}
 	for _, kind := range Kinds() {
 		if len(p.Outcomes[kind]) > 0 || p.Stats[kind] != (Stats{}) {
@@ -165,9 +165,23 @@ func (p *Plan) summary() any {
 		stats[TimingsEntity] = p.TimingStats
 	}
 	return struct {
-		Stats    map[string]Stats `json:"stats"`
-		Warnings []Warning        `json:"warnings,omitzero"`
-	}{stats, p.Warnings}
+		Stats    map[string]Stats    `json:"stats"`
+		Warnings []Warning           `json:"warnings,omitzero"`
+		Failed   []core.FailedObject `json:"failed,omitzero"`
+	}{stats, p.Warnings, p.failed(request)}
+}
+
+// failed are the first objects that were not applied.
+func (p *Plan) failed(request Request) (list []core.FailedObject) {
+	keys := request.identities()
+	for _, kind := range Kinds() {
+		for i, outcome := range p.Outcomes[kind] {
+			if outcome.Message != "" && len(list) < core.MaxFailed {
+				list = append(list, core.FailedObject{Entity: kind.String(), RefID: keys[kind][i], Message: outcome.Message})
+			}
+		}
+	}
+	return list
 }
 
 // Objects counts the submitted objects.

@@ -54,10 +54,7 @@ func NewPreview(request Request, state State, plan Plan) Preview {
 		LocationRefID: request.Scope.LocationRefID, Kinds: map[string]*KindPreview{},
 		Associations: map[string]LinkPreview{}, Warnings: plan.Warnings,
 	}
-	keys := PerKind[[]string]{
-		identities(request.Categories), identities(request.Items), identities(request.OptionGroups),
-		identities(request.Options), identities(request.Taxes), identities(request.Charges),
-	}
+	keys := request.identities()
 	for _, kind := range Kinds() {
 		if keys[kind] == nil {
 			continue
@@ -101,6 +98,14 @@ func previewKind(keys []string, outcomes []Outcome, stats Stats) *KindPreview {
 		}
 	}
 	return k
+}
+
+// identities are what the objects of each kind are called; nil where the array was not sent.
+func (r *Request) identities() PerKind[[]string] {
+	return PerKind[[]string]{
+		identities(r.Categories), identities(r.Items), identities(r.OptionGroups),
+		identities(r.Options), identities(r.Taxes), identities(r.Charges),
+	}
 }
 
 func identities[T any, P object[T]](submitted []Submitted[T]) []string {

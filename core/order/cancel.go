@@ -1,10 +1,6 @@
 package order
 
-import (
-	"strings"
-
-	"github.com/servery-hub/servery/core"
-)
+import "github.com/servery-hub/servery/core"
 
 // Cancellation is an order that its platform takes back. It may come before its
 // order, and more than once.
@@ -19,10 +15,7 @@ type Cancellation struct {
 func (c *Cancellation) Check() error {
 	var v core.Violations
 	spot{v: &v}.required("platform_order_id", c.PlatformOrderID, maxName)
-	if reason := []rune(c.Reason); len(reason) > maxText {
-		c.Reason = string(reason[:maxText])
-	}
-	c.Reason = strings.ReplaceAll(strings.ToValidUTF8(c.Reason, "\uFFFD"), "\x00", "\uFFFD")
+	c.Reason = legible(c.Reason, maxText)
 	return v.Err()
 }
 

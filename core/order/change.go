@@ -43,7 +43,7 @@ func DecodeChange(body []byte) (Change, error) {
 	} else if state, known := ParseState(*sent.NewState); known {
 		change.To = state
 	} else {
-		p.fail("new_status", "value", "must be one of: "+StateNames())
+		p.other("new_status", *sent.NewState, "one of: "+StateNames())
 	}
 	p.text("message", sent.Message, maxText)
 	p.text("reason_code", change.ReasonCode, maxName)

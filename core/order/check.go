@@ -36,6 +36,11 @@ func (p spot) fail(field, code, rule string) {
 	p.v.Add(p.at, p.prefix+field, code, rule)
 }
 
+// other fails a field whose value is none of those that it may have.
+func (p spot) other(field, sent, may string) {
+	p.fail(field, "value", fmt.Sprintf("must be %s; %.80q was sent", may, sent))
+}
+
 func (p spot) required(field, s string, longest int) {
 	if strings.TrimSpace(s) == "" {
 		p.fail(field, "required", "is required")
@@ -83,10 +88,10 @@ func check(d *Draft, v *core.Violations) {
 	body.required("platform_order_id", string(d.PlatformOrderID), maxName)
 	body.required("store_ref_id", d.StoreRefID, maxName)
 	if d.Kind != ForDelivery && d.Kind != ForPickup && d.Kind != ForDineIn {
-		body.fail("order_type", "value", "must be delivery, pickup or dine_in")
+		body.other("order_type", string(d.Kind), "delivery, pickup or dine_in")
 	}
 	if d.Carrier != "" && d.Carrier != BySelf && d.Carrier != ByPartner {
-		body.fail("delivery_type", "value", "must be self or partner")
+		body.other("delivery_type", string(d.Carrier), "self or partner")
 	}
 	body.text("coupon", d.Coupon, maxName)
 	body.text("instructions", d.Instructions, maxText)

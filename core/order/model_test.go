@@ -3,6 +3,7 @@ package order
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -189,10 +190,13 @@ func TestWhatWasSentStaysAndOnlyDifferencesAreFlagged(t *testing.T) {
 		}
 		computed, err := Place(draft, setting, 1, noon)
 		require.NoError(t, err)
-		require.Empty(t, computed.Order.Details.Flags)
+		d, doubts := computed.Order.Details, []string{}
+		if d.Discount.GreaterThan(d.Subtotal.Add(d.TotalCharges.Decimal).Add(d.TotalTaxes.Decimal)) {
+			doubts = []string{"discount"}
+		}
+		require.Equal(t, doubts, paths(d.Flags))
 
-		// The channel sends what the hub works out: still nothing to flag.
-		d := computed.Order.Details
+		// The channel sends what the hub works out: still nothing else to flag.
 		draft.Charges, draft.Taxes = d.Charges, d.Taxes
 		draft.Totals = Totals{&d.Subtotal, &d.TotalCharges, &d.TotalTaxes, &d.Discount, &d.Total, &d.Payable}
 		draft.Payment = []Payment{{Option: "cash", Amount: &d.Payable}}
@@ -201,7 +205,7 @@ func TestWhatWasSentStaysAndOnlyDifferencesAreFlagged(t *testing.T) {
 		}
 		again, err := Place(draft, setting, 1, noon)
 		require.NoError(t, err)
-		require.Empty(t, again.Order.Details.Flags)
+		require.Equal(t, doubts, paths(again.Order.Details.Flags))
 
 		// One total is another: it stays, and it and what follows from it is flagged.
 		total := core.Amount{Decimal: d.Total.Add(amount("0.01").Decimal)}
@@ -209,9 +213,58 @@ func TestWhatWasSentStaysAndOnlyDifferencesAreFlagged(t *testing.T) {
 		odd, err := Place(draft, setting, 1, noon)
 		require.NoError(t, err)
 		require.True(t, odd.Order.Details.Total.Equal(total.Decimal))
-		require.Equal(t, "order_total", odd.Order.Details.Flags[0].Path)
-		require.True(t, odd.Order.Details.Flags[0].Computed.Equal(d.Total.Decimal))
-		require.Equal(t, "payable_amount", odd.Order.Details.Flags[1].Path)
-		require.Len(t, odd.Order.Details.Flags, 2)
+		require.Equal(t, append(doubts, "order_total", "payable_amount"), paths(odd.Order.Details.Flags))
+		require.True(t, odd.Order.Details.Flags[len(doubts)].Computed.Equal(d.Total.Decimal))
 	})
+}
+
+func paths(flags []Flag) []string {
+	list := make([]string, len(flags))
+	for i, flag := range flags {
+		list[i] = flag.Path
+	}
+	return list
+}
+
+func TestADiscountOfMoreThanThereIsToPayIsFlaggedAndStays(t *testing.T) {
+	for name, row := range map[string]struct {
+		body    string
+		flags   []string
+		payable string
+	}{
+		"discounts": {`"discounts":[{"value":600},{"value":400}]`, []string{"discount"}, "-980.5"},
+		"a total":   {`"discount":30`, []string{"discount", "discount"}, "-10.5"},
+		"all of it": {`"discounts":[{"value":19.5}]`, []string{}, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			draft, err := Decode([]byte(`{"platform":"p","platform_order_id":"1","store_ref_id":"s","items":[{"ref_id":"nowhere","price":19.5,"quantity":1}],` + row.body + `}`))
+			require.NoError(t, err)
+			setting := cafe()
+			setting.Taxes, setting.Charges = nil, nil
+			relay, err := Place(draft, setting, 1, noon)
+			require.NoError(t, err)
+			flags := slices.DeleteFunc(relay.Order.Details.Flags, func(f Flag) bool { return f.Code == NotOnMenu })
+			require.Equal(t, row.flags, paths(flags))
+			require.Equal(t, row.payable, relay.Order.Details.Payable.String())
+			for _, f := range flags {
+				if f.Code == Exceeds {
+					require.True(t, f.Sent.GreaterThan(f.Computed.Decimal))
+				}
+			}
+		})
+	}
+}
+
+func TestAmountsDifferByTheSmallestUnitOrMore(t *testing.T) {
+	for _, row := range []struct {
+		currency, sent, computed string
+		differ                   bool
+	}{
+		{"USD", "10.004", "10.006", false}, {"USD", "10.006", "10.004", false}, {"USD", "10.001", "10.0109", false}, {"USD", "10.001", "10.011", true},
+		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false}, {"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
+	} {
+		till := till{scale: scaleOf(row.currency)}
+		till.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)
+		require.Equal(t, row.differ, len(till.flags) == 1, row)
+	}
 }

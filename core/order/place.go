@@ -48,6 +48,7 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 		discount = discount.Add(d.Value.Decimal)
 	}
 	details.Discount.Decimal = t.stated("discount", draft.Discount, discount)
+	t.doubtDiscount(details.Discount, subtotal.Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
 	details.Total.Decimal = t.stated("order_total", draft.Total,
 		subtotal.Sub(details.Discount.Decimal).Add(details.TotalCharges.Decimal).Add(details.TotalTaxes.Decimal))
 	details.Payable.Decimal = t.stated("payable_amount", draft.Payable, details.Total.Decimal)
@@ -84,9 +85,9 @@ func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) 
 	return sent.Decimal
 }
 
-// compare flags amounts that are not the same in minor units.
+// compare flags amounts that differ by the currency's smallest unit or more.
 func (t *till) compare(path, message string, sent, computed decimal.Decimal) {
-	if !t.round(sent).Equal(t.round(computed)) {
+	if sent.Sub(computed).Abs().GreaterThanOrEqual(decimal.New(1, -t.scale)) {
 		t.flags = append(t.flags, Flag{Path: path, Code: Differs, Message: message,
 			Sent: &core.Amount{Decimal: sent}, Computed: &core.Amount{Decimal: computed}})
 	}
@@ -106,6 +107,14 @@ func (t *till) doubtStore() {
 	}
 	if !store.Listed {
 		t.doubt("store_ref_id", NotListed, "the store is not listed on this platform")
+	}
+}
+
+// doubtDiscount flags a discount of more than there is to pay.
+func (t *till) doubtDiscount(discount core.Amount, due decimal.Decimal) {
+	if discount.GreaterThan(due) {
+		t.flags = append(t.flags, Flag{Path: "discount", Code: Exceeds, Message: "the discount is more than the order comes to without it",
+			Sent: &discount, Computed: &core.Amount{Decimal: due}})
 	}
 }
 

@@ -1,6 +1,10 @@
 package order
 
-import "github.com/servery-hub/servery/core"
+import (
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
 
 // Relay is the body of an order_placed event (contract, Orders and channels).
 type Relay struct {
@@ -40,6 +44,15 @@ type Details struct {
 	Bulk         bool            `json:"is_bulk_order"`
 	Platforms    []RelayPlatform `json:"ext_platforms"`
 	Flags        []Flag          `json:"flags,omitzero"`
+}
+
+// ScheduledFor is when the customer wants an order of a later day, in epoch
+// milliseconds; 0 for one that is wanted within a day.
+func (d *Details) ScheduledFor() int64 {
+	if d.DeliverAt == nil || *d.DeliverAt-d.Created <= (24*time.Hour).Milliseconds() {
+		return 0
+	}
+	return *d.DeliverAt
 }
 
 // RelayPlatform is the platform through which an order came.

@@ -132,7 +132,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case sent.Status == "":
 		p.fail("status", "required", "is required")
 	case !slices.Contains(RiderStatuses(), sent.Status):
-		p.fail("status", "value", "must be one of: "+riderStatusNames())
+		p.other("status", string(sent.Status), "one of: "+riderStatusNames())
 	}
 	p.text("rider_data.rider_name", sent.Rider.Name, maxName)
 	p.text("rider_data.rider_phone_number", string(sent.Rider.Phone), maxName)

@@ -103,6 +103,7 @@ type Flag struct {
 // The codes of flags.
 const (
 	Differs          = "differs" // sent and computed are not the same
+	Exceeds          = "exceeds" // sent is more than it can be, which is computed
 	NotOnMenu        = "not_on_menu"
 	NotSold          = "not_sold"
 	NotListed        = "not_listed" // on the platform

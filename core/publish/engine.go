@@ -50,7 +50,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Parts are what an engine works with; every one is required.
+// Parts are what an engine works with; every one but the tracer is required.
 type Parts struct {
 	Queue    Queue
 	Renderer Renderer
@@ -58,6 +58,7 @@ type Parts struct {
 	Observer Observer
 	Busy     func() bool // whether this replica does what somebody waits for: a rendering makes room for it, a moment
 	Log      *slog.Logger
+	Tracer   *core.Tracer // nil: none
 }
 
 // Engine publishes for one replica. Run owns every goroutine it starts.
@@ -208,7 +209,17 @@ func (e *Engine) run(l *lane, work Work) {
 	if work.Attempts == 0 {
 		work.CallID = core.NewID(start)
 	}
-	result := e.publish(l, work)
+	ctx, span := e.Tracer.Begin(work.Trace.In(e.calls), core.ClientSpan, "publish", work.Plugin)
+	work.Trace = core.TraceOf(ctx)
+	result, wrong := e.publish(ctx, l, work), ""
+	if result.State == Waiting || result.State == Failed {
+		wrong = result.Message
+	}
+	span.Number("servery.business", int64(work.Business))
+	span.Text("servery.platform", work.Platform)
+	span.Text("servery.store", work.StoreRef)
+	span.Text("servery.call", work.CallID.String())
+	span.End(wrong)
 	if result.State == left {
 		e.leaveAlone(l, result.RetryAt)
 		e.release(work)
@@ -249,13 +260,13 @@ const endMargin = 5 * time.Second
 
 // publish renders the menu as it is now, and sends it where it is another one
 // than the platform holds.
-func (e *Engine) publish(l *lane, work Work) (result Result) {
+func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result) {
 	defer func() { // nobody else would catch it here
 		if p := recover(); p != nil {
 			result = refused(work, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
-	ctx, cancel := context.WithTimeout(e.calls, work.LeasedTo.Add(-endMargin).Sub(e.Clock.Now()))
+	ctx, cancel := context.WithTimeout(ctx, work.LeasedTo.Add(-endMargin).Sub(e.Clock.Now()))
 	defer cancel()
 	menu, err := e.render(ctx, work)
 	if err != nil {
@@ -313,7 +324,7 @@ func (e *Engine) record(result Result) {
 		e.Log.Error("the outcome of a publication could not be told", "error", err)
 	}
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(result.Trace.In(context.Background()), 10*time.Second)
 		err := e.Queue.Finish(ctx, e.owner, result, events)
 		cancel()
 		if err == nil {

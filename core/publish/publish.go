@@ -31,6 +31,7 @@ type Work struct {
 	Known     bool      // the platform has once taken a menu of the store
 	Digest    []byte    // of what the platform is known to hold; nil: not known
 	LeasedTo  time.Time
+	Trace     core.Trace // of the latest change
 }
 
 // Problem is an object that is not on the platform as it should be, and why.

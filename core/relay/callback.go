@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"time"
 
@@ -54,7 +55,7 @@ type Inbound struct {
 
 // Message is what it means: one of the four.
 type Message struct {
-	Order        []byte        // an order in its normal form, as a channel brings it; platform_store_id may stand for store_ref_id
+	Order        []byte        // an order in its normal form, as a channel brings it; platform_store_id may stand for store_ref_id; beside an error, what came
 	Cancellation *Cancellation // of an order
 	Outcome      *Outcome      // of an action
 	Ignored      string        // nothing to do, and why
@@ -76,6 +77,9 @@ type Reader interface {
 type CallerRecords interface {
 	CallerByHash(ctx context.Context, hash []byte) (Caller, error) // NotFound when there is none
 	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, at time.Time) error
+	// NoteRefused keeps why a call in the name of a platform was not believed, where
+	// the business has that.
+	NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error
 }
 
 // Callers knows the aggregators that may call.
@@ -109,7 +113,7 @@ func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
 }
 
 // prove asks for the plugin's proof. A platform that does not exist looks like a
-// wrong proof; the reason is for the log.
+// wrong proof; the reason is for the log, and for the merchant's support.
 func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 	plugin, access, err := c.Directory.Of(ctx, k.Business, k.Platform)
 	var proof Proof
@@ -123,7 +127,8 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 		err = proof.check(k.Headers, k.Body, access.Secrets[proof.Secret], c.Clock.Now())
 	}
 	if err != nil {
-		return Caller{}, &core.Error{Code: core.Unauthenticated, Message: "the request does not show that it comes from this platform of the business", Cause: err}
+		refused := &core.Error{Code: core.Unauthenticated, Message: "the request does not show that it comes from this platform of the business", Cause: err}
+		return Caller{}, errors.Join(refused, c.Records.NoteRefused(ctx, k.Business, k.Platform, err.Error()))
 	}
 	return Caller{Business: k.Business, Platform: k.Platform, Plugin: plugin, Proof: proof.Header}, nil
 }

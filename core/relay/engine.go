@@ -252,7 +252,9 @@ func (e *Engine) run(l *lane, c Call) {
 	if result.State == Waiting || result.State == Failed {
 		wrong = result.Message
 	}
+	span.Number("servery.business", int64(c.Business))
 	span.Text("servery.platform", c.Platform)
+	span.Text("servery.call", c.ID.String())
 	span.End(wrong)
 	if result.State == left {
 		e.leave(c, result.RetryAt)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -89,11 +90,13 @@ func (gate) Proof(_, kind string) (Proof, error) {
 }
 
 func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
-	callers := Callers{Directory: gate{}, Proofs: gate{}, Clock: core.NewSystemClock(nil)}
+	noted := notes{}
+	callers := Callers{Records: noted, Directory: gate{}, Proofs: gate{}, Clock: core.NewSystemClock(nil)}
 	knock := Knock{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
 	caller, err := callers.Authenticate(t.Context(), knock)
 	require.NoError(t, err)
 	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", Proof: "x-token"}, caller)
+	require.Empty(t, noted)
 	for name, change := range map[string]func(*Knock){
 		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" }, "kind": func(k *Knock) { k.Kind = "actions" },
 		"proof": func(k *Knock) { k.Headers = nil },
@@ -106,6 +109,23 @@ func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
 			require.Equal(t, "the request does not show that it comes from this platform of the business", refusal.Message, "nothing tells what is wrong")
+			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)], map[bool]string{true: "there is no header x-token", false: "none"}[name == "proof"], "but to the merchant's support")
 		})
 	}
+}
+
+// notes are why calls were refused, by the business and platform in whose name they came.
+type notes map[string]string
+
+func (n notes) NoteRefused(_ context.Context, business core.BusinessID, platform, why string) error {
+	n[fmt.Sprint(business, platform)] = why
+	return nil
+}
+
+func (notes) CallerByHash(context.Context, []byte) (Caller, error) {
+	return Caller{}, core.Errorf(core.NotFound, "none")
+}
+
+func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte, time.Time) error {
+	return nil
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func (p Premises) platform(name string) (core.Platform, error) {
 			return platform, nil
 		}
 	}
-	return core.Platform{}, core.Errorf(core.NotFound, "there is no platform %q", name)
+	return core.Platform{}, core.NoSuch("platform", strconv.Quote(name), "there is no platform with this name")
 }
 
 // ByZipCodes tells whether deliverability on the platform is decided by zip

@@ -68,7 +68,7 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 		if err != nil {
 			return Ingested{}, fmt.Errorf("writing the callback: %w", err)
 		}
-		result, err := json.Marshal(plan.Stats)
+		result, err := json.Marshal(plan.summary(request))
 		if err != nil {
 			return Ingested{}, fmt.Errorf("writing the result: %w", err)
 		}
@@ -82,6 +82,21 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 		report(len(request.Stores), len(request.Stores))
 	}
 	return err
+}
+
+// summary is what is kept of a plan with its job: the counts, and the first stores
+// that were not applied.
+func (p Plan) summary(request Request) any {
+	var failed []core.FailedObject
+	for i, outcome := range p.Outcomes {
+		if outcome.Message != "" && len(failed) < core.MaxFailed {
+			failed = append(failed, core.FailedObject{Entity: "stores", RefID: *request.Stores[i].Object.RefID, Message: outcome.Message})
+		}
+	}
+	return struct {
+		Stats  `json:",inline"`
+		Failed []core.FailedObject `json:"failed,omitzero"`
+	}{p.Stats, failed}
 }
 
 // Stored is a store as read back: the fields of the request with their current

@@ -34,6 +34,18 @@ type Outcome struct {
 	At      time.Time
 }
 
+// Standing is where a request stands.
+type Standing struct {
+	Told    []core.Event // its outcomes, type and body, the oldest first
+	Waiting []Waiting    // platforms of which the outcome is still to come
+}
+
+// Waiting is a platform that is still to be told.
+type Waiting struct {
+	Platform string
+	Because  string // what went wrong with the latest attempt; "" before there was one
+}
+
 func (s Switch) action() Action {
 	if s.Enable {
 		return Enable

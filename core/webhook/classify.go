@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,6 +10,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"syscall"
 )
 
@@ -27,18 +30,19 @@ func judgeStatus(response *http.Response) (ErrorClass, string) {
 	}
 }
 
-// classify puts a transport error into a class and into plain words.
-func classify(err error, config SenderConfig) (ErrorClass, string) {
+// classify puts a transport error into a class and into plain words; shaking:
+// where it is not of the dialling, it is of the TLS handshake.
+func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string) {
 	var (
-		refused     *refusal
-		lookup      *net.DNSError
-		certificate *tls.CertificateVerificationError
-		record      tls.RecordHeaderError
-		alert       tls.AlertError
-		authority   x509.UnknownAuthorityError
-		operation   *net.OpError
-		timeout     net.Error
+		refused   *refusal
+		lookup    *net.DNSError
+		operation *net.OpError
+		timeout   net.Error
+		whole     *url.Error
 	)
+	if errors.As(err, &whole) { // the address may say anything
+		err = whole.Err
+	}
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	dialling := errors.As(err, &operation) && operation.Op == "dial"
 	switch {
@@ -49,12 +53,12 @@ func classify(err error, config SenderConfig) (ErrorClass, string) {
 			return DNS, fmt.Sprintf("the name %s does not exist", lookup.Name)
 		}
 		return DNS, fmt.Sprintf("the name %s could not be looked up", lookup.Name)
-	case errors.As(err, &certificate) || errors.As(err, &authority):
-		return TLS, "the endpoint's certificate is not valid: " + certificateProblem(err)
-	case errors.As(err, &record) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch):
-		return TLS, "the endpoint does not speak TLS properly"
 	case isTimeout && dialling:
 		return Timeout, fmt.Sprintf("no connection within %v", config.ConnectTimeout)
+	case isTimeout && shaking && !errors.Is(err, context.DeadlineExceeded):
+		return Timeout, fmt.Sprintf("no TLS handshake within %v", config.ConnectTimeout)
+	case isTimeout && shaking:
+		return Timeout, fmt.Sprintf("no TLS handshake within %v", config.ExchangeTimeout)
 	case isTimeout:
 		return Timeout, fmt.Sprintf("no complete answer within %v", config.ExchangeTimeout)
 	case errors.Is(err, context.Canceled):
@@ -63,24 +67,100 @@ func classify(err error, config SenderConfig) (ErrorClass, string) {
 		return Connect, "the connection was refused: nothing listens at the address"
 	case dialling:
 		return Connect, "no connection to the address: " + operation.Err.Error()
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE):
-		return Broken, "the endpoint closed the connection before the answer was complete"
-	default:
-		return Protocol, "the endpoint's answer is not proper HTTP"
 	}
+	if words := tlsProblem(err, shaking); words != "" {
+		return TLS, words
+	}
+	if words := breach(err); words != "" {
+		return Broken, words
+	}
+	return Protocol, "the endpoint's answer is not proper HTTP"
 }
 
-func certificateProblem(err error) string {
+// tlsProblem is what went wrong with TLS; "" where it was not that.
+func tlsProblem(err error, shaking bool) string {
+	var (
+		certificate *tls.CertificateVerificationError
+		alert       *net.OpError
+		record      tls.RecordHeaderError
+	)
+	switch {
+	case errors.As(err, &certificate):
+		return "the endpoint's certificate is not valid: " + certificateProblem(certificate)
+	case errors.As(err, &alert) && alert.Op == "remote error": // that is what crypto/tls calls an alert
+		return "the endpoint broke TLS off: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
+	case errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch):
+		return "the endpoint does not speak TLS"
+	case !shaking:
+		return ""
+	case breach(err) != "":
+		return "the endpoint closed the connection during the TLS handshake"
+	}
+	return "the TLS handshake failed: " + strings.TrimPrefix(err.Error(), "tls: ")
+}
+
+// breach tells how the connection broke, or the exchange on it; "" where it did not.
+func breach(err error) string {
+	var reset streamError
+	switch text := err.Error(); {
+	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer": // else it is we who would not have it
+		return "the endpoint reset the HTTP/2 stream before the answer was complete"
+	case strings.Contains(text, "http2: client connection lost"):
+		return "the connection went dead: nothing came over it any more"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE),
+		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"), strings.Contains(text, "server closed idle connection"):
+		return "the endpoint closed the connection before the answer was complete"
+	}
+	return ""
+}
+
+// streamError is the error of an HTTP/2 stream: net/http keeps its own to itself,
+// but fills in what looks like it.
+type streamError struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (streamError) Error() string { return "HTTP/2 stream error" }
+
+// certificateProblem is why a certificate was not accepted.
+func certificateProblem(err *tls.CertificateVerificationError) string {
 	var (
 		name    x509.HostnameError
 		invalid x509.CertificateInvalidError
 	)
+	leaf := err.UnverifiedCertificates[0]
+	itself := bytes.Equal(leaf.RawIssuer, leaf.RawSubject)
 	switch {
 	case errors.As(err, &name):
-		return "it is for another name"
+		words := fmt.Sprintf("it is for %s, not for %s", clip(namesOf(leaf), 500), name.Host)
+		if itself {
+			words += ", and signed by itself"
+		}
+		return words
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		return "it has expired or is not valid yet"
+	case errors.As(err, &invalid):
+		return strings.TrimPrefix(invalid.Error(), "x509: ")
+	case itself:
+		return "it is signed by itself, not by a known authority"
 	default:
-		return "it is signed by an unknown authority"
+		return "it is signed by an unknown authority, or the endpoint does not send its intermediate certificates"
 	}
+}
+
+// namesOf lists the first names and addresses that a certificate is for.
+func namesOf(c *x509.Certificate) string {
+	names := c.DNSNames
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	switch more := len(names) - 5; {
+	case len(names) == 0:
+		return "no name"
+	case more > 0:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:5], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Exchange makes one request of another's making, with the guard and within the
-// bounds of deliveries, and records it; the headers in secret are masked there.
+// bounds of deliveries, and records it; the headers in secret are masked there,
+// also where the answer repeats them.
 // An answer is no failure, whatever its status. It always returns within the
 // exchange timeout.
 func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secret map[string]string, body []byte) Attempt {
@@ -37,11 +38,11 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 	}
 	response, err := s.client.Do(request)
 	if err == nil {
-		err = s.read(response, &a)
+		err = s.read(response, &a, secret)
 	}
 	a.Timing = trace.timing()
 	if err != nil {
-		a.ErrorClass, a.Error = classify(err, s.config)
+		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
 	}
 	return a
 }

@@ -44,8 +44,12 @@ type Health struct {
 func (h Health) Probed() bool { return !h.ProbingSince.IsZero() }
 
 // FoundUnwell tells whether the attempt shows that the endpoint itself is in
-// trouble: no answer, 5xx, 429. Any other answer, also a refusal, is one.
+// trouble: no complete answer, 5xx, 429. Any other answer, also a refusal, is one.
 func (a Attempt) FoundUnwell() bool {
+	switch a.ErrorClass {
+	case Timeout, Broken, Protocol: // also after a status, where the answer did not end
+		return true
+	}
 	return a.Status == 0 || a.Status >= 500 || a.Status == http.StatusTooManyRequests
 }
 

@@ -25,6 +25,13 @@ func TestWhatFindsAnEndpointUnwell(t *testing.T) {
 	} {
 		require.Equal(t, unwell, Attempt{Status: status}.FoundUnwell(), status)
 	}
+	for class, unwell := range map[ErrorClass]bool{ // after a status, whatever it is
+		Timeout: true, Broken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
+	} {
+		for _, status := range []int{200, 302, 404, 410} {
+			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.FoundUnwell(), "%s after %d", class, status)
+		}
+	}
 }
 
 func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
@@ -85,9 +92,14 @@ func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 			at = at.Add(time.Duration(rapid.IntRange(0, 5).Draw(t, "wait")) * time.Second)
 			status := rapid.SampledFrom([]int{0, 500, 503, 429, 0, 500, 200, 400, 302}).Draw(t, "status")
 			probe := probed && rapid.Bool().Draw(t, "probe")
+			tried := result(status, probe, at)
+			cut := rapid.Bool().Draw(t, "the answer did not end")
+			if cut {
+				tried.Attempt.ErrorClass = Timeout
+			}
 			before := h
-			h = h.After(result(status, probe, at), at, rules)
-			if status != 0 && status < 500 && status != 429 {
+			h = h.After(tried, at, rules)
+			if !cut && status != 0 && status < 500 && status != 429 {
 				bad, probed, probes = nil, false, 0
 				require.Equal(t, Health{}, h)
 				continue

@@ -16,8 +16,10 @@ type Filter struct {
 	State     State
 	EventType core.EventType
 	WebhookID int64
-	Reference string  // of the request that the event answers
-	Before    core.ID // older than this one
+	Reference string    // of the request that the event answers
+	OrderID   int64     // that the event tells of
+	From, To  time.Time // created at or after the one, and before the other
+	Before    core.ID   // older than this one
 	Limit     int
 }
 
@@ -27,6 +29,7 @@ type DeliveryRecord struct {
 	EventID     core.ID // the webhook-id
 	EventType   core.EventType
 	Reference   string
+	OrderID     int64 // that the event tells of; 0: of none, or none is known
 	WebhookID   int64 // 0: to the callback_url of a request
 	URL         string
 	State       State
@@ -37,6 +40,7 @@ type DeliveryRecord struct {
 	FinishedAt  time.Time // of one that came to an end
 	LastStatus  int       // of the last attempt; 0 when there was none, or no answer
 	LastError   string    // of the last attempt, in plain words
+	Body        []byte    // JSON as sent, where one delivery is read and its event is kept
 	TraceID     string    // of what its event came of; "": of nothing that was traced
 }
 

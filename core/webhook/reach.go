@@ -31,7 +31,7 @@ func (g *Guard) Reach(ctx context.Context, address string) string {
 	}
 	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin})
+		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin, ExchangeTimeout: reachWithin}, u.Scheme == "https")
 		return words
 	}
 	_ = connection.Close()

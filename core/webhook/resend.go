@@ -89,11 +89,12 @@ func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, er
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.OrderRetryJob, Body: body, CreatedAt: now}, nil
 }
 
-// Tally is how far the sending again of orders is.
+// Tally is how far the sending again of orders is. An order that goes to several
+// webhooks is one order, and has failed where any of them has not accepted it.
 type Tally struct {
-	Chosen   int // deliveries that the window covers
+	Chosen   int // orders that the window covers
 	Sent     int // of them, sent again
-	Answered int // of those, with an answer, a timeout included
+	Answered int // of those, with all answers, timeouts included
 	Failed   int // of those, not accepted again
 }
 
@@ -119,8 +120,12 @@ type OrderRetry struct {
 // resendChunk is how many deliveries one transaction makes due.
 const resendChunk = 500
 
-// answersPoll is how often answers are looked for.
-const answersPoll = 250 * time.Millisecond
+// Answers are looked for this often, and less often while many are to come: the
+// looking must not keep what is looked for.
+const (
+	answersPoll  = 250 * time.Millisecond
+	answerTaking = 50 * time.Microsecond
+)
 
 // Run sends again what the window covers and, once every re-send has an answer,
 // tells the business (job.Handler). Cut off at any point, it goes on where it was.
@@ -147,7 +152,7 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 	report(tally.Answered, tally.Chosen)
 	if tally.Answered < tally.Sent {
-		return core.Postponed{Until: o.Clock.Now().Add(answersPoll)}
+		return core.Postponed{Until: o.Clock.Now().Add(answersPoll + time.Duration(tally.Sent-tally.Answered)*answerTaking)}
 	}
 	return o.end(ctx, job, tally, "")
 }

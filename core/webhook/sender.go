@@ -71,6 +71,9 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 			MaxIdleConnsPerHost:    config.IdlePerHost,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 64 << 10,
+			// A connection that died silently fails what is under way, and nothing after it:
+			// exchanges that run out of time leave an HTTP/2 connection in use.
+			HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5, PingTimeout: config.ExchangeTimeout / 5},
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -83,6 +86,10 @@ func (s *Sender) Close() { s.client.CloseIdleConnections() }
 // timeout; what went wrong is part of the record.
 func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	a := Attempt{StartedAt: s.clock.Now(), URL: d.URL}
+	if d.Unready != "" {
+		a.ErrorClass, a.Error = Protocol, "the request could not be built: "+d.Unready
+		return a
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
 	defer cancel()
 	trace := newTrace()
@@ -94,11 +101,11 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	a.RequestHeaders = shown(request.Header, d.Headers)
 	response, err := s.client.Do(request)
 	if err == nil {
-		err = s.read(response, &a)
+		err = s.read(response, &a, d.Headers)
 	}
 	a.Timing = trace.timing()
 	if err != nil {
-		a.ErrorClass, a.Error = classify(err, s.config)
+		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
 	} else {
 		a.ErrorClass, a.Error = judgeStatus(response)
 	}
@@ -143,24 +150,30 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	return request, nil
 }
 
-// read takes the bounded part of the response. A body that is longer than the
-// limit is left unread: the connection is closed, the status counts.
-func (s *Sender) read(response *http.Response, a *Attempt) error {
+// read takes the bounded part of the response, with the secrets that were sent
+// masked. A body that is longer than the limit is left unread: the connection is
+// closed, the status counts.
+func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]string) error {
 	defer response.Body.Close()
+	hidden := newMasker(secret)
 	a.Status = response.StatusCode
 	a.ResponseHeaders = make(map[string]string, len(response.Header))
 	for name, values := range response.Header {
-		a.ResponseHeaders[name] = clip(values[0], 1024)
+		a.ResponseHeaders[name] = clip(hidden.in(values[0]), 1024)
 	}
+	keep := s.config.KeepLimit + hidden.longest() // a secret must not lie across the end of what is kept
 	kept := make([]byte, 0, 512)
+	defer func() {
+		kept = []byte(hidden.in(string(kept)))
+		a.ResponseBody = kept[:min(len(kept), s.config.KeepLimit)]
+	}()
 	buffer := make([]byte, 4<<10)
 	for total := int64(0); total < s.config.ReadLimit; {
 		n, err := response.Body.Read(buffer)
 		total += int64(n)
-		if room := s.config.KeepLimit - len(kept); room > 0 {
+		if room := keep - len(kept); room > 0 {
 			kept = append(kept, buffer[:min(n, room)]...)
 		}
-		a.ResponseBody = kept
 		if err == io.EOF {
 			return nil
 		}
@@ -169,23 +182,6 @@ func (s *Sender) read(response *http.Response, a *Attempt) error {
 		}
 	}
 	return nil
-}
-
-// mask hides the value of a custom header in records.
-const mask = "••••••"
-
-// shown is the request's headers for the record, custom values masked.
-func shown(h http.Header, custom map[string]string) map[string]string {
-	m := make(map[string]string, len(h))
-	for name, values := range h {
-		if len(values) > 0 {
-			m[name] = values[0]
-		}
-	}
-	for name := range custom {
-		m[http.CanonicalHeaderKey(name)] = mask
-	}
-	return m
 }
 
 func clip(s string, n int) string {

@@ -1,12 +1,9 @@
 package webhook
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -72,117 +69,6 @@ func TestPostSignsByTheStandardScheme(t *testing.T) {
 	require.Positive(t, attempt.Timing.Connect)
 }
 
-func TestPostSaysWhatWentWrong(t *testing.T) {
-	answer := func(status int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Location", "/elsewhere")
-			w.WriteHeader(status)
-			fmt.Fprint(w, "told you")
-		}
-	}
-	hangUp := func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }
-	drip := func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
-			fmt.Fprint(w, "x")
-			w.(http.Flusher).Flush()
-			wait, done := context.WithTimeout(r.Context(), 50*time.Millisecond)
-			<-wait.Done()
-			done()
-		}
-	}
-	raw := func(answer string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			conn, _, _ := w.(http.Hijacker).Hijack()
-			_, _ = io.WriteString(conn, answer)
-			_ = conn.Close()
-		}
-	}
-	for name, row := range map[string]struct {
-		handler http.HandlerFunc
-		status  int
-		class   ErrorClass
-		message string
-	}{
-		"200":               {answer(200), 200, "", ""},
-		"204":               {answer(204), 204, "", ""},
-		"299":               {answer(299), 299, "", ""},
-		"301":               {answer(301), 301, Redirect, "redirects are not followed"},
-		"308":               {answer(308), 308, Redirect, "redirects are not followed"},
-		"400":               {answer(400), 400, Status, "answered 400 Bad Request"},
-		"410":               {answer(410), 410, Gone, "wants no more"},
-		"429":               {answer(429), 429, Status, "answered 429"},
-		"500":               {answer(500), 500, Status, "answered 500"},
-		"hangs up":          {hangUp, 0, Broken, "closed the connection"},
-		"drips":             {drip, 200, Timeout, "no complete answer within"},
-		"no HTTP":           {raw("SSH-2.0-x\r\n\r\n"), 0, Protocol, "not proper HTTP"},
-		"length is a lie":   {raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort"), 200, Broken, "before the answer was complete"},
-		"endless headers":   {raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n\r\n"), 0, Protocol, "not proper HTTP"},
-		"a gigabyte":        {func(w http.ResponseWriter, _ *http.Request) { writeLots(w) }, 200, "", ""},
-		"a gigabyte of 500": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500); writeLots(w) }, 500, Status, "answered 500"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := httptest.NewUnstartedServer(row.handler)
-			server.Config.ErrorLog = log.New(io.Discard, "", 0)
-			server.Start()
-			defer server.Close()
-			attempt := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second}, "127.0.0.0/8").Post(context.Background(), testDelivery(server.URL))
-			require.Equal(t, row.class, attempt.ErrorClass, attempt.Error)
-			require.Equal(t, row.status, attempt.Status)
-			require.Contains(t, attempt.Error, row.message)
-			require.LessOrEqual(t, len(attempt.ResponseBody), 4<<10)
-		})
-	}
-}
-
-func writeLots(w io.Writer) {
-	chunk := bytes.Repeat([]byte("x"), 1<<20)
-	for range 1024 {
-		if _, err := w.Write(chunk); err != nil {
-			return
-		}
-	}
-}
-
-func TestPostToWhatDoesNotAnswer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close() // accepts by the kernel, never answers
-	s := testSender(t, SenderConfig{ExchangeTimeout: 300 * time.Millisecond}, "127.0.0.0/8")
-	require.Equal(t, Timeout, s.Post(context.Background(), testDelivery("http://"+listener.Addr().String())).ErrorClass)
-	require.Equal(t, Timeout, s.Post(context.Background(), testDelivery("https://"+listener.Addr().String())).ErrorClass)
-	require.Equal(t, DNS, s.Post(context.Background(), testDelivery("http://nowhere.invalid/")).ErrorClass)
-	closed := "http://127.0.0.1:1/"
-	require.Equal(t, Connect, s.Post(context.Background(), testDelivery(closed)).ErrorClass)
-}
-
-func TestPostChecksTheCertificate(t *testing.T) {
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	server.EnableHTTP2 = true
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
-	defer server.Close()
-	unknown := testSender(t, SenderConfig{}, "127.0.0.0/8").Post(context.Background(), testDelivery(server.URL))
-	require.Equal(t, TLS, unknown.ErrorClass)
-	require.Contains(t, unknown.Error, "unknown authority")
-
-	trusting := server.Client().Transport.(*http.Transport).TLSClientConfig
-	good := testSender(t, SenderConfig{TLS: trusting.Clone()}, "127.0.0.0/8").Post(context.Background(), testDelivery(server.URL))
-	require.True(t, good.OK(), good.Error)
-	require.Positive(t, good.Timing.TLS)
-
-	other := trusting.Clone()
-	other.ServerName = "pos.example.org"
-	wrong := testSender(t, SenderConfig{TLS: other}, "127.0.0.0/8").Post(context.Background(), testDelivery(server.URL))
-	require.Contains(t, wrong.Error, "another name")
-
-	plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer plain.Close()
-	noTLS := testSender(t, SenderConfig{TLS: &tls.Config{}}, "127.0.0.0/8").
-		Post(context.Background(), testDelivery(strings.Replace(plain.URL, "http:", "https:", 1)))
-	require.Equal(t, TLS, noTLS.ErrorClass, noTLS.Error)
-}
-
 func TestGuardRefusesPrivateAddressesHoweverTheyAreWritten(t *testing.T) {
 	var reached atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
@@ -226,5 +112,53 @@ func TestGuardCheckURL(t *testing.T) {
 		"http://169.254.169.254/latest": true,
 	} {
 		require.Equal(t, refused, guard.CheckURL(url) != "", url)
+	}
+}
+
+// TestADeadConnectionIsNotUsedAgain puts between hub and endpoint what swallows
+// all there is on the connections it has, as a firewall does that forgot them.
+func TestADeadConnectionIsNotUsedAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		start func(*httptest.Server)
+		class ErrorClass
+		words string
+	}{
+		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete answer within 2s"},
+		"HTTP/2":   {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, Broken, "the connection went dead: nothing came over it any more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var opened, dead atomic.Int64
+			endpoint := strings.TrimPrefix(serve(t, answer(200), row.start), "https://")
+			proxy := accept(t, func(near net.Conn) {
+				number := opened.Add(1)
+				far, err := net.Dial("tcp", endpoint)
+				if err != nil {
+					return
+				}
+				defer far.Close()
+				carry := func(to, from net.Conn) {
+					for buffer := make([]byte, 32<<10); ; {
+						n, err := from.Read(buffer)
+						if err != nil {
+							to.Close()
+							return
+						}
+						if number > dead.Load() {
+							_, _ = to.Write(buffer[:n])
+						}
+					}
+				}
+				go carry(near, far)
+				carry(far, near)
+			})
+			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trusting().Clone()}, "127.0.0.0/8")
+			post := func() Attempt { return sender.Post(context.Background(), testDelivery("https://"+proxy)) }
+			require.Empty(t, post().Error)
+			dead.Store(opened.Load())
+			lost := post()
+			require.Equal(t, []any{row.class, row.words}, []any{lost.ErrorClass, lost.Error})
+			require.Empty(t, post().Error, "over a connection of its own")
+		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 type trace struct {
 	start                         time.Time
 	dns, connect, tls, first, end atomic.Int64
+	shaking                       atomic.Bool // a TLS handshake has begun and not come to a good end
 }
 
 func newTrace() *trace { return &trace{start: time.Now()} }
@@ -27,11 +28,14 @@ func (t *trace) attach(ctx context.Context) context.Context {
 				t.mark(&t.connect)
 			}
 		},
+		TLSHandshakeStart: func() { t.shaking.Store(true) },
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			if err == nil {
 				t.mark(&t.tls)
+				t.shaking.Store(false)
 			}
 		},
+		GotConn:              func(httptrace.GotConnInfo) { t.shaking.Store(false) }, // perhaps another than the one dialled
 		GotFirstResponseByte: func() { t.mark(&t.first) },
 	})
 }

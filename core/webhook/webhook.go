@@ -64,11 +64,12 @@ type Delivery struct {
 	Headers   map[string]string
 	Secret    string
 	OldSecret string    // signs too; "": none
+	Unready   string    // why it cannot be sent, in plain words: the attempt fails for that; "": it can
 	Attempts  int       // finished so far
 	Base      int       // of them, before the schedule was begun anew by hand
 	DueAt     time.Time // when the next attempt was to start
 	LeasedTo  time.Time // until when nobody else takes it
-	Line      int64     // its order and server: of these, one delivery goes after the other; 0: none
+	Line      int64     // its order: at one server, one of its deliveries goes after the other; 0: none
 	Place     int       // of its event among those of the order, from 1
 	Asked     bool      // a person asked for this attempt
 	Probe     bool      // the attempt tries out an endpoint that fails

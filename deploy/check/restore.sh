@@ -2,7 +2,8 @@
 # Proves that a base backup and the archive of the WAL bring back what was accepted:
 # a hub takes orders on a PostgreSQL of its own, a backup is made meanwhile, more is
 # taken, the moment is noted, all tables are destroyed, and a second server is
-# restored to that moment. Every accepted order must be there, and the hub must work.
+# restored to that moment. Every accepted order must be there, what was on its way must
+# arrive, signed by the secret of before, and the hub must take more, under new ids.
 #   deploy/check/restore.sh SERVERY [DIRECTORY]
 # It needs PostgreSQL's programs, curl and openssl; root runs the server as postgres.
 set -eu
@@ -11,11 +12,13 @@ keep=${2:-}
 dir=${keep:-$(mktemp -d)}
 orders=${ORDERS:-40} # of each of the two halves
 port=${PORT:-54410}
-mkdir -p "$dir/archive"
-. "$(dirname "$(realpath "$0")")/postgres.sh"
-hub=""
+mkdir -p "$dir/wal" "$dir/none"
+here=$(dirname "$(realpath "$0")")
+. "$here/postgres.sh"
+PATH=$bin:$PATH
+hub="" receiver=""
 stop() {
-	[ -z "$hub" ] || kill "$hub" 2>/dev/null || true
+	for one in $hub $receiver; do kill "$one" 2>/dev/null || true; done
 	wait
 	stops "$dir/data"
 	stops "$dir/restored"
@@ -27,7 +30,7 @@ say() { printf '%s\n' "$*"; }
 say "starting PostgreSQL with an archive of its WAL"
 starts "$port" <<-SETTINGS
 	archive_mode = on
-	archive_command = 'test ! -f $dir/archive/%f && cp %p $dir/archive/%f'
+	archive_command = 'test ! -f $dir/wal/%f && cp %p $dir/wal/%f'
 	wal_level = replica
 SETTINGS
 
@@ -35,8 +38,8 @@ SERVERY_SECRET_KEY=$(openssl rand -hex 32)
 SERVERY_DATA_DIR=$dir/hub
 SERVERY_PLUGIN_DIR=$dir/none
 SERVERY_LIMIT_STORES=off SERVERY_LIMIT_MENU=off SERVERY_LIMIT_READ=off
-SERVERY_LISTEN=127.0.0.1:$((port + 1))
-export SERVERY_SECRET_KEY SERVERY_DATA_DIR SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_READ SERVERY_LISTEN
+SERVERY_LISTEN=127.0.0.1:$((port + 1)) SERVERY_WEBHOOK_ALLOW=127.0.0.0/8
+export SERVERY_WEBHOOK_ALLOW SERVERY_SECRET_KEY SERVERY_DATA_DIR SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_READ SERVERY_LISTEN
 base=http://$SERVERY_LISTEN
 
 # serve starts a hub on the server of a port and waits until it is ready.
@@ -53,35 +56,44 @@ serve() {
 	say "the hub does not become ready"; exit 1
 }
 key() { "$servery" key create --business 1 --username "$1" --scope "$2" --json | sed 's/.*"api_key":"\([^"]*\)".*/\1/'; }
-# takes sends orders with the numbers of a range; each must be accepted.
-takes() {
-	for n in $(seq "$1" "$2"); do
-		curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H 'Content-Type: application/json' \
-			-d "{\"platform\":\"web\",\"platform_order_id\":\"R-$n\",\"store_ref_id\":\"S-1\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" >/dev/null
-	done
+as_pos() { curl -fsS -H "Authorization: apikey pos:$pos" -H 'Content-Type: application/json' "$@"; }
+# order places one, again where it gets no answer in time, and prints its id.
+order() {
+	curl -fsS --retry 5 "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H 'Content-Type: application/json' \
+		-d "{\"platform\":\"web\",\"platform_order_id\":\"$1\",\"store_ref_id\":\"S-1\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
+		sed 's/.*"order_id": *\([0-9]*\).*/\1/'
 }
+# takes sends orders with the numbers of a range; each must be accepted.
+takes() { for n in $(seq "$1" "$2"); do [ -n "$(order "R-$n")" ] || exit 1; done; }
 counted() { sql "$1" "SELECT count(*) FROM orders WHERE platform_order_id LIKE 'R-%'"; }
 
 serve "$port"
 "$servery" business create --name Restored --country US --timezone America/New_York --currency USD >/dev/null
 pos=$(key pos pos)
 shop=$(key shop channel)
-curl -fsS "$base/external/api/v1/stores/" -H "Authorization: apikey pos:$pos" -H 'Content-Type: application/json' \
-	-d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}' >/dev/null
+as_pos "$base/external/api/v1/stores/" -d '{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","included_platforms":["web"]}]}' >/dev/null
 for _ in $(seq 300); do
 	if [ "$(sql "$port" 'SELECT count(*) FROM stores')" = 1 ]; then break; fi
 	sleep 0.1
 done
+endpoint=127.0.0.1:$((port + 3)) # where nobody listens yet
+secret=$(as_pos "$base/external/api/v1/webhooks/" -d "{\"event_type\":\"order_placed\",\"url\":\"http://$endpoint/\"}" | sed 's/.*"secret": *"\([^"]*\)".*/\1/')
 
 takes 1 "$orders"
-say "making a base backup while the hub works"
-pg pg_basebackup -h "$dir" -p "$port" -U servery -D "$dir/restored" -c fast -X none
+say "making base backups while the hub works"
+backs() { PGHOST=$dir PGPORT=$port PGUSER=servery $as sh -s -- "$dir" 1 <"$here/../backup.sh"; }
+outdated=$(backs)
+$as touch -d '3 days ago' "$outdated"
+sleep 1 # they are named by the second
+backup=$(backs)
+[ ! -e "$outdated" ] || { say "an outdated backup is kept"; exit 1; }
 takes $((orders + 1)) $((2 * orders))
 moment=$(sql "$port" "SELECT clock_timestamp()")
 accepted=$(counted "$port")
 [ "$accepted" -eq $((2 * orders)) ] || { say "only $accepted of $((2 * orders)) orders were stored"; exit 1; }
 
 say "destroying everything after $moment"
+late=$(order R-late) # of which the POS knows, and the restored database does not
 kill "$hub"; wait "$hub" || true; hub=""
 sql "$port" 'DROP SCHEMA public CASCADE; CREATE SCHEMA public' 2>/dev/null
 sql "$port" 'SELECT pg_switch_wal()' >/dev/null
@@ -89,10 +101,11 @@ sql "$port" 'SELECT pg_switch_wal()' >/dev/null
 pg pg_ctl -D "$dir/data" -m fast -w stop >/dev/null
 
 say "restoring to that moment"
-cat <<-SETTINGS | $as tee -a "$dir/restored/postgresql.conf" >/dev/null
+$as cp -R "$backup" "$dir/restored"
+cat <<-SETTINGS | $as tee -a "$dir/restored/postgresql.auto.conf" >/dev/null
 	port = $((port + 2))
 	archive_mode = off
-	restore_command = 'cp $dir/archive/%f %p'
+	restore_command = 'cp $dir/wal/%f %p'
 	recovery_target_time = '$moment'
 	recovery_target_action = promote
 SETTINGS
@@ -108,9 +121,19 @@ back=$(counted $((port + 2)))
 events=$(sql $((port + 2)) "SELECT count(*) FROM events WHERE event_type = 'order_placed'")
 [ "$back" = "$accepted" ] || { say "$accepted orders were accepted, $back are back"; exit 1; }
 [ "$events" = "$accepted" ] || { say "$accepted orders were accepted, $events of their events are back"; exit 1; }
+sql $((port + 2)) "SELECT setval('order_id_blocks', last_value + 1000000) FROM order_id_blocks" >/dev/null
+"$servery" listen --listen "$endpoint" --secret "$secret" --json >"$dir/arrived" 2>/dev/null &
+receiver=$!
 serve $((port + 2))
-shop=$(key shop2 channel)
-curl -fsS "$base/external/api/v1/orders/?limit=1" -H "Authorization: apikey pos:$pos" >/dev/null # the key of before
-curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop2:$shop" -H 'Content-Type: application/json' \
-	-d '{"platform":"web","platform_order_id":"R-after","store_ref_id":"S-1","items":[{"ref_id":"dal","title":"Dal","price":9.5,"quantity":1}]}' >/dev/null
-say "all $accepted accepted orders and their events are back, and the hub takes more"
+waiting=$(as_pos "$base/external/api/v1/deliveries/?limit=1")
+first() { printf %s "$waiting" | grep -o "\"$1\":\"[^\"]*\"" | head -n 1 | cut -d '"' -f 4; }
+as_pos -X POST "$base/external/api/v1/deliveries/$(first id)/retry/" >/dev/null
+after=$(order R-after)
+[ "$after" -gt "$late" ] || { say "the id $after may be one that was known before"; exit 1; }
+arrived() { grep "\"webhook_id\":\"$(first event_id)\"" "$dir/arrived" | grep -q '"signature":"verified"'; }
+for _ in $(seq 300); do
+	if arrived; then break; fi
+	sleep 0.1
+done
+arrived || { say "what was on its way does not arrive, or is not signed by the secret of before"; cat "$dir/arrived"; exit 1; }
+say "all $accepted accepted orders and their events are back, what was on its way arrives, and the hub takes more"

@@ -4,7 +4,8 @@
 #   deploy/check/rollback.sh SERVERY REF
 # SERVERY is the present program; REF, a commit or tag, is built in a directory of its
 # own. The database is the one that SERVERY_DATABASE_URL names, empty before;
-# without it a private one is started.
+# without it a private one is started. Both programs run the plugins of SERVERY_PLUGIN_DIR, if
+# it is given.
 set -eu
 present=$(realpath "$1")
 ref=$2
@@ -21,17 +22,17 @@ trap stop EXIT INT TERM
 say() { printf '%s\n' "$*"; }
 
 say "building $ref"
-mkdir "$dir/source"
+mkdir "$dir/source" "$dir/none"
 git -C "$here" archive "$ref" | tar -x -C "$dir/source"
-(cd "$dir/source" && CGO_ENABLED=0 go build -buildvcs=false -o "$dir/earlier" ./core/cmd/servery)
+(cd "$dir/source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -o "$dir/earlier" ./core/cmd/servery)
 earlier=$dir/earlier
 
 : "${SERVERY_DATA_DIR:=$dir/data}"
 SERVERY_SECRET_KEY=$(openssl rand -hex 32)
-SERVERY_PLUGIN_DIR=$dir/none
-SERVERY_LIMIT_STORES=off SERVERY_LIMIT_WEBHOOKS=off SERVERY_LIMIT_READ=off
+: "${SERVERY_PLUGIN_DIR:=$dir/none}"
+SERVERY_LIMIT_STORES=off SERVERY_LIMIT_MENU=off SERVERY_LIMIT_WEBHOOKS=off SERVERY_LIMIT_READ=off
 SERVERY_LISTEN=127.0.0.1:${PORT:-54420}
-export SERVERY_DATA_DIR SERVERY_SECRET_KEY SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_WEBHOOKS SERVERY_LIMIT_READ SERVERY_LISTEN
+export SERVERY_DATA_DIR SERVERY_SECRET_KEY SERVERY_PLUGIN_DIR SERVERY_LIMIT_STORES SERVERY_LIMIT_MENU SERVERY_LIMIT_WEBHOOKS SERVERY_LIMIT_READ SERVERY_LISTEN
 base=http://$SERVERY_LISTEN
 
 # using starts a program, has it do something of everything, and stops it.
@@ -57,6 +58,22 @@ using() {
 		if curl -fsS "$base/external/api/v1/stores/$2/" -H "$as_pos" >/dev/null 2>&1; then break; fi
 		sleep 0.1
 	done
+	job=$(curl -fsS "$base/external/api/v1/inventory/locations/$2/" -H "$as_pos" -H "$json" \
+		-d "{\"categories\":[{\"ref_id\":\"mains\",\"name\":\"Mains $2\"}],\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal of $2\",\"price\":9.5,\"category_ref_ids\":[\"mains\"]}]}" |
+		sed 's/.*"reference": *"\([^"]*\)".*/\1/')
+	for _ in $(seq 300); do
+		state=$(curl -fsS "$base/external/api/v1/jobs/$job/" -H "$as_pos" | sed 's/.*"state": *"\([^"]*\)".*/\1/')
+		[ "$state" != done ] || break
+		sleep 0.1
+	done
+	[ "$state" = done ] || { say "the job of the menu is $state"; exit 1; }
+	curl -fsS "$base/channel/api/v1/stores/$2/menu/?platform=web" -H "$as_pos" | grep -q "Dal of $2" || { say "the menu is not what was sent"; exit 1; }
+	revisions=$(curl -sS -o "$dir/revisions" -w '%{http_code}' "$base/external/api/v1/revisions/?limit=50" -H "$as_pos")
+	case $revisions in
+	200) ! grep -q '"revisions": *\[\]' "$dir/revisions" || { say "there are no revisions"; exit 1; } ;;
+	404) ;; # a program from before there were any
+	*) say "revisions are answered with $revisions"; exit 1 ;;
+	esac
 	id=$(curl -fsS "$base/channel/api/v1/orders/" -H "Authorization: apikey shop:$shop" -H "$json" \
 		-d "{\"platform\":\"web\",\"platform_order_id\":\"$2\",\"store_ref_id\":\"$2\",\"items\":[{\"ref_id\":\"dal\",\"title\":\"Dal\",\"price\":9.5,\"quantity\":1}]}" |
 		sed 's/.*"order_id": *\([0-9]*\).*/\1/')

@@ -21,23 +21,28 @@ import urllib.error
 import urllib.request
 
 EVENTS = ["order_placed", "order_status_update", "rider_status_update", "inventory_update", "store_creation", "store_action",
-          "item_state_toggle", "catalogue_timing_grp", "option_state_toggle", "hub_menu_publish", "order_items_oos_processed"]
+          "item_state_toggle", "catalogue_timing_grp", "option_state_toggle", "hub_menu_publish", "order_items_oos_processed",
+          "webhook_retry", "feature_action"]
 WAIT = 120  # seconds for a callback
 
 
 class Hub:
-    """Calls the hub, again where it asks for patience."""
+    """Calls the hub, again where it asks for patience. Calls that are paced wait for a place of their throttle: who goes over it is shut out for longer."""
 
     def __init__(self, base, key):
-        self.base, self.key = base.rstrip("/"), key
+        self.base, self.key, self.free = base.rstrip("/"), key, 0
 
-    def call(self, method, path, body=None):
+    def call(self, method, path, body=None, paced=False):
         content = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": "apikey " + self.key, "Content-Type": "application/json"}
+        if paced:
+            time.sleep(max(0, self.free - time.monotonic()))
         for attempt in range(8):
             request = urllib.request.Request(self.base + path, method=method, data=content, headers=headers)
             try:
                 with urllib.request.urlopen(request, timeout=30) as answer:
+                    if paced and answer.headers.get("RateLimit-Remaining") == "0":
+                        self.free = time.monotonic() + int(answer.headers["RateLimit-Reset"])
                     return json.load(answer)
             except urllib.error.HTTPError as refused:
                 with refused:
@@ -137,7 +142,7 @@ class POS:
     def subscribe(self):
         for event in EVENTS:
             made = self.hub.call("POST", "/external/api/v1/webhooks/", {
-                "event_type": event, "url": f"{self.receiver.address}/{event}", "retrial_interval_units": "seconds", "headers": {"X-Till": "1"}})
+                "event_type": event, "url": f"{self.receiver.address}/{event}", "retrial_interval_units": "seconds", "headers": {"X-Till": "1"}}, paced=True)
             path = f"/external/api/v1/webhooks/{made['webhook_id']}/"
             if "secret" not in made and event not in self.receiver.secrets:  # it exists, and its secret was lost
                 made = self.hub.call("POST", path + "rotate/")

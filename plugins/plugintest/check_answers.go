@@ -104,6 +104,10 @@ func capabilities(ctx context.Context, s *session) error {
 func golden(ctx context.Context, s *session) error {
 	var wrong []error
 	for _, c := range s.cases {
+		if !s.has(c.Question.Method) {
+			wrong = append(wrong, c.unasked())
+			continue
+		}
 		wrong = append(wrong, c.check(ctx, s.Running, s.options.Update))
 	}
 	return errors.Join(wrong...)

@@ -2,10 +2,14 @@ package plugintest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 const (
@@ -55,6 +59,9 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 		return os.WriteFile(c.golden, answer, 0o644)
 	}
 	expected, err := os.ReadFile(c.golden)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no %s; write it by go test ./... -update", c.Name, c.golden)
+	}
 	if err != nil {
 		return err
 	}
@@ -62,6 +69,12 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 		return fmt.Errorf("%s: %s", c.Name, difference(string(expected), string(answer)))
 	}
 	return nil
+}
+
+// unasked tells that the plugin does not have what the question is for.
+func (c Case) unasked() error {
+	return fmt.Errorf("%s: the plugin has no %s, for which it asks %s: implement it, or delete %s and %s", c.Name,
+		sdk.CapabilityOf(c.Question.Method), c.Question.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix, c.golden)
 }
 
 // difference shows the first line in which two texts differ.

@@ -32,7 +32,7 @@ type session struct {
 	options Options
 	about   *sdk.Description
 	cases   []Case
-	ask     []Question // of the cases, and samples for every capability
+	ask     []Question // of the cases and samples, those that it has the capability for
 }
 
 // check is one rule that every plugin keeps.
@@ -138,11 +138,8 @@ func open(ctx context.Context, d Driver, o Options) (*session, error) {
 	for _, c := range cases {
 		s.ask = append(s.ask, c.Question)
 	}
-	for _, q := range samples(about) {
-		if s.has(q.Method) {
-			s.ask = append(s.ask, q)
-		}
-	}
+	s.ask = append(s.ask, samples(about)...)
+	s.ask = slices.DeleteFunc(s.ask, func(q Question) bool { return !s.has(q.Method) })
 	return s, nil
 }
 

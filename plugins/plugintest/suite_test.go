@@ -178,6 +178,24 @@ func TestAGoldenAnswerThatDiffersIsShownWithItsLine(t *testing.T) {
 	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`, outcome(t, sound{}, options)["golden answers"])
 }
 
+func TestAQuestionForWhatThePluginNoLongerHasNamesTheFilesToDelete(t *testing.T) {
+	dir := t.TempDir()
+	input, golden := dir+"/order.input.json", dir+"/order.golden.json"
+	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
+	for _, update := range []bool{false, true} {
+		require.Equal(t, map[string]string{"golden answers": "order: the plugin has no order_translate, for which it asks Orders.Translate: implement it, or delete " +
+			input + " and " + golden}, outcome(t, sound{}, plugintest.Options{Golden: dir, Update: update}))
+		require.NoFileExists(t, golden)
+	}
+}
+
+func TestAGoldenAnswerThatIsMissingTellsHowItIsWritten(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
+	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir + "/rider.golden.json; write it by go test ./... -update"},
+		outcome(t, sound{}, plugintest.Options{Golden: dir}))
+}
+
 func TestAQuestionThatIsWrongIsToldWhatIsWrong(t *testing.T) {
 	for text, says := range map[string]string{
 		`{`:                            "unexpected end",

@@ -151,7 +151,8 @@ func (m *Manifest) Binary(system, arch string) (Binary, error) {
 func (b Binary) Verify(program io.Reader) error {
 	digest, err := Digest(program)
 	if err == nil && digest != b.SHA256 {
-		err = fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s", b.Path, digest, b.SHA256)
+		err = fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s. After a build, write the manifest anew: servery plugin describe %s --manifest > %s",
+			b.Path, digest, b.SHA256, b.Path, ManifestName)
 	}
 	return err
 }

@@ -101,6 +101,9 @@ func (c *Client) ListDeliveries(ctx context.Context, query ListDeliveriesQuery) 
 	put(values, "event_type", query.EventType)
 	put(values, "webhook_id", query.WebhookID)
 	put(values, "reference", query.Reference)
+	put(values, "order_id", query.OrderID)
+	put(values, "from", query.From)
+	put(values, "to", query.To)
 	put(values, "limit", query.Limit)
 	put(values, "after", query.After)
 	err = c.do(ctx, "GET", "/external/api/v1/deliveries/", values, nil, &answer)
@@ -346,5 +349,11 @@ func (c *Client) PostItemsOOS(ctx context.Context, body ItemsOutOfStock) (answer
 // PutItemsOOS: Report items of an order out of stock. It is PUT /hub/api/v1/orders/items-oos/; anything but 200 is a *Refusal.
 func (c *Client) PutItemsOOS(ctx context.Context, body ItemsOutOfStock) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "PUT", "/hub/api/v1/orders/items-oos/", nil, body, &answer)
+	return answer, err
+}
+
+// GetSwitch: Read what became of a switch. It is GET /hub/api/v1/switches/{reference}/; anything but 200 is a *Refusal.
+func (c *Client) GetSwitch(ctx context.Context, reference string) (answer Switch, err error) {
+	err = c.do(ctx, "GET", "/hub/api/v1/switches/"+url.PathEscape(reference)+"/", nil, nil, &answer)
 	return answer, err
 }

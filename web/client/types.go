@@ -14,11 +14,11 @@ type Accepted struct {
 // Attempt is as the reference describes it.
 type Attempt struct {
 	Attempt         int64             `json:"attempt"`
-	Error           *string           `json:"error,omitzero"`
-	ErrorClass      *string           `json:"error_class,omitzero"`
-	RequestHeaders  map[string]string `json:"request_headers"`  // As sent; values of custom headers are hidden
-	ResponseBody    string            `json:"response_body"`    // The first 4 KiB
-	ResponseHeaders map[string]string `json:"response_headers"` // Empty where there was no answer
+	Error           *string           `json:"error,omitzero"`       // The same in plain words
+	ErrorClass      *string           `json:"error_class,omitzero"` // Why it failed; absent where it was accepted
+	RequestHeaders  map[string]string `json:"request_headers"`      // As sent; values of custom headers are hidden
+	ResponseBody    string            `json:"response_body"`        // The first 4 KiB; values of custom headers are hidden where the answer repeats them
+	ResponseHeaders map[string]string `json:"response_headers"`     // Empty where there was no answer
 	StartedAt       string            `json:"started_at"`
 	Status          *int64            `json:"status,omitzero"`
 	TimingMs        AttemptTimingMs   `json:"timing_ms"` // When phases ended, in milliseconds since the start; a phase that did not take place is absent
@@ -152,6 +152,7 @@ type Delivery struct {
 	LastError     *string       `json:"last_error,omitzero"`      // What went wrong in the last attempt, in plain words
 	LastStatus    *int64        `json:"last_status,omitzero"`     // HTTP status of the last attempt; absent when there was no answer
 	NextAttemptAt *string       `json:"next_attempt_at,omitzero"` // Of one that is pending
+	OrderID       *int64        `json:"order_id,omitzero"`        // Of the order that the event tells of
 	Reference     *string       `json:"reference,omitzero"`       // Of the request that the event answers
 	State         DeliveryState `json:"state"`
 	TraceID       *string       `json:"trace_id,omitzero"` // Trace (W3C Trace Context) of what led to it, such as the request that carried `traceparent`; every attempt carries it on
@@ -176,22 +177,24 @@ type DeliveryState = string
 
 // DeliveryWithAttempts is as the reference describes it.
 type DeliveryWithAttempts struct {
-	AttemptList   []Attempt     `json:"attempt_list"`
-	Attempts      int64         `json:"attempts"` // Finished so far
-	CreatedAt     string        `json:"created_at"`
-	EventID       string        `json:"event_id"` // The webhook-id header of every attempt
-	EventType     string        `json:"event_type"`
-	FinishedAt    *string       `json:"finished_at,omitzero"`  // Of one that came to an end
-	HeldBecause   *string       `json:"held_because,omitzero"` // Of one that is held: for what it waits, in plain words
-	ID            string        `json:"id"`
-	LastError     *string       `json:"last_error,omitzero"`      // What went wrong in the last attempt, in plain words
-	LastStatus    *int64        `json:"last_status,omitzero"`     // HTTP status of the last attempt; absent when there was no answer
-	NextAttemptAt *string       `json:"next_attempt_at,omitzero"` // Of one that is pending
-	Reference     *string       `json:"reference,omitzero"`       // Of the request that the event answers
-	State         DeliveryState `json:"state"`
-	TraceID       *string       `json:"trace_id,omitzero"` // Trace (W3C Trace Context) of what led to it, such as the request that carried `traceparent`; every attempt carries it on
-	URL           string        `json:"url"`
-	WebhookID     *int64        `json:"webhook_id,omitzero"` // Absent where it goes to the callback_url of a request
+	AttemptList   []Attempt       `json:"attempt_list"`
+	Attempts      int64           `json:"attempts"`      // Finished so far
+	Body          json.RawMessage `json:"body,omitzero"` // As it is sent; absent where the event is no longer kept
+	CreatedAt     string          `json:"created_at"`
+	EventID       string          `json:"event_id"` // The webhook-id header of every attempt
+	EventType     string          `json:"event_type"`
+	FinishedAt    *string         `json:"finished_at,omitzero"`  // Of one that came to an end
+	HeldBecause   *string         `json:"held_because,omitzero"` // Of one that is held: for what it waits, in plain words
+	ID            string          `json:"id"`
+	LastError     *string         `json:"last_error,omitzero"`      // What went wrong in the last attempt, in plain words
+	LastStatus    *int64          `json:"last_status,omitzero"`     // HTTP status of the last attempt; absent when there was no answer
+	NextAttemptAt *string         `json:"next_attempt_at,omitzero"` // Of one that is pending
+	OrderID       *int64          `json:"order_id,omitzero"`        // Of the order that the event tells of
+	Reference     *string         `json:"reference,omitzero"`       // Of the request that the event answers
+	State         DeliveryState   `json:"state"`
+	TraceID       *string         `json:"trace_id,omitzero"` // Trace (W3C Trace Context) of what led to it, such as the request that carried `traceparent`; every attempt carries it on
+	URL           string          `json:"url"`
+	WebhookID     *int64          `json:"webhook_id,omitzero"` // Absent where it goes to the callback_url of a request
 }
 
 // Difference is as the reference describes it.
@@ -321,6 +324,13 @@ type EventTypeEntry struct {
 
 // EventTypeInput: The event, by its name or by the number that stands for it
 type EventTypeInput = json.RawMessage
+
+// FailedObject is as the reference describes it.
+type FailedObject struct {
+	Entity  string `json:"entity"`  // The array it was sent in
+	Message string `json:"message"` // Why
+	RefID   string `json:"ref_id"`  // Which; of a tax or charge its code and structure
+}
 
 // FeatureActionReading is as the reference describes it.
 type FeatureActionReading struct {
@@ -571,6 +581,9 @@ type ListDeliveriesQuery struct {
 	EventType string // Name or number of an event type
 	WebhookID int64  // Of the webhook it goes to
 	Reference string // Of the request that the event answers
+	OrderID   int64  // Of the order that the event tells of, with what came of calls to its aggregator
+	From      int64  // Created at or after, in epoch milliseconds
+	To        int64  // Created before, in epoch milliseconds
 	Limit     int64  // Deliveries on a page
 	After     string // What the page before called `next`
 }
@@ -691,6 +704,7 @@ type MenuRequest struct {
 
 // MenuResult is as the reference describes it.
 type MenuResult struct {
+	Failed   []FailedObject       `json:"failed,omitzero"`   // The first 100 objects that failed; the callback tells of all
 	Stats    map[string]MenuStats `json:"stats"`             // How many objects came to which outcome, by the array they were sent in; `timing_groups` of a rollback alone
 	Warnings []MenuWarning        `json:"warnings,omitzero"` // What had no effect
 }
@@ -1206,9 +1220,10 @@ type StorePlatformData struct {
 
 // StoreResult is as the reference describes it.
 type StoreResult struct {
-	Created int64 `json:"created"` // Stores that are new
-	Errors  int64 `json:"errors"`  // Stores that failed
-	Updated int64 `json:"updated"` // Stores that existed
+	Created int64          `json:"created"`         // Stores that are new
+	Errors  int64          `json:"errors"`          // Stores that failed
+	Failed  []FailedObject `json:"failed,omitzero"` // The first 100 of them; the callback tells of all
+	Updated int64          `json:"updated"`         // Stores that existed
 }
 
 // StoreTimings is as the reference describes it.
@@ -1453,6 +1468,25 @@ type StoredTitledTranslation struct {
 type StoresRequest struct {
 	CallbackURL *string `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks
 	Stores      []Store `json:"stores"`                // The stores
+}
+
+// Switch is as the reference describes it.
+type Switch struct {
+	Outcomes  []SwitchOutcomes `json:"outcomes"` // What was told of it, the oldest first; where things were turned on again by themselves, that too
+	Reference string           `json:"reference"`
+	Waiting   []SwitchWaiting  `json:"waiting"` // Platforms that are still to be told; none once it is done
+}
+
+// SwitchOutcomes is as the reference describes it.
+type SwitchOutcomes struct {
+	Body      json.RawMessage `json:"body"` // The callback
+	EventType string          `json:"event_type"`
+}
+
+// SwitchWaiting is as the reference describes it.
+type SwitchWaiting struct {
+	Platform     string  `json:"platform"`
+	WaitsBecause *string `json:"waits_because,omitzero"` // What went wrong with the latest attempt; absent before there was one
 }
 
 // Tax is as the reference describes it.

@@ -94,10 +94,7 @@ func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.
 
 // writeJSON writes the run for programs to read.
 func writeJSON(file string, on machine, figures []figure) error {
-	content, err := json.MarshalIndent(struct {
-		Machine machine  `json:"machine"`
-		Figures []figure `json:"figures"`
-	}{on, figures}, "", "  ")
+	content, err := json.MarshalIndent(run{on, figures}, "", "  ")
 	if err != nil {
 		return err
 	}

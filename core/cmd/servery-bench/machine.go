@@ -5,14 +5,16 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
 )
 
-// machine is where the figures were measured.
+// machine is where the figures were measured, and of what.
 type machine struct {
+	Hub        string            `json:"hub"` // its version
 	CPU        string            `json:"cpu"`
 	Cores      int               `json:"cores"`
 	System     string            `json:"system"`
@@ -31,6 +33,11 @@ func describeMachine(ctx context.Context, b *bench) (machine, error) {
 		CPU: cpuModel(), Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 		Settings: map[string]string{}, At: time.Now().UTC().Truncate(time.Second),
 	}
+	version, err := exec.CommandContext(ctx, b.Hub, "version").Output()
+	if err != nil {
+		return m, fmt.Errorf("asking %s for its version: %w", b.Hub, err)
+	}
+	m.Hub = strings.TrimSpace(string(version))
 	db, err := openFloor(b.pg.server.DSN(), 1)
 	if err != nil {
 		return m, err
@@ -58,8 +65,8 @@ func (m machine) line() string {
 	for _, name := range shownSettings {
 		settings = append(settings, name+"="+m.Settings[name])
 	}
-	return fmt.Sprintf("%s, %d cores, %s, %s, PostgreSQL %s (%s; durable=fsync %s, one takes %.2f ms)",
-		m.CPU, m.Cores, m.System, m.Go, m.PostgreSQL, strings.Join(settings, " "), m.Settings["fsync"], m.FsyncMS)
+	return fmt.Sprintf("%s on %s, %d cores, %s, %s, PostgreSQL %s (%s; durable=fsync %s, one takes %.2f ms)",
+		m.Hub, m.CPU, m.Cores, m.System, m.Go, m.PostgreSQL, strings.Join(settings, " "), m.Settings["fsync"], m.FsyncMS)
 }
 
 // cpuModel is the processor's name, where the system tells it.

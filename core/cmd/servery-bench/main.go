@@ -23,6 +23,7 @@ import (
 type commands struct {
 	Measure measureCommand `cmd:"" default:"withargs" help:"Measure and print the figures (the default)."`
 	Chart   chartCommand   `cmd:"" help:"Draw the growth curves of a run."`
+	Compare compareCommand `cmd:"" help:"Hold two runs against each other."`
 	Sink    sinkCommand    `cmd:"" hidden:"" help:"Be the endpoint that deliveries are posted to."`
 
 	IntakeFloor intakeFloorCommand `cmd:"" hidden:"" help:"Be the server that stores each order by one INSERT."`

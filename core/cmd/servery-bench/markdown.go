@@ -13,11 +13,16 @@ const (
 	tableEnds   = "<!-- the end of the last table -->"
 )
 
-// chartName is the chart's file, beside the page.
-const chartName = "growth.svg"
+// What stands beside the page: the chart, the run itself, with which later ones are
+// compared, and the guide that tells what a hub is capable of.
+const (
+	chartName = "growth.svg"
+	runName   = "bench.json"
+	guideName = "README.md"
+)
 
-// writeMarkdown puts a run into a page in the place of the one before, and draws
-// its curves beside the page.
+// writeMarkdown puts a run into a page in the place of the one before, and what is
+// made of it beside the page.
 func writeMarkdown(file string, on machine, figures []figure) error {
 	page, err := os.ReadFile(file)
 	if err != nil {
@@ -30,11 +35,20 @@ func writeMarkdown(file string, on machine, figures []figure) error {
 	if err := os.WriteFile(file, page, 0o644); err != nil {
 		return err
 	}
+	beside := func(name string) string { return filepath.Join(filepath.Dir(file), name) }
+	if guide, err := os.ReadFile(beside(guideName)); err == nil {
+		if err := os.WriteFile(beside(guideName), []byte(capacities(string(guide), figures)), 0o644); err != nil {
+			return err
+		}
+	}
 	curves := curvesOf(figures)
 	if len(curves) == 0 {
-		return nil // a part of the figures was measured: the chart stays
+		return nil // a part of the figures was measured: chart and run stay
 	}
-	return os.WriteFile(filepath.Join(filepath.Dir(file), chartName), []byte(drawChart(curves)), 0o644)
+	if err := writeJSON(beside(runName), on, figures); err != nil {
+		return err
+	}
+	return os.WriteFile(beside(chartName), []byte(drawChart(curves)), 0o644)
 }
 
 func withTable(page []byte, on machine, figures []figure) ([]byte, error) {

@@ -31,6 +31,12 @@ func table(figures []figure) string {
 		}
 		rows = append(rows, []string{f.Name, amount(f.Measured, f.Unit), floor, ratio, target, met, f.Note})
 	}
+	return aligned(rows, 3)
+}
+
+// aligned renders rows in columns, the last of which is open; those from the second to the
+// one of the number hold numbers.
+func aligned(rows [][]string, numbers int) string {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -42,7 +48,7 @@ func table(figures []figure) string {
 		var line strings.Builder
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i >= 1 && i <= 3 { // numbers
+			if i >= 1 && i <= numbers {
 				line.WriteString(pad + cell + "  ")
 			} else {
 				line.WriteString(cell + pad + "  ")

@@ -60,10 +60,12 @@ func TestChaos(t *testing.T) {
 	s.tell("everything is done")
 	s.checkRetries()
 	s.checkArrivals()
+	s.checkState()
 	s.checkRelays()
 	s.checkIdle()
 	s.stop()
 	s.checkLeftovers()
+	s.checkLogs()
 	s.report()
 }
 

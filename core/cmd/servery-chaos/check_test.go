@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -29,6 +30,7 @@ func (s *stage) checkArrivals() {
 	}
 	s.checkOrders("the POS", got, func(o *taken) int { return 1 + o.steps })
 	s.checkOrders("the second endpoint", s.second.got(), func(*taken) int { return 1 })
+	s.checkKeys()
 	s.checkIDs("the POS", got)
 	s.checkIDs("the second endpoint", s.second.got())
 	s.checkIDs("the endpoint that refuses", s.picky.got())
@@ -58,6 +60,54 @@ func (s *stage) checkOrders(where string, got []arrival, atLeast func(*taken) in
 			if !accepted[fmt.Sprint(id, what)] {
 				s.t.Errorf("lost: %s never accepted %s of order %d", where, what, id)
 			}
+		}
+	}
+}
+
+// checkKeys makes sure that what a platform calls an order has one id, and each id one such name.
+func (s *stage) checkKeys() {
+	idOf, keyOf := map[string]int64{}, map[int64]string{}
+	for id, order := range s.load.orders {
+		idOf[order.key], keyOf[id] = id, order.key
+	}
+	for _, a := range slices.Concat(s.pos.got(), s.second.got()) {
+		if a.what != "Placed" {
+			continue
+		}
+		if id, known := idOf[a.key]; known && id != a.order || a.key == "" {
+			s.t.Errorf("doubled: the order %q is %d and %d", a.key, id, a.order)
+		}
+		if key, known := keyOf[a.order]; known && key != a.key {
+			s.t.Errorf("confused: %d is the order %q and %q", a.order, key, a.key)
+		}
+		idOf[a.key], keyOf[a.order] = a.order, a.key
+	}
+}
+
+// checkState makes sure that stores and menus are in the end what the last accepted request
+// made of them, or one without an answer after it.
+func (s *stage) checkState() {
+	for path, allowed := range s.load.left {
+		var got struct {
+			Name  string
+			Items []struct {
+				RefID string `json:"ref_id"`
+				Price float64
+			}
+		}
+		status, err := s.load.send("GET", path, s.who.pos, "", &got)
+		if err != nil || status != http.StatusOK {
+			s.t.Errorf("lost: %s answers %d %v", path, status, err)
+			continue
+		}
+		number, _ := strconv.Atoi(strings.TrimPrefix(got.Name, "Till "))
+		for _, item := range got.Items {
+			if item.RefID == "dal" {
+				number = int(item.Price)
+			}
+		}
+		if !slices.Contains(allowed, number) {
+			s.t.Errorf("lost: %s is at %d, not at one of %v", path, number, allowed)
 		}
 	}
 }

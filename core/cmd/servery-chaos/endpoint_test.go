@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -15,12 +16,14 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // arrival is a delivery that an endpoint got.
 type arrival struct {
 	webhookID string
 	order     int64  // 0: it is about none
+	key       string // the platform's id of the order, of one that was placed
 	what      string // of an order: its state; else the event type and the reference
 	accepted  bool   // answered with 200, whether the hub heard it or not
 	retried   int    // of an order retry: how many deliveries were sent again
@@ -33,6 +36,7 @@ type endpoint struct {
 	refusing atomic.Bool // orders of odd ids
 
 	mu       sync.Mutex
+	secrets  []string // by which deliveries here are signed
 	arrivals []arrival
 	wrong    []string
 }
@@ -48,15 +52,19 @@ func newEndpoint(t *testing.T) *endpoint {
 
 // body is what is looked at in deliveries of all event types.
 type body struct {
-	Reference string `json:"reference"`
-	Retry     string `json:"reference_id"`
-	Retried   int    `json:"num_webhooks_retried"`
-	Failed    int    `json:"num_webhooks_retry_failed"`
-	OrderID   int64  `json:"order_id"`
-	NewState  string `json:"new_state"`
+	Reference string          `json:"reference"`
+	Stats     json.RawMessage `json:"stats"`
+	Retry     string          `json:"reference_id"`
+	Retried   int             `json:"num_webhooks_retried"`
+	Failed    int             `json:"num_webhooks_retry_failed"`
+	OrderID   int64           `json:"order_id"`
+	NewState  string          `json:"new_state"`
 	Order     struct {
 		Details struct {
-			ID int64 `json:"id"`
+			ID        int64 `json:"id"`
+			Platforms []struct {
+				ID string `json:"id"`
+			} `json:"ext_platforms"`
 		} `json:"details"`
 	} `json:"order"`
 	Rider struct {
@@ -72,11 +80,16 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	event := r.Header.Get("X-Event-Type")
 	var told body
-	err = errors.Join(json.Unmarshal(content, &told), eventtest.Validate(core.EventType(event), content), rightTime(r.Header.Get("webhook-timestamp")))
+	_, unsigned := webhook.Verify(e.known(), webhook.SignatureOf(r.Header), content, time.Now())
+	err = errors.Join(json.Unmarshal(content, &told), eventtest.Validate(core.EventType(event), content),
+		rightTime(r.Header.Get("webhook-timestamp")), unsigned, allWell(told.Stats))
 	a := arrival{webhookID: r.Header.Get("webhook-id"), order: told.OrderID, accepted: true}
 	switch event {
 	case "order_placed":
 		a.order, a.what = told.Order.Details.ID, "Placed"
+		for _, platform := range told.Order.Details.Platforms {
+			a.key = platform.ID
+		}
 		a.accepted = !e.refusing.Load() || a.order%2 == 0
 	case "order_status_update":
 		a.what = told.NewState
@@ -96,6 +109,31 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !a.accepted {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
+}
+
+// countedErrors finds errors that are counted, at any depth.
+var countedErrors = regexp.MustCompile(`"errors": *[1-9]`)
+
+// allWell tells whether everything of a request was carried out: nothing that is
+// sent here is wrong.
+func allWell(stats json.RawMessage) error {
+	if countedErrors.Match(stats) {
+		return fmt.Errorf("something failed that was right: %s", stats)
+	}
+	return nil
+}
+
+func (e *endpoint) known() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.secrets
+}
+
+// count is how many deliveries have come.
+func (e *endpoint) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.arrivals)
 }
 
 // rightTime tells whether the hub sent it at the time that it says, whatever its

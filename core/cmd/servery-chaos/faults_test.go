@@ -60,7 +60,8 @@ func (s *stage) breakThings(interrupted context.Context, lot *rand.Rand) {
 	}
 }
 
-// goesOn waits until further requests are accepted, and looks whether a hub ended by itself.
+// goesOn waits until further requests are accepted and further deliveries arrive, and looks
+// whether a hub ended by itself.
 func (s *stage) goesOn() {
 	s.t.Helper()
 	began, before := time.Now(), s.load.accepted.Load()
@@ -71,6 +72,13 @@ func (s *stage) goesOn() {
 		return nil
 	})
 	s.recovery = append(s.recovery, time.Since(began))
+	arrived := s.pos.count()
+	eventually(s.t, patience, func() error {
+		if more := s.pos.count() - arrived; more < 20 {
+			return fmt.Errorf("only %d deliveries arrived after a fault", more)
+		}
+		return nil
+	})
 	for _, h := range s.hubs {
 		if !h.running() {
 			s.t.Fatalf("%s ended by itself: %s\n%s", h.name, tail(h.stderr), tail(h.log))

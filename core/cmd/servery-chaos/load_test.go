@@ -69,6 +69,7 @@ type load struct {
 	mu         sync.Mutex
 	orders     map[int64]*taken
 	references map[string]string // what answers each accepted request, such as store_creation REFERENCE
+	left       map[string][]int  // the numbers that each store, and the price at each place, may have in the end
 	latest     time.Time         // when that of the accepted requests was sent which was sent last; what was repeated does not count
 	wrong      []string
 }
@@ -78,7 +79,7 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
 	way := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
-		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{},
+		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{}, left: map[string][]int{},
 		client: &http.Client{Timeout: 8 * time.Second, Transport: way},
 		// Statuses of riders may come in any order: one that was given up and sent again
 		// could be taken once more, from where it waits, after the next one.
@@ -106,10 +107,13 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 		every(300*time.Millisecond, func(n int) { l.serve(fmt.Sprintf("B-%d-%d", till, n), "aggregator-b", true) })
 	}
 	every(250*time.Millisecond, func(n int) {
-		l.ask("store_creation", storesPath, fmt.Sprintf(`{"stores":[{"ref_id":"T-%d","name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`, n%40, n))
+		ref := fmt.Sprintf("T-%d", n%40)
+		reference := l.ask("store_creation", storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`, ref, n))
+		l.leaves(storesPath+ref+"/", n, reference != "")
 	})
 	every(700*time.Millisecond, func(n int) {
-		l.ask("inventory_update", menusPath+[]string{"S-1/", "-1/"}[n%2], menu(n))
+		place := menusPath + []string{"S-1/", "-1/"}[n%2]
+		l.leaves(place, 5+n%7, l.ask("inventory_update", place, menu(n)) != "")
 	})
 	every(4*time.Second, func(int) {
 		now := time.Now()
@@ -215,6 +219,18 @@ func (l *load) ask(answeredBy, path, content string) (reference string) {
 		l.mu.Unlock()
 	}
 	return answer.Reference
+}
+
+// leaves writes down what a request leaves behind where it is the last one; without an
+// answer it may have been carried out or not.
+func (l *load) leaves(path string, number int, accepted bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if accepted {
+		l.left[path] = []int{number}
+	} else if l.left[path] != nil { // else nothing need be there
+		l.left[path] = append(l.left[path], number)
+	}
 }
 
 func (l *load) wasAccepted(sent time.Time) {

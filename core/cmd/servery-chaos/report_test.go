@@ -1,7 +1,11 @@
 package chaos
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -38,6 +42,29 @@ func (s *stage) report() {
 		verdict = "VIOLATED, see above"
 	}
 	s.t.Logf("%s\n  verdict: %s", text.String(), verdict)
+}
+
+// whileAway are the errors that hubs log while the database, or its standby, is away.
+var whileAway = regexp.MustCompile(`^(request failed|.* could not be (claimed|recorded|recorded in full|given back; its lease will run out|told|kept on record)|.*; it is tried again|a page of the console had no answer of the database)$`)
+
+// checkLogs counts what hubs logged as errors; whatever is no fault's doing is one of ours.
+func (s *stage) checkLogs() {
+	counts := map[string]int{}
+	for _, h := range s.hubs {
+		text, _ := os.ReadFile(h.log)
+		for line := range bytes.Lines(text) {
+			var logged struct{ Level, Msg, Error string }
+			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" { // half a line is what a hub wrote when it was killed
+				continue
+			}
+			if counts[logged.Msg]++; !whileAway.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
+				s.t.Errorf("%s logged: %s", h.name, line)
+			}
+		}
+	}
+	for msg, n := range counts {
+		s.tell("%d errors logged: %s", n, msg)
+	}
 }
 
 // figure is judged by its median: the machine may have other things to do.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -32,4 +34,20 @@ func TestTheChecklistIsOfOneBusinessAlone(t *testing.T) {
 
 	s.ok("POST", menuRoute+"-1/?dry_run=true", `{"items":[{"ref_id":"pie","title":"Pie","price":3,"category_ref_ids":["none"]}]}`)
 	require.Len(t, done(s.tenant.Authorization), 5, "a dry run breaks nothing")
+}
+
+func TestAFeatureIsUsedOnceAnAggregatorTookTheAction(t *testing.T) {
+	f := newFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	id := f.order("a", "A-1", `,"delivery_type":"self"`)
+	for _, state := range []string{"failed", "done"} {
+		asked := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask","wearing_mask":true}`, id))
+		require.Equal(t, 200, asked.status, asked.text)
+		f.became(asked.body["reference"], state)
+		step := f.ok("GET", checklistPath, "").body["steps"].([]any)[8]
+		require.Equal(t, []any{"action_used", state == "done"}, []any{at(step, "name"), at(step, "done")})
+	}
 }

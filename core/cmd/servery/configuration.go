@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -33,6 +36,50 @@ func misread(parser *kong.Kong, args []string) (mistakes []error) {
 		}
 	}
 	return mistakes
+}
+
+// misnamed are the variables of the environment that are no flag's, but nearly: what
+// they were to say would go unheard.
+func misnamed(parser *kong.Kong, environ []string) (mistakes []error) {
+	var known []string
+	_ = kong.Visit(parser.Model, func(node kong.Visitable, next kong.Next) error {
+		if flag, is := node.(*kong.Flag); is {
+			known = append(known, flag.Tag.Envs...)
+		}
+		return next(nil)
+	})
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, "SERVERY_") || slices.Contains(known, name) {
+			continue
+		}
+		near := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
+		if distance(name, near) <= 2 {
+			mistakes = append(mistakes, fmt.Errorf("%s: there is no such variable; is %s meant?", name, near))
+		}
+	}
+	return mistakes
+}
+
+// distance is how many letters are added, taken away or changed between two names.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0]++
+		for j := range len(b) {
+			changed := corner
+			if a[i] != b[j] {
+				changed++
+			}
+			corner = row[j+1]
+			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 func readable(flag *kong.Flag, text string) error {
@@ -89,6 +136,9 @@ func (f databaseFlags) check() error {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_SECRET_KEY_PREVIOUS: key %d: %w", i+1, err))
 		}
 	}
+	if f.Connections != 0 && (f.Connections < 8 || f.Connections > 1000) {
+		mistakes = append(mistakes, errors.New("SERVERY_DATABASE_CONNECTIONS: must be from 8 to 1000"))
+	}
 	if f.DatabaseURL != "" {
 		mistakes = append(mistakes, postgres.CheckURL(f.DatabaseURL))
 	}
@@ -98,5 +148,35 @@ func (f databaseFlags) check() error {
 // check finds what is wrong with the flags of a hub, all of it.
 func (c serveCommand) check() error {
 	_, err := c.config()
-	return errors.Join(err, c.databaseFlags.check())
+	err = errors.Join(err, c.databaseFlags.check())
+	if c.LogFile == "" {
+		return err
+	}
+	opened, unlogged := openLog(c.LogFile)
+	if unlogged == nil {
+		unlogged = opened.Close()
+	}
+	return errors.Join(err, unlogged)
+}
+
+// places tells which addresses and directories of the flags are none.
+func (c serveCommand) places() (mistakes []error) {
+	if _, port, err := net.SplitHostPort(c.Listen); err != nil {
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: must be HOST:PORT, not %q", c.Listen))
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_LISTEN: there is no port %q", port))
+	}
+	if info, err := os.Stat(c.PluginDir); c.PluginDir != "" && (err != nil || !info.IsDir()) {
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_PLUGIN_DIR: there is no directory %s", c.PluginDir))
+	}
+	if !isAddress(c.Simulator) {
+		mistakes = append(mistakes, errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090"))
+	}
+	return mistakes
+}
+
+// isAddress tells whether a text is the address of something that speaks HTTP.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 }

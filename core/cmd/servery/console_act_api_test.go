@@ -89,7 +89,7 @@ func TestWhatIsSentAgainByAFilterIsWhatWasCounted(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
 	waitUntil(t, "they are sent again", func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
 	waitUntil(t, "the job tells how many", func() bool {
-		return regexp.MustCompile(`>2 deliveries were sent again`).MatchString(sam.get(t, done.header.Get("Location")).text)
+		return regexp.MustCompile(`>Sent again: 2 deliveries`).MatchString(sam.get(t, done.header.Get("Location")).text)
 	})
 	require.ElementsMatch(t, []string{"delivery.retry_many", "delivery.retry"}, a.actions(t, tenant.ID))
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/?action=delivery.retry_many")).text, "count 2")
@@ -106,14 +106,16 @@ func TestAJobIsRunAgainAsANewOne(t *testing.T) {
 	require.Contains(t, early.text, "has not ended yet")
 	require.Equal(t, http.StatusNotFound, sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/again/"), because(nil)).status)
 	a.start(t)
-	waitUntil(t, "the job is done", func() bool { return regexp.MustCompile(`All 1 objects were applied`).MatchString(sam.get(t, job).text) })
+	waitUntil(t, "the job is done", func() bool {
+		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, job).text)
+	})
 	r := sam.post(t, job+"again/", because(nil))
 	require.Equal(t, http.StatusSeeOther, r.status, r.text)
 	again, _, _ := cutQuery(r.header.Get("Location"))
 	require.NotEqual(t, job, again)
 	waitUntil(t, "the new job is done", func() bool {
 		a.clock.Advance(time.Second)
-		return regexp.MustCompile(`All 1 objects were applied`).MatchString(sam.get(t, again).text)
+		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, again).text)
 	})
 	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)
 	require.Contains(t, sam.get(t, job).text, `href="`+again+`"`)
@@ -186,8 +188,13 @@ func TestTheConsoleSaysWhatDoesNotComeThrough(t *testing.T) {
 		a.do(t, list)
 	}
 	require.Contains(t, page(""), "Too many requests: those under the throttle WEBHOOKS are answered 429 until")
+	for range 2 {
+		a.do(t, request{method: "POST", path: "/external/api/v1/inventory/locations/-1/", authorization: tenant.Authorization, body: "{}"})
+	}
+	require.Contains(t, page(""), "Too many requests: those under the throttle MENU are answered 429 until")
 	a.clock.Advance(5 * time.Minute)
-	require.Contains(t, page(""), "were answered 429 until")
+	require.Contains(t, page(""), "those under the throttle MENU were answered 429 until")
+	require.NotContains(t, page(""), "throttle WEBHOOKS", "who subscribed has waited, and is done")
 	a.clock.Advance(time.Hour)
 	require.NotContains(t, page(""), "Too many requests")
 

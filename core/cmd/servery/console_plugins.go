@@ -91,7 +91,7 @@ func aboutOf(about *sdk.Description) console.PluginAbout {
 		out.Groups = append(out.Groups, group.GetGroup())
 	}
 	for _, inbound := range about.GetInbound() {
-		out.Inbound = append(out.Inbound, inbound.GetKind())
+		out.Inbound = append(out.Inbound, console.PluginInbound{Kind: inbound.GetKind(), Header: inbound.GetHeader(), Secret: inbound.GetSecret()})
 	}
 	for _, e := range about.GetEndpoints() {
 		out.Endpoints = append(out.Endpoints, console.PluginEndpoint{Name: e.GetName(), Description: e.GetDescription(), Hosts: e.GetHosts()})
@@ -112,7 +112,7 @@ func (r registry) CheckSettings(ctx context.Context, id string, business core.Bu
 	if err != nil {
 		return err
 	}
-	return wrongSettings(problems)
+	return wrongSettings(platform, r.host.Plugin(id).About(), problems)
 }
 
 // CheckAddress is Invalid where the manifest of the plugin does not allow the

@@ -22,7 +22,11 @@ type databaseFlags struct {
 	DataDir     string `name:"data-dir" env:"SERVERY_DATA_DIR" default:".servery" help:"Directory of the private PostgreSQL, the secret key and the demo's credentials."`
 	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it one is made and kept in the data directory."`
 
+	Connections int `name:"database-connections" env:"SERVERY_DATABASE_CONNECTIONS" help:"Connections to the database at most; 8 for each processor, at least 16."`
+
 	SecretKeyPrevious []string `name:"secret-key-previous" env:"SERVERY_SECRET_KEY_PREVIOUS" help:"Keys that secrets in the database may still be sealed with, while the key is being changed."`
+
+	begins bool // a command that begins a hub where there is none
 }
 
 // database is an open database and, where it is the private one, our hold on it.
@@ -34,6 +38,9 @@ type database struct {
 // open opens the database, ready to seal and open secrets. With migrate it
 // brings the schema up to date first.
 func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool) (*database, error) {
+	if f.DatabaseURL == "" && !f.begins && !devpg.Exists(f.DataDir) {
+		return nil, fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as the hub has them (servery serve begins a new one)", f.DataDir)
+	}
 	key, err := f.secretKey()
 	if err != nil {
 		return nil, err
@@ -52,7 +59,7 @@ func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool)
 	}
 	connecting, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	if d.DB, err = postgres.Open(connecting, postgres.Config{URL: url, Application: "servery", Log: log}); err != nil {
+	if d.DB, err = postgres.Open(connecting, postgres.Config{URL: url, Application: "servery", Connections: f.Connections, Log: log}); err != nil {
 		d.close(log)
 		return nil, err
 	}

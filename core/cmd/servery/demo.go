@@ -59,7 +59,7 @@ Servery is ready.
   Reference  %s/docs
   Receiver   %s%s   (shows what the demo's webhooks got)
   Simulator  %s   (aggregators A, B and C: what they were told)
-  Console    %s   (signs you in, once)
+  Console    %s   (works once, and lets you choose a password)
   API key    Authorization: apikey %s:%s
 
 Send a store, then look at the receiver for the callback:

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"maps"
 	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/web"
 )
 
 // deployed are the files of deploy/ with one of the endings, by their paths.
@@ -125,6 +128,35 @@ func TestPortsOfDeployAgree(t *testing.T) {
 	}
 }
 
+func TestSimulatedAggregatorsAreWithinReachOfTheHubBesideThem(t *testing.T) {
+	var compose struct {
+		Services map[string]struct{ Environment map[string]string }
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/compose.try.yaml")]), &compose))
+	simulator, err := url.Parse(compose.Services["simulator"].Environment["SERVERY_SIMULATOR"])
+	require.NoError(t, err)
+	allowed, err := netip.ParsePrefix(compose.Services["hub"].Environment["SERVERY_WEBHOOK_ALLOW"])
+	require.NoError(t, err)
+	require.True(t, allowed.Contains(netip.MustParseAddr(simulator.Hostname())))
+}
+
+func TestTheIngressLeadsToEveryPathOfTheInterface(t *testing.T) {
+	var described struct{ Paths map[string]any }
+	require.NoError(t, yaml.Unmarshal(web.OpenAPI(), &described))
+	var prefixes []string
+	for _, match := range regexp.MustCompile(`\{path: (/[a-z.]*), `).FindAllStringSubmatch(deployed(t)[filepath.Join(root, "deploy/kubernetes/network.yaml")], -1) {
+		prefixes = append(prefixes, match[1])
+	}
+	require.Subset(t, prefixes, []string{"/", "/docs", "/console", "/assets"})
+	require.NotEmpty(t, described.Paths)
+	for path := range described.Paths {
+		first, _, _ := strings.Cut(path[1:], "/")
+		if !slices.Contains([]string{"healthz", "readyz", "metrics"}, first) { // asked from within
+			require.Contains(t, prefixes, "/"+first, path)
+		}
+	}
+}
+
 // figures are the names of all metrics that hubs show, and the labels of each.
 func figures(t *testing.T) map[string][]string {
 	t.Helper()
@@ -185,7 +217,13 @@ func TestAlertsAndDashboardUseFiguresThatHubsShow(t *testing.T) {
 			expressions = append(expressions, target.Expr)
 		}
 	}
-	expressions = append(expressions, figureName.FindAllString(deployed(t)[filepath.Join(root, "deploy/kubernetes/scaling.yaml")], -1)...)
+	scaled := figureName.FindAllString(deployed(t)[filepath.Join(root, "deploy/kubernetes/scaling.yaml")], -1)
+	adapted := deployed(t)[filepath.Join(root, "deploy/prometheus/adapter.yaml")]
+	require.NotEmpty(t, scaled)
+	for _, name := range scaled {
+		require.Contains(t, adapted, "seriesQuery: "+name+"{", "hubs are scaled by it")
+	}
+	expressions = append(expressions, scaled...)
 	require.Greater(t, len(expressions), 20)
 	for _, expression := range expressions {
 		for _, name := range figureName.FindAllString(expression, -1) {
@@ -218,7 +256,32 @@ func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 	check.Env = append(os.Environ(), "ORDERS=10", fmt.Sprint("PORT=", lowPort(t)-1)) // the hub listens at the one after
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	require.Contains(t, string(out), "all 20 accepted orders and their events are back")
+	require.Contains(t, string(out), "all 20 accepted orders and their events are back, what was on its way arrives")
+}
+
+// The earlier program is that of before the last migration.
+func TestAnUpgradeCanBeTakenBack(t *testing.T) {
+	needsPrograms(t, "curl", "openssl", "git")
+	git := func(args ...string) string {
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Output()
+		if err != nil {
+			t.Skipf("there is no history of the program here: git %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	earlier := "HEAD"
+	if git("status", "--porcelain", "migrations") == "" {
+		earlier = git("rev-parse", "--verify", git("log", "-1", "--format=%H", "--", "migrations")+"~1") // fails where the history is shallow
+	}
+	binary, err := builtBinary()
+	require.NoError(t, err)
+	plugins := t.TempDir()
+	installPlugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
+	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/rollback.sh"), binary, earlier)
+	check.Env = append(os.Environ(), fmt.Sprint("PORT=", lowPort(t)), "SERVERY_PLUGIN_DIR="+plugins)
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "and the present one after it")
 }
 
 // lowPort is a free port below those that systems give to connections, so that

@@ -90,6 +90,7 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor) {
 	if !d.database(ctx, db.DB) {
 		return
 	}
+	d.wall(ctx, db.DB)
 	d.secrets(ctx, db.DB)
 	d.plugins(ctx, c.dir(), db.DB)
 	d.endpoints(ctx, db.DB, config.allow)

@@ -35,6 +35,7 @@ var connectionMends = []struct{ said, do string }{
 	{"connection refused", "start PostgreSQL, or correct host and port in SERVERY_DATABASE_URL: nothing listens there"},
 	{"no such file", "start PostgreSQL, or correct the directory of its socket in SERVERY_DATABASE_URL"},
 	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the name service: the name leads nowhere from here"},
+	{"there is no hub", "run the doctor with the hub's own settings; where there is to be one, start it"},
 	{"secret key", "make SERVERY_DATA_DIR a directory that the hub may write to, or set SERVERY_SECRET_KEY"},
 	{"data directory", "make SERVERY_DATA_DIR a directory that the hub may write to"},
 }
@@ -114,14 +115,33 @@ func (d *doctor) schema(ctx context.Context, db *postgres.DB, condition postgres
 	case err != nil:
 		d.say("partitions", broken, err.Error(), "see the log of PostgreSQL")
 	case stray > 0:
-		d.say("partitions", doubt, fmt.Sprintf("%d rows lie outside the partitions of their days and are not dropped by age", stray), "let hubs run all day, or run `servery serve` at least every week")
+		d.say("partitions", doubt, fmt.Sprintf("%d rows of today or later are in the default partitions: the clock was set, or partitions were not made", stray),
+			"nothing is lost, and they are deleted by age; keep the database's clock right, and let a hub run: its log says what keeps it from making partitions")
 	case ahead < partitionsAhead:
-		d.say("partitions", doubt, fmt.Sprintf("there are some for %d days ahead", ahead), "start a hub: it makes those of the coming week each hour; if one runs, its log says why it does not")
+		d.say("partitions", doubt, fmt.Sprintf("there are some for %d days ahead", ahead), "start a hub: it makes those of the coming week; if one runs, its log says what keeps it from it, such as a transaction that has been open for long")
 	default:
 		d.say("partitions", fine, fmt.Sprintf("made for %d days ahead", ahead), "")
 	}
 	return true
 }
+
+// wall checks that the database keeps businesses apart too.
+func (d *doctor) wall(ctx context.Context, db *postgres.DB) {
+	switch there, err := db.Walled(ctx); {
+	case err != nil:
+		d.say("row-level security", broken, err.Error(), "see the log of PostgreSQL")
+	case !there:
+		d.say("row-level security", doubt, noWall, mendsWall)
+	default:
+		d.say("row-level security", fine, "what answers a business is read as servery_tenant, which sees that one alone", "")
+	}
+}
+
+// What is said where the database does not keep businesses apart, and what mends it.
+const (
+	noWall    = "the hub may not take the role servery_tenant: that queries name their business is all that keeps businesses apart"
+	mendsWall = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT wall_off(); then start the hubs anew"
+)
 
 // secrets checks that the secrets in the database can be opened.
 func (d *doctor) secrets(ctx context.Context, db *postgres.DB) {

@@ -51,7 +51,7 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 	status, found := diagnoses(t, env)
 	for check, words := range map[string]string{
 		"configuration": "every variable can be read", "clock": "from the database's", "migrations": "all are applied",
-		"partitions": "6 days ahead", "secret key": "opens all 5 secrets", "plugins": "none are installed", "webhooks": "1 of 2 servers",
+		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets", "plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
 		require.True(t, says(found, check, fine, words), "%s: %v", check, found[check])
 	}
@@ -119,11 +119,15 @@ func TestTheDoctorTellsOfAPluginThatIsAnother(t *testing.T) {
 func TestTheDoctorTellsOfEveryMistake(t *testing.T) {
 	env := environment{
 		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3",
-		"SERVERY_DATABASE_URL": "mysql://there",
+		"SERVERY_DATABASE_URL": "mysql://there", "SERVERY_LISTEN": "nonsense", "SERVERY_SIMULATOR": "xx", "SERVERY_RETENTON": "90h",
+		"SERVERY_PLUGIN_DIR": "/nowhere/plugins", "OTEL_EXPORTER_OTLP_ENDPOINT": "garbage", "SERVERY_DATABASE_CONNECTIONS": "3",
 	}
 	status, found := diagnoses(t, env)
 	require.Equal(t, 1, status)
-	for _, variable := range []string{"SERVERY_ROLES", "SERVERY_RETENTION", "SERVERY_MAX_BODY", "SERVERY_DATABASE_URL"} {
+	for _, variable := range []string{
+		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_DATABASE_URL", "SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
+		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:", "OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
+	} {
 		require.True(t, says(found, "configuration", broken, variable), "%s in %v", variable, found)
 	}
 	require.True(t, says(found, "database", broken, "not looked at"), found)
@@ -133,11 +137,13 @@ func TestWhatNoFlagCanReadIsNamedWithAllOtherMistakes(t *testing.T) {
 	e := servery(t, environment{
 		"SERVERY_DATA_DIR": openDir(t), "SERVERY_ROLES": "api,cook", "SERVERY_RETENTION": "soon", "SERVERY_DELIVERY_LEASE": "later", "SERVERY_LOG_LEVEL": "loud",
 		"SERVERY_FLUSH_GUARD": "half", "SERVERY_LIMIT_STORES": "many", "SERVERY_SECRET_KEY": "short", "SERVERY_SECRET_KEY_PREVIOUS": "short", "SERVERY_DATABASE_URL": "mysql://there",
+		"SERVERY_LISTEN": "127.0.0.1:99999", "SERVERY_LOG_FILE": "/proc/x/y", "SERVERY_ROLE": "api",
 	}, "serve")
 	require.Equal(t, 1, e.status)
 	for _, variable := range []string{
 		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_DELIVERY_LEASE:", "SERVERY_LOG_LEVEL:", "SERVERY_FLUSH_GUARD:", "SERVERY_LIMIT_STORES:",
 		"SERVERY_SECRET_KEY:", "SERVERY_SECRET_KEY_PREVIOUS:", "SERVERY_DATABASE_URL must",
+		"SERVERY_LISTEN:", "SERVERY_LOG_FILE:", "SERVERY_ROLE:",
 	} {
 		require.Equal(t, 1, strings.Count(e.stderr, variable), "%s in %s", variable, e.stderr)
 	}

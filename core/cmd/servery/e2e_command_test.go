@@ -33,6 +33,27 @@ func TestServeOnATakenPortSaysSoAndStartsNothing(t *testing.T) {
 	}
 }
 
+// Of a command that runs in another directory than the hub, nothing is to be left
+// there: it would answer for a hub that nobody knows.
+func TestOnlyWhatBeginsAHubMakesAPrivateDatabase(t *testing.T) {
+	dir := openDir(t)
+	data := filepath.Join(dir, "hub")
+	env := environment{"SERVERY_DATA_DIR": data, "SERVERY_PLUGIN_DIR": dir}
+	for _, args := range [][]string{
+		{"plugin", "list"}, {"platform", "list", "--business", "1"}, {"key", "create", "--business", "1", "--username", "till"},
+		{"migrate", "status"}, {"simulate", "faults", "--business", "1"}, {"doctor"},
+	} {
+		e := servery(t, env, args...)
+		require.Equal(t, 1, e.status, args)
+		require.Contains(t, e.stdout+e.stderr, "there is no hub in "+data+": set SERVERY_DATA_DIR or SERVERY_DATABASE_URL", args)
+		require.NoDirExists(t, data, args)
+	}
+	for _, args := range [][]string{{"migrate", "up"}, {"plugin", "list"}} { // there is one then
+		e := servery(t, env, args...)
+		require.Zero(t, e.status, e.stderr)
+	}
+}
+
 func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
 	dir := openDir(t)
 	e := servery(t, environment{

@@ -122,7 +122,7 @@ func (l *load) postOne(hub string, one *till) {
 		one.kept = one.sent
 	case unsure:
 		l.maybe[id] = status
-	case status == http.StatusServiceUnavailable:
+	case status >= http.StatusInternalServerError:
 		l.refused[id] = true
 	default:
 		l.wrong = append(l.wrong, fmt.Sprintf("%s: %d %q", id, status, reference))

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,22 +27,28 @@ func samplesOf(t *testing.T, guide, language string) string {
 	return all.String()
 }
 
-func TestTheGuidesCommandsWorkAsTheyStand(t *testing.T) {
-	needsPrograms(t, "curl")
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_LIMIT_MENU", "off", "SERVERY_PLUGIN_DIR", openDir(t))
+// The throttles are those of a hub that says nothing of them, and the pauses of
+// the commands are what keeps to them; both go by a clock five times as fast.
+func TestTheGuidesCommandsWorkAsTheyStandUnderTheThrottles(t *testing.T) {
+	needsPrograms(t, "curl", "awk")
+	plugins := openDir(t)
+	installPlugin(t, plugins, "aggregator-a", filepath.Join(root, "plugins/aggregatora"))
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s", "SERVERY_LIMIT_WEBHOOKS", "5/12s",
+		"SERVERY_LIMIT_READ", "60/12s", "SERVERY_LIMIT_OPERATIONS", "60/12s", "SERVERY_LIMIT_STORES", "20/12s")
 	hub := startHub(t, env)
 	pos := newIntegrator(t, env)
 	shop := newKey(t, env, pos.business, "channel")
-	for _, guide := range []string{"first-sync", "retries", "menus", "orders"} {
+	for _, guide := range []string{"first-sync", "retries", "menus", "orders", "riders", "actions"} {
 		// A refused request ends the script; waiting asks for what is not there yet.
-		script := `set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat "$OUT"; }` + "\n" + samplesOf(t, guide, "shell")
+		script := `set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat "$OUT"; }
+			sleep() { command sleep "$(echo "$1" | awk '{print $1 / 5}')"; }; sleep 6` + "\n" + samplesOf(t, guide, "shell")
 		run := exec.CommandContext(t.Context(), "sh")
 		run.Stdin = strings.NewReader(script)
 		run.Env = append(os.Environ(), "BASE="+hub.url, "AUTH=Authorization: "+pos.authorization, "SHOP=Authorization: "+shop.authorization,
 			"OUT="+filepath.Join(t.TempDir(), "answer"))
 		out, err := run.CombinedOutput()
 		require.NoError(t, err, "%s: %s", guide, out)
-		require.Contains(t, string(out), `"status"`, guide)
+		require.Regexp(t, `"(status|state)"`, string(out), guide)
 	}
 }
 
@@ -52,10 +59,20 @@ func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
 	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
 	checkout, err := filepath.Abs(root)
 	require.NoError(t, err)
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
+	newIntegrator(t, env)
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
-	run.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "CHECKOUT="+checkout, "GOPROXY=off", "GOWORK=off")
+	run.Env = slices.Concat(os.Environ(), env.list(), []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off"})
 	out, err := run.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.NotContains(t, string(out), "still missing")
+
+	module := filepath.Join(run.Dir, "my-aggregator")
+	require.NoError(t, os.WriteFile(filepath.Join(module, "render.go"), []byte(samplesOf(t, "plugins", "go")), 0o600))
+	suite := exec.CommandContext(t.Context(), "go", "test", "./...")
+	suite.Dir, suite.Env = module, run.Env
+	out, err = suite.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -109,6 +108,9 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: config.inspector(), Clock: clock},
 			core.RedeliveryJob: webhook.Redelivery{Records: postgres.Deliveries{DB: db}, Clock: clock},
 		}
+		for kind := range handlers {
+			m.jobs.WithLabelValues(string(kind), "failed") // there from the start, so that the first failure is seen to come
+		}
 		h.runner = job.NewRunner(job.Config{Lease: config.jobLease, Tracer: config.tracer}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
 	}
@@ -203,11 +205,12 @@ const (
 // run serves on the listener until the context ends, then stops gracefully:
 // no new requests, no new claims, what is in flight ends.
 func (h *hub) run(ctx context.Context, listener net.Listener) error {
-	if err := h.db.Maintain(ctx, h.config.retention); err != nil {
-		return fmt.Errorf("making partitions: %w", err)
-	}
+	again := h.maintain(ctx)
 	if err := h.db.SetClock(ctx); err != nil {
 		return err
+	}
+	if there, err := h.db.Walled(ctx); err == nil && !there {
+		h.log.Warn(noWall, "do", mendsWall)
 	}
 	var parts sync.WaitGroup
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -219,7 +222,8 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 			part(work)
 		}()
 	}
-	start(h.housekeep)
+	start(func(ctx context.Context) { h.housekeep(ctx, again) })
+	start(h.tellUnreadable)
 	start(h.keepNotes)
 	start(func(ctx context.Context) { h.watch.run(ctx, h.engine != nil) })
 	if h.engine != nil {
@@ -273,9 +277,37 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// housekeep keeps the clock right, the queue moving and the partitions made, until the context ends.
-func (h *hub) housekeep(ctx context.Context) {
-	clock, partitions := time.NewTicker(30*time.Second), time.NewTicker(time.Hour)
+// tellUnreadable looks once for stored secrets that none of the keys opens: what needs
+// them fails, and nothing else does.
+func (h *hub) tellUnreadable(ctx context.Context) {
+	sealed, err := h.db.Sealed(ctx)
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("the stored secrets could not be looked at", "error", err)
+	}
+	for _, column := range sealed {
+		if column.Unreadable > 0 {
+			h.log.Error("stored secrets cannot be opened: what needs them fails; add the key that sealed them to SERVERY_SECRET_KEY_PREVIOUS, or set them anew",
+				"kept_in", column.Column, "secrets", column.Unreadable)
+		}
+	}
+}
+
+// maintain makes and drops partitions, and tells when to do so again: sooner where
+// something could not be done, which stops nothing.
+func (h *hub) maintain(ctx context.Context) time.Duration {
+	if err := h.db.Maintain(ctx, h.config.retention); err != nil {
+		if ctx.Err() == nil {
+			h.log.Warn("partitions could not be made or dropped; meanwhile the default ones take the rows", "error", err)
+		}
+		return 5 * time.Minute
+	}
+	return time.Hour
+}
+
+// housekeep keeps the clock right, the queue moving and, from then on, the partitions
+// made, until the context ends.
+func (h *hub) housekeep(ctx context.Context, then time.Duration) {
+	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(then)
 	defer clock.Stop()
 	defer partitions.Stop()
 	for {
@@ -286,7 +318,8 @@ func (h *hub) housekeep(ctx context.Context) {
 		case <-clock.C:
 			err = errors.Join(h.db.SetClock(ctx), postgres.Deliveries{DB: h.db}.Sweep(ctx))
 		case <-partitions.C:
-			err = errors.Join(h.db.Maintain(ctx, h.config.retention), postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention), h.riders.Sweep(ctx))
+			partitions.Reset(h.maintain(ctx))
+			err = errors.Join(postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention), h.riders.Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("housekeeping failed; it is tried again", "error", err)

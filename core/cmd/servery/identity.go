@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"net/url"
 	"strings"
 
 	"github.com/servery-hub/servery/adminui"
@@ -21,7 +20,7 @@ type identityFlags struct {
 // wrong tells what is wrong with the flags.
 func (f identityFlags) wrong() (mistakes []error) {
 	for name, text := range map[string]string{"SERVERY_BASE_URL": f.BaseURL, "SERVERY_OIDC_ISSUER": f.Issuer} {
-		if u, err := url.Parse(text); text != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		if text != "" && !isAddress(text) {
 			mistakes = append(mistakes, errors.New(name+": must be an address such as https://hub.example.com"))
 		}
 	}

@@ -65,10 +65,10 @@ func TestListenBoundsBodies(t *testing.T) {
 	require.Contains(t, printed.String(), "  3.0 MiB")
 	require.Less(t, printed.Len(), 8*listenShownBody)
 	require.Equal(t, http.StatusRequestEntityTooLarge, post(bytes.NewReader(make([]byte, 3<<20+1))))
-	require.Contains(t, printed.String(), "REFUSED: the body is larger than 64 MiB")
+	require.Contains(t, printed.String(), "NOT VERIFIED: the body is larger than 64 MiB")
 	require.Equal(t, http.StatusOK, post(io.MultiReader(strings.NewReader("[1"), iotest.ErrReader(io.ErrUnexpectedEOF))), "nobody is there to be answered")
 	require.Contains(t, printed.String(), "a delivery broke off after 2 bytes")
-	require.Equal(t, listenTally{deliveries: 3, refused: 1}, handler.tally)
+	require.Equal(t, listenTally{deliveries: 3, unverified: 1}, handler.tally)
 }
 
 func TestListenTakesPostsOnly(t *testing.T) {

@@ -32,7 +32,7 @@ func TestListenWithTheDeliveryEngine(t *testing.T) {
 	require.Contains(t, printed, "store_creation        "+delivery.EventID.String()+"  attempt 1  31 B  verified by secret 1  answered 500 (failure 1 of 1)\n")
 	require.Contains(t, printed, delivery.EventID.String()+"  attempt 2, repeated  31 B  verified by secret 1  answered 200\n")
 	require.Contains(t, printed, "      \"ü\": [\n        1,\n        2.50\n")
-	require.Contains(t, printed, "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 refused")
+	require.Contains(t, printed, "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 
 	hasty := hubSender(t, 100*time.Millisecond)
 	for flags, want := range map[string]webhook.ErrorClass{

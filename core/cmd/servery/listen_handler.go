@@ -35,7 +35,7 @@ type listenHandler struct {
 }
 
 // listenTally counts for the summary.
-type listenTally struct{ deliveries, verified, refused int }
+type listenTally struct{ deliveries, verified, unverified int }
 
 // listenDelivery is one attempt that arrived.
 type listenDelivery struct {
@@ -53,7 +53,7 @@ type listenDelivery struct {
 type listenVerdict struct {
 	checked bool
 	secret  int   // the index of the one that made it
-	err     error // why it is refused
+	err     error // why it is not verified
 }
 
 func newListenHandler(flags listenCommand, screen *listenScreen) *listenHandler {
@@ -139,7 +139,7 @@ func (h *listenHandler) count(d *listenDelivery) {
 	h.tally.deliveries++
 	switch {
 	case d.verdict.err != nil:
-		h.tally.refused++
+		h.tally.unverified++
 	case d.verdict.checked:
 		h.tally.verified++
 	}
@@ -155,7 +155,7 @@ func (h *listenHandler) summarize() error {
 	if h.known.forgot {
 		ids += fmt.Sprintf(" (one that came again after %d others counts anew)", h.known.limit)
 	}
-	summary := fmt.Sprintf("%s, %s, %d verified, %d refused", counted(h.tally.deliveries, "delivery"), ids, h.tally.verified, h.tally.refused)
+	summary := fmt.Sprintf("%s, %s, %d verified, %d not verified", counted(h.tally.deliveries, "delivery"), ids, h.tally.verified, h.tally.unverified)
 	h.mu.Unlock()
 	return h.screen.end(summary)
 }

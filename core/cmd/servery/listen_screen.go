@@ -103,7 +103,7 @@ func (s *listenScreen) show(d listenDelivery, answer listenAnswer, delay time.Du
 func (v listenVerdict) String() string {
 	switch {
 	case v.err != nil:
-		return "REFUSED: " + v.err.Error()
+		return "NOT VERIFIED: " + v.err.Error()
 	case v.checked:
 		return fmt.Sprintf("verified by secret %d", v.secret+1)
 	default:

@@ -104,10 +104,10 @@ func TestListenChecksSignatures(t *testing.T) {
 		{known, now, func(r *http.Request) {
 			r.Header.Set(webhook.HeaderSignature, "v1,AAAA "+r.Header.Get(webhook.HeaderSignature))
 		}, "verified by secret 2"},
-		{webhook.NewSecret(), now, nil, "REFUSED: no known secret made the signature"},
-		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 }, "REFUSED: no known secret"},
-		{known, now.Add(-6 * time.Minute), nil, "REFUSED: the timestamp is more than 5 minutes off"},
-		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "REFUSED: it is not signed"},
+		{webhook.NewSecret(), now, nil, "NOT VERIFIED: no known secret made the signature"},
+		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 }, "NOT VERIFIED: no known secret"},
+		{known, now.Add(-6 * time.Minute), nil, "NOT VERIFIED: the timestamp is more than 5 minutes off"},
+		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: it is not signed"},
 	} {
 		id := core.NewID(now)
 		request := signedRequest(t, l.url, row.secret, id, row.at, `{"reference":"r"}`)
@@ -115,13 +115,13 @@ func TestListenChecksSignatures(t *testing.T) {
 			row.change(request)
 		}
 		response, _ := exchange(t, request)
-		require.Equal(t, http.StatusOK, response.StatusCode, "what is refused is answered as told all the same")
+		require.Equal(t, http.StatusOK, response.StatusCode, "what is not verified is answered as told all the same")
 		lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
 		require.Contains(t, lines[len(lines)-1], row.printed)
 		require.Contains(t, lines[len(lines)-1], id.String()+"  attempt 1 ")
 	}
 	require.Zero(t, l.end())
-	require.Contains(t, l.stdout.String(), "7 deliveries, 7 distinct webhook-ids, 3 verified, 4 refused")
+	require.Contains(t, l.stdout.String(), "7 deliveries, 7 distinct webhook-ids, 3 verified, 4 not verified")
 }
 
 func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
@@ -132,7 +132,7 @@ func TestListenTakesSecretsFromTheEnvironment(t *testing.T) {
 	require.Contains(t, l.stdout.String(), "checked with 2 secrets")
 	require.Contains(t, l.stdout.String(), "verified by secret 2")
 	require.Zero(t, l.end())
-	require.Contains(t, l.stdout.String(), "1 delivery, 1 distinct webhook-id, 1 verified, 0 refused")
+	require.Contains(t, l.stdout.String(), "1 delivery, 1 distinct webhook-id, 1 verified, 0 not verified")
 
 	var printed bytes.Buffer
 	require.Zero(t, run(t.Context(), []string{"listen", "--help"}, output{&printed, &printed}))
@@ -155,7 +155,7 @@ func TestListenFailsFirstAttempts(t *testing.T) {
 	require.Equal(t, 202, response.StatusCode, "attempts without a webhook-id cannot be told apart")
 	require.Zero(t, l.end())
 	require.Contains(t, l.stdout.String(), "(no event type)       (no webhook-id)")
-	require.Contains(t, l.stdout.String(), "9 deliveries, 2 distinct webhook-ids, 0 verified, 0 refused")
+	require.Contains(t, l.stdout.String(), "9 deliveries, 2 distinct webhook-ids, 0 verified, 0 not verified")
 }
 
 func TestListenPrintsJSON(t *testing.T) {
@@ -167,7 +167,7 @@ func TestListenPrintsJSON(t *testing.T) {
 	}
 	exchange(t, signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "no\x1bJSON\xff"))
 	require.Zero(t, l.end())
-	require.Contains(t, l.stderr.String(), "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 refused")
+	require.Contains(t, l.stderr.String(), "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 	lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
 	require.Len(t, lines, 3)
 	require.NotContains(t, l.stdout.String(), "\u009b")

@@ -32,6 +32,8 @@ type cli struct {
 	Simulator simulatorCommand `cmd:"" help:"Play aggregators A, B and C beside a hub."`
 	Plugin    pluginCommand    `cmd:"" help:"Make, check and try plugins of aggregators."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version."`
 }
 
 // output is where commands print.
@@ -51,13 +53,13 @@ func run(ctx context.Context, args []string, out output) int {
 	status := -1
 	parser, err := kong.New(&commands, kong.Name("servery"),
 		kong.Description("Servery stands between a merchant's POS or ERP and its ordering channels."),
-		kong.UsageOnError(), kong.Writers(out.stdout, out.stderr),
+		kong.Vars{"version": "servery " + version()}, kong.UsageOnError(), kong.Writers(out.stdout, out.stderr),
 		kong.Exit(func(code int) { status = code }), kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(out))
 	if err != nil {
 		fmt.Fprintln(out.stderr, "servery:", err)
 		return 1
 	}
-	mistakes := misread(parser, args)
+	mistakes := append(misnamed(parser, os.Environ()), misread(parser, args)...)
 	parsed, err := parser.Parse(args)
 	if status >= 0 { // help was asked for and printed
 		return status
@@ -87,8 +89,15 @@ func (versionCommand) Run(out output) error {
 	return err
 }
 
-// version is the module's version and, where it is known, the commit.
+// built names what the program was built from; the linker sets it.
+var built string
+
+// version is what the build said, else the module's version and, where it is known,
+// the commit.
 func version() string {
+	if built != "" {
+		return built
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"

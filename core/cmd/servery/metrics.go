@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -47,7 +48,9 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 		Help: "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.", Buckets: buckets}, []string{"kind", "state"})
 	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
 		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
-	m.registry.MustRegister(m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "servery_build_info", Help: "1, of the version that runs."}, []string{"version", "go_version"})
+	build.WithLabelValues(version(), runtime.Version()).Set(1)
+	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -99,10 +102,12 @@ type backlog struct {
 var (
 	queueDepth = prometheus.NewDesc("servery_queue_depth", "What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators; menus on their way to them.",
 		[]string{"queue", "state"}, nil)
-	queueAge       = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited: jobs, deliveries, calls to aggregators.", []string{"queue"}, nil)
+	queueAge       = prometheus.NewDesc("servery_queue_oldest_age_seconds", "How long the first of what is due has waited: jobs, deliveries to endpoints to which no attempt is under way, calls to aggregators.", []string{"queue"}, nil)
+	endpointAge    = prometheus.NewDesc("servery_endpoint_oldest_age_seconds", "How long the first due delivery has waited of the endpoint that is worst off, those that are held left out.", nil, nil)
 	probed         = prometheus.NewDesc("servery_endpoints_probed", "Endpoints that fail and are probed until they answer.", nil, nil)
 	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged", "Orders of the last day that wait too long for their acknowledgement.", nil, nil)
 	silent         = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil, nil)
+	partitionDays  = prometheus.NewDesc("servery_partitions_ahead_days", "For how many days after today all partitions are made.", nil, nil)
 	poolOpen       = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.", []string{"state"}, nil)
 	poolWait       = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.", nil, nil)
 )
@@ -111,9 +116,11 @@ var (
 func (backlog) Describe(ch chan<- *prometheus.Desc) {
 	ch <- queueDepth
 	ch <- queueAge
+	ch <- endpointAge
 	ch <- probed
 	ch <- unacknowledged
 	ch <- silent
+	ch <- partitionDays
 	ch <- poolOpen
 	ch <- poolWait
 }
@@ -143,7 +150,9 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(probed, float64(waiting.Probed))
 	gauge(unacknowledged, float64(waiting.Unacknowledged))
 	gauge(silent, float64(waiting.Silent))
+	gauge(partitionDays, float64(waiting.PartitionDays))
 	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
 	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
+	gauge(endpointAge, waiting.WorstEndpoint.Seconds())
 	gauge(queueAge, waiting.OldestCall.Seconds(), "calls")
 }

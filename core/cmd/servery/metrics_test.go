@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,7 @@ func TestAHubShowsFiguresOfItsPluginsQueuesAndLines(t *testing.T) {
 	d.await(2)
 	page := d.do(t, request{method: "GET", path: "/metrics"}).text
 	for _, line := range []string{
+		`servery_build_info{go_version="` + runtime.Version() + `",version="` + version() + `"} 1`, `servery_job_duration_seconds_count{kind="menu",outcome="failed"} 0`,
 		`servery_plugin_call_duration_seconds_count{call="Menu.CheckItems",outcome="ok",plugin="aggregator-a"} 1`,
 		`servery_plugin_state{plugin="aggregator-a",state="ready"} 1`, `servery_plugin_calls_in_flight{plugin="aggregator-a"} 0`,
 		`servery_plugin_starts_total{plugin="aggregator-a"} 1`, `servery_round_depth{line="orders"} 0`,

@@ -23,6 +23,7 @@ type migrateUp struct{ databaseFlags }
 
 // Run applies what is missing.
 func (c migrateUp) Run(ctx context.Context, out output) error {
+	c.begins = true
 	return c.with(ctx, out, func(db *postgres.DB) error {
 		names, err := db.MigrateUp(ctx)
 		return report(out, "applied", names, err)
@@ -115,6 +116,7 @@ type businessCreate struct {
 
 // Run makes a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
+	c.begins = true
 	return c.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
 		plugins, err := enabledPlugins(ctx, c.dir(), db)
 		if err != nil {

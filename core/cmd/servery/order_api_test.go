@@ -164,8 +164,8 @@ func TestThePriceIsThatOfThePlatform(t *testing.T) {
 func TestOrderRefusals(t *testing.T) {
 	s := newShop(t, nil)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, `{}`), 400, "platform is required")
-	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "web", "mars", 1)), 404, `no platform "mars"`)
-	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "s1", "s9", 1)), 404, `no store with the ref_id "s9"`)
+	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "web", "mars", 1)), 404, `platform "mars": there is no platform with this name`)
+	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "s1", "s9", 1)), 404, `store_ref_id "s9": there is no store with this ref_id`)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, strings.Replace(orderOf("1", ""), "dal", "x", 1)), 400,
 		`items[0] (ref_id "x"): price is required: the store's menu has no such item`)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, orderOf("1", `,"x":"`+strings.Repeat("x", 1<<20)+`"`)), 413, "at most 1048576 bytes")
@@ -291,7 +291,7 @@ func TestStoresAsTheChannelSeesThem(t *testing.T) {
 	first := get(channelStoresRoute + "?limit=1")
 	require.Equal(t, "s1", at(first.body, "meta.next"))
 	require.Equal(t, []any{"s2"}, refs(channelStoresRoute+"?limit=1&after=s1"))
-	requireEnvelope(t, s.bring("GET", channelStoresRoute+"?platform=mars", ""), 404, `no platform "mars"`)
+	requireEnvelope(t, s.bring("GET", channelStoresRoute+"?platform=mars", ""), 404, `platform "mars": there is no platform`)
 
 	all := get(channelStoresRoute)
 	same := s.do(t, request{method: "GET", path: channelStoresRoute, authorization: s.tenant.Authorization, headers: map[string]string{"If-None-Match": all.header.Get("ETag")}})

@@ -42,7 +42,7 @@ func TestAnOrderIsFoundByWhatThePOSCallsIt(t *testing.T) {
 	require.Len(t, s.ok("GET", oneOrder(second), "").body["items_oos"], 1)
 
 	requireEnvelope(t, s.send("PUT", oneOrder(first), `{}`), 400, "reference_id is required")
-	requireEnvelope(t, s.send("PUT", oneOrder(99), `{"reference_id":"P"}`), 404, "order_id 99: there is no order")
+	requireEnvelope(t, s.send("PUT", oneOrder(99), `{"reference_id":"P"}`), 404, `id "99": there is no order`)
 	stranger := hubtest.Business(t, s.hub.db)
 	requireEnvelope(t, s.do(t, request{method: "PUT", path: oneOrder(first), authorization: stranger.Authorization, body: `{"reference_id":"P"}`}), 404, "no order")
 	requireEnvelope(t, s.bring("PUT", oneOrder(first), `{"reference_id":"P"}`), 403, "needs pos")

@@ -114,6 +114,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
+		var missing []string
 		err = postgres.Platforms{DB: db}.Set(ctx, core.BusinessID(c.Business), core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
 			if c.Settings != "" {
 				a.Settings = []byte(settings)
@@ -121,7 +122,9 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			if c.Accept != "" {
 				a.Accept = relay.Accept(c.Accept)
 			}
-			return errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
+			err := errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
+			missing = lacks(a, about)
+			return err
 		})
 		if err == nil && len(c.Store) > 0 {
 			err = postgres.Platforms{DB: db}.NameStores(ctx, core.BusinessID(c.Business), c.Name, c.Store)
@@ -130,8 +133,26 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			return err
 		}
 		_, err = fmt.Fprintf(out.stdout, "platform %s of business %d is served by %s\n", c.Name, c.Business, served)
+		if err == nil && len(missing) > 0 {
+			_, err = fmt.Fprintf(out.stdout, "still missing: %s\n", strings.Join(missing, ", "))
+		}
 		return err
 	})
+}
+
+// lacks names what the plugin describes and the platform has not been given.
+func lacks(a *relay.Access, about *sdk.Description) (missing []string) {
+	for _, e := range about.GetEndpoints() {
+		if a.Addresses[e.GetName()] == "" {
+			missing = append(missing, "endpoint "+e.GetName())
+		}
+	}
+	for _, s := range about.GetSecrets() {
+		if a.Secrets[s.GetName()] == "" {
+			missing = append(missing, "secret "+s.GetName())
+		}
+	}
+	return missing
 }
 
 // servedBy is what serves the platform from now on.
@@ -194,18 +215,24 @@ func (c platformSet) checkSettings(ctx context.Context, served, settings string)
 		if err != nil {
 			return err
 		}
-		return wrongSettings(problems)
+		return wrongSettings(c.Name, plugin.About(), problems)
 	})
 }
 
-// wrongSettings is what a plugin has against settings.
-func wrongSettings(problems []*sdk.Problem) error {
-	var found []string
-	for _, p := range problems {
-		found = append(found, strings.TrimSpace(strings.TrimSuffix("settings."+p.GetPath(), ".")+" "+p.GetMessage()))
-	}
-	if found == nil {
+// wrongSettings is what a plugin has against settings of a platform, and which it knows.
+func wrongSettings(platform string, about *sdk.Description, problems []*sdk.Problem) error {
+	if len(problems) == 0 {
 		return nil
+	}
+	found := make([]string, len(problems))
+	for i, p := range problems {
+		found[i] = fmt.Sprintf("platform %q: %s %s", platform, strings.TrimSuffix("settings."+p.GetPath(), "."), p.GetMessage())
+	}
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	if json.Unmarshal(about.GetSettingsSchema(), &schema) == nil && len(schema.Properties) > 0 {
+		found = append(found, "its plugin has the settings: "+strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
 	}
 	return core.Errorf(core.Invalid, "%s", strings.Join(found, "\n"))
 }

@@ -67,9 +67,13 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	require.NoError(t, os.WriteFile(secret, []byte("s3cret\n"), 0o600))
 	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b",
 		"--endpoint=delivery_api=https://api.aggregator-b.example/v1/", "--secret=access_token=@"+secret, "--settings={}")
-	require.Contains(t, said, "is served by aggregator-b", complaints)
+	require.Equal(t, "platform tasty of business "+strconv.Itoa(made.ID)+" is served by aggregator-b\nstill missing: endpoint catalogue_api, secret callback_token\n", said, complaints)
+	said, complaints = o.run("platform", "set", business, "tasty", "--endpoint=catalogue_api=https://api.aggregator-b.example", "--secret=callback_token=x", "--secret=access_token=")
+	require.Contains(t, said, "\nstill missing: secret access_token\n", complaints)
+	said, complaints = o.run("platform", "set", business, "tasty", "--secret=access_token=@"+secret)
+	require.NotContains(t, said, "missing", complaints)
 	said, _ = o.run("platform", "list", business, "--json")
-	require.Contains(t, said, `{"accept":"hub","endpoints":{"delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token"],"served_by":"aggregator-b","settings":{}}`)
+	require.Contains(t, said, `{"accept":"hub","endpoints":{"catalogue_api":"https://api.aggregator-b.example","delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token","callback_token"],"served_by":"aggregator-b","settings":{}}`)
 	require.NotContains(t, said, "s3cret")
 
 	_, complaints = o.run("platform", "set", business, "web", "--accept=pos")

@@ -103,7 +103,7 @@ func printPlugins(out output, list []listedPlugin) error {
 			state += ", disabled"
 		}
 		fmt.Fprintf(out.stdout, "%-20s %-10s %s\n", p.ID, version, state)
-		if len(p.Faults) > 0 {
+		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) { // what it is over is told by its page
 			fmt.Fprintf(out.stdout, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
 		}
 	}

@@ -189,8 +189,11 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 		if c := translation.GetCancellation(); err == nil && c != nil {
 			return relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: c.GetPlatformOrderId(), Reason: c.GetReason()}}, nil
 		}
-		if err != nil || translation.GetOrder() == nil {
-			return relay.Message{Ignored: translation.GetIgnored()}, err
+		if err != nil {
+			return relay.Message{Order: in.Body}, err
+		}
+		if translation.GetOrder() == nil {
+			return relay.Message{Ignored: translation.GetIgnored()}, nil
 		}
 		body, err := orderBody(in.Platform, translation.GetOrder())
 		return relay.Message{Order: body}, err

@@ -28,7 +28,7 @@ func (h *hub) joinPublisher(config hubConfig, observer publish.Observer) {
 	clock := h.db.Clock()
 	h.courier = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", ExchangeTimeout: menuTime, KeepLimit: keptForPlugins}, h.guard, clock)
 	h.publisher = publish.NewEngine(publish.Config{Renderings: config.renderings}, publish.Parts{
-		Queue: postgres.Publications{DB: h.db}, Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log,
+		Queue: postgres.Publications{DB: h.db}, Clock: clock, Observer: observer, Busy: h.runner.Busy, Log: h.log, Tracer: config.tracer,
 		Renderer: menuRenderer{
 			host: config.host, source: postgres.NewMenuSource(h.db), calls: postgres.Calls{DB: h.db},
 			carrier: relay.Carrier{Sender: outbound{h.courier}, Clock: clock, Log: h.log}, log: h.log,

@@ -31,7 +31,7 @@ type board struct {
 }
 
 type posted struct {
-	path, secret, body string
+	path, secret, body, trace string
 }
 
 func newBoard(t *testing.T) *board {
@@ -46,7 +46,7 @@ func newBoard(t *testing.T) *board {
 // ServeHTTP remembers a request and answers as every aggregator understands.
 func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	one := posted{r.Method + " " + r.URL.Path, r.Header.Get("X-Partner-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-App-Key"), string(body)}
+	one := posted{r.Method + " " + r.URL.Path, r.Header.Get("X-Partner-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") + r.Header.Get("X-App-Key"), string(body), r.Header.Get("traceparent")}
 	b.mu.Lock()
 	b.got = append(b.got, one)
 	n, answer := len(b.got), b.answer
@@ -81,11 +81,16 @@ type newspaper struct {
 
 func newNewspaper(t *testing.T, plugins ...string) *newspaper {
 	t.Helper()
+	return newTracedNewspaper(t, nil, plugins...)
+}
+
+func newTracedNewspaper(t *testing.T, tracer *core.Tracer, plugins ...string) *newspaper {
+	t.Helper()
 	dir := t.TempDir()
 	for _, letter := range plugins {
 		installPlugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
 	}
-	n := &newspaper{diner: newDinerAt(t, newPluginAPI(t, dir)), board: newBoard(t), heard: 1}
+	n := &newspaper{diner: newDinerAt(t, newTracedAPI(t, dir, tracer)), board: newBoard(t), heard: 1}
 	for _, letter := range plugins {
 		n.connect(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
 	}

@@ -92,7 +92,7 @@ func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
 		Phone   string `json:"phone"`
 	}
 	if err := json.Unmarshal(in.Body, &sent); err != nil {
-		return relay.Message{}, core.Errorf(core.Invalid, "%s: %v", in.Kind, err)
+		return relay.Message{Order: in.Body}, core.Errorf(core.Invalid, "%s: %v", in.Kind, err)
 	}
 	switch in.Kind {
 	case "order":

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer listener.Close()
+	c.begins = true
 	db, err := c.open(ctx, log, true)
 	if err != nil {
 		return err
@@ -107,14 +109,14 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	h := newHub(config, db.DB, log)
-	base, demo := "http://"+listener.Addr().String(), demoCredentials{}
+	base, demo := addressHere(listener.Addr().String()), demoCredentials{}
 	h.playground.flags = simulateFlags{databaseFlags: c.databaseFlags, BaseURL: base, Token: c.SimulatorToken}
 	if c.Demo {
 		if demo, err = c.demo(ctx, h, base, log, out); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
 	}
-	h.mountPages(base, demo.Business)
+	h.mountPages(cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), base), demo.Business)
 	log.Info("serving", "address", listener.Addr().String(), "roles", config.roles, "version", version())
 	return h.run(ctx, listener)
 }
@@ -128,6 +130,16 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)
 	}
 	return listener, nil
+}
+
+// addressHere is how this machine reaches what listens on the address.
+func addressHere(listens string) string {
+	at, err := netip.ParseAddrPort(listens)
+	if err == nil && at.Addr().IsUnspecified() {
+		at = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port())
+		listens = at.String()
+	}
+	return "http://" + listens
 }
 
 // config checks the flags, all of them, and names every mistake at once.
@@ -162,6 +174,7 @@ func (c serveCommand) config() (hubConfig, error) {
 	if _, err := tracingWanted(os.Getenv); err != nil {
 		mistakes = append(mistakes, err)
 	}
+	mistakes = append(mistakes, c.places()...)
 	config.rulebook = menu.Rulebook{FlushGuard: c.FlushGuard}
 	if c.FlushGuard < 0 || c.FlushGuard > 100 {
 		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
@@ -214,12 +227,20 @@ func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
 	if file == "" {
 		return slog.New(slog.NewJSONHandler(out.stderr, &slog.HandlerOptions{Level: c.LogLevel})), func() {}, nil
 	}
+	opened, err := openLog(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})), func() { _ = opened.Close() }, nil
+}
+
+func openLog(file string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
+		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
 	}
 	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
+		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
 	}
-	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})), func() { _ = opened.Close() }, nil
+	return opened, nil
 }

@@ -130,7 +130,7 @@ func (s *simulation) send(ctx context.Context, name, platform string, basket sim
 	var sent []simulator.Sent
 	status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders", "Bearer "+s.Token, map[string]any{"basket": basket}, &sent)
 	if len(sent) == 0 {
-		o.Message = fmt.Sprintf("the simulator answered %d: %s", status, message)
+		o.Message = said("the simulator", status, message)
 		s.report.called(name, 0, 0)
 		return o
 	}
@@ -200,7 +200,7 @@ func (s *simulation) cancel(ctx context.Context, o placedOrder) {
 		var sent simulator.Sent
 		status, message, _ := s.call(ctx, "", http.MethodPost, account+"/orders/"+url.PathEscape(o.PlatformOrderID)+"/cancel", "Bearer "+s.Token, map[string]any{}, &sent)
 		if status != http.StatusOK {
-			sent = simulator.Sent{Message: fmt.Sprintf("the simulator answered %d: %s", status, message)}
+			sent = simulator.Sent{Message: said("the simulator", status, message)}
 		}
 		s.report.called("cancel", sent.Status, sent.TookMS)
 		s.report.complain("cancel", sent.Status, sent.Message)
@@ -233,9 +233,17 @@ func (s *simulation) broughtBy(ctx context.Context, id int64) (platform, platfor
 func (s *simulation) read(ctx context.Context, path string, into any) error {
 	status, message, _ := s.call(ctx, "", http.MethodGet, s.BaseURL+path, s.channel, nil, into)
 	if status != http.StatusOK {
-		return fmt.Errorf("the hub at %s answered %d to %s: %s", s.BaseURL, status, path, message)
+		return errors.New(said("the hub at "+s.BaseURL+path, status, message))
 	}
 	return nil
+}
+
+// said is what became of a request: an answer of whom it was meant for, or none.
+func said(who string, status int, message string) string {
+	if status == 0 {
+		return message
+	}
+	return fmt.Sprintf("%s answered %d: %s", who, status, message)
 }
 
 // call sends a request, again where a throttle says so, and counts it under a name.
@@ -272,7 +280,7 @@ func (s *simulation) once(ctx context.Context, method, address, authorization st
 	begun := time.Now()
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, err.Error(), milliseconds(time.Since(begun)), 0
+		return 0, fmt.Sprintf("nothing answers at %s://%s: %v", request.URL.Scheme, request.URL.Host, errors.Unwrap(err)), milliseconds(time.Since(begun)), 0
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, 64<<20))

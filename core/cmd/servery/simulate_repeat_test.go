@@ -104,3 +104,10 @@ func TestAScenarioTellsWhatItSays(t *testing.T) {
 	edited := heard(t, console.Scenario{Kind: "edit", Store: "s1", Seed: 7, Count: 3})
 	require.Equal(t, []int{3 * 3, 3}, []int{count(edited, `"lines":`) + count(edited, `"platform_order_id"`), count(edited, `"new_status":"Cancelled"`) + count(edited, "/cancel")})
 }
+
+func TestWhereNobodyListensThatIsSaid(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	s := &simulation{simulateFlags: simulateFlags{BaseURL: server.URL}, client: server.Client()}
+	require.ErrorContains(t, s.read(t.Context(), "/channel/api/v1/stores/", nil), "nothing answers at "+server.URL+": dial tcp")
+}

@@ -151,6 +151,9 @@ func TestAStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 	menus := s.at("aggregator-a").Menus
 	reference := s.asks(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
 	require.Equal(t, "success", s.heard("hub_menu_publish", reference, 1)["aggregator-a"]["status"])
+	standing := s.ok("GET", "/hub/api/v1/switches/"+reference+"/", "").body
+	require.Equal(t, []any{"hub_menu_publish", "aggregator-a", []any{}}, []any{at(standing["outcomes"].([]any)[0], "event_type"), at(standing["outcomes"].([]any)[0], "body.platform"), standing["waiting"]})
+	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404, `reference "nothing": there is no switch with this reference`)
 	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1}, simulator.Store{Open: s.at("aggregator-a").Open, Menus: s.at("aggregator-a").Menus}, "a menu does not open it")
 
 	s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)

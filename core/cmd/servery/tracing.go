@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -35,7 +36,8 @@ func openTracing(ctx context.Context, log *slog.Logger) (tracer *core.Tracer, st
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
-		resource.WithAttributes(attribute.String("service.name", "servery"), attribute.String("service.version", version())), resource.WithFromEnv())
+		resource.WithAttributes(attribute.String("service.name", "servery"), attribute.String("service.version", version()),
+			attribute.String("service.instance.id", uuid.NewString())), resource.WithFromEnv())
 	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
 		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
@@ -58,7 +60,15 @@ func tracingWanted(env func(string) string) (bool, error) {
 	if protocol == "" {
 		protocol = env("OTEL_EXPORTER_OTLP_PROTOCOL")
 	}
-	addressed := env("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != ""
+	addressed, unaddressed := false, []error(nil)
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		if at := env(name); at != "" {
+			addressed = true
+			if !isAddress(at) {
+				unaddressed = append(unaddressed, fmt.Errorf("%s: must be an address such as http://127.0.0.1:4318", name))
+			}
+		}
+	}
 	switch {
 	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || exporter == "none" || exporter == "" && !addressed:
 		return false, nil
@@ -67,5 +77,5 @@ func tracingWanted(env func(string) string) (bool, error) {
 	case protocol != "" && protocol != "http/protobuf":
 		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not spoken; http/protobuf is", protocol)
 	}
-	return true, nil
+	return true, errors.Join(unaddressed...)
 }

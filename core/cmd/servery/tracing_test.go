@@ -17,6 +17,56 @@ const (
 	callersSpan  = "00-" + callersTrace + "-b7ad6b7169203331-01"
 )
 
+// spans are those that came to their end.
+type spans struct {
+	*tracetest.InMemoryExporter
+	t *testing.T
+}
+
+func newSpans(t *testing.T) spans { return spans{tracetest.NewInMemoryExporter(), t} }
+
+func (s spans) tracer() *core.Tracer {
+	return core.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(s)).Tracer("test"))
+}
+
+// named waits for a span of the caller's trace, and of attributes in pairs.
+func (s spans) named(name string, pairs ...string) (found *tracetest.SpanStub) {
+	s.t.Helper()
+	waitUntil(s.t, "the span "+name, func() bool {
+		for _, span := range s.GetSpans() {
+			as := span.Name == name && span.SpanContext.TraceID().String() == callersTrace
+			for i := 0; i < len(pairs); i += 2 {
+				as = as && attributes(&span)[pairs[i]] == pairs[i+1]
+			}
+			if as {
+				found = &span
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+// requireNone makes sure that none of the texts is in any span.
+func (s spans) requireNone(secrets ...string) {
+	s.t.Helper()
+	for _, span := range s.GetSpans() {
+		said := fmt.Sprintf("%v %v %v %v", span.Name, span.Attributes, span.Events, span.Status)
+		for _, secret := range secrets {
+			require.NotContains(s.t, said, secret)
+		}
+	}
+}
+
+// attributes are what a span says, as text.
+func attributes(span *tracetest.SpanStub) map[string]string {
+	found := map[string]string{}
+	for _, a := range span.Attributes {
+		found[string(a.Key)] = a.Value.String()
+	}
+	return found
+}
+
 // traced sends a request with a trace of the caller's.
 func (d *diner) traced(method, path, body string) answered {
 	d.t.Helper()
@@ -26,29 +76,16 @@ func (d *diner) traced(method, path, body string) answered {
 }
 
 func TestATraceLeadsFromAMenuRequestToItsDelivery(t *testing.T) {
-	spans := tracetest.NewInMemoryExporter()
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))
+	spans := newSpans(t)
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newTracedAPI(t, dir, core.NewTracer(provider.Tracer("test"))))
+	d := newDinerAt(t, newTracedAPI(t, dir, spans.tracer()))
 	d.platform("tasty", "aggregator-a", "")
 	d.traced("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
 	d.await(2)
 
-	named := func(name string) (found *tracetest.SpanStub) {
-		t.Helper()
-		waitUntil(t, "the span "+name, func() bool {
-			for _, span := range spans.GetSpans() {
-				if span.Name == name && span.SpanContext.TraceID().String() == callersTrace {
-					found = &span
-				}
-			}
-			return found != nil
-		})
-		return found
-	}
-	request := named("POST /external/api/v1/inventory/locations/:location_ref_id/")
-	job, plugin, delivery := named("job menu"), named("aggregator-a Menu.CheckItems"), named("deliver inventory_update")
+	request := spans.named("POST /external/api/v1/inventory/locations/:location_ref_id/")
+	job, plugin, delivery := spans.named("job menu"), spans.named("aggregator-a Menu.CheckItems"), spans.named("deliver inventory_update")
 	require.Equal(t, "b7ad6b7169203331", request.Parent.SpanID().String(), "the caller's span is above the request's")
 	for below, above := range map[*tracetest.SpanStub]*tracetest.SpanStub{job: request, plugin: job, delivery: job} {
 		require.Equal(t, above.SpanContext.SpanID(), below.Parent.SpanID(), "%s is below %s", below.Name, above.Name)
@@ -112,6 +149,7 @@ func TestTracesAreSentWhereTheStandardVariablesAskForThem(t *testing.T) {
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp"}, true, ""},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
 		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"}, true, ""},
+		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "garbage"}, true, "OTEL_EXPORTER_OTLP_ENDPOINT: must be an address"},
 		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "true"}, false, ""},
 		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER: "zipkin" is not known`},
@@ -125,4 +163,51 @@ func TestTracesAreSentWhereTheStandardVariablesAskForThem(t *testing.T) {
 			require.ErrorContains(t, err, c.refused)
 		}
 	}
+}
+
+func TestATraceLeadsFromAnOrderToItsDelivery(t *testing.T) {
+	spans := newSpans(t)
+	s := newShop(t, func(c *hubConfig) { c.tracer = spans.tracer() })
+	made := s.ok("POST", webhooksRoute, `{"event_type":"order_placed","url":"http://127.0.0.1:1/?token=h1dden","headers":{"X-Key":"h1dden"}}`)
+	webhook := fmt.Sprint(made.body["webhook_id"])
+	placed := s.do(t, request{method: "POST", path: channelOrdersRoute, authorization: s.channel, headers: map[string]string{"traceparent": callersSpan}, body: orderOf("W-1", "")})
+	require.Equal(t, 200, placed.status, placed.text)
+	request, delivery := spans.named("POST /channel/api/v1/orders/"), spans.named("deliver order_placed", "servery.webhook", webhook)
+	require.Equal(t, request.SpanContext.SpanID(), delivery.Parent.SpanID())
+	require.NotEmpty(t, delivery.Status.Description, "nobody listens there")
+	said := attributes(delivery)
+	require.Equal(t, fmt.Sprint(s.tenant.ID), said["servery.business"])
+	for _, id := range []string{"servery.delivery", "servery.event"} {
+		require.Len(t, said[id], 36)
+	}
+	spans.requireNone("h1dden", made.body["secret"].(string), s.channel, s.tenant.Authorization)
+}
+
+func TestATraceLeadsFromAMenuRequestToTheAggregator(t *testing.T) {
+	spans := newSpans(t)
+	n := newTracedNewspaper(t, spans.tracer(), "a")
+	n.quiet()
+	n.traced("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	before := len(n.board.all())
+	n.passing("the menu", func() bool { return len(n.board.all()) > before })
+	published := spans.named("publish aggregator-a")
+	require.Equal(t, spans.named("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(), published.Parent.SpanID())
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, published.SpanContext.SpanID()), n.board.all()[before].trace)
+	require.Equal(t, published.SpanContext.SpanID(), spans.named("deliver hub_menu_publish").Parent.SpanID(), "its news belongs to it")
+	said := attributes(published)
+	require.Equal(t, "s1", said["servery.store"])
+	require.Equal(t, "p-a", said["servery.platform"])
+	spans.requireNone("s3cret-a", n.tenant.Authorization)
+}
+
+func TestATraceLeadsFromARiderToTheAggregator(t *testing.T) {
+	spans := newSpans(t)
+	f := newFleetWith(t, func(c *hubConfig) { c.tracer = spans.tracer() }, nil)
+	id := f.order("b", "B-1", `,"delivery_type":"self"`)
+	f.traced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+	arrived := f.reachedWith(1).Header.Get("traceparent")
+	relayed := spans.named("relay rider_status")
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, relayed.SpanContext.SpanID()), arrived)
+	require.Equal(t, fmt.Sprint(f.tenant.ID), attributes(relayed)["servery.business"])
+	spans.requireNone(f.tenant.Authorization, "5550100")
 }

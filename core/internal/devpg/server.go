@@ -99,6 +99,23 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// Exists tells whether the data directory has a private server, running or not.
+// It makes nothing; where it cannot tell, Start will say why.
+func Exists(dir string) bool {
+	data, err := filepath.Abs(dir)
+	if err != nil {
+		return false
+	}
+	if data, err = filepath.EvalSymlinks(data); err != nil {
+		return false
+	}
+	at, err := locate(data, thisMachine().fallbackRoot)
+	if err == nil {
+		_, err = os.Stat(at.cluster())
+	}
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // Socket returns the full path of the unix socket the server listens on.
 func (s *Server) Socket() string { return s.socket }
 

@@ -46,7 +46,7 @@ func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f check
 				WHERE hooks.event_type = ?4 AND d.state = 'delivered' AND EXISTS (SELECT FROM events e WHERE e.id = d.event_id AND e.business_id = ?0 AND NOT e.test)),
 			EXISTS (SELECT FROM jobs WHERE business_id = ?0 AND kind = ?5),
 			EXISTS (SELECT FROM rider_statuses WHERE business_id = ?0),
-			EXISTS (SELECT FROM calls WHERE business_id = ?0 AND kind = 'action'),
+			EXISTS (SELECT FROM calls WHERE business_id = ?0 AND kind = 'action' AND state IN ('done', 'pending')),
 			(SELECT id FROM menu WHERE state = 'failed' OR EXISTS (SELECT FROM jsonb_each(result->'stats') s WHERE (s.value->>'errors')::bigint > 0)),
 			coalesce((SELECT ref_id FROM stores WHERE business_id = ?0 ORDER BY ref_id LIMIT 1), ''),
 			coalesce((SELECT name FROM menu_masters WHERE business_id = ?0 AND kind = 1 AND active LIMIT 1), ''),

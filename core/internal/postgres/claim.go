@@ -166,11 +166,11 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 			Endpoint: row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
 			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
 		}
-		if d.Body, err = q.packer.unpack(event.Body); err != nil {
-			return nil, fmt.Errorf("event %s: %w", row.EventID, err)
-		}
 		receiver.URL = orElse(row.URL, receiver.URL)
 		receiver.address(&d)
+		if d.Body, err = q.packer.unpack(event.Body); err != nil {
+			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, err)
+		}
 		deliveries = append(deliveries, d)
 	}
 	if len(lost) > 0 {
@@ -243,9 +243,7 @@ func (q Deliveries) receivers(ctx context.Context, rows []queueRow) (map[receive
 	}
 	receivers := make(map[receiverKey]receiver, len(list))
 	for _, r := range list {
-		if err := q.open(r.BusinessID, &r.target); err != nil {
-			return nil, err
-		}
+		q.ready(r.BusinessID, &r.target)
 		receivers[receiverKey{r.BusinessID, r.ID}] = r
 	}
 	return receivers, nil

@@ -14,9 +14,11 @@ import (
 
 // databaseClock is what a replica knows of the database's clock.
 type databaseClock struct {
-	setting sync.Mutex                               // held while the clock is followed
-	offset  atomic.Int64                             // nanoseconds that it is ahead of this machine's
-	epoch   atomic.Int64                             // how often it had been set when last looked at; 0 before
+	setting sync.Mutex    // held while the clock is followed
+	offset  atomic.Int64  // nanoseconds that it is ahead of this machine's
+	epoch   atomic.Int64  // how often it had been set when last looked at; 0 before
+	back    time.Duration // by which it was last set back, at backAt of this machine
+	backAt  time.Time
 	read    func(context.Context) (time.Time, error) // instead of the database, for tests
 }
 
@@ -31,6 +33,15 @@ const (
 	leap  = time.Second
 )
 
+// After a step back replicas may store things by the former time, which is to come
+// again: those that have not looked at the clock yet, and whoever had read it just before.
+// What is due later than anything waits, the last retry of a delivery being due after
+// 16 minutes, is moved too for a while.
+const (
+	longestWait  = 20 * time.Minute
+	afterthought = 5 * time.Minute
+)
+
 // SetClock follows the database's clock. Call it at the start and now and then:
 // clocks drift. Where the clock was set, by hand or after a failover, all that
 // waits for a time is moved along, so that nothing comes early or late by the leap.
@@ -43,6 +54,12 @@ func (db *DB) SetClock(ctx context.Context) error {
 	}
 	if off.Abs() <= drift {
 		off = 0
+	}
+	switch {
+	case off < -leap:
+		db.time.back, db.time.backAt = off, time.Now()
+	case off > leap:
+		db.time.backAt = time.Time{}
 	}
 	// Of clock and queues, that goes first which makes things late and not early meanwhile.
 	back := min(off, 0)
@@ -105,30 +122,37 @@ func (db *DB) measureClock(ctx context.Context) (off time.Duration, err error) {
 // has done so since this one last looked.
 func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 	known := db.time.epoch.Load()
+	wasSet, lock := off.Abs() > leap && known != 0, ""
+	if wasSet {
+		lock = " FOR UPDATE"
+	}
 	return db.inTx(ctx, func(tx bun.Conn) error {
 		var epoch int64
-		if off.Abs() <= leap || known == 0 {
-			err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`).Scan(&epoch)
-			db.time.epoch.Store(epoch)
-			return err
-		}
-		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch FOR UPDATE`).Scan(&epoch); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`+lock).Scan(&epoch); err != nil {
 			return fmt.Errorf("reading how often the clock was set: %w", err)
 		}
-		if epoch == known {
-			if err := db.moveQueues(ctx, tx, off); err != nil {
-				return err
-			}
+		from := db.clock.Now() // the earlier of before and after
+		var err error
+		switch {
+		case wasSet && epoch == known:
+			db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
 			epoch++
+			if err = moveQueues(ctx, tx, from, off); err == nil {
+				_, err = tx.ExecContext(ctx, `UPDATE clock_epoch SET epoch = epoch + 1; DELETE FROM throttles`) // counting starts anew
+			}
+		case time.Since(db.time.backAt) < afterthought:
+			err = moveQueues(ctx, tx, from.Add(longestWait), db.time.back)
+		}
+		if err != nil {
+			return fmt.Errorf("following the database's clock: %w", err)
 		}
 		db.time.epoch.Store(epoch)
 		return nil
 	})
 }
 
-func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) error {
-	db.log.Warn("the database's clock was set; what waits is moved along", "by", off)
-	from := db.clock.Now() // the earlier of before and after
+// moveQueues moves along what waits for a time after an instant.
+func moveQueues(ctx context.Context, tx bun.Conn, from time.Time, off time.Duration) error {
 	for _, statement := range []string{
 		`UPDATE delivery_queue SET due_at = CASE WHEN due_at > ?0 THEN due_at + ?1 * interval '1 microsecond' ELSE due_at END,
 			available_at = CASE WHEN available_at > ?0 THEN available_at + ?1 * interval '1 microsecond' ELSE available_at END
@@ -143,11 +167,9 @@ func (db *DB) moveQueues(ctx context.Context, tx bun.Conn, off time.Duration) er
 			WHERE due_at > ?0 OR available_at > ?0 AND available_at < 'infinity' OR first_at > ?0`,
 		`UPDATE job_queue SET available_at = available_at + ?1 * interval '1 microsecond' WHERE available_at > ?0`,
 		`UPDATE unwell_endpoints SET next_probe = next_probe + ?1 * interval '1 microsecond' WHERE next_probe > ?0`,
-		`DELETE FROM throttles`, // counting starts anew
-		`UPDATE clock_epoch SET epoch = epoch + 1`,
 	} {
 		if _, err := tx.ExecContext(ctx, statement, from, off.Microseconds()); err != nil {
-			return fmt.Errorf("following the database's clock: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -90,3 +90,36 @@ func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
 		require.True(t, late.Clock().Now().Before(next), "%s: the replica has followed the clock", name)
 	}
 }
+
+// What a replica stores that has not looked at the clock since it was set back, or had
+// looked at it just before, is due by a time that is to come again.
+func TestWhatIsStoredByTheTimeBeforeAStepBackIsNotLate(t *testing.T) {
+	const leap = -8 * 24 * time.Hour
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	for _, replica := range []*postgres.DB{db, late} {
+		require.NoError(t, replica.SetClock(ctx))
+		replica.LeapClock(leap)
+	}
+	require.NoError(t, db.SetClock(ctx))
+	publish(t, late, tenant.ID, "", `{}`)
+	overdue := func() int64 {
+		backlog, err := db.Backlog(ctx)
+		require.NoError(t, err)
+		return backlog.Due
+	}
+	require.Zero(t, overdue())
+	require.NoError(t, late.SetClock(ctx))
+	require.EqualValues(t, 1, overdue(), "the replica that was late has followed")
+
+	retry := db.Clock().Now().Add(16 * time.Minute).Truncate(time.Microsecond)
+	for _, due := range []time.Time{retry, retry.Add(-leap)} { // as it should be, and by the former time
+		db.PutOff(t, due)
+		require.NoError(t, db.SetClock(ctx))
+		var stored time.Time
+		db.Row(t, &stored, `SELECT due_at FROM delivery_queue`)
+		require.InDelta(t, retry.Unix(), stored.Unix(), 2)
+	}
+}

@@ -14,10 +14,14 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// statementTime bounds a statement, on both sides of the connection.
+// statementTime bounds a statement, on both sides of the connection; migrations have
+// no such bound.
 const statementTime = time.Minute
 
 var errAddress = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
+
+// lockTime bounds how long a migration waits for a lock, behind which others wait.
+const lockTime = 10 * time.Second
 
 // newConnector reads the address. TLS is settled here, by an explicit
 // configuration, instead of by the driver: without sslmode a server on another machine must
@@ -27,14 +31,20 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
 	}
+	// Every statement here is written for its index; with the disks of today the
+	// planner need not fear to use it. What nobody waits for any more is not to go on.
+	limit := statementTime
+	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "plan_cache_mode": "force_generic_plan"} // for what is prepared: see planned
+	if config.migrates {
+		limit = 0 // a large table takes its time
+		params["lock_timeout"] = lockTime.Milliseconds()
+	}
+	params["statement_timeout"] = limit.Milliseconds()
 	options := []pgdriver.Option{
-		pgdriver.WithTimeout(statementTime),
+		pgdriver.WithTimeout(limit),
 		pgdriver.WithDialTimeout(5 * time.Second),
 		pgdriver.WithApplicationName(config.Application),
-		// Every statement here is written for its index; with the disks of today the
-		// planner need not fear to use it. What nobody waits for any more is not to go on.
-		pgdriver.WithConnParams(map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "statement_timeout": statementTime.Milliseconds(),
-			"plan_cache_mode": "force_generic_plan"}), // of what is prepared: see planned
+		pgdriver.WithConnParams(params),
 		pgdriver.WithBufferSize(64 << 10),
 		pgdriver.WithTracing(false),
 	}

@@ -80,11 +80,11 @@ func (c Console) RetryDeliveries(ctx context.Context, business core.BusinessID, 
 
 // ListKeys reads the API keys of a business, the newest first, those before an id.
 func (c Console) ListKeys(ctx context.Context, business core.BusinessID, before int64, limit int) ([]console.Key, error) {
-	return c.keys(ctx, `WHERE business_id = ?0 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, business, before, limit)
+	return c.keys(ctx, c.of(business), `WHERE business_id = ?0 AND (?1 = 0 OR id < ?1) ORDER BY id DESC LIMIT ?2`, business, before, limit)
 }
 
-func (c Console) keys(ctx context.Context, which string, args ...any) ([]console.Key, error) {
-	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at, used_at FROM api_keys `+which, args...)
+func (c Console) keys(ctx context.Context, in bun.IDB, which string, args ...any) ([]console.Key, error) {
+	rows, err := in.QueryContext(ctx, `SELECT business_id, id, username, prefix, scope, coalesce(platform, ''), created_at, disabled_at, used_at FROM api_keys `+which, args...)
 	if err != nil {
 		return nil, fmt.Errorf("reading keys: %w", err)
 	}
@@ -145,7 +145,7 @@ func (c Console) RevokeKey(ctx context.Context, business core.BusinessID, id int
 // as business 0 the hub, has none of that id.
 func (c Console) AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error) {
 	var e console.Entry
-	err := c.bun.QueryRowContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ? AND id = ?`, business, id).
+	err := c.of(business).QueryRowContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ? AND id = ?`, business, id).
 		Scan(&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail)
 	return e, notFound(err, "there is no such entry")
 }
@@ -158,7 +158,7 @@ func (c Console) Audit(ctx context.Context, business core.BusinessID, f console.
 	only.add(f.Action != "", "action = ?", f.Action)
 	only.add(f.Object != "", "object = ?", f.Object)
 	only.add(f.Before != core.ID{}, "id < ?", f.Before)
-	rows, err := c.bun.QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.text+
+	rows, err := c.of(business).QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.text+
 		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the audit trail: %w", err)

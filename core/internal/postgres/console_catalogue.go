@@ -37,7 +37,7 @@ func (c Console) ListStores(ctx context.Context, business core.BusinessID, f con
 		Timings  bool      `bun:"has_timings"`
 		Updated  time.Time `bun:"updated_at"`
 	}
-	if err := c.bun.NewRaw(`SELECT id, ref_id, name, city, active, ordering_enabled, hide_from_ui, excluded_platforms, included_platforms,
+	if err := c.of(business).NewRaw(`SELECT id, ref_id, name, city, active, ordering_enabled, hide_from_ui, excluded_platforms, included_platforms,
 			timings IS NOT NULL AND timings::text <> '[]' AS has_timings, updated_at
 		FROM stores WHERE `+conditions+` ORDER BY ref_id LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
@@ -52,8 +52,14 @@ func (c Console) ListStores(ctx context.Context, business core.BusinessID, f con
 // StoreRef finds the ref_id of a store and when it was last changed; NotFound
 // where the business has none of that id.
 func (c Console) StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error) {
-	err = c.bun.QueryRowContext(ctx, `SELECT ref_id, updated_at FROM stores WHERE business_id = ? AND id = ?`, business, id).Scan(&ref, &updated)
+	err = c.of(business).QueryRowContext(ctx, `SELECT ref_id, updated_at FROM stores WHERE business_id = ? AND id = ?`, business, id).Scan(&ref, &updated)
 	return ref, updated, notFound(err, "there is no such store")
+}
+
+// ItemOf finds the id of an item by its ref_id; NotFound where there is none.
+func (c Console) ItemOf(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
+	err = c.of(business).QueryRowContext(ctx, `SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items), refID).Scan(&id)
+	return id, notFound(err, "there is no such item")
 }
 
 // Platforms reads the platforms of a business by their names.
@@ -62,7 +68,7 @@ func (c Console) Platforms(ctx context.Context, business core.BusinessID) (list 
 		Name     string `bun:"name"`
 		ServedBy string `bun:"served_by"`
 	}
-	if err := c.bun.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading platforms: %w", err)
 	}
 	for _, r := range rows {
@@ -97,7 +103,7 @@ func (c Console) ListItems(ctx context.Context, business core.BusinessID, f cons
 		args = append(args, part(f.Text), part(f.Text))
 	}
 	var rows []itemRow
-	if err := c.bun.NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+conditions+` ORDER BY name LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+conditions+` ORDER BY name LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading items: %w", err)
 	}
 	list := make([]console.Item, len(rows))
@@ -114,7 +120,7 @@ const placesShown = 100
 // it; with store, a ref_id, that store alone, whether it has it or not.
 func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error) {
 	var row itemRow
-	if err := c.bun.NewRaw(`SELECT `+itemColumns+`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
+	if err := c.of(business).NewRaw(`SELECT `+itemColumns+`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
 		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
 		return console.ItemDetail{}, notFound(err, "there is no such item")
 	}
@@ -131,7 +137,7 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 		Name   string `bun:"title"`
 		Active bool   `bun:"open"`
 	}
-	if err := c.bun.NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open
+	if err := c.of(business).NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open
 		FROM menu_links l JOIN menu_masters m ON m.business_id = l.business_id AND m.kind = ? AND m.id = l.to_id
 		LEFT JOIN menu_masters p ON m.parent_id <> 0 AND p.business_id = m.business_id AND p.kind = m.kind AND p.id = m.parent_id
 		WHERE l.business_id = ? AND l.relation = ? AND l.from_id = ? ORDER BY l.position, m.name`,
@@ -141,12 +147,15 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 	for _, r := range categories {
 		detail.Categories = append(detail.Categories, console.ItemCategory(r))
 	}
-	found, err := readFindings(ctx, c.bun, `item_id = ? ORDER BY platform, rule`, business, id)
+	found, err := readFindings(ctx, c.of(business), `item_id = ? ORDER BY platform, rule`, business, id)
 	if err != nil {
 		return detail, err
 	}
 	for _, f := range found {
 		detail.Findings = append(detail.Findings, console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
+	}
+	if detail.Refusals, err = c.itemRefusals(ctx, business, detail.RefID, store); err != nil {
+		return detail, err
 	}
 	return detail, c.itemPlaces(ctx, business, store, &detail)
 }
@@ -165,7 +174,7 @@ func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, store
 		Excluded  []string `bun:"excluded_platforms,array"`
 		Included  []string `bun:"included_platforms,array"`
 	}
-	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, a.id IS NOT NULL AS sold, coalesce(a.content->>'price', '') AS price,
+	if err := c.of(business).NewRaw(`SELECT s.id, s.ref_id, s.name, a.id IS NOT NULL AS sold, coalesce(a.content->>'price', '') AS price,
 			coalesce((a.content->>'available')::boolean, false) AS available, coalesce((a.content->>'current_stock')::bigint, -1) AS stock,
 			coalesce(a.content::text, '{}') AS content, s.excluded_platforms, s.included_platforms
 		FROM stores s LEFT JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1

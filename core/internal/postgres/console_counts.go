@@ -101,7 +101,7 @@ func (c Console) ForgetCounts(ctx context.Context) error {
 // webhooks of the business have changed.
 func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, error) {
 	var pulse string
-	err := c.bun.QueryRowContext(ctx, `SELECT concat_ws('/',
+	err := c.of(business).QueryRowContext(ctx, `SELECT concat_ws('/',
 		(SELECT concat_ws('.', max(x.id::text), sum(x.progress), sum(x.attempts), count(x.finished_at)) FROM (SELECT id, progress, attempts, finished_at FROM jobs
 			WHERE business_id = ?0 ORDER BY id DESC LIMIT 50) x),
 		(SELECT sum(accepted + refused) FROM attempt_counts WHERE business_id = ?0 AND grain = 3600 AND at >= ?1 AND webhook_id = 0),
@@ -110,6 +110,8 @@ func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, e
 		(SELECT concat_ws('.', max(x.id::text), count(x.finished_at), sum(x.attempts)) FROM (SELECT id, finished_at, attempts FROM calls
 			WHERE business_id = ?0 ORDER BY id DESC LIMIT 50) x),
 		(SELECT concat_ws('.', count(*), sum(version)) FROM webhooks WHERE business_id = ?0),
+		(SELECT max(last_at) FROM refused_orders WHERE business_id = ?0),
+		(SELECT max(refused_at) FROM platforms WHERE business_id = ?0),
 		(SELECT max(x.id::text) FROM (SELECT id FROM audit WHERE business_id = ?0 ORDER BY id DESC LIMIT 1) x))`,
 		business, c.clock.Now().Add(-time.Hour).Truncate(time.Hour)).Scan(&pulse)
 	return pulse, err

@@ -35,7 +35,7 @@ func (c Console) GridStores(ctx context.Context, business core.BusinessID, after
 		ClosedOn json.RawMessage `bun:"closed_on"`
 		Rank     int             `bun:"rank"`
 	}
-	if err := c.bun.NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, s.closed_on, g.rank
+	if err := c.of(business).NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, s.closed_on, g.rank
 		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN (SELECT *, `+closedOn+` AS closed_on FROM stores) s ON s.business_id = ?0 AND s.ref_id = g.ref_id
 		WHERE (g.rank, g.ref_id) > (?1, ?2) ORDER BY g.rank, g.ref_id LIMIT ?3`, business, after.Rank, after.RefID, limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
@@ -55,7 +55,7 @@ func (c Console) GridStores(ctx context.Context, business core.BusinessID, after
 
 // PublishedAt reads what became of the menus of stores, by the platforms.
 func (c Console) PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error) {
-	rows, err := c.bun.QueryContext(ctx, `SELECT store_id, platform, state, message, left_out, problems, note FROM publications
+	rows, err := c.of(business).QueryContext(ctx, `SELECT store_id, platform, state, message, left_out, problems, note FROM publications
 		WHERE business_id = ? AND store_id = ANY (?)`, business, array(stores))
 	if err != nil {
 		return nil, fmt.Errorf("reading publications: %w", err)

@@ -35,8 +35,8 @@ type jobRow struct {
 
 const (
 	jobColumns = `business_id, id, kind, subject, state, dry_run, created_at, started_at, finished_at, attempts, progress, total, error`
-	// A dry run's result lists what it would do; a list needs it not.
-	jobListColumns = jobColumns + `, CASE WHEN NOT dry_run THEN result END AS result`
+	// A dry run's result lists what it would do, others what failed; a list needs neither.
+	jobListColumns = jobColumns + `, CASE WHEN NOT dry_run THEN result - 'failed' END AS result`
 )
 
 func (r jobRow) job() console.Job {
@@ -53,7 +53,7 @@ func (c Console) ListJobs(ctx context.Context, business core.BusinessID, f conso
 	only.add(f.Subject != "", "subject = ?", f.Subject)
 	only.add(f.Before != core.ID{}, "id < ?", f.Before)
 	var rows []jobRow
-	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ?`+only.text+` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ?`+only.text+` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading jobs: %w", err)
 	}
 	return jobsOf(rows), nil
@@ -80,7 +80,7 @@ func (c Console) FailedJobs(ctx context.Context, businesses []core.BusinessID, s
 // Job reads a job with what came in and what went out.
 func (c Console) Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error) {
 	var row jobRow
-	err := c.bun.NewRaw(`SELECT `+jobColumns+`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id, body,
+	err := c.of(business).NewRaw(`SELECT `+jobColumns+`, result, request_id, callback_url, coalesce(event_id, '00000000-0000-0000-0000-000000000000') AS event_id, body,
 			coalesce(again_of, '00000000-0000-0000-0000-000000000000') AS again_of FROM jobs WHERE business_id = ? AND id = ?`, business, reference).Scan(ctx, &row)
 	if err != nil {
 		return console.JobDetail{}, notFound(err, "there is no job with this reference")
@@ -89,7 +89,7 @@ func (c Console) Job(ctx context.Context, business core.BusinessID, reference co
 	if detail.Request, err = c.packer.unpack(row.Body); err != nil {
 		return detail, err
 	}
-	if err := c.bun.NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND again_of = ? ORDER BY id DESC LIMIT 20`, business, reference).Scan(ctx, &detail.Runs); err != nil {
+	if err := c.of(business).NewRaw(`SELECT id FROM jobs WHERE business_id = ? AND again_of = ? ORDER BY id DESC LIMIT 20`, business, reference).Scan(ctx, &detail.Runs); err != nil {
 		return detail, fmt.Errorf("reading the later runs of a job: %w", err)
 	}
 	if row.EventID != (core.ID{}) {
@@ -104,30 +104,8 @@ func (c Console) Job(ctx context.Context, business core.BusinessID, reference co
 // EventBody reads what receivers of an event get; NotFound when it is no longer kept.
 func (c Console) EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error) {
 	var stored []byte
-	if err := c.bun.QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`, event, business).Scan(&stored); err != nil {
+	if err := c.of(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`, event, business).Scan(&stored); err != nil {
 		return nil, notFound(err, "the event is no longer kept")
 	}
 	return c.packer.unpack(stored)
-}
-
-// DeliveriesOf finds the deliveries of an event: they are made with it, so
-// their ids begin within a minute of its.
-func (c Console) DeliveriesOf(ctx context.Context, business core.BusinessID, event core.ID) ([]core.ID, error) {
-	made := core.TimeOf(event)
-	from, to := core.FirstID(made.Add(-time.Minute)), core.FirstID(made.Add(time.Minute))
-	var ids []core.ID
-	rows, err := c.bun.QueryContext(ctx, `SELECT id FROM delivery_queue WHERE business_id = ?0 AND id BETWEEN ?1 AND ?2 AND event_id = ?3
-		UNION ALL SELECT id FROM deliveries WHERE business_id = ?0 AND id BETWEEN ?1 AND ?2 AND event_id = ?3 LIMIT 50`, business, from, to, event)
-	if err != nil {
-		return nil, fmt.Errorf("finding the deliveries of an event: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var id core.ID
-		if err := rows.Scan(&id); err != nil {
-			return nil, fmt.Errorf("finding the deliveries of an event: %w", err)
-		}
-		ids = append(ids, id)
-	}
-	return ids, rows.Err()
 }

@@ -21,7 +21,7 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 		ORDER BY u.at DESC LIMIT ?`, businessArray(businesses), since, noticesShown).Scan(ctx, &n.Unheard); err != nil {
 		return n, fmt.Errorf("reading events without a receiver: %w", err)
 	}
-	if n.Revoked, err = c.keys(ctx, `WHERE business_id = ANY (?) AND used_at > disabled_at AND used_at >= ? ORDER BY used_at DESC LIMIT ?`,
+	if n.Revoked, err = c.keys(ctx, c.bun, `WHERE business_id = ANY (?) AND used_at > disabled_at AND used_at >= ? ORDER BY used_at DESC LIMIT ?`,
 		businessArray(businesses), since, noticesShown); err != nil {
 		return n, err
 	}
@@ -36,6 +36,15 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 		WHERE p.business_id = ANY (?) AND p.silent_since IS NOT NULL ORDER BY p.business_id, p.silent_since LIMIT ?`,
 		businessArray(businesses), noticesShown).Scan(ctx, &n.Silent); err != nil {
 		return n, fmt.Errorf("reading silent stores: %w", err)
+	}
+	if err := c.bun.NewRaw(`SELECT p.business_id AS business, p.name AS platform, p.served_by, count(*) AS count, (array_agg(m.message ORDER BY m.settled_at DESC NULLS LAST))[1] AS message
+		FROM publications m JOIN platforms p ON p.business_id = m.business_id AND p.name = m.platform AND p.served_by <> ?
+		WHERE m.business_id = ANY (?) AND m.state = 'failed' GROUP BY p.business_id, p.name, p.served_by ORDER BY 4 DESC, 1, 2 LIMIT ?`,
+		core.ServedByOwn, businessArray(businesses), noticesShown).Scan(ctx, &n.Menus); err != nil {
+		return n, fmt.Errorf("reading menus that were refused: %w", err)
+	}
+	if n.NotTaken, n.Unproved, err = c.refusals(ctx, businesses); err != nil {
+		return n, err
 	}
 	var throttles []struct {
 		Business core.BusinessID `bun:"business_id"`

@@ -36,7 +36,7 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 	}
 	only.add(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
 	only.add(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
-	rows, err := c.bun.QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
+	rows, err := c.of(business).QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
 			o.created_at, o.updated_at, o.escalated_at IS NOT NULL
 		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+only.text+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
@@ -92,7 +92,7 @@ func (c Console) eventsOfOrder(ctx context.Context, business core.BusinessID, id
 	if len(windows) > 0 {
 		condition = strings.Join(windows, " OR ")
 	}
-	rows, err := c.bun.QueryContext(ctx, `SELECT e.id, e.event_type, e.body FROM orders o JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
+	rows, err := c.of(business).QueryContext(ctx, `SELECT e.id, e.event_type, e.body FROM orders o JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
 			WHERE o.business_id = ?0 AND o.id = ?1
 		UNION ALL SELECT * FROM (SELECT id, event_type, body FROM events WHERE business_id = ?0 AND event_type <> ?2 AND (`+condition+`) ORDER BY id LIMIT 1000) e
 		UNION ALL SELECT e.id, e.event_type, NULL FROM calls c JOIN events e ON e.business_id = c.business_id AND e.reference = c.id::text AND e.reference <> ''
@@ -152,7 +152,7 @@ func (c Console) CallsOfStore(ctx context.Context, business core.BusinessID, sto
 }
 
 func (c Console) calls(ctx context.Context, business core.BusinessID, query string, args ...any) ([]console.Call, error) {
-	rows, err := c.bun.QueryContext(ctx, query, append([]any{business}, args...)...)
+	rows, err := c.of(business).QueryContext(ctx, query, append([]any{business}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("reading what the aggregator was told: %w", err)
 	}
@@ -190,7 +190,7 @@ func (c Console) callAttempts(ctx context.Context, business core.BusinessID, cal
 	if len(calls) == 0 {
 		return nil
 	}
-	rows, err := c.bun.QueryContext(ctx, `SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
+	rows, err := c.of(business).QueryContext(ctx, `SELECT call_id, n, started_at, method, url, request_headers, request_body, status, error_class, error,
 			response_headers, response_body, total_us
 		FROM call_attempts WHERE business_id = ? AND call_id = ANY (?::uuid[]) ORDER BY call_id, n, started_at`, business, array(ids))
 	if err != nil {
@@ -219,7 +219,7 @@ func (c Console) callAttempts(ctx context.Context, business core.BusinessID, cal
 func (c Console) RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error) {
 	var payload string
 	var place console.RiderPlace
-	err := c.bun.QueryRowContext(ctx, `SELECT payload, seen_at, available_at = 'infinity' FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
+	err := c.of(business).QueryRowContext(ctx, `SELECT payload, seen_at, available_at = 'infinity' FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
 		business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt, &place.Told)
 	if err != nil {
 		return place, notFound(err, "the place of the rider is not known")

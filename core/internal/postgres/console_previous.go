@@ -24,7 +24,7 @@ func (c Console) PreviousBody(ctx context.Context, business core.BusinessID, d w
 		return core.ID{}, nil, err
 	}
 	const one = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2 AND event_type = ?3 AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
-	rows, err := c.bun.QueryContext(ctx, `SELECT d.id, e.body FROM (
+	rows, err := c.of(business).QueryContext(ctx, `SELECT d.id, e.body FROM (
 			(`+fmt.Sprintf(one, "deliveries")+`) UNION ALL (`+fmt.Sprintf(one, "delivery_queue")+`) ORDER BY id DESC LIMIT ?4) d
 		JOIN LATERAL (SELECT body FROM events WHERE id = d.event_id AND business_id = ?0 AND NOT test AND length(body) < ?5) e ON true ORDER BY d.id DESC`,
 		business, d.WebhookID, d.ID, d.EventType, previousRows, previousSize, d.EventID)

@@ -2,11 +2,16 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/publish"
 )
 
 // PublishNow has the menu of a store published at once, on the named platforms, or
@@ -30,4 +35,43 @@ func (c Console) PublishNow(ctx context.Context, business core.BusinessID, store
 		}
 		return c.record(ctx, tx, change)
 	})
+}
+
+// refusalsRead is in how many menus an item is looked for that platforms refused.
+const refusalsRead = 1000
+
+// itemRefusals reads what platforms have against an item in the menus that they took,
+// one for each platform; with store, a ref_id, of that store alone.
+func (c Console) itemRefusals(ctx context.Context, business core.BusinessID, refID, store string) (list []console.ItemRefusal, err error) {
+	quoted, err := json.Marshal(refID) // as it stands in problems
+	if err != nil {
+		return nil, err
+	}
+	rows, err := c.of(business).QueryContext(ctx, `SELECT platform, problems FROM publications WHERE business_id = ?0 AND state = 'published' AND problems LIKE ?1
+		AND (?2 = '' OR store_id = (SELECT id FROM stores WHERE business_id = ?0 AND ref_id = ?2)) ORDER BY platform, settled_at DESC LIMIT ?3`,
+		business, part(string(quoted)), store, refusalsRead)
+	if err != nil {
+		return nil, fmt.Errorf("reading where the item was refused: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var platform string
+		var raw []byte
+		if err := rows.Scan(&platform, &raw); err != nil {
+			return nil, fmt.Errorf("reading where the item was refused: %w", err)
+		}
+		var problems []publish.Problem
+		if err := json.Unmarshal(raw, &problems); err != nil {
+			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)
+		}
+		at := slices.IndexFunc(problems, func(p publish.Problem) bool { return p.Entity == "item" && p.RefID == refID })
+		switch last := len(list) - 1; {
+		case at < 0:
+		case last >= 0 && list[last].Platform == platform:
+			list[last].Stores++
+		default:
+			list = append(list, console.ItemRefusal{Platform: platform, Message: problems[at].Message, Stores: 1})
+		}
+	}
+	return list, rows.Err()
 }

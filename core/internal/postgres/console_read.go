@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
@@ -72,9 +73,10 @@ func (c Console) Figures(ctx context.Context, businesses []core.BusinessID, sinc
 	err := c.bun.QueryRowContext(ctx, `SELECT
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at < 'infinity' LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at = 'infinity' LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)`,
-		businessArray(businesses), core.FirstID(since), console.Many).Scan(&f.Waiting, &f.Held, &f.FailedJobs, &f.OpenJobs)
+		businessArray(businesses), core.FirstID(since), console.Many).Scan(&f.Waiting, &f.Held, &f.GivenUp, &f.FailedJobs, &f.OpenJobs)
 	if err != nil {
 		return f, fmt.Errorf("counting what waits: %w", err)
 	}
@@ -99,6 +101,8 @@ type endpointRow struct {
 	DeliveryID     core.ID         `bun:"delivery_id,type:uuid"`
 	Held           int             `bun:"held"`
 	Waiting        int             `bun:"waiting"`
+	GivenUp        int             `bun:"given_up"`
+	ServerAnswered time.Time       `bun:"server_answered"`
 	Accepted       int64           `bun:"accepted"`
 	Refused        int64           `bun:"refused"`
 	Took           int64           `bun:"took_us"`
@@ -109,11 +113,11 @@ type endpointRow struct {
 }
 
 // endpointRead reads webhooks with how they fare; ?0 is the beginning of the
-// day that is counted, ?1 where counting stops.
+// day that is counted, ?1 where counting stops, ?2 the first id of that day.
 const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active, w.disabled_reason, w.retrial_interval_units, w.created_at, w.old_secret_until,
 		u.probing_since, coalesce(u.pause_ms, 0) AS pause_ms,
 		h.accepted_at, h.refused_at, h.failing_since, coalesce(h.status, 0) AS status, coalesce(h.error_class, '') AS error_class,
-		coalesce(h.error, '') AS error, coalesce(h.delivery_id, '00000000-0000-0000-0000-000000000000') AS delivery_id, q.held, q.waiting,
+		coalesce(h.error, '') AS error, coalesce(h.delivery_id, '00000000-0000-0000-0000-000000000000') AS delivery_id, q.held, q.waiting, x.given_up, o.server_answered,
 		coalesce(n.accepted, 0) AS accepted, coalesce(n.refused, 0) AS refused, coalesce(n.took_us, 0) AS took_us, coalesce(n.slow_us, 0) AS slow_us
 	FROM (%s) w
 	LEFT JOIN endpoint_health h ON h.business_id = w.business_id AND h.webhook_id = w.id
@@ -122,19 +126,24 @@ const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active,
 		FROM attempt_counts WHERE business_id = w.business_id AND grain = 3600 AND at >= ?0 AND webhook_id = w.id) n ON true
 	LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE available_at = 'infinity') AS held, count(*) FILTER (WHERE available_at < 'infinity') AS waiting
 		FROM (SELECT available_at FROM delivery_queue WHERE webhook_id = w.id LIMIT ?1) x) q ON true
+	LEFT JOIN LATERAL (SELECT count(*) AS given_up FROM (SELECT FROM deliveries d WHERE d.business_id = w.business_id AND d.webhook_id = w.id
+		AND d.state = 'failed' AND d.id >= ?2 LIMIT ?1) d) x ON true
+	LEFT JOIN LATERAL (SELECT max(o.accepted_at) AS server_answered FROM webhooks s JOIN endpoint_health o ON o.business_id = s.business_id AND o.webhook_id = s.id
+		WHERE h.failing_since IS NOT NULL AND s.business_id = w.business_id AND s.id <> w.id AND split_part(s.url, '/', 3) = split_part(w.url, '/', 3)) o ON true
 	ORDER BY w.id`
 
-func (c Console) endpoints(ctx context.Context, which string, args ...any) ([]console.Endpoint, error) {
+func (c Console) endpoints(ctx context.Context, in bun.IDB, which string, args ...any) ([]console.Endpoint, error) {
 	var rows []endpointRow
-	args = append([]any{c.clock.Now().Add(-24 * time.Hour), console.Many}, args...)
-	if err := c.bun.NewRaw(fmt.Sprintf(endpointRead, which), args...).Scan(ctx, &rows); err != nil {
+	day := c.clock.Now().Add(-24 * time.Hour)
+	args = append([]any{day, console.Many, core.FirstID(day)}, args...)
+	if err := in.NewRaw(fmt.Sprintf(endpointRead, which), args...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading webhooks: %w", err)
 	}
 	list := make([]console.Endpoint, len(rows))
 	for i, r := range rows {
 		list[i] = console.Endpoint{
 			Business: r.BusinessID, ID: r.ID, EventType: r.EventType, URL: r.URL, Active: r.Active, DisabledReason: r.DisabledReason,
-			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, OldSecretUntil: r.OldSecretUntil,
+			Units: r.Units, CreatedAt: r.CreatedAt, Held: r.Held, Waiting: r.Waiting, GivenUp: r.GivenUp, ServerAnswered: r.ServerAnswered, OldSecretUntil: r.OldSecretUntil,
 			ProbedSince: r.ProbedSince, Pause: time.Duration(r.PauseMS) * time.Millisecond,
 			Day: console.Count{Accepted: r.Accepted, Refused: r.Refused, Took: time.Duration(r.Took) * time.Microsecond, Slowest: time.Duration(r.Slow) * time.Microsecond},
 			Health: console.Health{AcceptedAt: r.AcceptedAt, RefusedAt: r.RefusedAt, FailingSince: r.FailingSince,
@@ -146,12 +155,12 @@ func (c Console) endpoints(ctx context.Context, which string, args ...any) ([]co
 
 // Endpoints reads the webhooks of a business, those after the given id, at most limit.
 func (c Console) Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error) {
-	return c.endpoints(ctx, `SELECT * FROM webhooks WHERE business_id = ?2 AND id > ?3 ORDER BY id LIMIT ?4`, business, after, limit)
+	return c.endpoints(ctx, c.of(business), `SELECT * FROM webhooks WHERE business_id = ?3 AND id > ?4 ORDER BY id LIMIT ?5`, business, after, limit)
 }
 
 // Endpoint reads one webhook; NotFound where the business has none of that id.
 func (c Console) Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error) {
-	list, err := c.endpoints(ctx, `SELECT * FROM webhooks WHERE business_id = ?2 AND id = ?3`, business, id)
+	list, err := c.endpoints(ctx, c.of(business), `SELECT * FROM webhooks WHERE business_id = ?3 AND id = ?4`, business, id)
 	if err == nil && len(list) == 0 {
 		err = core.Errorf(core.NotFound, "there is no webhook %d", id)
 	}
@@ -161,11 +170,13 @@ func (c Console) Endpoint(ctx context.Context, business core.BusinessID, id int6
 	return list[0], nil
 }
 
-// Troubled reads the webhooks of businesses that fail, or were switched off
-// with deliveries waiting for them, those that fail longest first by their ids.
+// Troubled reads the webhooks of businesses that fail, were switched off with
+// deliveries waiting for them, or of which deliveries were given up in the last 24
+// hours: at most limit, those that fail before others.
 func (c Console) Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
-	return c.endpoints(ctx, `SELECT w.* FROM webhooks w WHERE w.business_id = ANY (?2) AND (
-			EXISTS (SELECT 1 FROM endpoint_health f WHERE f.business_id = w.business_id AND f.webhook_id = w.id AND f.failing_since IS NOT NULL)
-			OR NOT w.active AND (w.disabled_reason <> '' OR EXISTS (SELECT 1 FROM delivery_queue d WHERE d.webhook_id = w.id)))
-		ORDER BY w.id LIMIT ?3`, businessArray(businesses), limit)
+	return c.endpoints(ctx, c.bun, `SELECT w.* FROM webhooks w LEFT JOIN endpoint_health f ON f.business_id = w.business_id AND f.webhook_id = w.id
+		WHERE w.business_id = ANY (?3) AND (f.failing_since IS NOT NULL
+			OR NOT w.active AND (w.disabled_reason <> '' OR EXISTS (SELECT 1 FROM delivery_queue d WHERE d.webhook_id = w.id))
+			OR EXISTS (SELECT FROM deliveries d WHERE d.business_id = w.business_id AND d.webhook_id = w.id AND d.state = 'failed' AND d.id >= ?2))
+		ORDER BY w.active AND f.failing_since IS NULL, w.id LIMIT ?4`, businessArray(businesses), limit)
 }

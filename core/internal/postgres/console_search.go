@@ -33,6 +33,10 @@ func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text 
 					JOIN orders o ON o.business_id = p.business_id AND o.platform = p.name AND o.platform_order_id = ?4 WHERE p.business_id = ANY (?0)
 					UNION SELECT * FROM orders WHERE business_id = ANY (?0) AND reference = ?4) o
 				ORDER BY business_id, id DESC LIMIT ?3) o
+		UNION ALL SELECT * FROM (SELECT business_id, 'refused', platform_order_id, platform_order_id, platform || ' · ' || store || ' · ' || reason
+				FROM refused_orders WHERE business_id = ANY (?0) AND platform_order_id = ?4 ORDER BY last_at DESC LIMIT ?3) r
+		UNION ALL SELECT * FROM (SELECT business_id, 'refused at', store, store, count(*)::text
+				FROM refused_orders WHERE business_id = ANY (?0) AND store = ?4 GROUP BY business_id, store LIMIT ?3) s
 		UNION ALL SELECT * FROM (SELECT business_id, 'webhook', id::text, event_type, url
 				FROM webhooks WHERE business_id = ANY (?0) AND (id = ?1 OR url ILIKE ?2 OR event_type = ?4) ORDER BY business_id, id LIMIT ?3) b
 		UNION ALL SELECT * FROM (SELECT business_id, 'store', id::text, name, ref_id || ' · ' || city
@@ -41,7 +45,9 @@ func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text 
 				FROM menu_masters WHERE business_id = ANY (?0) AND kind = ?5 AND (id = ?1 OR name ILIKE ?2 OR record->>'title' ILIKE ?2)
 				ORDER BY name <> ?4, business_id, name LIMIT ?3) d
 		UNION ALL SELECT * FROM (SELECT business_id, 'key', id::text, username, prefix || '…'
-				FROM api_keys WHERE business_id = ANY (?0) AND (username ILIKE ?2 OR prefix = left(?4, 8)) ORDER BY business_id, id LIMIT ?3) e`,
+				FROM api_keys WHERE business_id = ANY (?0) AND (username ILIKE ?2 OR prefix = left(?4, 8)) ORDER BY business_id, id LIMIT ?3) e
+		UNION ALL SELECT * FROM (SELECT business_id, 'job', id::text, kind, coalesce((SELECT f->>'message' FROM jsonb_array_elements(result->'failed') f WHERE f->>'ref_id' = ?4 LIMIT 1), '')
+				FROM jobs WHERE business_id = ANY (?0) AND result->'failed' @> jsonb_build_array(jsonb_build_object('ref_id', ?4::text)) ORDER BY id DESC LIMIT ?3) f`,
 		businessArray(businesses), number, part(text), hitsShown, text, int(menu.Items))
 }
 

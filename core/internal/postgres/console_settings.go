@@ -33,7 +33,7 @@ func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([
 			list[i].Secrets[name] = time.Time{}
 		}
 	}
-	rows, err := c.bun.QueryContext(ctx, `SELECT p.name, `+platformVersion+`, p.secrets_at, k.created_at FROM platforms p
+	rows, err := c.of(business).QueryContext(ctx, `SELECT p.name, `+platformVersion+`, p.secrets_at, p.refused_at, p.refused_for, k.created_at FROM platforms p
 		LEFT JOIN callback_keys k ON k.business_id = p.business_id AND k.platform = p.name WHERE p.business_id = ? ORDER BY p.name, k.created_at DESC`, business)
 	if err != nil {
 		return nil, fmt.Errorf("reading platforms: %w", err)
@@ -42,8 +42,9 @@ func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([
 	for rows.Next() {
 		var name, version string
 		var stamps []byte
-		var made sql.NullTime
-		if err := rows.Scan(&name, &version, &stamps, &made); err != nil {
+		var refused, made sql.NullTime
+		var why string
+		if err := rows.Scan(&name, &version, &stamps, &refused, &why, &made); err != nil {
 			return nil, fmt.Errorf("reading platforms: %w", err)
 		}
 		i, known := places[name]
@@ -51,7 +52,7 @@ func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([
 			continue
 		}
 		p := &list[i]
-		p.Version = version
+		p.Version, p.RefusedAt, p.Refused = version, refused.Time, why
 		if err := json.Unmarshal(stamps, &p.Secrets); err != nil {
 			return nil, fmt.Errorf("reading platform %s: %w", name, err)
 		}

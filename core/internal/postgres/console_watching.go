@@ -15,7 +15,7 @@ import (
 
 // Watching reads how a business is watched over.
 func (c Console) Watching(ctx context.Context, business core.BusinessID) (console.Watching, error) {
-	return c.watching(ctx, c.bun, business, "")
+	return c.watching(ctx, c.of(business), business, "")
 }
 
 // SetWatching stores what set makes of how a business is watched over; NotFound where

@@ -107,18 +107,27 @@ func (c *till) switchTo(sub webhook.Subscription, on bool) {
 	require.NoError(c.t, err)
 }
 
-func TestALineIsAnOrderAtAServer(t *testing.T) {
-	one := postgres.LineOf(1, 7, "https://pos.example/a")
-	require.NotZero(t, one)
-	for _, same := range []string{"https://pos.example/b?c=d", "HTTPS://POS.example:443/", "https://pos.example"} {
-		require.Equal(t, one, postgres.LineOf(1, 7, same), same)
+func TestAServerIsSchemeHostAndPort(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	business := hubtest.Business(t, db).ID
+	for address, server := range map[string]string{
+		"https://pos.example/a":           "https://pos.example",
+		"https://pos.example":             "https://pos.example",
+		"https://pos.example?c=d":         "https://pos.example",
+		"HTTPS://POS.example:443/":        "https://pos.example",
+		"https://pos.example:/x":          "https://pos.example",
+		"https://pos.example:444/a:443":   "https://pos.example:444",
+		"https://pos.example:80/":         "https://pos.example:80",
+		"http://pos.example:80/a":         "http://pos.example",
+		"http://pos.example:443":          "http://pos.example:443",
+		"http://[2001:db8::80]/":          "http://[2001:db8::80]",
+		"http://[2001:db8::80]:80/a?x=/b": "http://[2001:db8::80]",
+	} {
+		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, address, webhook.Seconds)
+		var found string
+		db.Row(t, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
+		require.Equal(t, server, found, address)
 	}
-	for _, other := range []string{"http://pos.example/a", "https://pos.example:444/a", "https://pos2.example/a"} {
-		require.NotEqual(t, one, postgres.LineOf(1, 7, other), other)
-	}
-	require.NotEqual(t, one, postgres.LineOf(2, 7, "https://pos.example/a"), "another business")
-	require.NotEqual(t, one, postgres.LineOf(1, 8, "https://pos.example/a"), "another order")
-	require.Zero(t, postgres.LineOf(1, 0, "https://pos.example/a"), "no order")
 }
 
 func TestTheNextOfAnOrderWaitsUntilTheOneBeforeIsOver(t *testing.T) {
@@ -231,7 +240,7 @@ func TestRetryByHandLetsNothingJumpItsLine(t *testing.T) {
 	owner, first = c.may("1/1")
 	c.finish(owner, webhook.Failed, first["1/1"])
 	owner, second := c.may("1/2")
-	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID), "what came to an end stands in no line")
+	require.NoError(t, queue.Retry(ctx, c.business, first["1/1"].ID), "nothing is before it")
 	c.may("1/1")
 	c.finish(owner, webhook.Delivered, second["1/2"])
 }
@@ -296,7 +305,7 @@ func TestTheSweepLetsGoWhatWaitsBehindNothing(t *testing.T) {
 	c.tell(1, 1, 2, 3)
 	c.tell(2, 1, 2)
 	_, _ = c.may("1/1", "2/1")
-	c.db.Exec(t, `DELETE FROM delivery_queue WHERE place = 1 AND line = ?`, postgres.LineOf(c.business, 1, c.placed.URL))
+	c.db.Exec(t, `DELETE FROM delivery_queue WHERE place = 1 AND line = 1`)
 	c.may()
 	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(ctx))
 	c.may("1/2")

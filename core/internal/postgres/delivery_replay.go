@@ -143,27 +143,43 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 	return so, more, err
 }
 
-// resend makes the deliveries due now and tells how many it could: what came to
-// an end, to that of the state where one is given, begins anew while its webhook
-// is on and its event kept, what waits for its time is hastened. What begins anew
-// goes out also to an endpoint that fails where it is asked for; else it waits
-// until that is well.
+// resend makes the deliveries of the ids, which are sorted, due now and tells how
+// many it could: what came to an end, to that of the state where one is given, begins
+// anew in its place among the events of its order while its webhook is on and its
+// event kept, what waits for its time is hastened. It goes out also to an endpoint
+// that fails where it is asked for; else it waits until that is well.
 func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State, asked bool) (int, error) {
 	var ended []struct {
 		recordRow
-		Size int `bun:"size"`
+		Size  int   `bun:"size"`
+		Line  int64 `bun:"line"`
+		Place int64 `bun:"place"`
 	}
-	if err := tx.NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts, length(e.body) AS size
-		FROM deliveries d JOIN events e ON e.id = d.event_id AND e.business_id = d.business_id
-		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
-		WHERE d.business_id = ? AND d.id = ANY (?::uuid[]) AND (d.webhook_id IS NULL OR w.active) AND (? = '' OR d.state = ?) ORDER BY d.id FOR UPDATE OF d`,
-		business, pgdialect.Array(ids), end, end).Scan(ctx, &ended); err != nil {
-		return 0, fmt.Errorf("reading deliveries to send again: %w", err)
+	// By their range, and events one by one by the key: a day without statistics yet would else be read whole.
+	if err := tx.NewRaw(`WITH again AS (DELETE FROM deliveries d WHERE d.business_id = ? AND d.id BETWEEN ? AND ? AND d.id = ANY (?::uuid[]) AND (? = '' OR d.state = ?) AND NOT `+isSwitchedOff+`
+			AND (SELECT true FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1)
+			RETURNING d.business_id, d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts)
+		SELECT d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, e.size, e.line, e.place FROM again d CROSS JOIN LATERAL (
+			SELECT length(body) AS size, coalesce(order_id, 0) AS line, coalesce(place, 0) AS place FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e
+		ORDER BY d.id`, business, ids[0], ids[len(ids)-1], pgdialect.Array(ids), end, end).Scan(ctx, &ended); err != nil {
+		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
 	}
-	now, again := q.clock.Now(), make([]string, len(ended))
+	now, sent := q.clock.Now(), len(ended)
+	if sent < len(ids) {
+		hastened, err := tx.ExecContext(ctx, `UPDATE delivery_queue d SET due_at = ?0, available_at = ?0, asked = asked OR ?3
+			WHERE business_id = ?1 AND id = ANY (?2::uuid[]) AND owner IS NULL AND available_at < 'infinity' AND NOT `+isSwitchedOff,
+			now, business, pgdialect.Array(ids), asked)
+		if err != nil {
+			return 0, fmt.Errorf("hastening deliveries: %w", err)
+		}
+		n, err := hastened.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		sent += int(n)
+	}
 	var rows copyRows
-	for i, d := range ended {
-		again[i] = d.ID.String()
+	for _, d := range ended {
 		endpoint, url := d.WebhookID, ""
 		if endpoint == 0 {
 			endpoint, url = endpointOf(business, d.URL), d.URL
@@ -174,7 +190,7 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 		rows.text(string(d.EventType))
 		nonZero(&rows, d.WebhookID)
 		rows.text(url)
-		for _, n := range []int64{endpoint, int64(d.Size), int64(d.Attempts), int64(d.Attempts)} {
+		for _, n := range []int64{endpoint, int64(d.Size), d.Line, d.Place, int64(d.Attempts), int64(d.Attempts)} {
 			rows.int(n)
 		}
 		rows.time(now)
@@ -182,20 +198,8 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 		rows.bool(asked)
 		rows.end()
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM deliveries WHERE business_id = ? AND id = ANY (?::uuid[])`, business, pgdialect.Array(again)); err != nil {
-		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
-	}
-	hastened, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0
-		WHERE business_id = ?1 AND id = ANY (?2::uuid[]) AND owner IS NULL AND available_at < 'infinity'`, now, business, pgdialect.Array(ids))
-	if err != nil {
-		return 0, fmt.Errorf("hastening deliveries: %w", err)
-	}
-	n, err := hastened.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	return int(n) + len(ended), rows.copyInto(ctx, tx, "delivery_queue",
-		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at, asked")
+	return sent, rows.copyInto(ctx, tx, "delivery_queue",
+		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at, available_at, asked")
 }
 
 // EndRedelivery ends the job (webhook.Redeliveries).

@@ -45,6 +45,7 @@ type target struct {
 	headers map[string]string
 	secret  string
 	old     string // the secret that signs too
+	unready string // why it cannot be used
 }
 
 // targetColumns reads a target from webhooks w.
@@ -58,7 +59,14 @@ func probedTarget(endpoint string) string {
 // callbackColumns reads the target of callback_url deliveries from businesses b.
 const callbackColumns = `0 AS id, '' AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, b.callback_secret AS secret, NULL::bytea AS old_secret, NULL::timestamptz AS old_secret_until`
 
-// open decrypts what a target is kept sealed of.
+// ready decrypts what a target is kept sealed of. One that cannot be opened is left
+// unready: its own deliveries fail, and say so, and everybody else's go on.
+func (db *DB) ready(business core.BusinessID, t *target) {
+	if err := db.open(business, t); err != nil {
+		t.unready = err.Error()
+	}
+}
+
 func (db *DB) open(business core.BusinessID, t *target) error {
 	place := callbackSecretPlace(business)
 	if t.ID != 0 {
@@ -85,7 +93,7 @@ func (db *DB) open(business core.BusinessID, t *target) error {
 
 // address completes a delivery with its receiver, which it shares with others.
 func (t target) address(d *webhook.Delivery) {
-	d.URL, d.Units, d.Headers, d.Secret, d.OldSecret = t.URL, t.Units, t.headers, t.secret, t.old
+	d.URL, d.Units, d.Headers, d.Secret, d.OldSecret, d.Unready = t.URL, t.Units, t.headers, t.secret, t.old, t.unready
 }
 
 // targets are the receivers of events: the address that came with the request,
@@ -132,9 +140,7 @@ func (db *DB) readTargets(ctx context.Context, tx bun.Conn, query string, args .
 		return nil, fmt.Errorf("looking for the receivers of events: %w", err)
 	}
 	for i := range rows {
-		if err := db.open(rows[i].Business, &rows[i].target); err != nil {
-			return nil, err
-		}
+		db.ready(rows[i].Business, &rows[i].target)
 	}
 	return rows, nil
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // Condition is what a database says of itself, for the doctor.
@@ -44,7 +48,7 @@ func (db *DB) Examine(ctx context.Context) (Condition, error) {
 			c.Missing = append(c.Missing, m.Name)
 		}
 	}
-	migrator, err := db.migrator()
+	migrator, err := migrator(db.bun)
 	if err != nil {
 		return c, err
 	}
@@ -64,28 +68,21 @@ func (db *DB) Examine(ctx context.Context) (Condition, error) {
 func (db *DB) ClockDifference() time.Duration { return time.Duration(db.time.offset.Load()) }
 
 // PartitionsAhead is for how many days from now on, today not counted, every
-// partitioned table has its partition, and how many rows are in no day's.
+// partitioned table has its partition, and how many rows of today or later are in the
+// default ones, counted up to 100,000 of each table.
 func (db *DB) PartitionsAhead(ctx context.Context) (days, stray int, err error) {
-	today := db.clock.Now().UTC().Truncate(24 * time.Hour)
-	for ; days < partitionDays; days++ {
-		var n int
-		names := make([]string, len(partitioned))
-		for i, table := range partitioned {
-			names[i] = table + "_" + today.AddDate(0, 0, days+1).Format("20060102")
-		}
-		if err := db.bun.QueryRowContext(ctx, `SELECT count(*) FROM unnest(?::text[]) name WHERE to_regclass(name) IS NOT NULL`, array(names)).Scan(&n); err != nil {
-			return 0, 0, fmt.Errorf("looking for partitions: %w", err)
-		}
-		if n < len(names) {
-			break
-		}
+	there, err := db.dayPartitions(ctx)
+	if err != nil {
+		return 0, 0, err
 	}
-	for _, table := range partitioned {
+	now := db.clock.Now().UTC()
+	for _, t := range partitioned {
 		var n int
-		if err := db.bun.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM `+table+`_other LIMIT 100000) x`).Scan(&n); err != nil {
+		if err := db.bun.QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
+			bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
 			return 0, 0, fmt.Errorf("looking for rows outside the partitions: %w", err)
 		}
 		stray += n
 	}
-	return days, stray, nil
+	return daysMade(now, there), stray, nil
 }

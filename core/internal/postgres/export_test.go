@@ -176,9 +176,6 @@ func (db *DB) Statements() func() int {
 	return func() int { return int(c.n.Load()) }
 }
 
-// LineOf is, for tests, the line of an order's deliveries to an address.
-var LineOf = lineOf
-
 // Exec changes, for tests, what no code of the hub would.
 func (db *DB) Exec(t testing.TB, query string, args ...any) {
 	t.Helper()
@@ -255,4 +252,34 @@ func (db *DB) Plan(t testing.TB, text string, do func()) string {
 		t.Fatal(err)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// HoldMigrations takes, for tests, the lock of migrations, as another replica does.
+func (db *DB) HoldMigrations(t testing.TB) (release func()) {
+	t.Helper()
+	conn, err := db.bun.Conn(context.Background())
+	if err == nil {
+		err = db.awaitMigrations(context.Background(), conn)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		discard(conn)
+		_ = conn.Close()
+	}
+}
+
+// MigrationSetting is, for tests, a setting of the connections that migrate.
+func (db *DB) MigrationSetting(t testing.TB, name string) (value string) {
+	t.Helper()
+	own, err := db.forMigrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	if err := own.QueryRowContext(context.Background(), `SELECT current_setting(?)`, name).Scan(&value); err != nil {
+		t.Fatal(err)
+	}
+	return value
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -21,6 +22,7 @@ type recordRow struct {
 	EventID    core.ID        `bun:"event_id,type:uuid"`
 	EventType  core.EventType `bun:"event_type"`
 	Reference  string         `bun:"reference"`
+	OrderID    int64          `bun:"order_id"`
 	WebhookID  int64          `bun:"webhook_id"`
 	URL        string         `bun:"url"`
 	State      webhook.State  `bun:"state"`
@@ -41,7 +43,7 @@ func (r recordRow) record() webhook.DeliveryRecord {
 		because = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
 	}
 	return webhook.DeliveryRecord{
-		HeldBecause: because, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, WebhookID: r.WebhookID, URL: r.URL,
+		HeldBecause: because, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
 		State: r.State, Attempts: r.Attempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
 		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.Trace.ID(),
 	}
@@ -64,34 +66,35 @@ func heldBecause(switchedOn, waits bool, h webhook.Health) string {
 const waitsForProbe = `(d.owner IS NULL AND NOT d.asked AND EXISTS (
 	SELECT 1 FROM unwell_endpoints h WHERE h.endpoint = d.endpoint AND h.business_id = d.business_id AND h.probing_since IS NOT NULL))`
 
-// isHeld tells whether a row d of the queue is held.
-const isHeld = `(d.available_at = 'infinity' OR ` + waitsForProbe + `)`
+// isSwitchedOff tells whether the webhook of a row d of deliveries is switched off.
+const isSwitchedOff = `EXISTS (SELECT 1 FROM webhooks o WHERE o.business_id = d.business_id AND o.id = d.webhook_id AND NOT o.active)`
+
+// isHeld tells whether a row d of the queue is held. What is to go to a webhook that
+// is switched off is so at once, though it is parked only when it comes due.
+const isHeld = `(d.available_at = 'infinity' OR ` + waitsForProbe + ` OR d.owner IS NULL AND ` + isSwitchedOff + `)`
 
 // List reads deliveries of a business, the newest first: what still waits in
 // the queue and what came to an end, each from its index.
 func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
-	conditions, args := "", []any{}
-	where := func(condition string, value any) {
-		conditions += " AND " + condition
-		if value != nil {
-			args = append(args, value)
-		}
-	}
-	if f.Before != (core.ID{}) {
-		where("d.id < ?", f.Before)
-	}
-	if f.EventType != "" {
-		where("d.event_type = ?", f.EventType)
-	}
-	if f.WebhookID != 0 {
-		where("d.webhook_id = ?", f.WebhookID)
-	}
+	var only conditions
+	only.add(f.Before != (core.ID{}), "d.id < ?", f.Before)
+	only.add(!f.From.IsZero(), "d.id >= ?", core.FirstID(f.From))
+	only.add(!f.To.IsZero(), "d.id < ?", core.FirstID(f.To))
+	only.add(f.EventType != "", "d.event_type = ?", f.EventType)
+	only.add(f.WebhookID != 0, "d.webhook_id = ?", f.WebhookID)
 	if f.Reference != "" {
 		answers, err := q.answering(ctx, q.of(business), business, f.Reference)
 		if err != nil {
 			return nil, err
 		}
-		where(answers, nil)
+		only.add(true, answers)
+	}
+	if f.OrderID != 0 {
+		tells, err := q.ofOrder(ctx, q.of(business), business, f.OrderID)
+		if err != nil {
+			return nil, err
+		}
+		only.add(true, tells)
 	}
 	waiting, ended := "", ""
 	switch f.State {
@@ -104,7 +107,7 @@ func (q Deliveries) List(ctx context.Context, business core.BusinessID, f webhoo
 	case webhook.Failed:
 		waiting, ended = " AND false", " AND d.state = 'failed'"
 	}
-	return q.records(ctx, business, conditions+waiting, conditions+ended, args, f.Limit)
+	return q.records(ctx, business, only.text+waiting, only.text+ended, only.args, f.Limit)
 }
 
 // answering is the condition under which a delivery d tells an event that
@@ -118,15 +121,49 @@ func (q Deliveries) answering(ctx context.Context, db bun.IDB, business core.Bus
 	if len(ids) == 0 {
 		return "false", nil
 	}
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	return formatter.FormatQuery(`d.event_id = ANY (?::uuid[]) AND d.id >= ? AND d.id < ?`, pgdialect.Array(texts),
+	return formatter.FormatQuery(`d.event_id = ANY (?::uuid[]) AND d.id >= ? AND d.id < ?`, texts(ids),
 		core.FirstID(core.TimeOf(ids[0]).Add(-time.Minute)), core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour))), nil
 }
 
-// Get reads one delivery with its attempts; NotFound where the business has none of that id.
+// ofOrder is the condition under which a delivery d tells an event of the order, or
+// what came of a call to its aggregator. As with answering, only what lies near the
+// events is read.
+func (q Deliveries) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID, order int64) (string, error) {
+	var ids []core.ID
+	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ?0 AND order_id = ?1
+		UNION SELECT e.id FROM calls c JOIN events e ON e.business_id = c.business_id AND e.reference = c.id::text AND e.reference <> ''
+			WHERE c.business_id = ?0 AND c.order_id = ?1 ORDER BY id`, business, order).Scan(ctx, &ids); err != nil {
+		return "", fmt.Errorf("looking for the events of an order: %w", err)
+	}
+	var near []string
+	for i := 0; i < len(ids); {
+		from := core.TimeOf(ids[i]).Add(-nearEvent)
+		to := from
+		for ; i < len(ids) && !core.TimeOf(ids[i]).Add(-nearEvent).After(to); i++ {
+			to = core.TimeOf(ids[i]).Add(nearEvent)
+		}
+		near = append(near, formatter.FormatQuery("d.id >= ? AND d.id < ?", core.FirstID(from), core.FirstID(to)))
+	}
+	if len(near) == 0 {
+		return "false", nil
+	}
+	return formatter.FormatQuery("d.event_id = ANY (?::uuid[])", texts(ids)) + " AND (" + strings.Join(near, " OR ") + ")", nil
+}
+
+// nearEvent is how far from its event a delivery may have been made.
+const nearEvent = time.Minute
+
+// texts are ids as an argument.
+func texts(ids []core.ID) any {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = id.String()
+	}
+	return pgdialect.Array(list)
+}
+
+// Get reads one delivery with its body and its attempts; NotFound where the business
+// has none of that id.
 func (q Deliveries) Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
 	found, err := q.records(ctx, business, " AND d.id = ?", " AND d.id = ?", []any{id}, 1)
 	if err != nil {
@@ -135,8 +172,17 @@ func (q Deliveries) Get(ctx context.Context, business core.BusinessID, id core.I
 	if len(found) == 0 {
 		return webhook.DeliveryRecord{}, nil, errNoDelivery
 	}
+	d := found[0]
+	var packed []byte
+	err = q.of(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`, d.EventID, business).Scan(&packed)
+	if err == nil {
+		d.Body, err = q.packer.unpack(packed)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return webhook.DeliveryRecord{}, nil, fmt.Errorf("reading the body of a delivery: %w", err)
+	}
 	attempts, err := q.attempts(ctx, business, id)
-	return found[0], attempts, err
+	return d, attempts, err
 }
 
 var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
@@ -146,7 +192,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 	all = append(append(all, limit, business), args...)
 	all = append(all, limit, limit)
 	var rows []recordRow
-	err := q.of(business).NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(e.trace, '') AS trace, coalesce(d.webhook_id, 0) AS webhook_id,
+	err := q.of(business).NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(e.trace, '') AS trace, coalesce(e.order_id, 0) AS order_id, coalesce(d.webhook_id, 0) AS webhook_id,
 			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.due_at, d.finished_at,
 			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error, coalesce(w.active, true) AS switched_on, d.waits,
 			coalesce(h.since, 'epoch') AS health_since, coalesce(h.status, 0) AS health_status, coalesce(h.pause_ms, 0) AS health_pause_ms
@@ -157,7 +203,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 			UNION ALL
 			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL, false, 0
 			FROM deliveries d WHERE d.business_id = ?`+ended+` ORDER BY d.id DESC LIMIT ?)) d
-		LEFT JOIN LATERAL (SELECT reference, trace FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
+		LEFT JOIN LATERAL (SELECT reference, trace, order_id FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
 		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
 		LEFT JOIN unwell_endpoints h ON h.endpoint = d.endpoint AND h.business_id = d.business_id
 		LEFT JOIN LATERAL (SELECT status, error FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
@@ -207,7 +253,8 @@ const attemptRead = `n, started_at, url, request_headers, status, error_class, e
 
 // Retry makes a delivery due now, also when its endpoint is probed: one that
 // waits for its next attempt starts at once, one that came to an end begins its
-// schedule anew under the same webhook-id, outside the order of its order.
+// schedule anew under the same webhook-id, after earlier events of its order that
+// are on their way.
 // NotFound where the business has none of that id, Conflict while its
 // subscription is switched off or an earlier event of its order is on its way.
 func (q Deliveries) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
@@ -265,8 +312,8 @@ func (q Deliveries) beginAnew(ctx context.Context, tx bun.Conn, business core.Bu
 	if endpoint == 0 {
 		endpoint, url = endpointOf(business, row.URL), row.URL
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, attempts, base, due_at, available_at, asked)
-		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), ?4, ?4, ?5, ?5, true FROM events WHERE id = ?6 AND business_id = ?7`,
+	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at, available_at, asked)
+		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), coalesce(order_id, 0), coalesce(place, 0), ?4, ?4, ?5, ?5, true FROM events WHERE id = ?6 AND business_id = ?7`,
 		id, row.WebhookID, url, endpoint, row.Attempts, q.clock.Now(), row.EventID, business)
 	if err != nil {
 		return fmt.Errorf("queueing the delivery again: %w", err)

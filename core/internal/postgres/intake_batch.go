@@ -84,15 +84,18 @@ func (b *intakeBatch) place() error {
 	return nil
 }
 
+// quoted is a text of a body in a message, cut where it is long.
+func quoted(text string) string { return fmt.Sprintf("%.255q", text) }
+
 // work works one order out.
 func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder, error) {
 	a := &b.arrivals[i]
 	setting := b.settings[settingOf(a)]
 	switch {
 	case setting == nil || setting.Platform.ServedBy == "":
-		return nil, core.Errorf(core.NotFound, "there is no platform %q", a.Draft.Platform)
+		return nil, core.NoSuch("platform", quoted(a.Draft.Platform), "there is no platform with this name")
 	case setting.Store.ID == 0:
-		return nil, core.Errorf(core.NotFound, "there is no store with the ref_id %q", a.Draft.StoreRefID)
+		return nil, core.NoSuch("store_ref_id", quoted(a.Draft.StoreRefID), "there is no store with this ref_id")
 	}
 	relay, err := order.Place(a.Draft, setting.Setting, id, now)
 	if err != nil {
@@ -112,11 +115,11 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 
 var intakeInsert = planned{
 	name:  "intake_insert",
-	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[]",
+	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[], bigint[]",
 	query: `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
-			flags, events, placed_event, placed_by, created_at, updated_at)
-		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2
-		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor)
+			flags, events, placed_event, placed_by, created_at, updated_at, scheduled_for)
+		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2, to_timestamp(nullif(due, 0) / 1000.0)
+		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due)
 		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
 }
 
@@ -128,17 +131,17 @@ func (b *intakeBatch) insert() error {
 		return nil
 	}
 	n := len(b.placed)
-	businesses, ids, stores, flags := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	businesses, ids, stores, flags, due := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	platforms, refs, carriers, events, actors := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	bulks := make([]bool, n)
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(min(len(details.Flags), math.MaxInt16))
 		platforms[i], refs[i], carriers[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier)
-		events[i], actors[i], bulks[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk
+		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk, details.ScheduledFor()
 	}
 	query, err := b.db.prepared.ready(b.ctx, b.tx, &intakeInsert, order.Placed, b.placed[0].event.At, array(businesses), array(ids), array(platforms),
-		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors))
+		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors), array(due))
 	if err != nil {
 		return err
 	}

@@ -17,13 +17,10 @@ import (
 // Orders keeps orders.
 type Orders struct{ *DB }
 
-// noOrder names the id that is none of an order; 0 stands for what is no id at all.
-func noOrder(id int64) error {
-	if id == 0 {
-		return core.Errorf(core.NotFound, "there is no order with this id")
-	}
-	return core.NoSuch("order_id", id, "there is no order with this id")
-}
+var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
+
+// noOrder names the id of a body that is none of an order.
+func noOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
 
 // Get reads an order with its history. platform, when set, is the only one
 // whose orders count. NotFound where the business has no such order.
@@ -38,7 +35,7 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
 		Scan(&r.State, &placed, &actor, &r.Reference, &escalated, &stored)
 	if err != nil {
-		return r, orNoOrder(err, id)
+		return r, orNoOrder(err)
 	}
 	if r.Relay, err = o.packer.unpack(stored); err != nil {
 		return r, err
@@ -75,9 +72,9 @@ func (o Orders) Get(ctx context.Context, business core.BusinessID, platform stri
 	})
 }
 
-func orNoOrder(err error, id int64) error {
+func orNoOrder(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return noOrder(id)
+		return errNoOrder
 	}
 	return err
 }
@@ -96,7 +93,7 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id, change.Platform).
 			Scan(&from, &subject.Platform, &subject.PlatformOrderID, &subject.StoreRefID, &events)
 		if err != nil {
-			return orNoOrder(err, id)
+			return orNoOrder(err)
 		}
 		changed, err := from.Move(change.To)
 		if err == nil && !changed {
@@ -196,8 +193,8 @@ func (o Orders) List(ctx context.Context, business core.BusinessID, f order.Filt
 // ordersAtOnce is how many orders of a business one step of the maintenance deletes.
 const ordersAtOnce = 1000
 
-// DropOld deletes orders past the retention, step by step: no transaction is
-// long, and several replicas may do it at once.
+// DropOld deletes orders past the retention, which begins for one of a later day on
+// that day, step by step: no transaction is long, and several replicas may do it at once.
 func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 	before := o.clock.Now().Add(-retention)
 	var businesses []int64
@@ -208,7 +205,7 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 		for deleted := int64(ordersAtOnce); deleted == ordersAtOnce; {
 			err := o.bun.QueryRowContext(ctx, `WITH old AS (
 					DELETE FROM orders WHERE business_id = ?0 AND id IN (
-						SELECT id FROM orders WHERE business_id = ?0 AND created_at < ?1 ORDER BY created_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED)
+						SELECT id FROM orders WHERE business_id = ?0 AND created_at < ?1 AND coalesce(scheduled_for < ?1, true) ORDER BY created_at, id LIMIT ?2 FOR UPDATE SKIP LOCKED)
 					RETURNING id
 				), states AS (DELETE FROM order_states WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
 				), short AS (DELETE FROM order_shortages WHERE business_id = ?0 AND order_id IN (SELECT id FROM old)
@@ -224,6 +221,9 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 		}
 		if _, err := o.bun.ExecContext(ctx, `DELETE FROM early_cancellations WHERE business_id = ? AND at < ?`, business, before); err != nil {
 			return fmt.Errorf("deleting old cancellations of orders: %w", err)
+		}
+		if _, err := o.bun.ExecContext(ctx, `DELETE FROM refused_orders WHERE business_id = ? AND last_at < ?`, business, before); err != nil {
+			return fmt.Errorf("deleting old orders that were not taken: %w", err)
 		}
 	}
 	return nil

@@ -24,7 +24,7 @@ func (o Orders) Refer(ctx context.Context, business core.BusinessID, id int64, r
 		return fmt.Errorf("storing the reference of an order: %w", err)
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
-		return noOrder(id)
+		return errNoOrder
 	}
 	return nil
 }

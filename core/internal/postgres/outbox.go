@@ -65,14 +65,13 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 			at := o.db.clock.Now().Add(time.Duration(len(rows)) * time.Microsecond)
 			row := queued{size: len(packed[i]), Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
-				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Place: event.Place, Test: event.Test,
-				Trace: event.Trace,
+				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.Order, Place: event.Place,
+				Test: event.Test, Trace: event.Trace,
 			}}
 			if t.ID == 0 {
 				row.callback, row.Endpoint = t.URL, endpointOf(event.Business, t.URL)
 			}
 			t.address(&row.Delivery)
-			row.Line = lineOf(event.Business, event.Order, t.URL)
 			row.probed = t.Probed
 			rows = append(rows, row)
 		}
@@ -113,7 +112,7 @@ func (o *outbox) place(row *queued, waits bool) {
 }
 
 func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
-	const columns = `business_id, id, event_type, body, reference, test, trace`
+	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, place`
 	var rows copyRows
 	for i, e := range events {
 		if len(events) >= byCopy {
@@ -124,11 +123,13 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 			rows.text(e.Reference)
 			rows.bool(e.Test)
 			nonEmpty(&rows, string(e.Trace))
+			nonZero(&rows, e.Order)
+			nonZero(&rows, int64(e.Place))
 			rows.end()
 			continue
 		}
-		if _, err := tx.ExecContext(ctx, `INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''))`,
-			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace); err != nil {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, 0), nullif(?, 0))`,
+			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.Order, e.Place); err != nil {
 			return fmt.Errorf("storing the event: %w", err)
 		}
 	}

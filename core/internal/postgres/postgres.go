@@ -20,6 +20,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/webhook"
 )
@@ -31,10 +32,13 @@ type Config struct {
 	Connections int    // at most: 8 for each processor, at least 16
 	Clock       core.Clock
 	Log         *slog.Logger
+
+	migrates bool // the connection is that of migrations
 }
 
 // DB is the hub's database.
 type DB struct {
+	config  Config
 	bun     *bun.DB
 	seal    *Sealer
 	packer  *packer
@@ -49,6 +53,7 @@ type DB struct {
 
 	prepared  preparations
 	throttled rounds[throttleChange, struct{}] // counts requests
+	refused   rounds[order.Refused, struct{}]  // keeps orders that were not taken
 	toldCalls atomic.Int64
 	wakeRelay func() // nil where this replica makes no calls
 
@@ -84,14 +89,15 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool := sql.OpenDB(connector)
 	size := config.Connections
 	if size == 0 {
-		size = max(16, 8*runtime.NumCPU())
+		size = max(16, 8*runtime.GOMAXPROCS(0)) // which knows what share of the machine a container has
 	}
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &DB{bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
+	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
 	db.keys = rounds[[]byte, access.Key]{ask: db.lookUpKeys, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
 	db.throttled = rounds[throttleChange, struct{}]{ask: db.changeThrottles, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
+	db.refused = rounds[order.Refused, struct{}]{ask: db.keepRefused, beside: refusedBeside, size: refusedSize, waiting: refusedWaiting}
 	if err := db.await(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
@@ -150,6 +156,7 @@ func (db *DB) UseStarter(s Starter) { db.starter = s }
 func (db *DB) Close() error {
 	db.keys.close()
 	db.throttled.close()
+	db.refused.close()
 	return db.bun.Close()
 }
 

@@ -42,7 +42,8 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 			LEFT JOIN platforms f ON f.business_id = due.business_id AND f.name = due.platform
 		WHERE ?6`+unset+` AND p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
 		RETURNING p.business_id, p.store_id, s.ref_id, p.platform, coalesce(f.served_by, 'own'), p.endpoint, p.version, p.attempts,
-			p.call_id, p.reference, p.waiting, p.asked, p.published_at IS NOT NULL, p.digest`,
+			p.call_id, p.reference, p.waiting, p.asked, p.published_at IS NOT NULL, p.digest,
+			coalesce((SELECT j.trace FROM jobs j WHERE j.business_id = p.business_id AND j.id = p.reference LIMIT 1), '')`,
 		now, array(busy.Endpoints), limit, share, owner, until, epoch, array(busy.Plugins))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
@@ -54,7 +55,7 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 		var call uuid.NullUUID
 		var waiting, asked []string
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version, &w.Attempts,
-			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Known, &w.Digest); err != nil {
+			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Known, &w.Digest, &w.Trace); err != nil {
 			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 		}
 		if w.Waiting, err = parsedIDs(waiting); err == nil {

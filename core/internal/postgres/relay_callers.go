@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -34,11 +36,25 @@ func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, 
 	return nil
 }
 
+// NoteRefused keeps why a platform's call was not believed; once a second is enough.
+func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error {
+	now := c.clock.Now()
+	_, err := c.bun.ExecContext(ctx, `UPDATE platforms SET refused_at = ?0, refused_for = left(?1, 500) WHERE business_id = ?2 AND name = ?3
+		AND (refused_at IS NULL OR refused_at <= ?4)`, now, why, business, platform, now.Add(-time.Second))
+	if err != nil {
+		return fmt.Errorf("keeping that a call was refused: %w", err)
+	}
+	return nil
+}
+
 // StoreRef is the ref_id of the store that a platform knows by an id of its own.
 func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error) {
 	var ref string
 	err := c.bun.QueryRowContext(ctx, `SELECT ref_id FROM stores WHERE business_id = ? AND EXISTS (
 		SELECT 1 FROM jsonb_array_elements(platform_data) d WHERE d ->> 'name' = ? AND d ->> 'platform_store_id' = ?) ORDER BY id LIMIT 1`,
 		business, platform, platformStoreID).Scan(&ref)
-	return ref, notFound(err, "no store has the platform_store_id %q on the platform %s", platformStoreID, platform)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", core.NoSuch("platform_store_id", quoted(platformStoreID), "no store has it on the platform "+platform)
+	}
+	return ref, err
 }

@@ -2,7 +2,9 @@ package postgres_test
 
 import (
 	"context"
+	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,6 +67,49 @@ func TestWithoutTheRoleHubsWorkAsBefore(t *testing.T) {
 	_, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
+}
+
+func TestARoleThatIsNoSuperuserHasTheWallWhereItMayTakeIt(t *testing.T) {
+	for attribute, walled := range map[string]bool{"CREATEROLE": true, "NOCREATEROLE": false} {
+		t.Run(attribute, func(t *testing.T) {
+			ctx, db := context.Background(), ownedBy(t, attribute)
+			_, err := db.MigrateUp(ctx)
+			require.NoError(t, err)
+			require.NoError(t, db.Maintain(ctx, 48*time.Hour))
+			there, err := db.Walled(ctx)
+			require.NoError(t, err)
+			require.Equal(t, walled, there)
+			tenant := hubtest.Business(t, db)
+			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+			_, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 10, 0)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`, `TRUNCATE audit`} {
+				require.ErrorContains(t, db.Try(statement), "permission denied", statement)
+			}
+		})
+	}
+}
+
+// ownedBy is an empty database, opened as its owner: a role with an attribute, and
+// with what a server of PostgreSQL 16 gives a role that has made servery_tenant.
+func ownedBy(t *testing.T, attribute string) *postgres.DB {
+	t.Helper()
+	address, err := url.Parse(hubtest.DatabaseURL(t))
+	require.NoError(t, err)
+	root := hubtest.Connect(t, address.String(), nil)
+	name := "owned_" + address.Host
+	root.Exec(t, `CREATE ROLE `+name+` LOGIN `+attribute)
+	t.Cleanup(func() {
+		root.Exec(t, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`)
+		root.Exec(t, `DROP ROLE `+name)
+	})
+	if c, err := root.Examine(context.Background()); err == nil && c.Version >= 160000 && attribute == "CREATEROLE" {
+		root.Exec(t, `GRANT servery_tenant TO `+name+` WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`)
+	}
+	root.Exec(t, `CREATE DATABASE `+name+` OWNER `+name)
+	address.User, address.Host = url.User(name), name
+	return hubtest.Connect(t, address.String(), nil)
 }
 
 func TestTheAuditTrailIsOnlyAddedTo(t *testing.T) {

@@ -2,6 +2,9 @@ package postgres_test
 
 import (
 	"context"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +51,54 @@ func TestReplicasMigrateOneAtATime(t *testing.T) {
 	for range cap(failures) {
 		require.NoError(t, <-failures)
 	}
+}
+
+func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
+	url := hubtest.DatabaseURL(t)
+	release := hubtest.Connect(t, url, nil).HoldMigrations(t)
+	told := &told{}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	db, err := postgres.Open(ctx, postgres.Config{URL: url, Log: slog.New(slog.NewTextHandler(told, nil))})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	migrated := make(chan error, 1)
+	migrate := func() { _, err := db.MigrateUp(ctx); migrated <- err }
+	go migrate()
+	eventually(t, "the wait is told", func() bool { return strings.Contains(told.String(), "another replica migrates") })
+	cancel()
+	require.ErrorIs(t, <-migrated, context.Canceled, "a hub that is stopped waits no longer")
+	ctx = context.Background()
+	go migrate()
+	release()
+	require.NoError(t, <-migrated)
+}
+
+// told is what was logged.
+type told struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (w *told) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *told) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+func TestMigrationsTakeTheirTimeButWaitForNoLockForLong(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	require.Equal(t, "0", db.MigrationSetting(t, "statement_timeout"))
+	require.Equal(t, "10s", db.MigrationSetting(t, "lock_timeout"))
+	var timeout string
+	db.Row(t, &timeout, `SELECT current_setting('statement_timeout')`)
+	require.Equal(t, "1min", timeout)
 }
 
 func TestPartitionsAreMadeAheadAndDroppedByAge(t *testing.T) {

@@ -85,7 +85,7 @@ func (k sealKey) sealAs(prefix []byte, place string, plain []byte) []byte {
 	return k.aead.Seal(append(bytes.Clone(prefix), nonce...), nonce, plain, []byte(place))
 }
 
-var errSeal = errors.New("a stored secret cannot be opened: it was sealed with another key")
+var errSeal = errors.New("a stored secret cannot be opened: it was sealed with another key, or is damaged")
 
 func (s *Sealer) open(place string, sealed []byte) ([]byte, error) {
 	plain, _, err := s.opened(place, sealed)

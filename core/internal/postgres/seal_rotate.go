@@ -97,41 +97,70 @@ func (db *DB) SealState(ctx context.Context) (string, error) {
 
 // RotateSeal seals everything with the first key of the sealer that is sealed
 // otherwise, a batch at a time, while hubs run; every hub must have that key by
-// now. Broken off, it goes on where it was when it is called again.
+// now. Broken off, it goes on where it was when it is called again. The database turns to
+// the key last, when no value needs another: a hub that has that key alone cannot start before.
 func (db *DB) RotateSeal(ctx context.Context, actor string) (Rotation, error) {
-	done := Rotation{Key: db.SealKey(), Unreadable: []string{}}
-	if err := db.inTx(ctx, func(tx bun.Conn) error { return db.turnKey(ctx, tx, actor) }); err != nil {
+	done := Rotation{Key: db.SealKey()}
+	if _, err := db.SealState(ctx); err != nil {
 		return done, err
 	}
-	for _, column := range sealedColumns {
-		err := column.each(ctx, db.bun, "substring("+column.column+" FOR 5) <> ?", []any{db.seal.keys[0].prefix}, func(values []sealedValue) error {
-			return db.inTx(ctx, func(tx bun.Conn) error { return db.reseal(ctx, tx, column, values, &done) })
-		})
-		if err != nil {
+	for turned := false; !turned; {
+		done.Unreadable = []string{}
+		for _, column := range sealedColumns {
+			err := db.eachOther(ctx, db.bun, column, func(values []sealedValue) error {
+				return db.inTx(ctx, func(tx bun.Conn) error { return db.reseal(ctx, tx, column, values, &done) })
+			})
+			if err != nil {
+				return done, err
+			}
+		}
+		if err := db.inTx(ctx, func(tx bun.Conn) (err error) {
+			turned, err = db.turnKey(ctx, tx, actor)
+			return err
+		}); err != nil {
 			return done, err
 		}
 	}
 	return done, nil
 }
 
-// turnKey makes the first key the one that seals from now on.
-func (db *DB) turnKey(ctx context.Context, tx bun.Conn, actor string) error {
+// eachOther visits the values of a column that the first key has not sealed.
+func (db *DB) eachOther(ctx context.Context, in bun.IDB, column sealedColumn, visit func([]sealedValue) error) error {
+	return column.each(ctx, in, "substring("+column.column+" FOR 5) <> ?", []any{db.seal.keys[0].prefix}, visit)
+}
+
+// turnKey makes the first key the one that seals from now on, unless values have been
+// stored meanwhile that an earlier one opens. Whoever stores one waits for it, and it for them.
+func (db *DB) turnKey(ctx context.Context, tx bun.Conn, actor string) (turned bool, err error) {
 	var sealed []byte
 	if err := tx.QueryRowContext(ctx, `SELECT sealed FROM seal_check FOR UPDATE`).Scan(&sealed); err != nil {
-		return fmt.Errorf("reading which key seals: %w", err)
+		return false, fmt.Errorf("reading which key seals: %w", err)
+	}
+	for _, column := range sealedColumns {
+		again := false
+		err := db.eachOther(ctx, tx, column, func(values []sealedValue) error {
+			for _, v := range values {
+				_, err := db.seal.open(column.place(v.Business, v.Key), v.Sealed)
+				again = again || err == nil
+			}
+			return nil
+		})
+		if again || err != nil {
+			return false, err
+		}
 	}
 	_, before, err := db.seal.opened(sealPlace, sealed)
 	if err != nil {
-		return errOtherKey
+		return false, errOtherKey
 	}
 	key := db.seal.keys[0]
 	if before.id() == key.id() && sealed[0] == sealNamed {
-		return nil
+		return true, nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`, key.seal(sealPlace, []byte(sealWord))); err != nil {
-		return fmt.Errorf("changing the key that seals: %w", err)
+		return false, fmt.Errorf("changing the key that seals: %w", err)
 	}
-	return Console{DB: db}.record(ctx, tx, access.Change{
+	return true, Console{DB: db}.record(ctx, tx, access.Change{
 		Actor: actor, Action: "secrets.rotate", Object: "key/" + key.id(),
 		Before: map[string]any{"key": before.id()}, After: map[string]any{"key": key.id()},
 	})

@@ -106,6 +106,11 @@ func TestARotationThatBreaksOffGoesOn(t *testing.T) {
 	done := sealedWith(t, hub, hub.SealKey())
 	require.Equal(t, all, done+sealedWith(t, hub, keyID(t, hubtest.SecretKey)), "each value is sealed with one of the two")
 	requireSecrets(t, hub, tenant, subscriptions)
+	alone := hubtest.Open(t, url, nil)
+	sealer, err := postgres.NewSealer(newKey)
+	require.NoError(t, err)
+	alone.UseSealer(sealer)
+	require.ErrorContains(t, alone.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key", "with the new key alone no hub starts before all is sealed with it")
 
 	hub.Exec(t, `DROP TRIGGER refuse ON webhooks`)
 	rest, err := hub.RotateSeal(ctx, "cli")
@@ -154,4 +159,49 @@ func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, sealed[1].Unreadable)
 	require.Equal(t, 1, sealed[2].Unreadable)
+}
+
+func TestAReceiverWhoseSecretCannotBeOpenedFailsAlone(t *testing.T) {
+	for _, column := range []string{"secret", "headers"} {
+		t.Run(column, func(t *testing.T) {
+			db := hubtest.Database(t, nil)
+			well, unwell, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
+			hubtest.Subscribe(t, db, well.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			broken := hubtest.Subscribe(t, db, unwell.ID, core.StoreCreation, sink.URL, webhook.Minutes)
+			db.Exec(t, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+`, 20) # 1) WHERE id = ?`, broken.ID)
+			now := db.Clock().Now()
+			event := func(tenant hubtest.Tenant) core.Event {
+				return core.Event{ID: core.NewID(now), Business: tenant.ID, Type: core.StoreCreation, At: now, Body: []byte(`{}`)}
+			}
+			claimed, lost := event(well), event(unwell) // by an engine that starts later
+			require.NoError(t, db.Publish(context.Background(), lost, claimed))
+			startEngine(t, db, webhook.Config{}, true)
+			eventually(t, "both are tried in the claim", func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
+			started, again := event(well), event(unwell)
+			require.NoError(t, db.Publish(context.Background(), again, started))
+			eventually(t, "both are tried at once", func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })
+			for _, id := range []core.ID{claimed.ID, started.ID} {
+				require.Equal(t, "delivered", history(t, db, id)[0].State)
+			}
+			for _, id := range []core.ID{lost.ID, again.ID} {
+				require.Contains(t, history(t, db, id)[0].Error, "sealed with another key")
+			}
+			require.Len(t, sink.Arrivals(), 2)
+		})
+	}
+}
+
+func TestWhatIsStoredBehindARotationIsSealedAnewToo(t *testing.T) {
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
+	hub := withKeys(t, url, newKey, hubtest.SecretKey)
+	late := subscriptions[10].ID
+	hub.Exec(t, `CREATE TABLE late AS SELECT * FROM webhooks WHERE id = ?`, late)
+	hub.Exec(t, `ALTER TABLE late DROP COLUMN server`) // which the table makes itself
+	hub.Exec(t, `DELETE FROM webhooks WHERE id = ?`, late)
+	hub.Exec(t, `CREATE FUNCTION come() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO webhooks OVERRIDING SYSTEM VALUE SELECT * FROM late; RETURN NEW; END $$`)
+	hub.Exec(t, `CREATE TRIGGER come BEFORE UPDATE ON platforms FOR EACH ROW EXECUTE FUNCTION come()`) // the last column
+	_, err := hub.RotateSeal(ctx, "cli")
+	require.NoError(t, err)
+	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
 }

@@ -1,6 +1,6 @@
 // Package kubernetes holds the manifests against the types and the rules of the
-// release of Kubernetes that go.mod names, without a cluster. It is a module of its own:
-// the program depends on none of this.
+// releases of Kubernetes and CloudNativePG that go.mod names, without a cluster. It is a
+// module of its own: the program depends on none of this.
 package kubernetes
 
 import (
@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
@@ -37,7 +38,7 @@ type installation struct {
 	scalers     []scaling.HorizontalPodAutoscaler
 	policies    []network.NetworkPolicy
 	ingresses   []network.Ingress
-	database    []any // of CloudNativePG, whose types are not at hand
+	database    []custom
 }
 
 // add decodes strictly: a field that the type does not have, or has twice, is an error.
@@ -68,7 +69,7 @@ func (i *installation) add(kind string, document []byte) error {
 		return add(&i.policies, document)
 	case "networking.k8s.io/v1/Ingress":
 		return add(&i.ingresses, document)
-	case "postgresql.cnpg.io/v1/Cluster", "postgresql.cnpg.io/v1/ScheduledBackup":
+	case "postgresql.cnpg.io/v1/Cluster", "postgresql.cnpg.io/v1/ScheduledBackup", "barmancloud.cnpg.io/v1/ObjectStore":
 		return add(&i.database, document)
 	}
 	return errors.New("no type is known for " + kind)
@@ -123,7 +124,7 @@ func read(t *testing.T) *installation {
 
 func TestEveryObjectHasTheFieldsOfItsKind(t *testing.T) {
 	all := read(t)
-	if len(all.deployments) != 3 || len(all.services) != 2 || len(all.database) != 2 || len(all.policies) != 2 {
+	if len(all.deployments) != 3 || len(all.services) != 2 || len(all.database) != 3 || len(all.policies) != 2 {
 		t.Fatalf("objects are missing: %+v", all)
 	}
 }
@@ -145,6 +146,9 @@ func TestPodsAreAdmittedInTheirNamespace(t *testing.T) {
 				t.Errorf("%s: %s: %s", d.Name, result.ForbiddenReason, result.ForbiddenDetail)
 			}
 		}
+		if links := pod.Spec.EnableServiceLinks; links == nil || *links {
+			t.Errorf("%s: variables of services would stand among its settings", d.Name)
+		}
 		for _, container := range pod.Spec.Containers {
 			if root := container.SecurityContext.ReadOnlyRootFilesystem; root == nil || !*root {
 				t.Errorf("%s: its root file system can be written to", d.Name)
@@ -153,8 +157,23 @@ func TestPodsAreAdmittedInTheirNamespace(t *testing.T) {
 	}
 }
 
-// secrets are those that README.md, CloudNativePG or the certificate's issuer makes.
-var secrets = map[string]bool{"servery-key": true, "servery-database-app": true, "servery-database-ca": true, "servery-tls": true}
+// secrets are those that somebody makes, by who does.
+var secrets = map[string]string{
+	"servery-key": "README.md", "servery-backup": "README.md", "servery-tls": "README.md",
+	"servery-database-app": "CloudNativePG", "servery-database-ca": "CloudNativePG",
+}
+
+func TestSecretsAreMadeByTheStepsOfTheGuide(t *testing.T) {
+	guide, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, by := range secrets {
+		if by == "README.md" && !regexp.MustCompile(`create secret (generic|tls) `+name+` `).Match(guide) {
+			t.Errorf("the guide does not make the secret %s", name)
+		}
+	}
+}
 
 func TestWhatObjectsNameIsThere(t *testing.T) {
 	all, there := read(t), map[string]bool{}
@@ -175,11 +194,21 @@ func TestWhatObjectsNameIsThere(t *testing.T) {
 	}
 	for _, d := range all.deployments {
 		pod := d.Spec.Template.Spec
+		for _, volume := range pod.Volumes {
+			if volume.Secret != nil && secrets[volume.Secret.SecretName] == "" {
+				t.Errorf("%s mounts the secret %s, which nobody makes", d.Name, volume.Secret.SecretName)
+			}
+		}
 		for _, container := range pod.Containers {
+			for _, variable := range container.Env {
+				if from := variable.ValueFrom; from != nil && secrets[from.SecretKeyRef.Name] == "" {
+					t.Errorf("%s reads the secret %s, which nobody makes", d.Name, from.SecretKeyRef.Name)
+				}
+			}
 			for _, from := range container.EnvFrom {
 				if from.ConfigMapRef != nil {
 					must(d.Name, "settings "+from.ConfigMapRef.Name)
-				} else if !secrets[from.SecretRef.Name] {
+				} else if secrets[from.SecretRef.Name] == "" {
 					t.Errorf("%s names the secret %s, which nobody makes", d.Name, from.SecretRef.Name)
 				}
 			}
@@ -206,10 +235,27 @@ func TestWhatObjectsNameIsThere(t *testing.T) {
 		must(s.Name, "deployment "+s.Spec.ScaleTargetRef.Name)
 	}
 	for _, i := range all.ingresses {
+		for _, host := range i.Spec.TLS {
+			if secrets[host.SecretName] == "" {
+				t.Errorf("%s names the secret %s, which nobody makes", i.Name, host.SecretName)
+			}
+		}
 		for _, rule := range i.Spec.Rules {
 			for _, path := range rule.HTTP.Paths {
 				must(i.Name+" "+path.Path, "service "+path.Backend.Service.Name)
 			}
+		}
+	}
+}
+
+func TestHubsAreAskedNoMoreBeforeTheyStop(t *testing.T) {
+	for _, d := range read(t).deployments {
+		pod := d.Spec.Template.Spec
+		lifecycle := pod.Containers[0].Lifecycle
+		if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil || lifecycle.PreStop.Sleep.Seconds < 5 {
+			t.Errorf("%s is stopped while requests are still sent there", d.Name)
+		} else if need := lifecycle.PreStop.Sleep.Seconds + 45; *pod.TerminationGracePeriodSeconds < need {
+			t.Errorf("%s is killed before the %d s are over that it may need", d.Name, need)
 		}
 	}
 }

@@ -1,0 +1,20 @@
+package cause
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// NotTaken tells that orders were refused, and why the last was.
+func NotTaken(n console.NotTaken, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseNotTaken, ui.Number(n.Count), clock(n.At, zone), n.Reason), Detail: text.MendNotTaken}
+}
+
+// Unproved tells that somebody calls in the name of a platform and cannot show it.
+func Unproved(u console.Unproved, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnproved, u.Platform, clock(u.At, zone), u.Reason), Detail: text.MendUnproved}
+}

@@ -1,0 +1,111 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/orders"
+	"github.com/servery-hub/servery/adminui/plugins"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/adminui/webhooks"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// troubles are what needs attention: plugins, then webhooks, then jobs, then what
+// does not come through.
+func (p Pages) troubles(ctx context.Context, v *shell.Visit, found []console.Plugin, ids []core.BusinessID, names map[core.BusinessID]string) ([]ui.Cause, error) {
+	endpoints, err := p.Records.Troubled(ctx, ids, troublesShown)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := p.Records.FailedJobs(ctx, ids, v.Now.Add(-day), troublesShown)
+	if err != nil {
+		return nil, err
+	}
+	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
+		if name := names[business]; name != "" {
+			c.Text = name + ": " + c.Text
+		}
+		return c
+	}
+	causes := plugins.Causes(found, v.Zone)
+	for _, f := range webhooks.Causes(v, endpoints) {
+		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
+	}
+	for _, j := range failed {
+		c := of(j.Business, cause.Job(j, nil))
+		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
+		causes = append(causes, c)
+	}
+	notices, err := p.Records.Notices(ctx, ids, v.Now.Add(-day))
+	if err != nil {
+		return nil, err
+	}
+	return append(causes, noticed(v, notices, found, of, names != nil)...), nil
+}
+
+// noticed are the causes of notices. Of many businesses, events that nobody was told
+// of count where they are orders: many a POS wants no other event.
+func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of func(core.BusinessID, ui.Cause) ui.Cause, many bool) (causes []ui.Cause) {
+	byID := byID(found)
+	for _, r := range notices.Menus {
+		c := of(r.Business, cause.MenusRefused(r, byID[r.ServedBy]))
+		c.Link = ui.Link{Href: shell.PlatformLink(r.Business, r.Platform), Label: text.ActSeeSettings}
+		c.Also = ui.Link{Href: shell.BusinessLink(r.Business, "grid/"), Label: text.ActSeeGrid}
+		causes = append(causes, c)
+	}
+	for _, w := range notices.Waiting {
+		c := of(w.Business, cause.Waiting(w, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(w.Business, "orders/?state="+orders.Unacknowledged), Label: text.ActSeeOrders}
+		causes = append(causes, c)
+	}
+	for _, n := range notices.NotTaken {
+		c := of(n.Business, cause.NotTaken(n, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(n.Business, orders.RefusedPath), Label: text.ActSeeRefused}
+		causes = append(causes, c)
+	}
+	for _, u := range notices.Unproved {
+		c := of(u.Business, cause.Unproved(u, v.Zone))
+		c.Link = ui.Link{Href: shell.PlatformLink(u.Business, u.Platform), Label: text.ActSeePlatform}
+		causes = append(causes, c)
+	}
+	for _, s := range notices.Silent {
+		c := of(s.Business, cause.Silent(s, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(s.Business, fmt.Sprintf("stores/%d/", s.StoreID)), Label: text.ActSeeStore}
+		causes = append(causes, c)
+	}
+	for _, k := range notices.Revoked {
+		c := of(k.Business, cause.Revoked(k, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(k.Business, "keys/"), Label: text.ActSeeKeys}
+		causes = append(causes, c)
+	}
+	for _, t := range notices.Throttled {
+		if t.Until.After(v.Now) || t.Name != cause.Subscribing && t.Until.After(v.Now.Add(-throttledLately)) {
+			causes = append(causes, of(t.Business, cause.Throttled(t, v.Now, v.Zone)))
+		}
+	}
+	for _, u := range notices.Unheard {
+		if many && u.EventType != core.OrderPlaced {
+			continue
+		}
+		c := of(u.Business, cause.Unheard(u, v.Zone))
+		if u.Webhook != 0 {
+			c.Link = ui.Link{Href: shell.BusinessLink(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook)), Label: text.ActSeeWebhook}
+		}
+		causes = append(causes, c)
+	}
+	return causes
+}
+
+// byID are plugins by their ids.
+func byID(found []console.Plugin) map[string]*console.Plugin {
+	plugins := map[string]*console.Plugin{}
+	for i := range found {
+		plugins[found[i].ID] = &found[i]
+	}
+	return plugins
+}

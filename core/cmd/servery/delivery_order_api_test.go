@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheDeliveriesOfAnOrderAreFoundAndShowWhatIsSent(t *testing.T) {
+	c := newCounter(t, nil)
+	c.status.Store(200)
+	c.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_status_update","url":%q}`, c.orders.URL))
+	c.place("1")
+	c.clock.Advance(time.Second)
+	between := c.clock.Now()
+	c.place("2")
+	list := func(query string) []any { return c.ok("GET", deliveriesRoute+query, "").body["deliveries"].([]any) }
+	waitUntil(t, "both orders", func() bool { return len(list("?state=delivered&event_type=order_placed")) == 2 })
+	second, first := list("?event_type=order_placed")[0], list("?event_type=order_placed")[1]
+	order := fmt.Sprint(at(first, "order_id"))
+	c.ok("PUT", "/external/api/v1/orders/"+order+"/status/", `{"new_status":"Acknowledged"}`)
+	waitUntil(t, "the step", func() bool { return len(list("?state=delivered&order_id="+order)) == 2 })
+	require.NotEqual(t, at(first, "order_id"), at(second, "order_id"))
+	require.Equal(t, []any{"order_status_update", "order_placed"}, []any{at(list("?order_id=" + order)[0], "event_type"), at(list("?order_id=" + order)[1], "event_type")})
+	require.Len(t, list(fmt.Sprintf("?order_id=%v", at(second, "order_id"))), 1)
+	require.Empty(t, list("?order_id=77"))
+	require.Empty(t, list("?reference=other&order_id="+order))
+	require.Equal(t, first, list(fmt.Sprintf("?event_type=order_placed&to=%d", between.UnixMilli()))[0])
+	require.Len(t, list(fmt.Sprintf("?event_type=order_placed&to=%d", between.UnixMilli())), 1)
+	require.Equal(t, []any{second}, list(fmt.Sprintf("?event_type=order_placed&from=%d", between.UnixMilli())))
+
+	one := c.ok("GET", deliveriesRoute+at(first, "id").(string)+"/", "")
+	var sent any
+	require.NoError(t, json.Unmarshal(c.orders.Arrivals()[0].Body, &sent))
+	require.Equal(t, sent, one.body["body"])
+	require.Contains(t, one.text, string(c.orders.Arrivals()[0].Body), "to the letter")
+	for _, query := range []string{"?order_id=0", "?order_id=x", "?from=yesterday", "?to=-1"} {
+		requireEnvelope(t, c.send("GET", deliveriesRoute+query, ""), 400, "must be")
+	}
+}

@@ -1,0 +1,33 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+func TestWhatCutsTheDatabaseOff(t *testing.T) {
+	for err, want := range map[error]bool{
+		fmt.Errorf("reading: %w", context.DeadlineExceeded): true,
+		fmt.Errorf("reading: %w", io.EOF):                   true,
+		&net.OpError{Op: "dial", Err: io.ErrClosedPipe}:     true,
+		said("57P03"):       true,
+		said("23505"):       false,
+		errors.New("other"): false,
+	} {
+		require.Equal(t, want, core.IsCutOff(err), err)
+	}
+}
+
+// said is an answer of the database.
+type said string
+
+func (s said) Error() string     { return string(s) }
+func (s said) Field(byte) string { return string(s) }

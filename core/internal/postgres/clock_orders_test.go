@@ -1,0 +1,132 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// refusingFirst answers the first attempt at every fifth event with 503.
+func refusingFirst(t *testing.T) *hubtest.Sink {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return hubtest.NewEventSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if id := r.Header.Get("Webhook-Id"); !seen[id] {
+			if seen[id] = true; len(seen)%5 == 0 {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}
+	})
+}
+
+// Two hubs take orders and move them while the database's clock is set by days, forth and
+// back; one of them learns of it only after it has taken more.
+func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
+	const many = 12 // orders of a hub between two looks at the clock
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
+	hubs := []*postgres.DB{db, late}
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	sink := refusingFirst(t)
+	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate} {
+		hubtest.Subscribe(t, db, k.business, event, sink.URL, webhook.Seconds)
+	}
+	engine, _ := startEngine(t, db, webhook.Config{}, true)
+	intakes := map[*postgres.DB]*postgres.Intake{db: newIntake(t, db), late: newIntake(t, late)}
+	var ids, unmoved []int64
+	take := func(hub *postgres.DB) {
+		for range many {
+			receipt, err := intakes[hub].Place(ctx, k.arrival(fmt.Sprint(len(ids)), "web", oneCurry, ""))
+			require.NoError(t, err)
+			ids = append(ids, receipt.OrderID)
+		}
+	}
+	move := func(hub *postgres.DB) { // those of the time before
+		for _, id := range unmoved {
+			_, err := postgres.Orders{DB: hub}.Change(ctx, k.business, id, order.Change{To: order.Acknowledged, Actor: "key:pos"})
+			require.NoError(t, err)
+		}
+		unmoved = ids[len(ids)-2*many:]
+	}
+	for _, hub := range hubs {
+		require.NoError(t, hub.SetClock(ctx))
+	}
+	const days = 24 * time.Hour
+	for _, leap := range []time.Duration{0, 8 * days, 0, -8 * days, 0, 13 * time.Hour, 0} {
+		for _, hub := range hubs {
+			hub.LeapClock(leap)
+		}
+		require.NoError(t, db.SetClock(ctx))
+		take(db)
+		take(late)
+		require.NoError(t, late.SetClock(ctx))
+		require.NoError(t, late.Maintain(ctx, month))
+		require.NoError(t, postgres.Orders{DB: late}.DropOld(ctx, month))
+		move(db)
+		require.NoError(t, db.Maintain(ctx, month))
+		engine.Wake()
+	}
+	move(late)
+
+	type told struct{ placed, moved string } // the webhook-id
+	eventually(t, "everything has arrived", func() bool {
+		require.NoError(t, db.SetClock(ctx)) // as the housekeeping does, now and then
+		require.NoError(t, postgres.Deliveries{DB: db}.Sweep(ctx))
+		engine.Wake()
+		backlog, err := db.Backlog(ctx)
+		require.NoError(t, err)
+		return backlog.Due+backlog.Scheduled+backlog.Held == 0
+	})
+	arrived := map[int64]told{}
+	for _, a := range sink.Arrivals() {
+		var body struct {
+			OrderID int64 `json:"order_id"`
+			Order   struct {
+				Details struct {
+					ID int64 `json:"id"`
+				} `json:"details"`
+			} `json:"order"`
+		}
+		require.NoError(t, json.Unmarshal(a.Body, &body))
+		id := max(body.OrderID, body.Order.Details.ID)
+		event := arrived[id]
+		at := &event.placed
+		if body.OrderID != 0 {
+			at = &event.moved
+			require.NotEmpty(t, event.placed, "order %d is moved before it is placed", id)
+		}
+		require.Contains(t, []string{"", a.Header.Get("Webhook-Id")}, *at, "order %d is told under two ids", id)
+		*at = a.Header.Get("Webhook-Id")
+		arrived[id] = event
+	}
+	require.Len(t, arrived, len(ids))
+	for _, id := range ids {
+		require.NotEmpty(t, arrived[id].placed)
+		require.NotEmpty(t, arrived[id].moved, "order %d", id)
+		record, err := postgres.Orders{DB: late}.Get(ctx, k.business, "", id)
+		require.NoError(t, err)
+		require.Equal(t, order.Acknowledged, record.State)
+	}
+
+	started := hubtest.Open(t, url, nil)
+	require.NoError(t, started.SetClock(ctx))
+	ahead, _, err := started.PartitionsAhead(ctx)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, ahead, 6)
+	require.Contains(t, partitionOf(t, started, eventAt(t, started, started.Clock().Now())), time.Now().UTC().Format("20060102"))
+}

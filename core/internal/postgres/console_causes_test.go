@@ -1,0 +1,104 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestMenusThatPlatformsRefuseAreTold(t *testing.T) {
+	p := newPress(t)
+	other := hubtest.Business(t, p.db).ID
+	read := postgres.Console{DB: p.db}
+	p.send("-1", `{"items":[{"ref_id":"curry","title":"Other curry","price":2},{"ref_id":"rice","title":"Other rice","price":2}]}`)
+	p.clock.Advance(time.Minute)
+	work, names := p.claim(me)
+	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
+	for _, w := range work {
+		result := p.done(w)
+		result.Problems = []publishing.Problem{{Entity: "option", RefID: "curry", Message: "another kind"}, {Entity: "item", RefID: "cur", Message: "another item"}, {Entity: "item", RefID: "curry", Message: "photo required"}}
+		if w.Platform == "b" {
+			result = publishing.Result{Work: w, State: publishing.Failed, Message: "unknown partner key", At: p.clock.Now()}
+		}
+		p.finish(me, result)
+	}
+	notices, err := read.Notices(t.Context(), []core.BusinessID{p.business, other}, p.clock.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, []console.RefusedMenus{{Business: p.business, Platform: "b", ServedBy: "aggregator-b", Count: 2, Message: "unknown partner key"}}, notices.Menus)
+	notices, err = read.Notices(t.Context(), []core.BusinessID{other}, p.clock.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	require.Empty(t, notices.Menus)
+
+	id, err := read.ItemOf(t.Context(), p.business, "curry")
+	require.NoError(t, err)
+	for store, stores := range map[string]int{"": 2, "s1": 1} {
+		item, err := read.Item(t.Context(), p.business, id, store)
+		require.NoError(t, err)
+		require.Equal(t, []console.ItemRefusal{{Platform: "a", Message: "photo required", Stores: stores}}, item.Refusals)
+	}
+	_, err = read.ItemOf(t.Context(), other, "curry")
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestDeliveriesThatWereGivenUpAreCountedForADay(t *testing.T) {
+	c := newClinic(t)
+	read, businesses := postgres.Console{DB: c.db}, []core.BusinessID{c.business}
+	gaveUp := func(age time.Duration, state string) {
+		at := c.clock.Now().Add(-age)
+		c.db.Exec(t, `INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at)
+			VALUES (?, ?, ?, 'store_creation', ?, '', ?, 6, 500, ?)`, c.business, core.NewID(at), core.NewID(at), c.sub.ID, state, at)
+	}
+	gaveUp(25*time.Hour, "failed")
+	gaveUp(time.Hour, "delivered")
+	found, err := read.Troubled(t.Context(), businesses, 10)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	gaveUp(time.Hour, "failed")
+	gaveUp(23*time.Hour, "failed")
+	found, err = read.Troubled(t.Context(), businesses, 10)
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	require.Equal(t, 2, found[0].GivenUp)
+	one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, one.GivenUp)
+	figures, err := read.Figures(t.Context(), businesses, c.clock.Now().Add(-24*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 2, figures.GivenUp)
+	figures, err = read.Figures(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID}, c.clock.Now().Add(-24*time.Hour))
+	require.NoError(t, err)
+	require.Zero(t, figures.GivenUp)
+}
+
+func TestAFailingWebhookKnowsWhenItsServerAnsweredOthers(t *testing.T) {
+	c := newClinic(t)
+	read, now := postgres.Console{DB: c.db}, c.clock.Now().UTC().Truncate(time.Microsecond)
+	subscribe := func(business core.BusinessID, url string) int64 {
+		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url, webhook.Minutes).ID
+	}
+	neighbour, elsewhere := subscribe(c.business, "https://pos.example/orders"), subscribe(c.business, "https://pos.example:8443/")
+	foreign := hubtest.Business(t, c.db).ID
+	strange := subscribe(foreign, "https://pos.example/orders")
+	accepted := func(business core.BusinessID, id int64, at time.Time) console.Attempt {
+		return console.Attempt{Business: business, Webhook: id, At: at}
+	}
+	var tally console.Tally
+	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: now, Class: "connect"})
+	tally.Count(accepted(c.business, neighbour, now.Add(time.Minute)))
+	tally.Count(accepted(c.business, elsewhere, now.Add(time.Hour)))
+	tally.Count(accepted(foreign, strange, now.Add(time.Hour)))
+	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
+	for id, want := range map[int64]time.Time{c.sub.ID: now.Add(time.Minute), neighbour: {}} {
+		one, err := read.Endpoint(t.Context(), c.business, id)
+		require.NoError(t, err)
+		require.WithinDuration(t, want, one.ServerAnswered, 0)
+	}
+}

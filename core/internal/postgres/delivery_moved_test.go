@@ -1,0 +1,227 @@
+package postgres_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// point has a webhook deliver to another address.
+func point(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
+	t.Helper()
+	err := postgres.Webhooks{DB: db}.Change(context.Background(), sub.Business, sub.ID, func(s *webhook.Subscription) error {
+		s.URL = url
+		return nil
+	})
+	assert.NoError(t, err)
+}
+
+// probe has an endpoint be found to fail.
+func (c *till) probe(sub webhook.Subscription) {
+	c.t.Helper()
+	now := c.clock.Now()
+	c.db.Exec(c.t, `INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since, next_probe)
+		VALUES (?0, ?1, 9, ?2, ?2, 0, 'no answer', ?2, ?3)`, c.business, sub.ID, now, now.Add(time.Hour))
+}
+
+func TestEventsOfAnOrderKeepTheirOrderWhereTheirWebhooksMoveToAnotherServer(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2)
+	owner, first := c.may("1/1")
+	c.finish(owner, webhook.Pending, first["1/1"])
+	point(t, c.db, c.placed, "http://moved.example/placed")
+	c.tell(1, 3)
+	c.may() // the third waits for the second, which waits for what has moved
+	point(t, c.db, c.status, "http://moved.example/status")
+	c.tell(1, 4)
+	c.may()
+	c.clock.Advance(time.Second)
+	for _, next := range []string{"1/1", "1/2", "1/3", "1/4"} {
+		owner, claimed := c.may(next)
+		require.Contains(t, claimed[next].URL, "http://moved.example/")
+		c.finish(owner, webhook.Delivered, claimed[next])
+	}
+	requireQueueEmpty(t, c.db)
+}
+
+func TestWhatWaitsForOneThatMovedAwayGoesOnByItself(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2, 3)
+	owner, first := c.may("1/1")
+	c.may()
+	c.finish(owner, webhook.Pending, first["1/1"])
+	point(t, c.db, c.placed, "http://moved.example/placed")
+	c.may()
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(context.Background()))
+	owner, second := c.may("1/2")
+	c.finish(owner, webhook.Delivered, second["1/2"])
+	c.may("1/3")
+}
+
+func TestAnEndpointThatFailsDelaysOnlyItsOwnEventsOfAnOrder(t *testing.T) {
+	c := newTill(t)
+	c.tell(1, 1, 2)
+	owner, first := c.may("1/1")
+	c.may()
+	c.finish(owner, webhook.Pending, first["1/1"])
+	c.probe(c.placed)
+	c.tell(2, 1, 2, 3)
+	owner, second := c.may("2/2")
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(context.Background()))
+	c.may("1/2") // waited when the endpoint was well still
+	c.finish(owner, webhook.Delivered, second["2/2"])
+	c.may("2/3")
+}
+
+func TestWhatWaitsForASwitchedOffWebhookIsShownAsHeldAtOnce(t *testing.T) {
+	c, ctx := newTill(t), context.Background()
+	queue := postgres.Deliveries{DB: c.db}
+	c.tell(1, 1)
+	c.tell(2, 1)
+	owner, first := c.may("1/1", "2/1")
+	c.finish(owner, webhook.Pending, first["1/1"])
+	c.switchTo(c.placed, false)
+	held, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Held, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, held, 1)
+	require.Equal(t, first["1/1"].ID, held[0].ID)
+	require.Equal(t, "the webhook is switched off", held[0].HeldBecause)
+	require.Zero(t, held[0].NextAttempt)
+	pending, err := queue.List(ctx, c.business, webhook.Filter{State: webhook.Pending, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, pending, 1, "the one under way")
+	require.Equal(t, first["2/1"].ID, pending[0].ID)
+	count, err := queue.Count(ctx, c.business, webhook.Choice{State: webhook.Pending, To: c.clock.Now().Add(time.Hour)})
+	require.NoError(t, err)
+	require.Zero(t, count)
+	c.switchTo(c.placed, true)
+	c.clock.Advance(time.Second)
+	c.may("1/1")
+}
+
+func TestWhatIsSentAgainTakesItsPlaceInTheOrder(t *testing.T) {
+	c, ctx := newTill(t), context.Background()
+	c.tell(1, 1, 2, 3)
+	var ids []core.ID
+	for _, next := range []string{"1/1", "1/2"} {
+		owner, claimed := c.may(next)
+		ids = append(ids, claimed[next].ID)
+		c.finish(owner, webhook.Delivered, claimed[next])
+	}
+	owner, third := c.may("1/3")
+	c.finish(owner, webhook.Pending, third["1/3"])
+	choice := webhook.Choice{IDs: ids}
+	job, err := choice.Job(c.business, 2, c.clock.Now())
+	require.NoError(t, err)
+	require.NoError(t, postgres.Jobs{DB: c.db}.Enqueue(ctx, job, ""))
+	claimed, _, err := postgres.Jobs{DB: c.db}.Claim(ctx, core.ID{1}, 1, c.clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	resent, _, err := postgres.Deliveries{DB: c.db}.Again(ctx, claimed[0], choice, 10)
+	require.NoError(t, err)
+	require.Equal(t, 2, resent.Resent)
+	c.clock.Advance(time.Second) // the third is due
+	for _, next := range []string{"1/1", "1/2", "1/3"} {
+		owner, claimed := c.may(next)
+		c.finish(owner, webhook.Delivered, claimed[next])
+	}
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Retry(ctx, c.business, ids[1]))
+	require.NoError(t, postgres.Deliveries{DB: c.db}.Retry(ctx, c.business, ids[0]))
+	owner, again := c.may("1/1")
+	c.finish(owner, webhook.Delivered, again["1/1"])
+	c.may("1/2")
+}
+
+// idle waits until nothing is on its way.
+func idle(t *testing.T, db *postgres.DB) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		b, err := db.Backlog(context.Background())
+		return err == nil && b.Due+b.Scheduled+b.Held == 0
+	}, 90*time.Second, 20*time.Millisecond, "everything is delivered")
+}
+
+// TestAReplayKeepsTheOrderOfEvents sends every delivered event of many orders again,
+// on two replicas, to a server that refuses now and then, while new ones come.
+func TestAReplayKeepsTheOrderOfEvents(t *testing.T) {
+	const orders, places = 40, 4
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	dbs := []*postgres.DB{hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)}
+	business := hubtest.Business(t, dbs[0]).ID
+	r := newReceiver(t)
+	hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, r.at("/placed"), webhook.Seconds)
+	hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, r.at("/status"), webhook.Seconds)
+	for _, db := range dbs {
+		startEngine(t, db, webhook.Config{Poll: 50 * time.Millisecond}, true)
+	}
+	for order := int64(1); order <= orders; order++ {
+		for place := 1; place <= places; place++ {
+			require.NoError(t, dbs[place%2].Publish(ctx, orderEvent(dbs[0], business, order, place)))
+		}
+	}
+	idle(t, dbs[0])
+	require.True(t, r.complete(orders, places))
+
+	r.mu.Lock()
+	clear(r.accepted)
+	r.mu.Unlock()
+	now := dbs[0].Clock().Now().Add(time.Millisecond)
+	choice := webhook.Choice{State: webhook.Delivered, To: now, EndedBy: now}
+	job, err := choice.Job(business, 0, now)
+	require.NoError(t, err)
+	require.NoError(t, postgres.Jobs{DB: dbs[0]}.Enqueue(ctx, job, ""))
+	claimed, _, err := postgres.Jobs{DB: dbs[0]}.Claim(ctx, core.ID{1}, 1, now.Add(time.Hour))
+	require.NoError(t, err)
+	queue := postgres.Deliveries{DB: dbs[0]}
+	for more := true; more; {
+		_, more, err = queue.Again(ctx, claimed[0], choice, 25) // chunks in which orders are cut apart
+		require.NoError(t, err)
+	}
+	for order := int64(1); order <= orders; order++ {
+		require.NoError(t, dbs[order%2].Publish(ctx, orderEvent(dbs[0], business, order, places+1)))
+	}
+	idle(t, dbs[0])
+	require.True(t, r.complete(orders, places+1))
+}
+
+// TestAChangeOfServersKeepsTheOrderOfEvents moves both webhooks of orders from a
+// server that refuses everything to another one while events come.
+func TestAChangeOfServersKeepsTheOrderOfEvents(t *testing.T) {
+	const orders, places = 30, 5
+	ctx, url := context.Background(), hubtest.DatabaseURL(t)
+	dbs := []*postgres.DB{hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)}
+	business := hubtest.Business(t, dbs[0]).ID
+	before := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
+	after := newReceiver(t)
+	placed := hubtest.Subscribe(t, dbs[0], business, core.OrderPlaced, before.URL, webhook.Seconds)
+	status := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, before.URL, webhook.Seconds)
+	for _, db := range dbs {
+		startEngine(t, db, webhook.Config{Poll: 50 * time.Millisecond}, true)
+	}
+	first, second := placed, status
+	if rand.IntN(2) == 0 {
+		first, second = status, placed
+	}
+	for place := 1; place <= places; place++ {
+		for order := int64(1); order <= orders; order++ {
+			require.NoError(t, dbs[rand.IntN(2)].Publish(ctx, orderEvent(dbs[0], business, order, place)))
+			switch {
+			case place == 3 && order == 10:
+				point(t, dbs[1], first, after.at("/"+string(first.EventType)))
+			case place == 3 && order == 20:
+				point(t, dbs[0], second, after.at("/"+string(second.EventType)))
+			}
+		}
+	}
+	idle(t, dbs[0])
+	require.True(t, after.complete(orders, places))
+}

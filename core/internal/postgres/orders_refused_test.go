@@ -1,0 +1,138 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+func TestRefusedOrdersAreCountedFoundAndForgotten(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k.store("s1")
+	orders, read := postgres.Orders{DB: db}, postgres.Console{DB: db}
+	refuse := func(business core.BusinessID, id, store, reason string) {
+		require.NoError(t, orders.KeepRefused(t.Context(), order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
+	}
+	list := func(f console.RefusedFilter) (found []console.RefusedOrder, all int) {
+		f.Limit = 2
+		found, all, err := read.RefusedOrders(t.Context(), k.business, f)
+		require.NoError(t, err)
+		return found, all
+	}
+	first := clock.Now()
+	refuse(k.business, "W-1", "nowhere", "no store")
+	refuse(stranger.business, "W-1", "nowhere", "not yours")
+	clock.Advance(time.Minute)
+	refuse(k.business, "W-2", "s1", "no price")
+	clock.Advance(time.Minute)
+	refuse(k.business, "W-1", "s1", "no price either")
+
+	found, all := list(console.RefusedFilter{})
+	require.Equal(t, 2, all)
+	require.Equal(t, []any{"W-1", "s1", "no price either", int64(2), true, true, int64(0)},
+		[]any{found[0].PlatformOrderID, found[0].Store, found[0].Reason, found[0].Times, found[0].First.Equal(first), found[0].Last.Equal(clock.Now()), found[0].OrderID})
+	for name, f := range map[string]console.RefusedFilter{"W-2": {Before: found[0].Last}, "W-1": {Since: found[0].Last}} {
+		some, _ := list(f)
+		require.Len(t, some, 1)
+		require.Equal(t, name, some[0].PlatformOrderID)
+	}
+	for _, f := range []console.RefusedFilter{{ID: "W-3"}, {Platform: "app"}, {Store: "nowhere"}} {
+		_, all := list(f)
+		require.Zero(t, all, f)
+	}
+
+	came := k.serve(newIntake(t, db), k.arrival("W-1", "web", oneCurry, ""))
+	found, _ = list(console.RefusedFilter{ID: "W-1"})
+	require.Equal(t, came.Order.Details.ID, found[0].OrderID)
+	_, all = list(console.RefusedFilter{Missing: true})
+	require.Equal(t, 1, all)
+	notices, err := read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
+	require.NoError(t, err)
+	require.Len(t, notices.NotTaken, 1)
+	require.Equal(t, []any{1, "no price"}, []any{notices.NotTaken[0].Count, notices.NotTaken[0].Reason})
+	clock.Advance(console.Lately)
+	notices, err = read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
+	require.NoError(t, err)
+	require.Empty(t, notices.NotTaken)
+
+	require.NoError(t, orders.DropOld(t.Context(), time.Minute))
+	_, all = list(console.RefusedFilter{})
+	require.Zero(t, all)
+}
+
+func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
+	url := hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, url, nil)
+	hubs := []postgres.Orders{{DB: db}, {DB: hubtest.Connect(t, url, nil)}}
+	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	keep := func(business core.BusinessID, hub int, id string) {
+		require.NoError(t, hubs[hub%2].KeepRefused(t.Context(), order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
+	}
+	keep(stranger.business, 0, "W")
+	var keeping sync.WaitGroup
+	for n := range 900 {
+		keeping.Go(func() { keep(k.business, n, fmt.Sprint("W-", n%700)) })
+	}
+	keeping.Wait()
+	keep(k.business, 0, "last")
+	for business, kept := range map[core.BusinessID]int{k.business: 500, stranger.business: 1} {
+		found, all, err := postgres.Console{DB: db}.RefusedOrders(t.Context(), business, console.RefusedFilter{Limit: 1000})
+		require.NoError(t, err)
+		require.Equal(t, []int{kept, kept}, []int{all, len(found)})
+		if business == k.business {
+			require.Equal(t, "last", found[0].PlatformOrderID)
+		}
+		moments := map[time.Time]bool{}
+		for _, r := range found {
+			moments[r.Last] = true
+		}
+		require.Len(t, moments, kept, "pages of a list end between two of them")
+	}
+}
+
+func TestAPlatformThatIsNotBelievedIsToldOnceASecond(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	callers, read := postgres.Callers{DB: db}, postgres.Console{DB: db}
+	note := func(business core.BusinessID, platform, why string) {
+		require.NoError(t, callers.NoteRefused(t.Context(), business, platform, why))
+	}
+	notices := func() []console.Unproved {
+		n, err := read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
+		require.NoError(t, err)
+		return n.Unproved
+	}
+	note(1<<40, "web", "nobody")
+	note(k.business, "mars", "no such platform")
+	note(stranger.business, "web", "not yours")
+	require.Empty(t, notices())
+	at := clock.Now()
+	note(k.business, "web", "first")
+	clock.Advance(time.Second - time.Millisecond)
+	note(k.business, "web", "too soon")
+	told := notices()
+	require.Len(t, told, 1)
+	require.Equal(t, []any{"web", "first", true}, []any{told[0].Platform, told[0].Reason, told[0].At.Equal(at)})
+	clock.Advance(time.Millisecond)
+	note(k.business, "web", "second")
+	platforms, err := read.ListPlatforms(t.Context(), k.business)
+	require.NoError(t, err)
+	for _, p := range platforms {
+		require.Equal(t, map[bool]string{true: "second"}[p.Name == "web"], p.Refused)
+		require.Equal(t, p.Name != "web", p.RefusedAt.IsZero())
+	}
+	clock.Advance(console.Lately + time.Second)
+	require.Empty(t, notices())
+}

@@ -1,0 +1,186 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+const month = 30 * 24 * time.Hour
+
+// eventAt stores an event as if it had been made at an instant.
+func eventAt(t *testing.T, db *postgres.DB, at time.Time) core.ID {
+	t.Helper()
+	id := core.NewID(at)
+	db.Exec(t, `INSERT INTO events (business_id, id, event_type, body) VALUES (1, ?, 'store_creation', 'x')`, id)
+	return id
+}
+
+// partitionOf names the partition in which an event is, ” where there is none.
+func partitionOf(t *testing.T, db *postgres.DB, id core.ID) (name string) {
+	t.Helper()
+	db.Row(t, &name, `SELECT coalesce((SELECT tableoid::regclass::text FROM events WHERE id = ?), '')`, id)
+	return name
+}
+
+func TestADayOfWhichTheDefaultPartitionHoldsRowsIsPartitionedAroundThem(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	today := clock.Now().Truncate(24 * time.Hour)
+	cases := []struct {
+		name        string
+		held, apart []time.Duration // of the day
+	}{
+		{"in the middle of today", []time.Duration{10 * time.Hour, 11 * time.Hour}, []time.Duration{0, 10*time.Hour - time.Millisecond, 11*time.Hour + time.Millisecond, 24*time.Hour - 1}},
+		{"one, tomorrow", []time.Duration{10 * time.Hour}, []time.Duration{10*time.Hour - time.Millisecond, 10*time.Hour + time.Millisecond}},
+		{"from the beginning", []time.Duration{0}, []time.Duration{time.Millisecond}},
+		{"to the end", []time.Duration{24*time.Hour - 1}, []time.Duration{0}},
+		{"the whole day", []time.Duration{0, 24*time.Hour - 1}, nil},
+	}
+	events := map[core.ID]string{} // where each is to be
+	for n, c := range cases {
+		day := today.AddDate(0, 0, n)
+		db.Exec(t, `DROP TABLE events_`+day.Format("20060102"))
+		for _, at := range c.held {
+			events[eventAt(t, db, day.Add(at))] = "events_other"
+		}
+	}
+	require.NoError(t, db.Maintain(ctx, month))
+	require.NoError(t, db.Maintain(ctx, month))
+	for n, c := range cases {
+		day := today.AddDate(0, 0, n)
+		for _, at := range c.apart {
+			id, name := eventAt(t, db, day.Add(at)), "events_"+day.Format("20060102")
+			if events[id] = name; at > c.held[0] && c.held[0] > 0 {
+				events[id] = name + "_2"
+			}
+		}
+	}
+	for id, name := range events {
+		require.Equal(t, name, partitionOf(t, db, id))
+	}
+	clock.Advance(month + time.Duration(len(cases))*24*time.Hour)
+	require.NoError(t, db.Maintain(ctx, month))
+	for id := range events {
+		require.Empty(t, partitionOf(t, db, id), "dropped by age")
+	}
+}
+
+func TestPartitionsAreMadeWhileSomebodyReadsToday(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	today := eventAt(t, db, clock.Now())
+	read, end := db.Other(t)
+	read(`SELECT body FROM events WHERE id = ?`, today)
+	clock.Advance(24 * time.Hour)
+	require.NoError(t, db.Maintain(ctx, month))
+	days, _, err := db.PartitionsAhead(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 6, days)
+	end()
+}
+
+// Whoever waits behind the maintenance waits until it gives up, which is why it does.
+func TestTheMaintenanceGivesWayToWhoeverReadsForLong(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	tenant := hubtest.Business(t, db)
+	old := publish(t, db, tenant.ID, "", `{}`)
+	read, end := db.Other(t)
+	read(`SELECT count(*) FROM events`)
+	read(`SELECT count(*) FROM deliveries`)
+	clock.Advance(month + 24*time.Hour)
+	given := make(chan error, 1)
+	go func() { given <- db.Maintain(ctx, month) }()
+	for waits := true; waits; {
+		publish(t, db, tenant.ID, "", `{}`)
+		select {
+		case err := <-given:
+			require.ErrorContains(t, err, "events_", "made and dropped are neither")
+			require.ErrorContains(t, err, "deliveries_")
+			require.NotContains(t, err.Error(), "attempts_", "the other tables are seen to")
+			waits = false
+		default:
+		}
+	}
+	require.NotEmpty(t, partitionOf(t, db, old.ID))
+	require.NotZero(t, db.Outside(t), "what is published meanwhile is in the default partition")
+	end()
+	require.NoError(t, db.Maintain(ctx, month))
+	require.Empty(t, partitionOf(t, db, old.ID))
+	days, _, err := db.PartitionsAhead(ctx)
+	require.NoError(t, err)
+	require.Equal(t, 6, days)
+}
+
+func TestReplicasMaintainPartitionsOneAtATime(t *testing.T) {
+	ctx, clock, url := context.Background(), hubtest.NewClock(), hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, url, clock)
+	clock.Advance(month)
+	failures := make(chan error, 4)
+	for range cap(failures) {
+		replica := hubtest.Connect(t, url, clock)
+		go func() { failures <- replica.Maintain(ctx, month) }()
+	}
+	for range cap(failures) {
+		require.NoError(t, <-failures)
+	}
+	require.NoError(t, db.Maintain(ctx, month))
+	days, stray, err := db.PartitionsAhead(ctx)
+	require.NoError(t, err)
+	require.Equal(t, [2]int{6, 0}, [2]int{days, stray})
+}
+
+func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
+	const retention = 48 * time.Hour
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	orders, intake := postgres.Orders{DB: db}, newIntake(t, db)
+	receipts := map[string]order.Receipt{}
+	for name, ahead := range map[string]time.Duration{"at once": 0, "within a day": 24 * time.Hour, "later": 5 * 24 * time.Hour} {
+		receipt, err := intake.Place(ctx, k.arrival(name, "web", oneCurry, fmt.Sprintf(`,"delivery_datetime":%d`, clock.Now().Add(ahead).UnixMilli())))
+		require.NoError(t, err)
+		receipts[name] = receipt
+	}
+	days := func(n int) {
+		for range n {
+			clock.Advance(24 * time.Hour)
+			require.NoError(t, db.Maintain(ctx, retention))
+			require.NoError(t, orders.DropOld(ctx, retention))
+		}
+	}
+	days(4)
+	for _, name := range []string{"at once", "within a day"} {
+		_, err := orders.Get(ctx, k.business, "", receipts[name].OrderID)
+		require.Equal(t, core.NotFound, core.CodeOf(err), name)
+	}
+	require.Len(t, db.EventBodies(t, core.OrderPlaced), 1, "of the others nothing is kept")
+	later := receipts["later"].OrderID
+	_, err := orders.Change(ctx, k.business, later, order.Change{To: order.Acknowledged, Actor: "key:pos"})
+	require.NoError(t, err)
+	again, err := intake.Place(ctx, k.arrival("later", "web", oneCurry, ""))
+	require.NoError(t, err)
+	require.Equal(t, order.Receipt{OrderID: later, Known: true}, again)
+	days(3)
+	record, err := orders.Get(ctx, k.business, "", later)
+	require.NoError(t, err)
+	reading, err := record.Read()
+	require.NoError(t, err)
+	require.Equal(t, "later", reading.Order.Details.Platforms[0].ID)
+	days(1)
+	_, err = orders.Get(ctx, k.business, "", later)
+	require.Equal(t, core.NotFound, core.CodeOf(err))
+	require.NoError(t, db.Maintain(ctx, retention))
+	require.Empty(t, db.EventBodies(t, core.OrderPlaced))
+	require.Zero(t, db.Outside(t))
+}

@@ -1,0 +1,52 @@
+package postgres_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What the console reads of one business it asks for as that business sees the
+// database: so no method of one business asks as the hub.
+func TestTheConsoleReadsABusinessBehindTheWall(t *testing.T) {
+	files, err := filepath.Glob("console_*.go")
+	require.NoError(t, err)
+	found := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		set := token.NewFileSet()
+		file, err := parser.ParseFile(set, name, nil, 0)
+		require.NoError(t, err)
+		for _, d := range file.Decls {
+			method, ok := d.(*ast.FuncDecl)
+			if !ok || !ofOneBusiness(method) {
+				continue
+			}
+			found++
+			ast.Inspect(method.Body, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "bun" {
+					t.Errorf("%s: %s asks as the hub; it must ask c.of(business)", set.Position(s.Pos()), method.Name.Name)
+				}
+				return true
+			})
+		}
+	}
+	require.Greater(t, found, 25)
+}
+
+// ofOneBusiness tells whether a method takes the business that it is about.
+func ofOneBusiness(method *ast.FuncDecl) bool {
+	for _, field := range method.Type.Params.List {
+		if of, ok := field.Type.(*ast.SelectorExpr); ok && of.Sel.Name == "BusinessID" {
+			return true
+		}
+	}
+	return false
+}

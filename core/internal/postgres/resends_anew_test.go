@@ -1,0 +1,133 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// cashier is a business whose orders are placed and sent again.
+type cashier struct {
+	*kitchen
+	db      *postgres.DB
+	refused *hubtest.Sink // answers 410, so that its webhook is switched off
+	lame    *hubtest.Sink // answers 400
+	sound   *hubtest.Sink
+}
+
+func newCashier(t *testing.T) *cashier {
+	t.Helper()
+	db := hubtest.Database(t, nil)
+	c := &cashier{kitchen: newKitchen(t, db, "US"), db: db}
+	c.store("s1")
+	answer := func(status int) *hubtest.Sink {
+		return hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	}
+	c.refused, c.lame, c.sound = answer(http.StatusGone), answer(http.StatusBadRequest), answer(http.StatusOK)
+	startEngine(t, db, webhook.Config{}, true)
+	return c
+}
+
+func (c *cashier) subscribe(t *testing.T, sink *hubtest.Sink) webhook.Subscription {
+	t.Helper()
+	return hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, sink.URL, webhook.Minutes)
+}
+
+func (c *cashier) place(t *testing.T, n int) {
+	t.Helper()
+	intake := newIntake(t, c.db)
+	for i := range n {
+		_, err := intake.Place(context.Background(), c.arrival(fmt.Sprint(i), "web", oneCurry, ""))
+		require.NoError(t, err)
+	}
+}
+
+// retry sends the orders of the last hour again and returns how many, and how many in vain.
+func (c *cashier) retry(t *testing.T) string {
+	t.Helper()
+	ctx, now := context.Background(), c.db.Clock().Now()
+	work, err := webhook.RetryRequest{Window: webhook.Window{From: now.Add(-time.Hour), To: now.Add(time.Second)}}.Job(c.business, now)
+	require.NoError(t, err)
+	require.NoError(t, postgres.Jobs{DB: c.db}.Enqueue(ctx, work, ""))
+	eventually(t, "the retry", func() bool {
+		_ = runOrderRetry(c.db)
+		state, _ := jobState(t, c.db, work.ID)
+		return state == "done"
+	})
+	status, err := postgres.Jobs{DB: c.db}.Status(ctx, c.business, work.ID)
+	require.NoError(t, err)
+	return string(status.Result)
+}
+
+// ids counts the arrivals of orders by webhook-id.
+func ids(sink *hubtest.Sink) map[string]int {
+	found := map[string]int{}
+	for _, arrival := range sink.Arrivals() {
+		if arrival.Header.Get("X-Event-Type") == string(core.OrderPlaced) {
+			found[arrival.Header.Get("webhook-id")]++
+		}
+	}
+	return found
+}
+
+func TestOrdersOfAReplacedWebhookAreSentToTheOneThatIsConfigured(t *testing.T) {
+	c := newCashier(t)
+	c.subscribe(t, c.refused)
+	c.place(t, 1)
+	eventually(t, "the first attempt", func() bool { return len(c.refused.Arrivals()) == 1 })
+	eventually(t, "the webhook is switched off", func() bool {
+		list, _, err := postgres.Webhooks{DB: c.db}.List(context.Background(), c.business, 10, 0)
+		return err == nil && !list[0].Active
+	})
+	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is none to send them to")
+	c.subscribe(t, c.sound)
+	require.JSONEq(t, `{"retried":1,"failed":0}`, c.retry(t))
+	require.Equal(t, ids(c.refused), ids(c.sound), "the same webhook-id")
+	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "it was accepted")
+	require.Len(t, c.refused.Arrivals(), 1)
+}
+
+func TestOrdersThatHadNoWebhookAreSentOnceThereIsOne(t *testing.T) {
+	c := newCashier(t)
+	c.place(t, 3)
+	c.subscribe(t, c.lame)
+	c.subscribe(t, c.sound)
+	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t), "one of the two refuses each of them")
+	require.JSONEq(t, `{"retried":3,"failed":3}`, c.retry(t))
+	require.Len(t, ids(c.sound), 3)
+	for id, times := range ids(c.sound) {
+		require.Equal(t, 1, times, id)
+		require.Equal(t, 2, ids(c.lame)[id], "only the one that refused it gets it again")
+	}
+}
+
+func TestAnOrderThatTwoWebhooksRefusedIsSentToBothAndCountsOnce(t *testing.T) {
+	c := newCashier(t)
+	first, second := c.subscribe(t, c.lame), c.subscribe(t, hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+	}))
+	c.place(t, 2)
+	eventually(t, "the first attempts", func() bool {
+		list, err := postgres.Deliveries{DB: c.db}.List(context.Background(), c.business, webhook.Filter{Limit: 10})
+		require.NoError(t, err)
+		tried := 0
+		for _, d := range list {
+			tried += d.Attempts
+		}
+		return tried == 4
+	})
+	require.NotEqual(t, first.ID, second.ID)
+	require.JSONEq(t, `{"retried":2,"failed":2}`, c.retry(t))
+	for id, times := range ids(c.lame) {
+		require.Equal(t, 2, times, id)
+	}
+}

@@ -1,0 +1,73 @@
+package postgres_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// stands is where a request stands: the platforms of its outcomes, and those it waits for.
+func (s *switches) stands(reference core.ID) (told, waiting []string) {
+	s.t.Helper()
+	standing, err := s.toggles.Standing(context.Background(), s.business, reference)
+	require.NoError(s.t, err)
+	for _, event := range standing.Told {
+		var body struct {
+			Platform  string  `json:"platform"`
+			Reference core.ID `json:"reference_id"`
+		}
+		require.NoError(s.t, json.Unmarshal(event.Body, &body))
+		require.Equal(s.t, reference, body.Reference)
+		told = append(told, string(event.Type)+" "+body.Platform)
+	}
+	for _, w := range standing.Waiting {
+		waiting = append(waiting, w.Platform)
+	}
+	return told, waiting
+}
+
+// Nobody is subscribed to anything here.
+func TestWhereASwitchStandsIsReadByItsReferenceAlone(t *testing.T) {
+	s := newSwitches(t)
+	first := s.switchStore("s1", false, time.Time{})
+	s.clock.Advance(time.Second)
+	second := s.switchStore("s1", true, time.Time{}, "a")
+	told, waiting := s.stands(first)
+	require.Equal(t, []string{"store_action app", "store_action web"}, told)
+	require.Equal(t, []string{"a", "b"}, waiting)
+	told, waiting = s.stands(second)
+	require.Empty(t, told)
+	require.Equal(t, []string{"a"}, waiting)
+
+	owner := core.NewID(s.clock.Now())
+	for _, c := range s.claimed(owner) {
+		s.ends(owner, c, relay.Done)
+	}
+	told, waiting = s.stands(first)
+	require.ElementsMatch(t, []string{"store_action app", "store_action web", "store_action a", "store_action b"}, told)
+	require.Empty(t, waiting)
+	_, waiting = s.stands(second)
+	require.Equal(t, []string{"a"}, waiting, "it waited for the first")
+
+	asked := core.NewID(s.clock.Now())
+	_, err := s.queue.Ask(context.Background(), s.business, "s1", []string{"b"}, asked)
+	require.NoError(t, err)
+	_, waiting = s.stands(asked)
+	require.Equal(t, []string{"b"}, waiting)
+
+	for _, of := range []struct {
+		business  core.BusinessID
+		reference core.ID
+	}{{hubtest.Business(t, s.db).ID, first}, {s.business, core.NewID(s.clock.Now())}} {
+		_, err := s.toggles.Standing(context.Background(), of.business, of.reference)
+		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no switch with this reference`)
+		require.Equal(t, core.NotFound, core.CodeOf(err))
+	}
+}

@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"context"
+	"encoding/base64"
+	stdjson "encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestWhatAnEndpointRepeatsIsMasked(t *testing.T) {
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("till:pass/word"))
+	for name, row := range map[string]struct {
+		header, value string
+		answered      string
+		kept          string
+	}{
+		"the value":             {"X-Token", "s3cr3t-value", "X-Token: s3cr3t-value, s3cr3t-valu", "X-Token: ••••••, s3cr3t-valu"},
+		"without its margins":   {"X-Token", " s3cr3t-value ", "<s3cr3t-value>", "<••••••>"},
+		"five bytes are kept":   {"X-Env", "stage", "stage", "stage"},
+		"six are not":           {"X-Token", "secret", "a secret", "a ••••••"},
+		"bearer":                {"Authorization", "Bearer t0k3n-42", "Bearer t0k3n-42 t0k3n-42", "•••••• ••••••"},
+		"basic":                 {"authorization", basic, basic + " | " + basic[6:] + " | till:pass/word | pass/word | till", "•••••• | •••••• | •••••• | •••••• | till"},
+		"a key with its name":   {"Authorization", "apikey till:k-123456", `{"user":"till","key":"k-123456"}`, `{"user":"till","key":"••••••"}`},
+		"JSON":                  {"X-Token", `a"b\c/d<e`, `"a\"b\\c/d<e" "a\"b\\c\/d<e" "a\"b\\c/d\u003ce"`, `"••••••" "••••••" "••••••"`},
+		"HTML, a form":          {"X-Token", `a+b&c=d`, `a+b&amp;c=d a%2Bb%26c%3Dd`, `•••••• ••••••`},
+		"what says the content": {"Accept", "application/json", "application/json", "application/json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, row.kept, newMasker(map[string]string{row.header: row.value}).in(row.answered))
+		})
+	}
+}
+
+func TestASecretAcrossTheEndOfWhatIsKeptIsMaskedToo(t *testing.T) {
+	body := strings.Repeat("x", 100-8) + "s3cr3t-value and more"
+	attempt := Attempt{}
+	sender := testSender(t, SenderConfig{KeepLimit: 100})
+	response := &http.Response{Body: io.NopCloser(strings.NewReader(body))}
+	require.NoError(t, sender.read(response, &attempt, map[string]string{"X-Token": "s3cr3t-value"}))
+	require.Equal(t, strings.Repeat("x", 100-8)+mask[:8], string(attempt.ResponseBody))
+}
+
+// TestNoSecretSentIsEverInTheRecord has an endpoint repeat its request at any
+// place of its answer, in several ways of writing.
+func TestNoSecretSentIsEverInTheRecord(t *testing.T) {
+	var filler string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, values := range r.Header {
+			w.Header().Set("X-Echo-"+name, values[0])
+		}
+		fmt.Fprint(w, filler)
+		for _, values := range r.Header {
+			long, _ := stdjson.Marshal(values[0])
+			short, _ := json.Marshal(values[0])
+			php := strings.ReplaceAll(string(short), "/", `\/`)
+			fmt.Fprintln(w, values[0], string(long), string(short), php, html.EscapeString(values[0]), url.QueryEscape(values[0]))
+		}
+	}))
+	defer server.Close()
+	sender := testSender(t, SenderConfig{}, "127.0.0.0/8")
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[A-Z0-9/+=<&"\\-]{6,60}`)
+		plain := secret.Draw(t, "value")
+		token := secret.Draw(t, "token")
+		password := secret.Draw(t, "password")
+		headers := map[string]string{"X-Token": plain, "Authorization": rapid.SampledFrom([]string{
+			"Bearer " + token, "Basic " + base64.StdEncoding.EncodeToString([]byte(token+":"+password)), "apikey me:" + token,
+		}).Draw(t, "authorization")}
+		filler = strings.Repeat("x", rapid.IntRange(0, 5000).Draw(t, "filler"))
+		d := testDelivery(server.URL)
+		d.Headers = headers
+		attempt := sender.Post(context.Background(), d)
+		require.True(t, attempt.OK(), attempt.Error)
+		record := fmt.Sprint(attempt.RequestHeaders, attempt.ResponseHeaders, string(attempt.ResponseBody), attempt.Error)
+		called := sender.Exchange(context.Background(), "POST", server.URL, nil, headers, nil)
+		record += fmt.Sprint(called.RequestHeaders, called.ResponseHeaders, string(called.ResponseBody), called.Error)
+		for _, value := range append([]string{plain, token, password}, headers["Authorization"]) {
+			for _, form := range forms(value) {
+				require.NotContains(t, record, form)
+			}
+		}
+		require.Contains(t, attempt.ResponseHeaders["X-Echo-X-Token"], mask)
+		require.LessOrEqual(t, len(attempt.ResponseBody), 4<<10)
+	})
+}

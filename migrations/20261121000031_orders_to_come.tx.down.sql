@@ -1,0 +1,2 @@
+DROP INDEX orders_to_come;
+ALTER TABLE orders DROP COLUMN scheduled_for;

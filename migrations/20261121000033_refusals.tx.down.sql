@@ -1,0 +1,2 @@
+ALTER TABLE platforms DROP COLUMN refused_at, DROP COLUMN refused_for;
+DROP TABLE refused_orders;

@@ -1,0 +1,2 @@
+-- The role stays granted: other databases of the server may use it.
+SELECT 1;
