@@ -19,7 +19,7 @@ type Observer interface {
 type Config struct {
 	Held             int           // publications under way in this replica: 32
 	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
-	EndpointInFlight int           // most of them to one platform of a business: 8; to one that does not answer well fewer
+	EndpointInFlight int           // most of them to one platform of a business: 8; to one that does not answer fewer
 	Renderings       int           // of them being rendered: 1, so that menus take half of a small machine at most
 	Lease            time.Duration // 60 s; longer than rendering and sending
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
@@ -278,7 +278,7 @@ func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result
 	}
 	sent := menu.Send(ctx)
 	e.mu.Lock()
-	l.places.Ended(!sent.Unwell)
+	l.places.Ended(sent.Answered)
 	e.mu.Unlock()
 	return settled(result, sent, e.Clock.Now())
 }

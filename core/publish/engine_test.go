@@ -77,7 +77,7 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 				return Sent{State: Waiting, Message: "cut off"}
 			}
 		}
-		return Sent{State: Published}
+		return Sent{State: Published, Answered: true}
 	}}, nil
 }
 

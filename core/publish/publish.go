@@ -59,7 +59,7 @@ type Sent struct {
 	Message  string
 	Problems []Problem // of the aggregator
 	RetryAt  time.Time // of Waiting
-	Unwell   bool      // the aggregator is in trouble: no answer, 5xx, 429
+	Answered bool      // whatever the answer was, but for 429
 }
 
 // State is where a publication stands.

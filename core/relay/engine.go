@@ -30,7 +30,7 @@ type Observer interface {
 type Config struct {
 	Held             int           // calls leased to this replica at once: 1024
 	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
-	EndpointInFlight int           // most calls to one platform of a business at once: 16; to one that does not answer well fewer
+	EndpointInFlight int           // most calls to one platform of a business at once: 16; to one that does not answer fewer
 	Lease            time.Duration // 20 s; longer than planning, an exchange and its recording
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
 	StopWithin       time.Duration // 10 s; then calls under way are cut off
@@ -268,7 +268,7 @@ func (e *Engine) run(l *lane, c Call) {
 	wasBusy := l.busy()
 	l.inFlight--
 	if result.Attempt != nil {
-		l.places.Ended(!result.Attempt.FoundUnwell())
+		l.places.Ended(result.Attempt.Answered())
 	}
 	e.advance(l)
 	if wasBusy && !l.busy() {

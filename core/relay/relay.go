@@ -319,10 +319,11 @@ type Attempt struct {
 	Took            time.Duration
 }
 
-// FoundUnwell tells whether the attempt shows that the aggregator itself is in
-// trouble: no answer, 5xx, 429.
-func (a Attempt) FoundUnwell() bool {
-	return a.Status == 0 || a.Status >= http.StatusInternalServerError || a.Status == http.StatusTooManyRequests
+// Answered tells whether the aggregator gave a complete answer, and not that it is
+// asked too often (429).
+func (a Attempt) Answered() bool {
+	complete := a.ErrorClass == "" || a.ErrorClass == "status" || a.ErrorClass == "refused"
+	return complete && a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
 
 // State is where a call stands.

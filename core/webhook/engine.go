@@ -47,7 +47,7 @@ type Observer interface {
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
 	Held             int           // deliveries leased to this replica at once: 2048
-	EndpointInFlight int           // most attempts to one endpoint at once: 16; to one that does not answer well fewer
+	EndpointInFlight int           // most attempts to one endpoint at once: 16; to one that does not answer fewer
 	Batch            int           // most deliveries of one claim: 512
 	FinishBatch      int           // most results of one transaction: 512
 	Lease            time.Duration // 20 s; longer than an exchange and its recording

@@ -164,9 +164,9 @@ func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
 func TestAnEndpointHasAsManyPlacesAsItEarns(t *testing.T) {
 	at := time.Now()
 	l := &lane{places: core.Places{Now: firstPlaces, Most: 16}}
-	after := func(times int, well bool) (int, int) {
+	after := func(times int, answered bool) (int, int) {
 		for range times {
-			l.ended(at, well)
+			l.ended(at, answered)
 		}
 		return l.places.Now, l.allowed(at)
 	}

@@ -43,15 +43,19 @@ type Health struct {
 // Probed tells whether single attempts go to the endpoint while its deliveries wait.
 func (h Health) Probed() bool { return !h.ProbingSince.IsZero() }
 
-// FoundUnwell tells whether the attempt shows that the endpoint itself is in
-// trouble: no complete answer, 5xx, 429. Any other answer, also a refusal, is one.
-func (a Attempt) FoundUnwell() bool {
+// Answered tells whether the endpoint gave a complete answer, and not that it is
+// asked too often (429).
+func (a Attempt) Answered() bool {
 	switch a.ErrorClass {
 	case Timeout, Broken, Protocol: // also after a status, where the answer did not end
-		return true
+		return false
 	}
-	return a.Status == 0 || a.Status >= 500 || a.Status == http.StatusTooManyRequests
+	return a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
+
+// FoundUnwell tells whether the attempt shows that the endpoint itself is in
+// trouble: no complete answer, 5xx, 429. Any other answer, also a refusal, is one.
+func (a Attempt) FoundUnwell() bool { return !a.Answered() || a.Status >= 500 }
 
 // After is the health after one more attempt, recorded at the given instant.
 // Only a probe moves the next probe: attempts that were under way when probing

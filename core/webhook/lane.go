@@ -21,7 +21,7 @@ type lane struct {
 	inFlight int
 	reserved int // promised by Reserve, not started yet
 	waiting  []Delivery
-	recent   int       // attempts that found it well since the mark
+	recent   int       // attempts that it answered since the mark
 	since    time.Time // the mark, moved every second
 	before   int       // those in the second before the mark
 	probedIn int       // the round of claims in which the endpoint was last seen to fail
@@ -30,7 +30,7 @@ type lane struct {
 func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
 
 // allowed is how many deliveries the lane may hold: those in flight, and behind
-// them, while the endpoint answers well, a few more and as many as it took in the
+// them, while the endpoint answers, a few more and as many as it took in the
 // last second or so. A fast endpoint earns a long line, one that hangs has none.
 func (l *lane) allowed(now time.Time) int {
 	if took := max(l.recent, l.before); took > 0 && now.Sub(l.since) <= 2*time.Second {
@@ -40,7 +40,7 @@ func (l *lane) allowed(now time.Time) int {
 }
 
 // ended notes what an attempt found.
-func (l *lane) ended(now time.Time, well bool) {
+func (l *lane) ended(now time.Time, answered bool) {
 	l.inFlight--
 	if age := now.Sub(l.since); age > time.Second {
 		l.before = l.recent
@@ -49,8 +49,8 @@ func (l *lane) ended(now time.Time, well bool) {
 		}
 		l.recent, l.since = 0, now
 	}
-	l.places.Ended(well)
-	if well {
+	l.places.Ended(answered)
+	if answered {
 		l.recent++
 	}
 }
@@ -191,7 +191,7 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	e.results <- result // holds all that can be held: never blocks
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.ended(e.clock.Now(), !record.FoundUnwell())
+	l.ended(e.clock.Now(), record.Answered())
 	e.advance(l)
 }
 

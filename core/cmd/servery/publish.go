@@ -151,7 +151,7 @@ func (m menuRenderer) carry(ctx context.Context, w publish.Work, plan relay.Plan
 		m.log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
 	}
 	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
-		Unwell: result.Attempt != nil && result.Attempt.FoundUnwell()}
+		Answered: result.Attempt != nil && result.Attempt.Answered()}
 	switch result.State {
 	case relay.Waiting:
 		sent.State = publish.Waiting
