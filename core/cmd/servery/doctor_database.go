@@ -101,15 +101,6 @@ func (d *doctor) schema(ctx context.Context, db *postgres.DB, condition postgres
 	default:
 		d.say("migrations", fine, "all are applied", "")
 	}
-	switch there, err := db.Walled(ctx); {
-	case err != nil:
-		d.say("roles", broken, err.Error(), "see the log of PostgreSQL")
-	case !there:
-		d.say("roles", doubt, "the second wall between businesses is missing: the hub could not make the role servery_tenant, or may not take it",
-			"as a superuser: CREATE ROLE servery_tenant NOLOGIN; GRANT servery_tenant TO the role of the hub; then, as the hub: SELECT wall_off()")
-	default:
-		d.say("roles", fine, "businesses are read as servery_tenant, which sees one alone", "")
-	}
 	ahead, stray, err := db.PartitionsAhead(ctx)
 	switch {
 	case err != nil:
