@@ -42,6 +42,10 @@ const (
 	afterthought = 5 * time.Minute
 )
 
+// deadlocksMost is how often following the clock is begun again where others hold
+// rows crosswise.
+const deadlocksMost = 5
+
 // SetClock follows the database's clock. Call it at the start and now and then:
 // clocks drift. Where the clock was set, by hand or after a failover, all that
 // waits for a time is moved along, so that nothing comes early or late by the leap.
@@ -64,7 +68,13 @@ func (db *DB) SetClock(ctx context.Context) error {
 	// Of clock and queues, that goes first which makes things late and not early meanwhile.
 	back := min(off, 0)
 	db.time.offset.Add(int64(back))
-	if err := db.followClock(ctx, off); err != nil {
+	err = db.followClock(ctx, off)
+	for range deadlocksMost {
+		if isCode(err, "40P01") { // it locks whole queues, others single rows of them: who was in the way has gone on
+			err = db.followClock(ctx, off)
+		}
+	}
+	if err != nil {
 		db.time.offset.Add(-int64(back))
 		return err
 	}
