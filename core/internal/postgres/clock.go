@@ -69,10 +69,8 @@ func (db *DB) SetClock(ctx context.Context) error {
 	back := min(off, 0)
 	db.time.offset.Add(int64(back))
 	err = db.followClock(ctx, off)
-	for range deadlocksMost {
-		if isCode(err, "40P01") { // it locks whole queues, others single rows of them: who was in the way has gone on
-			err = db.followClock(ctx, off)
-		}
+	for n := 0; n < deadlocksMost && isCode(err, "40P01"); n++ { // it locks whole queues, others single rows of them: who was in the way has gone on
+		err = db.followClock(ctx, off)
 	}
 	if err != nil {
 		db.time.offset.Add(-int64(back))
@@ -136,8 +134,8 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 	if wasSet {
 		lock = " FOR UPDATE"
 	}
-	return db.inTx(ctx, func(tx bun.Conn) error {
-		var epoch int64
+	var epoch int64
+	err := db.inTx(ctx, func(tx bun.Conn) error {
 		if err := tx.QueryRowContext(ctx, `SELECT epoch FROM clock_epoch`+lock).Scan(&epoch); err != nil {
 			return fmt.Errorf("reading how often the clock was set: %w", err)
 		}
@@ -156,9 +154,12 @@ func (db *DB) followClock(ctx context.Context, off time.Duration) error {
 		if err != nil {
 			return fmt.Errorf("following the database's clock: %w", err)
 		}
-		db.time.epoch.Store(epoch)
 		return nil
 	})
+	if err == nil { // not before: what was not committed has still to be moved
+		db.time.epoch.Store(epoch)
+	}
+	return err
 }
 
 // moveQueues moves along what waits for a time after an instant.
