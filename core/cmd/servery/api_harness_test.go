@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -18,8 +19,10 @@ import (
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/web"
 )
@@ -41,7 +44,30 @@ var declaredByPlugins = []menu.Declaration{{Group: "NutritionalInfo", On: menu.O
 // api is a hub in this process, with a clock that stands still.
 type api struct {
 	hub   *hub
-	clock *hubtest.Clock
+	clock *steadyClock
+}
+
+// steadyClock is moved past the end of leases only when none is held: work whose
+// answer was seen and whose record was not yet written would be done again.
+type steadyClock struct {
+	*hubtest.Clock
+	leases *sql.DB
+}
+
+// shortestLease is that of jobs.
+const shortestLease = 15 * time.Second
+
+// Advance waits for what is under way, though not for what hangs.
+func (c *steadyClock) Advance(d time.Duration) {
+	held := d >= shortestLease
+	for end := time.Now().Add(5 * time.Second); held && time.Now().Before(end); {
+		err := c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL) OR EXISTS (SELECT FROM call_lines WHERE owner IS NOT NULL)
+			OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL) OR EXISTS (SELECT FROM job_queue WHERE owner IS NOT NULL)`).Scan(&held)
+		if err != nil {
+			break
+		}
+	}
+	c.Clock.Advance(d)
 }
 
 // newAPI makes a hub. Jobs and deliveries run once start is called.
@@ -57,8 +83,16 @@ func newAPI(t *testing.T, change func(*hubConfig)) *api {
 	if change != nil {
 		change(&config)
 	}
-	clock := hubtest.NewClock()
-	return &api{newHub(config, hubtest.Database(t, clock), hubtest.Logger()), clock}
+	db, clock := newDatabase(t)
+	return &api{newHub(config, db, hubtest.Logger()), clock}
+}
+
+func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
+	t.Helper()
+	clock, url := hubtest.NewClock(), hubtest.DatabaseURL(t)
+	leases := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
+	t.Cleanup(func() { _ = leases.Close() })
+	return hubtest.Open(t, url, clock), &steadyClock{clock, leases}
 }
 
 // start runs jobs and deliveries until the test ends.

@@ -26,8 +26,7 @@ func newPluginAPI(t *testing.T, dir string) *api { return newTracedAPI(t, dir, n
 // newTracedAPI makes one with a tracer.
 func newTracedAPI(t *testing.T, dir string, tracer *core.Tracer) *api {
 	t.Helper()
-	clock := hubtest.NewClock()
-	db := hubtest.Database(t, clock)
+	db, clock := newDatabase(t)
 	host, err := openPlugins(t.Context(), dir, db, tracer, hubtest.Logger())
 	require.NoError(t, err)
 	t.Cleanup(host.Close)
