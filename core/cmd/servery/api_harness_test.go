@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,20 +53,24 @@ type api struct {
 type steadyClock struct {
 	*hubtest.Clock
 	leases *sql.DB
+	moved  atomic.Int64 // since no lease was held, in nanoseconds
 }
 
-// shortestLease is that of jobs.
-const shortestLease = 15 * time.Second
+// outlived is a move that every lease outlives.
+const outlived = 10 * time.Second
 
-// Advance waits for what is under way, though not for what hangs.
+// Advance waits for what is under way, though not for long: what hangs, or was put aside until its lease ends, waits for the clock.
 func (c *steadyClock) Advance(d time.Duration) {
-	held := d >= shortestLease
-	for end := time.Now().Add(5 * time.Second); held && time.Now().Before(end); {
-		err := c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL) OR EXISTS (SELECT FROM call_lines WHERE owner IS NOT NULL)
-			OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL) OR EXISTS (SELECT FROM job_queue WHERE owner IS NOT NULL)`).Scan(&held)
-		if err != nil {
-			break
+	if c.moved.Add(int64(d)) > int64(outlived) {
+		held := true
+		for end := time.Now().Add(2 * time.Second); held && time.Now().Before(end); {
+			err := c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL) OR EXISTS (SELECT FROM call_lines WHERE owner IS NOT NULL)
+				OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL)`).Scan(&held)
+			if err != nil {
+				break
+			}
 		}
+		c.moved.Store(int64(d))
 	}
 	c.Clock.Advance(d)
 }
@@ -92,7 +97,7 @@ func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
 	clock, url := hubtest.NewClock(), hubtest.DatabaseURL(t)
 	leases := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
 	t.Cleanup(func() { _ = leases.Close() })
-	return hubtest.Open(t, url, clock), &steadyClock{clock, leases}
+	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, leases: leases}
 }
 
 // start runs jobs and deliveries until the test ends.
