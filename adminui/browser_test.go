@@ -109,14 +109,7 @@ func TestEveryPageInTheBrowser(t *testing.T) {
 				if hub.name == "error" || name == "missing" || name == "history-item-none" {
 					page.Allow("Failed to load resource") // the browser tells the status
 				}
-				for _, view := range browsertest.Views() {
-					t.Run(view.Name, func(t *testing.T) {
-						page.Look(t, view)
-						page.Screenshot(t, "console-"+hub.name+"-"+name+"-"+view.Name)
-						page.CheckAgain(t, view)
-					})
-				}
-				page.Close()
+				page.EachView(t, "console-"+hub.name+"-"+name)
 			})
 		}
 	}
@@ -130,14 +123,8 @@ func TestDoorsInTheBrowser(t *testing.T) {
 	vouched := empty()
 	vouched.provider = vouching{}
 	base, other := served(t, empty()), served(t, vouched)
-	for _, view := range browsertest.Views() {
-		for name, address := range map[string]string{"sign-in": base + shell.SignInPath, "welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
-			t.Run(name+"-"+view.Name, func(t *testing.T) {
-				page := browser.Open(t, address, view)
-				page.Check(t)
-				page.Screenshot(t, "console-door-"+name+"-"+view.Name)
-			})
-		}
+	for name, address := range map[string]string{"sign-in": base + shell.SignInPath, "welcome": base + shell.WelcomePath + "?link=x", "provider": other + shell.SignInPath} {
+		t.Run(name, func(t *testing.T) { browser.Open(t, address, browsertest.Views()[0]).EachView(t, "console-door-"+name) })
 	}
 }
 

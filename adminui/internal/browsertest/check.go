@@ -3,6 +3,7 @@ package browsertest
 import (
 	_ "embed"
 	"fmt"
+	"strconv"
 	"testing"
 )
 
@@ -26,23 +27,33 @@ type violation struct {
 // Check fails the test when axe finds a violation of WCAG 2.2 AA or of its best
 // practices, when the page is wider than the window, or when the browser
 // complained.
-func (p *Page) Check(t *testing.T) { t.Helper(); p.check(t, everyRule) }
+func (p *Page) Check(t *testing.T) { t.Helper(); p.check(t, "html", everyRule) }
 
-// CheckAgain checks a page that is looked at in another way. In the dark only
-// colours differ.
-func (p *Page) CheckAgain(t *testing.T, view View) {
+// CheckPart checks as Check does, with axe looking at one part of the page alone.
+func (p *Page) CheckPart(t *testing.T, selector string) { t.Helper(); p.check(t, selector, everyRule) }
+
+// EachView checks an open page in every view, takes
+// pictures of it that bear the name, and closes it. In the dark only colours differ.
+func (p *Page) EachView(t *testing.T, name string) {
 	t.Helper()
-	if view.Dark {
-		p.check(t, `["color-contrast"]`)
-		return
+	for _, view := range Views() {
+		t.Run(view.Name, func(t *testing.T) {
+			p.Look(t, view)
+			p.Screenshot(t, name+"-"+view.Name)
+			if view.Dark {
+				p.check(t, "html", `["color-contrast"]`)
+				return
+			}
+			p.Check(t)
+		})
 	}
-	p.check(t, everyRule)
+	p.Close()
 }
 
 // everyRule names the rules of axe: WCAG 2.2 AA and its best practices.
 const everyRule = `["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]`
 
-func (p *Page) check(t *testing.T, rules string) {
+func (p *Page) check(t *testing.T, part, rules string) {
 	t.Helper()
 	for _, problem := range p.Problems() { // before axe, which is no part of the page
 		t.Errorf("the browser complains: %s", problem)
@@ -60,7 +71,7 @@ func (p *Page) check(t *testing.T, rules string) {
 		t.Errorf("the page is wider than the window, %s", wide)
 	}
 	Eval[int](t, p, `typeof axe === "undefined" && (()=>{`+axe+`;window.axe = axe})();0`)
-	found := Eval[[]violation](t, p, `axe.run(document, {
+	found := Eval[[]violation](t, p, `axe.run(`+strconv.Quote(part)+`, {
 		resultTypes: ["violations"], runOnly: `+rules+`,
 	}).then((result) => result.violations)`)
 	for _, v := range found {

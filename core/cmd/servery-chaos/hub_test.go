@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // hub is a replica, in one process after another.
@@ -41,10 +43,7 @@ type hub struct {
 // freeAddress is one that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer listener.Close()
-	return listener.Addr().String()
+	return fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 }
 
 func newHub(t *testing.T, dir, name, program, roles string, env environment) *hub {

@@ -81,7 +81,7 @@ func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	program, plugins = filepath.Join(dir, "servery"), filepath.Join(dir, "plugins")
 	compile := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-buildvcs=false"}, args...)...)
+		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-buildvcs=false"}, args...)...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s", out)

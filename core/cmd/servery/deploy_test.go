@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
@@ -249,11 +248,12 @@ func TestScriptsOfDeployAreProperShell(t *testing.T) {
 }
 
 func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
+	t.Parallel()
 	needsPrograms(t, "curl", "openssl")
 	binary, err := builtBinary()
 	require.NoError(t, err)
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/restore.sh"), binary)
-	check.Env = append(os.Environ(), "ORDERS=10", fmt.Sprint("PORT=", lowPort(t)-1)) // the hub listens at the one after
+	check.Env = append(os.Environ(), "ORDERS=10", fmt.Sprint("PORT=", hubtest.Port(t)))
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "all 20 accepted orders and their events are back, what was on its way arrives")
@@ -261,6 +261,7 @@ func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 
 // The earlier program is that of before the last migration.
 func TestAnUpgradeCanBeTakenBack(t *testing.T) {
+	t.Parallel()
 	needsPrograms(t, "curl", "openssl", "git")
 	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Output()
@@ -278,24 +279,10 @@ func TestAnUpgradeCanBeTakenBack(t *testing.T) {
 	plugins := t.TempDir()
 	installPlugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/rollback.sh"), binary, earlier)
-	check.Env = append(os.Environ(), fmt.Sprint("PORT=", lowPort(t)), "SERVERY_PLUGIN_DIR="+plugins)
+	check.Env = append(os.Environ(), fmt.Sprint("PORT=", hubtest.Port(t)), "SERVERY_PLUGIN_DIR="+plugins)
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "and the present one after it")
-}
-
-// lowPort is a free port below those that systems give to connections, so that
-// no other test comes by it before it is used.
-func lowPort(t *testing.T) int {
-	t.Helper()
-	for port := 20000 + os.Getpid()%10000; port < 32000; port++ {
-		if listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port)); err == nil {
-			require.NoError(t, listener.Close())
-			return port
-		}
-	}
-	require.FailNow(t, "no port is free")
-	return 0
 }
 
 // needsPrograms skips a test where the machine lacks a program, but not in CI.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -79,11 +78,8 @@ func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
 	require.NoError(t, err)
 	role, database := *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, silent.Close())
 	for name, c := range map[string]struct{ url, found, do string }{
-		"nothing listens":  {"postgres://servery@" + silent.Addr().String() + "/servery", "connection refused", "start PostgreSQL"},
+		"nothing listens":  {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
 		"no such host":     {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
 		"no such socket":   {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file", "start PostgreSQL"},
 		"no such database": {database.String(), "does not exist", "make the database"},

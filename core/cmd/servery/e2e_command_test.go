@@ -36,6 +36,7 @@ func TestServeOnATakenPortSaysSoAndStartsNothing(t *testing.T) {
 // Of a command that runs in another directory than the hub, nothing is to be left
 // there: it would answer for a hub that nobody knows.
 func TestOnlyWhatBeginsAHubMakesAPrivateDatabase(t *testing.T) {
+	t.Parallel()
 	dir := openDir(t)
 	data := filepath.Join(dir, "hub")
 	env := environment{"SERVERY_DATA_DIR": data, "SERVERY_PLUGIN_DIR": dir}

@@ -42,6 +42,7 @@ func TestKillHub(t *testing.T) {
 }
 
 func TestPostgresRestart(t *testing.T) {
+	t.Parallel()
 	dir := openDir(t)
 	pg := joinPostgres(t, dir)
 	env, sink := onDatabase(pg.DSN()), newCallbackSink(t, 0)

@@ -66,6 +66,7 @@ func (d demo) runCurl(t *testing.T) {
 }
 
 func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
+	t.Parallel()
 	dir := openDir(t)
 	env := environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}
 	first := startDemo(t, env)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -43,10 +42,7 @@ func newTown(t *testing.T) *town {
 	w.env = onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", plugins, "SERVERY_PUBLISH_QUIET", "100ms",
 		"SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_RIDER", "off", "SERVERY_LIMIT_OPERATIONS", "off")
 	w.hub = startHub(t, w.env)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	w.env = w.env.with("SERVERY_BASE_URL", w.hub.url, "SERVERY_SIMULATOR", "http://"+free.Addr().String())
+	w.env = w.env.with("SERVERY_BASE_URL", w.hub.url, "SERVERY_SIMULATOR", fmt.Sprint("http://127.0.0.1:", hubtest.Port(t)))
 	w.startSimulator()
 	w.events = hubtest.NewEventSink(t, func(_ int, answer http.ResponseWriter, r *http.Request) {
 		if w.shut.Load() && r.Header.Get("X-Event-Type") == string(core.OrderPlaced) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -26,16 +25,14 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 	shop := newKey(t, env, who.business, "channel")
 	program, err := filepath.Abs(filepath.Join(root, "deploy/examples/pos.py"))
 	require.NoError(t, err)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
+	address := fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 	dir := t.TempDir()
 	pos := func() (wait func() string) {
 		t.Helper()
 		said := newTranscript(regexp.MustCompile(`^(open for orders)$`))
 		run := exec.CommandContext(t.Context(), "python3", "-u", program)
 		run.Dir, run.Stdout, run.Stderr = dir, said, said
-		run.Env = append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(who.authorization, "apikey "), "LISTEN="+free.Addr().String(), "ORDERS=2")
+		run.Env = append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(who.authorization, "apikey "), "LISTEN="+address, "ORDERS=2")
 		require.NoError(t, run.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- run.Wait() }()

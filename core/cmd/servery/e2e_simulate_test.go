@@ -35,6 +35,7 @@ func (s simulated) counted(call string) reportedCall {
 var simulatorLine = regexp.MustCompile(`Simulator\s+(http://\S+)/`)
 
 func TestCustomersOfTheDemoArePlayed(t *testing.T) {
+	t.Parallel()
 	plugins := t.TempDir()
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		installPlugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))

@@ -156,6 +156,7 @@ func TestOrdersOfTheWindowAloneAreSentAgain(t *testing.T) {
 }
 
 func TestAReSendThatFailsAgainIsCountedAndKeepsItsSchedule(t *testing.T) {
+	t.Parallel()
 	for name, status := range map[string]int64{"a refusal": 500, "a timeout": 0} {
 		t.Run(name, func(t *testing.T) {
 			c := newCounter(t, nil)

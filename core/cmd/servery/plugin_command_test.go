@@ -34,6 +34,7 @@ func buildPlugin(t *testing.T, source, id string) (dir string) {
 }
 
 func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
+	t.Parallel()
 	dir := buildPlugin(t, "plugins/aggregatorb", "aggregator-b")
 	golden := filepath.Join(root, "plugins/aggregatorb/testdata")
 
@@ -98,6 +99,7 @@ func TestAPluginThatSaysElseThanItsManifestFailsTheSuite(t *testing.T) {
 
 // A machine with Go and a checkout is enough: nothing is downloaded.
 func TestANewPluginIsGreenOutsideTheRepository(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tasty-eats")
 	said, complaints, status := pluginKit(t, "new", "tasty-eats", "--dir", dir)
 	require.Zero(t, status, complaints)

@@ -284,18 +284,7 @@ func byName(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
-// fewer makes rapid draw n examples where the command line does not say how many.
-func fewer(t *testing.T, n int) {
-	t.Helper()
-	examples := flag.Lookup("rapid.checks")
-	if examples.Value.String() == examples.DefValue {
-		require.NoError(t, examples.Value.Set(strconv.Itoa(n)))
-		t.Cleanup(func() { _ = examples.Value.Set(examples.DefValue) })
-	}
-}
-
 func TestMenuSequencesOnTheDatabase(t *testing.T) {
-	fewer(t, 20)
 	db := hubtest.Database(t, nil)
 	everywhere := []string{"-1", "s1", "s2"}
 	rapid.Check(t, func(rt *rapid.T) {

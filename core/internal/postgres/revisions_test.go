@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,8 +113,6 @@ func menuRequest(t *rapid.T) (location, body string) {
 }
 
 func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
-	require.NoError(t, flag.Set("rapid.checks", "12")) // each takes many requests
-	t.Cleanup(func() { require.NoError(t, flag.Set("rapid.checks", "100")) })
 	db := hubtest.Database(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		k := newKitchen(t, db, "US")

@@ -1,0 +1,45 @@
+package hubtest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+)
+
+// Ports that tests give to programs lie below those that systems give to
+// connections, so that nobody else comes by them before they are used.
+const (
+	firstPort = 20000
+	lastPort  = 31999
+	portsEach = 8
+)
+
+var portsGiven atomic.Int64
+
+// Port is the first of eight ports in a row that nothing listens at. No two calls
+// of a process give the same.
+func Port(t testing.TB) int {
+	t.Helper()
+	const places = (lastPort + 1 - firstPort) / portsEach
+	for range places {
+		port := firstPort + (os.Getpid()*31+int(portsGiven.Add(1)))%places*portsEach
+		if allFree(port) {
+			return port
+		}
+	}
+	t.Fatal("no ports are free")
+	return 0
+}
+
+func allFree(port int) bool {
+	for i := range portsEach {
+		listener, err := net.Listen("tcp", fmt.Sprint("127.0.0.1:", port+i))
+		if err != nil {
+			return false
+		}
+		_ = listener.Close()
+	}
+	return true
+}
