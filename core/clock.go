@@ -5,7 +5,8 @@ import "time"
 // Clock tells the time and wakes at a time. The hub's clock follows the
 // database's, so that replicas agree; a test's stands still until it is moved.
 type Clock interface {
-	// Now is the present instant, never earlier than an instant told before.
+	// Now is the present instant. It can be earlier than one told before, where the
+	// database's clock was set back.
 	Now() time.Time
 	// At returns a channel that receives once when the instant has come, and a
 	// function that gives the timer up.
@@ -13,8 +14,8 @@ type Clock interface {
 }
 
 // SystemClock is the machine's clock, read once and then counted monotonically,
-// so that it neither steps back nor leaps when the machine's time is set.
-// Offset is added to every reading.
+// so that it does not follow when the machine's time is set. Offset is added to
+// every reading: it alone makes the clock leap, or step back.
 type SystemClock struct {
 	base   time.Time
 	offset func() time.Duration

@@ -126,13 +126,19 @@ type Watch struct {
 	Clock   core.Clock
 }
 
-// Store stores what was heard.
+// Store stores what was heard; where that fails, the next call does.
 func (w Watch) Store(ctx context.Context) error {
 	signs := w.take()
 	if len(signs) == 0 {
 		return nil
 	}
-	return w.Records.Keep(ctx, signs)
+	err := w.Records.Keep(ctx, signs)
+	if err != nil { // a POS that is heard of seldom would be taken for a silent one
+		for sign, at := range signs {
+			w.Hear(sign, at)
+		}
+	}
+	return err
 }
 
 // Look finds out who fell silent and who is heard of again, and closes or opens

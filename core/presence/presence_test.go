@@ -30,11 +30,14 @@ type shelf struct {
 	closed  bool
 	settled []string
 	broken  error // of settling
+	full    error // of keeping
 }
 
 func (s *shelf) Keep(_ context.Context, signs map[Sign]time.Time) error {
-	s.kept = append(s.kept, signs)
-	return nil
+	if s.full == nil {
+		s.kept = append(s.kept, signs)
+	}
+	return s.full
 }
 
 func (s *shelf) Review(_ context.Context, after time.Duration, judge func(Store) (time.Time, error)) ([]Change, error) {
@@ -189,4 +192,18 @@ func TestTheStoreOfAnEvent(t *testing.T) {
 		require.Equal(t, want, StoreOf([]byte(body)), body)
 	}
 	rapid.Check(t, func(t *rapid.T) { StoreOf(rapid.SliceOf(rapid.Byte()).Draw(t, "body")) })
+}
+
+func TestWhatCouldNotBeStoredIsStoredTheNextTime(t *testing.T) {
+	records := &shelf{full: errors.New("the connection is lost")}
+	w := Watch{Tally: &Tally{}, Records: records}
+	seldom, often := Sign{Business: 1, StoreID: 1}, Sign{Business: 1, StoreRef: "S-2"}
+	then := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	w.Hear(seldom, then)
+	w.Hear(often, then)
+	require.ErrorIs(t, w.Store(t.Context()), records.full)
+	w.Hear(often, then.Add(time.Minute))
+	records.full = nil
+	require.NoError(t, w.Store(t.Context()))
+	require.Equal(t, []map[Sign]time.Time{{seldom: then, often: then.Add(time.Minute)}}, records.kept)
 }

@@ -81,8 +81,8 @@ func (w *watchman) run(ctx context.Context, looks bool) {
 				err = errors.Join(w.lookAtOrders(ctx), w.orders.MeetCancellations(ctx), w.lookAtActions(ctx))
 			}
 		case <-hear.C:
-			if err = w.presence.Store(ctx); looks {
-				err = errors.Join(err, w.lookAtStores(ctx))
+			if err = w.presence.Store(ctx); err == nil && looks {
+				err = w.lookAtStores(ctx)
 			}
 		}
 		if err != nil && ctx.Err() == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// unheard counts in memory the events that had no receiver, until StoreNotes
+// unheard counts in memory the events that had no receiver, until StoreUnheard
 // stores them. A crash loses what was counted since.
 type unheard struct {
 	mu     sync.Mutex
@@ -38,6 +38,16 @@ func (u *unheard) add(keys []unheardKey, now time.Time) {
 	for _, key := range keys {
 		u.counts[key] = unheardCount{u.counts[key].n + 1, now}
 	}
+}
+
+// giveBack has counts that could not be stored stored with the next.
+func (u *unheard) giveBack(counts map[unheardKey]unheardCount) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for key, since := range u.counts {
+		counts[key] = unheardCount{counts[key].n + since.n, since.at}
+	}
+	u.counts = counts
 }
 
 func (u *unheard) take() map[unheardKey]unheardCount {
@@ -70,6 +80,7 @@ func (c Console) StoreUnheard(ctx context.Context) error {
 			count = excluded.count + CASE WHEN u.at > excluded.at - ? * interval '1 second' THEN u.count ELSE 0 END`,
 		array(businesses), array(events), array(at), array(numbers), int(unheardFor/time.Second))
 	if err != nil {
+		c.unheard.giveBack(counts)
 		return fmt.Errorf("storing events without a receiver: %w", err)
 	}
 	return nil
