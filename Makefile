@@ -46,6 +46,7 @@ generate: ## Write the generated files anew
 	gofmt -w adminui
 	cd web/client && $(GO) run ./generate ../openapi.yaml
 	cd plugins/proto && $(BUF) generate && $(BUF) build --as-file-descriptor-set --exclude-source-info -o descriptor.binpb
+	cd plugins/python-reference && $(GO) run ./generate
 
 .PHONY: lint
 lint: ## Format check, vet, staticcheck

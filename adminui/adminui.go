@@ -5,6 +5,7 @@ package adminui
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"slices"
 
 	"github.com/gofiber/fiber/v2"
@@ -73,7 +74,8 @@ type Config struct {
 	Menus      history.Menus
 	Checklist  checklist.Records
 	Sandbox    sandbox.Playground
-	BaseURL    string // of the hub as people reach it; "" as their requests come
+	BaseURL    string         // of the hub as people reach it; "" as their requests come
+	Proxies    []netip.Prefix // whose X-Forwarded-For is believed
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -105,7 +107,7 @@ type door struct {
 func New(config Config) *Console {
 	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Log), Clock: config.Clock, Log: config.Log}
 	r := config.Records
-	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL}
+	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}
 	first := overview.Pages{Records: r, Plugins: config.Plugins}
 	work := jobs.Pages{Records: r, Deliveries: config.Deliveries}
 	hooks := webhooks.Pages{Records: r, Counts: r, Deliveries: config.Deliveries, Tester: config.Tester, Rotator: config.Rotator}
@@ -114,7 +116,7 @@ func New(config Config) *Console {
 	engines := plugins.Pages{Registry: config.Plugins, Records: r}
 	setup := settings.Pages{Records: r, Plugins: config.Plugins, BaseURL: config.BaseURL, Clock: config.Clock}
 	shops := stores.Pages{Records: r, Stores: config.Stores, Plugins: config.Plugins, Publications: config.Published}
-	menu := items.Pages{Records: r, Publications: config.Published}
+	menu := items.Pages{Records: r, Publications: config.Published, Plugins: config.Plugins}
 	past := history.Pages{Records: r, Menus: config.Menus}
 	credentials := keys.Pages{Records: r, Clock: config.Clock}
 	people := users.Pages{Records: r, Accounts: config.Accounts, BaseURL: config.BaseURL}
@@ -175,10 +177,6 @@ func New(config Config) *Console {
 			{"GET", b + "deliveries/:id/diff/", access.Viewer, sent.Diff},
 			{"GET", b + "deliveries/:id/payload.json", access.Viewer, sent.Payload},
 			{"POST", b + "deliveries/:id/retry/", access.Support, sent.Retry},
-			{"GET", b + "orders/", access.Viewer, bought.List},
-			{"GET", b + orders.RefusedPath, access.Viewer, bought.Refused},
-			{"GET", b + "orders/:id/", access.Viewer, bought.One},
-			{"GET", b + "orders/:id/payload.json", access.Viewer, bought.Payload},
 			{"GET", b + "jobs/", access.Viewer, work.List},
 			{"GET", b + "jobs/:reference/", access.Viewer, work.One},
 			{"GET", b + "jobs/:reference/diff/", access.Viewer, work.Diff},
@@ -197,11 +195,21 @@ func New(config Config) *Console {
 			{"GET", b + "audit/:id/", access.Viewer, trail.One},
 		},
 	}
-	console.table = slices.Concat(console.table, historyRoutes(b, past), settingsRoutes(b, setup))
+	console.table = slices.Concat(console.table, orderRoutes(b, bought), historyRoutes(b, past), settingsRoutes(b, setup))
 	if config.Provider != nil {
 		console.doors = append(console.doors, door{"GET", shell.ProviderPath, in.ToProvider}, door{"GET", shell.ProviderBackPath, in.FromProvider})
 	}
 	return console
+}
+
+func orderRoutes(b string, bought orders.Pages) []route {
+	return []route{
+		{"GET", b + "orders/", access.Viewer, bought.List},
+		{"GET", b + orders.RefusedPath, access.Viewer, bought.Refused},
+		{"GET", b + "orders/:id/", access.Viewer, bought.One},
+		{"GET", b + "orders/:id/payload.json", access.Viewer, bought.Payload},
+		{"POST", b + "orders/:id/tell/", access.Support, bought.Tell},
+	}
 }
 
 func historyRoutes(b string, past history.Pages) []route {

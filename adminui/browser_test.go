@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/gofiber/fiber/v2"
@@ -37,6 +36,12 @@ func served(t *testing.T, f *fake) string {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	c := adminui.New(adminui.Config{Accounts: accounts, Provider: f.provider, Records: f, Deliveries: f, Tester: f, Rotator: f, Orders: orderReader{f}, Plugins: pluginReader{f}, Published: publications{f}, Stores: storeReader{f}, Menus: past{f}, Checklist: progress{f}, Sandbox: sandboxed{f}, Clock: stillClock{}, Log: slog.New(slog.DiscardHandler)})
 	assets.Mount(app)
+	app.Get(shell.LivePath+"*", func(c *fiber.Ctx) error {
+		if f.deaf.Load() {
+			return c.SendStatus(503)
+		}
+		return c.Next()
+	})
 	app.Get("/favicon.ico", func(c *fiber.Ctx) error { return c.SendStatus(204) })
 	c.Mount(app)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -255,7 +260,7 @@ func TestPagesFollowTheHubUnlessRowsAreChosen(t *testing.T) {
 	}
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
 	page.Wait(t, `htmx && document.querySelector("#pulse")._htmx?.sse?.reader != null`)
-	time.AfterFunc(shell.LiveEvery, func() { change("first") }) // the first look only learns the pulse
+	change("first")
 	page.Wait(t, `document.querySelector("main").innerText.includes("first")`)
 	page.Do(t, chromedp.Click(chromedp.CSS("tbody tr:nth-child(2) input[type=checkbox]")))
 	change("second")

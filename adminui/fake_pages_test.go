@@ -142,7 +142,7 @@ func stocked() shelf {
 	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7", Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300), Last: before(4)},
 		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1, First: before(50), Last: before(50), OrderID: 10412},
 		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
-	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), Told: true}
+	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed", Message: "the aggregator answered 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
 	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed, Message: "the aggregator answered 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{

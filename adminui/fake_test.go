@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/signin"
@@ -56,6 +57,8 @@ type fake struct {
 	provider   signin.Provider
 	done       []access.Change
 	pulse      int
+	others     []core.Platform
+	deaf       atomic.Bool // pages cannot follow it
 	sessions   map[string]int64
 	shelf
 }
@@ -193,7 +196,7 @@ func (f storeReader) Get(_ context.Context, _ core.BusinessID, ref string) (stor
 }
 
 func (f *fake) Platforms(context.Context, core.BusinessID) ([]core.Platform, error) {
-	return []core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"}, {Name: "web", ServedBy: "own"}}, nil
+	return append([]core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"}, {Name: "web", ServedBy: "own"}}, f.others...), nil
 }
 
 func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (list []console.Item, err error) {
@@ -239,8 +242,13 @@ func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
 	return access.User{}, missing()
 }
 
-func (f *fake) Audit(context.Context, core.BusinessID, console.EntryFilter) ([]console.Entry, error) {
-	return f.audit, f.broken
+func (f *fake) Audit(_ context.Context, _ core.BusinessID, filter console.EntryFilter) (list []console.Entry, err error) {
+	for _, e := range f.audit {
+		if filter.Object == "" || filter.Object == e.Object {
+			list = append(list, e)
+		}
+	}
+	return list, f.broken
 }
 
 func (f *fake) Search(_ context.Context, _ []core.BusinessID, text string) (list []console.Hit, err error) {
@@ -314,11 +322,11 @@ func (f *fake) LinkUser(context.Context, []byte, time.Time, bool) (access.User, 
 	return f.users[0], f.broken
 }
 
-func (f *fake) CountAttempt(_ context.Context, subjects []string, _, _ time.Time) ([]int, error) {
-	return make([]int, len(subjects)), nil
+func (f *fake) CountAttempt(context.Context, []access.Subject, time.Time, time.Time) (bool, error) {
+	return true, nil
 }
 
-func (f *fake) ForgetAttempts(context.Context, string) error { return nil }
+func (f *fake) ForgetAttempts(context.Context, string, string, time.Time) error { return nil }
 
 func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (console.Entry, error) {
 	for _, e := range f.audit {

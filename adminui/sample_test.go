@@ -65,7 +65,8 @@ func full() *fake {
 		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true, Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
 			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}}, Platforms: []string{"aggregator-a", "web"},
 			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy", Message: "calorie_kcal is missing from NutritionalInfo"}}, Refusals: []console.ItemRefusal{{Platform: "aggregator-b", Message: "photo required", Stores: 2}},
-			Places: []console.ItemPlace{{StoreID: 1040, StoreRef: "S-17", StoreName: "Market Street", Price: "10.25", Sold: true, Available: true, Stock: -1, Included: []string{"app", "web"}}, {StoreID: 1041, StoreRef: "S-18", StoreName: long, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
+			Places: []console.ItemPlace{{Store: console.GridStore{ID: 1040, RefID: "S-17", Name: "Market Street", Active: true, Ordering: true, Included: []string{"app", "web"}}, Price: "10.25", Sold: true, Available: true, Stock: -1},
+				{Store: console.GridStore{ID: 1041, RefID: "S-18", Name: long, Active: true, Ordering: true}, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
 		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3", Updated: before(30)}, Record: []byte(`{}`)},
 	}
 	f.shelf = stocked()
@@ -83,6 +84,7 @@ func full() *fake {
 	f.notices.NotTaken = []console.NotTaken{{Business: 7, Count: 3, At: before(4), Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}}
 	f.notices.Unproved = []console.Unproved{{Business: 7, Platform: "tasty-eats", At: before(3), Reason: "the header x-signature is not right"}}
 	f.notices.Waiting = []console.Waiting{{Business: 7, Count: 3, Since: before(42)}}
+	f.notices.Closed = []console.Closed{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Platform: long, Actor: "key:pos", Since: before(50)}}
 	f.notices.Silent = []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Since: before(35)}}
 	f.toldStore = []console.Call{
 		{ID: id(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`), State: string(relay.Done), CreatedAt: before(9), FinishedAt: before(9),

@@ -121,20 +121,26 @@ func weekdayName(s string) (string, bool) {
 	return "", false
 }
 
+// times are when a slot that CheckHours has accepted begins and ends, counted from
+// midnight; one that passes midnight ends before it begins. 23:59:59 stands for
+// midnight.
+func (s HoursSlot) times() (start, end time.Duration) {
+	start, _ = clockTime(&s.StartTime)
+	if end, _ = clockTime(&s.EndTime); end == fullDay-time.Second {
+		end = fullDay
+	}
+	return start, end
+}
+
 // WithinHours tells whether an instant of local time lies within hours that
 // CheckHours has accepted, and how long ago the slot that it lies in began. A
-// weekday that the hours leave out has none. A slot ends at its end, and 23:59:59
-// stands for midnight.
+// weekday that the hours leave out has none. A slot ends at its end.
 func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Duration) {
 	now := sinceMidnight(local)
 	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())
 	for _, hours := range list {
 		for _, slot := range hours.Slots {
-			start, _ := clockTime(&slot.StartTime)
-			end, _ := clockTime(&slot.EndTime)
-			if end == fullDay-time.Second {
-				end = fullDay
-			}
+			start, end := slot.times()
 			overnight := end < start
 			switch {
 			case hours.Day == today && now >= start && (now < end || overnight):

@@ -2,9 +2,18 @@ package core
 
 import "time"
 
-// JobKind names what a job does. Jobs of one business and kind run one after
+// JobKind names what a job does. Jobs of one business and line run one after
 // the other, in the order in which they were accepted.
 type JobKind string
+
+// Line is the kind in whose line jobs of this kind wait: category timings wait for
+// the menus that make the categories, and all others for none but their own kind.
+func (k JobKind) Line() JobKind {
+	if k == TimingJob {
+		return MenuJob
+	}
+	return k
+}
 
 // The kinds of job.
 const (
@@ -35,6 +44,7 @@ type Job struct {
 	Owner       ID     // of the lease
 	Trace       Trace  // of the request
 	Actor       string // who asked for it, such as key:pos; only where it is enqueued
+	Unready     string // why its body cannot be read, in plain words; "": it can
 }
 
 // Postponed is the error of a job whose work waits for something: it is given

@@ -62,6 +62,9 @@ func send(c *fiber.Ctx, status int, body []byte) error {
 func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
+	if errors.Is(err, fiber.ErrRequestEntityTooLarge) { // more than boundBody let it read
+		_, err = s.readable(&c.Request().Header)
+	}
 	if errors.As(err, &routing) {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
@@ -104,8 +107,6 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
 	case http.StatusMethodNotAllowed:
 		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
-	case http.StatusRequestEntityTooLarge:
-		return tooLarge(s.MaxBody)
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return core.Errorf(core.Invalid, "the request's headers are too large")
 	default:

@@ -136,8 +136,8 @@ type PlatformStores interface {
 
 // Subscriptions changes webhooks.
 type Subscriptions interface {
-	Create(ctx context.Context, business core.BusinessID, input webhook.Input) (webhook.Subscription, bool, error)
-	Update(ctx context.Context, business core.BusinessID, id int64, input webhook.Input) error
+	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (webhook.Subscription, bool, error)
+	Update(ctx context.Context, business core.BusinessID, actor string, id int64, input webhook.Input) error
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
 }
 
@@ -249,8 +249,9 @@ const handlerDeadline = 20 * time.Second
 // Server answers HTTP requests.
 type Server struct {
 	Config
-	App      *fiber.App
-	draining atomic.Bool
+	App        *fiber.App
+	OpenBodies map[string]int // below which paths anyone may send a body, of how many bytes; not to be changed once it serves
+	draining   atomic.Bool
 }
 
 // New makes a server; App.Listener serves it.
@@ -258,7 +259,7 @@ func New(config Config) *Server {
 	if config.MaxBody == 0 {
 		config.MaxBody = defaultMaxBody
 	}
-	s := &Server{Config: config}
+	s := &Server{Config: config, OpenBodies: map[string]int{}}
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "Servery",
 		BodyLimit:                    config.MaxBody,
@@ -271,7 +272,8 @@ func New(config Config) *Server {
 		ReadBufferSize:               16 << 10,
 		StreamRequestBody:            false,
 	})
-	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic)
+	s.App.Server().HeaderReceived = s.boundBody
+	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
 	s.mount()
 	return s
 }

@@ -36,7 +36,7 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	sub, created, err := s.Subscriptions.Create(c.UserContext(), caller.Business, input)
+	sub, created, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	id := webhookID(c)
-	if err := s.Subscriptions.Update(c.UserContext(), caller.Business, id, input); err != nil {
+	if err := s.Subscriptions.Update(c.UserContext(), caller.Business, caller.Actor(), id, input); err != nil {
 		return err
 	}
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})

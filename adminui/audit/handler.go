@@ -88,6 +88,8 @@ func object(v *shell.Visit, e console.Entry) ui.Cell {
 	switch {
 	case kind == "webhook" && v.Business.ID != 0:
 		return ui.Linked(e.Object, v.Link("webhooks/"+id+"/"))
+	case kind == "store" && v.Business.ID != 0:
+		return ui.Linked(e.Object, v.Link("stores/"+id+"/"))
 	case kind == "delivery" && v.Business.ID != 0:
 		return ui.Cell{Text: e.Object, Href: v.Link("deliveries/" + id + "/"), Code: true}
 	case kind == "user" && v.Business.ID == 0:

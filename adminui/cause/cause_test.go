@@ -29,6 +29,8 @@ func TestCauseOfAWebhook(t *testing.T) {
 	}{
 		"probed": {console.Endpoint{Active: true, ProbedSince: since, Pause: 30 * time.Second, Waiting: 3, Health: console.Health{FailingSince: since, Class: "status", Status: 503}}, ui.Err,
 			"answers 503", "Waiting for the next attempt: 3 deliveries. It is probed by single attempts every 30s; the others are held until it answers."},
+		"probed, with deliveries held": {console.Endpoint{Active: true, ProbedSince: since, Pause: time.Second, Waiting: 1, Held: 3, Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 503}}, ui.Err,
+			"answers 503", "Waiting for the next attempt: 1 delivery. Held for it: 3 deliveries. It is probed by single attempts every 1s"},
 		"status":                          {failing(webhook.Status, 503), ui.Err, "answers 503 since 21 Nov 09:30 UTC", "Waiting for the next attempt: 3 deliveries"},
 		"refused":                         {failing(webhook.Refused, 0), ui.Err, "not on the public internet", "SERVERY_WEBHOOK_ALLOW"},
 		"dns":                             {failing(webhook.DNS, 0), ui.Err, "host name", "DNS entry"},
@@ -43,15 +45,17 @@ func TestCauseOfAWebhook(t *testing.T) {
 		"paused, with deliveries waiting": {console.Endpoint{Held: console.Many}, ui.Held, "held for it: more than 9\u202f999 deliveries", "Resume it"},
 		"paused":                          {console.Endpoint{}, ui.Held, "switched off", "Resume it"},
 		"unused":                          {console.Endpoint{Active: true}, ui.Neutral, "not been used", ""},
+		"unused since it was changed":     {console.Endpoint{Active: true, GivenUp: 2}, ui.Warn, "not been used", "Given up in the last 24 hours: 2 deliveries."},
 		"given up":                        {console.Endpoint{Active: true, GivenUp: 1, Health: console.Health{AcceptedAt: since}}, ui.Warn, "not tried again by themselves: 1.", ""},
 		"not tried for long": {console.Endpoint{Active: true, ProbedSince: since, GivenUp: 1, Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 503}}, ui.Err,
 			"answers 503", "Not tried since 21 Nov 09:30 UTC: nothing waits for it. Given up in the last 24 hours: 1 delivery. The receiver has to"},
 		"its server answers others": {console.Endpoint{Active: true, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect", Error: "nothing answers"}}, ui.Warn,
 			"was refused last at 21 Nov 09:30 UTC (nothing answers); its server answers others since then", ""},
-		"its server answers others, and it is tried": {console.Endpoint{Active: true, Waiting: 1, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err, "Nothing answers", ""},
-		"its server answers others but not so":       {console.Endpoint{Active: true, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 500}}, ui.Err, "answers 500", ""},
-		"some refused":                               {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}, Day: console.Count{Refused: 1}}, ui.Warn, "some attempts were refused", ""},
-		"well":                                       {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
+		"its server answers others, and it is held for": {console.Endpoint{Active: true, Held: 1, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err, "Nothing answers", ""},
+		"its server answers others, and it is tried":    {console.Endpoint{Active: true, Waiting: 1, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "connect"}}, ui.Err, "Nothing answers", ""},
+		"its server answers others but not so":          {console.Endpoint{Active: true, ServerAnswered: since.Add(1), Health: console.Health{FailingSince: since, RefusedAt: since, Class: "status", Status: 500}}, ui.Err, "answers 500", ""},
+		"some refused":                                  {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}, Day: console.Count{Refused: 1}}, ui.Warn, "some attempts were refused", ""},
+		"well":                                          {console.Endpoint{Active: true, Health: console.Health{AcceptedAt: since}}, ui.OK, "works", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cause := Webhook(row.endpoint, since.Add(time.Hour), time.UTC)
@@ -89,16 +93,23 @@ func TestCauseOfADelivery(t *testing.T) {
 		record webhook.DeliveryRecord
 		state  ui.State
 		text   string
+		detail string
 	}{
-		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2"},
-		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no answer"}, ui.Err, "Given up after 6 attempts: no answer"},
-		{webhook.DeliveryRecord{State: webhook.Held, HeldBecause: "the webhook is switched off"}, ui.Held, "Held: the webhook is switched off."},
-		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "first attempt"},
-		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503"}, ui.Warn, "Attempt 3 of 6 follows 21 Nov 09:30 UTC: 503"},
+		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 1}, ui.OK, "attempt 1", ""},
+		{webhook.DeliveryRecord{State: webhook.Delivered, Attempts: 2}, ui.OK, "attempt 2", "may have got earlier attempts too. All carry the same webhook-id"},
+		{webhook.DeliveryRecord{State: webhook.Failed, Attempts: 6, LastError: "no answer", LastClass: webhook.Timeout}, ui.Err, "Given up after 6 attempts: no answer", "may have got it all the same"},
+		{webhook.DeliveryRecord{State: webhook.Held, HeldBecause: "the webhook is switched off", LastError: "503"}, ui.Held, "Held: the webhook is switched off.", "503"},
+		{webhook.DeliveryRecord{State: webhook.Pending}, ui.Run, "The first attempt", ""},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastError: "503", LastClass: webhook.Status}, ui.Warn, "Attempt 3 of 6 follows 21 Nov 09:30 UTC: 503", ""},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 2, NextAttempt: since, LastClass: webhook.Broken}, ui.Warn, "Attempt 3 of 6", "carries the same webhook-id"},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 6, Base: 6}, ui.Run, "Sent again. The first attempt is due.", ""},
+		{webhook.DeliveryRecord{State: webhook.Pending, Attempts: 9, Base: 6, NextAttempt: since}, ui.Warn, "Sent again. Attempt 4 of 6 follows", ""},
 	} {
 		cause := Delivery(row.record, time.UTC)
 		require.Equal(t, row.state, cause.State)
 		require.Contains(t, cause.Text, row.text)
+		require.Contains(t, cause.Detail, row.detail)
+		require.Equal(t, row.detail == "", cause.Detail == "")
 	}
 }
 
@@ -119,6 +130,7 @@ func TestCauseOfAJob(t *testing.T) {
 		{console.Job{State: "done", Total: 1}, []console.Group{{Cause: `platform "z" is unknown`, Count: 1}}, ui.Err, `Not applied: 1 of 1. platform "z" is unknown`},
 		{console.Job{State: "done", Total: 10}, nil, ui.OK, "Everything was applied: 10 objects."},
 		{console.Job{State: "done", Total: 1}, nil, ui.OK, "Everything was applied: 1 object."},
+		{console.Job{State: "done", Total: 1, Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items is held"}]}`)}, nil, ui.Warn, "not all that was asked for had an effect. Applied: 1 object."},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":1}`)}, nil, ui.Err, "1 of 2 timing groups were not carried out"},
 		{console.Job{Kind: core.TimingJob, State: "done", Total: 2, Result: []byte(`{"groups":2,"errors":0}`)}, nil, ui.OK, "Everything was applied: 2 objects."},
 	} {
@@ -128,10 +140,20 @@ func TestCauseOfAJob(t *testing.T) {
 	}
 }
 
+func TestWarningsOfAJobAreToldBesideItsErrors(t *testing.T) {
+	warned := console.Job{State: "done", Total: 10, Result: []byte(`{"stats":{},"warnings":[{"path":"flush_items","message":"flush_items is held"},{"message":"b"},{"message":"c"},{"message":"d"},{"message":"e"}]}`)}
+	for _, groups := range [][]console.Group{nil, {{Cause: "title is required", Count: 3}}} {
+		require.Equal(t, "flush_items is held. b. c. And 2 more: the callback has them all.", Job(warned, groups).Detail)
+	}
+	require.Empty(t, Job(console.Job{State: "done", Total: 10, Result: []byte(`{"stats":{}}`)}, nil).Detail)
+}
+
 func TestCauseOfAnItem(t *testing.T) {
 	at := func(available bool, stock int64) []console.ItemPlace {
-		return []console.ItemPlace{{Sold: true, Available: available, Stock: stock}}
+		return []console.ItemPlace{{Store: console.GridStore{Active: true, Ordering: true}, Sold: true, Available: available, Stock: stock}}
 	}
+	unmet := at(true, -1)
+	unmet[0].Unmet = "size"
 	active := console.Item{Active: true}
 	for name, row := range map[string]struct {
 		item  console.ItemDetail
@@ -141,10 +163,14 @@ func TestCauseOfAnItem(t *testing.T) {
 	}{
 		"inactive at the master":  {console.ItemDetail{Places: at(true, -1)}, ui.Err, "inactive in the master", "Not shown"},
 		"in an inactive category": {console.ItemDetail{Item: active, Places: at(true, -1), Categories: []console.ItemCategory{{RefID: "mains"}}}, ui.Err, "mains is inactive", "Not shown"},
+		"under an inactive one":   {console.ItemDetail{Item: active, Places: at(true, -1), Categories: []console.ItemCategory{{RefID: "sub", Under: "top"}}}, ui.Err, "The category top, above sub, is inactive", "Not shown"},
 		"on no platform":          {console.ItemDetail{Item: active, Platforms: []string{}, Places: at(true, -1)}, ui.Err, "no platform", "Not shown"},
 		"at no store":             {console.ItemDetail{Item: active}, ui.Warn, "No store", ""},
 		"unavailable":             {console.ItemDetail{Item: active, Places: at(false, -1)}, ui.Warn, "0 of 1", "available is false"},
+		"the store is not active": {console.ItemDetail{Item: active, Places: []console.ItemPlace{{Store: console.GridStore{Ordering: true}, Sold: true, Available: true, Stock: -1}}}, ui.Warn, "0 of 1", "the store is not active"},
+		"the store takes none":    {console.ItemDetail{Item: active, Places: []console.ItemPlace{{Store: console.GridStore{Active: true}, Sold: true, Available: true, Stock: -1}}}, ui.Warn, "0 of 1", "takes no orders"},
 		"out of stock":            {console.ItemDetail{Item: active, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
+		"without what it demands": {console.ItemDetail{Item: active, Places: unmet}, ui.Warn, "0 of 1", "the option group size demands more options"},
 		"shown":                   {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1", "Shown"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/store"
 )
 
@@ -17,8 +18,8 @@ func TestAStoreThatWasClosedOnPlatformsSaysByWhomAndUntilWhen(t *testing.T) {
 		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli(), TurnOnAt: noon.Add(time.Hour).UnixMilli()},
 	}}
 	for platform, why := range map[string]string{
-		"app":   "closed on this platform by hub (the POS is silent) since 2026-11-23 12:00",
-		"web":   "closed on this platform by key:pos since 2026-11-23 12:00, opens by itself at 2026-11-23 13:00",
+		"app":   "closed on this platform by hub (the POS is silent) since 23 Nov 12:00 UTC",
+		"web":   "closed on this platform by key:pos since 23 Nov 12:00 UTC, opens by itself at 23 Nov 13:00 UTC",
 		"tasty": "",
 	} {
 		_, told := StoreOn(s, platform, noon)
@@ -27,4 +28,23 @@ func TestAStoreThatWasClosedOnPlatformsSaysByWhomAndUntilWhen(t *testing.T) {
 	require.Equal(t, ui.Warn, Store(s, []string{"app", "tasty", "web"}, nil, noon).State)
 	require.Contains(t, Store(s, []string{"app", "tasty", "web"}, nil, noon).Text, "on tasty.")
 	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, noon).State)
+}
+
+func TestEveryClosingOfAStoreIsToldWithWhatOpensIt(t *testing.T) {
+	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"app", "tasty", "web"}}, ClosedOn: []store.Closing{
+		{Platform: "app", Actor: "key:pos", Since: noon.UnixMilli()},
+		{Platform: "gone", Actor: "key:pos", Since: noon.UnixMilli()},
+		{Platform: "tasty", Actor: "hub", Source: "presence", Reason: "the POS is silent", Since: noon.UnixMilli()},
+		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli()},
+	}}
+	told := Closings(s, time.FixedZone("CET", 3600))
+	require.Len(t, told, 2, "those that were closed together are one, and where it is not listed is nothing to open")
+	require.Equal(t, "Closed on app, web by key:pos since 23 Nov 13:00 CET.", told[0].Text)
+	require.Contains(t, told[0].Detail, "POST /hub/api/v1/location/")
+	require.Equal(t, "Closed on tasty by hub (the POS is silent) since 23 Nov 13:00 CET.", told[1].Text)
+	require.Contains(t, told[1].Detail, "opens by itself")
+	require.Empty(t, Closings(store.Stored{Object: s.Object}, time.UTC))
+	require.Equal(t, "Stores that are closed on platforms: 3. The last was Market Street, on web by key:pos since 23 Nov 12:00 UTC.",
+		Closed(console.Closed{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos", Since: noon}, time.UTC).Text)
 }

@@ -48,6 +48,11 @@ func Silent(s console.Silent, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseSilent, ui.Number(s.Count), s.Store, clock(s.Since, zone)), Detail: text.MendSilent}
 }
 
+// Closed tells that stores are closed on platforms on which they are listed.
+func Closed(n console.Closed, zone *time.Location) ui.Cause {
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseClosed, ui.Number(n.Count), n.Store, n.Platform, n.Actor, clock(n.Since, zone)), Detail: text.MendClosed}
+}
+
 // exact is an instant for a sentence, to the second: a block is over in a few.
 func exact(at time.Time, zone *time.Location) string {
 	return at.In(zone).Format("2 Jan 15:04:05 MST")

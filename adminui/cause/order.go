@@ -28,6 +28,16 @@ type Ordered struct {
 	// Page is where a delivery is shown, Again what sends it again; nil: nobody may.
 	Page  func(webhook.DeliveryRecord) ui.Link
 	Again func(webhook.DeliveryRecord) *ui.Button
+	// Tell sends an order of which nobody was told to those subscribed now; nil: that is not possible.
+	Tell *ui.Button
+}
+
+// known tells whether the merchant has moved the order. What completes or cancels
+// one may be its channel.
+func (o Ordered) known() bool {
+	return slices.ContainsFunc(o.History, func(s order.Step) bool {
+		return s.State != order.Placed && s.State != order.Completed && s.State != order.Cancelled
+	})
 }
 
 // slowToAcknowledge is how long a POS that has an order may say nothing of it
@@ -99,7 +109,14 @@ func RiderWords(s order.RiderStatus) string {
 func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 	placed := latest(o.Deliveries)
 	if len(placed) == 0 {
-		return []ui.Cause{{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.MendSubscribe}}
+		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.MendSubscribe, Button: o.Tell}
+		switch {
+		case o.State == order.Cancelled:
+			c.Detail, c.Button = "", nil
+		case o.Tell != nil:
+			c.Detail = ""
+		}
+		return []ui.Cause{c}
 	}
 	var accepted time.Time
 	var lacking []webhook.DeliveryRecord
@@ -107,21 +124,28 @@ func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 		switch {
 		case d.State == webhook.Delivered:
 			accepted = d.FinishedAt
-		case d.State == webhook.Pending && d.Attempts == 0: // on its way
+		case d.State == webhook.Pending && d.Attempts == d.Base: // on its way
 		default:
 			lacking = append(lacking, d)
 		}
 	}
 	for _, d := range lacking {
 		c := Delivery(d, zone)
-		c.Text, c.Detail = fmt.Sprintf(text.CauseOrderUntold, d.URL), c.Text
-		if !accepted.IsZero() {
+		c.Detail = c.Text
+		switch {
+		case o.State != order.Placed && (o.known() || !accepted.IsZero()):
+			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderKnown, o.State, d.URL)
+		case o.State != order.Placed:
+			c.State, c.Text = ui.Warn, fmt.Sprintf(text.CauseOrderOver, o.State, d.URL)
+		case !accepted.IsZero():
 			c.Text = fmt.Sprintf(text.CauseOrderPartly, len(placed), d.URL)
+		default:
+			c.Text = fmt.Sprintf(text.CauseOrderUntold, d.URL)
 		}
 		if o.Page != nil {
 			c.Link = o.Page(d)
 		}
-		if o.Again != nil {
+		if o.Again != nil && o.State != order.Cancelled {
 			c.Button = o.Again(d)
 		}
 		told = append(told, c)
@@ -199,6 +223,20 @@ func switched(on bool) string {
 		return text.SwitchedOn
 	}
 	return text.SwitchedOff
+}
+
+// RiderPlace tells, in words that end a line, whether the aggregator knows where a
+// rider was last seen.
+func RiderPlace(p console.RiderPlace) string {
+	switch relay.State(p.State) {
+	case relay.Done:
+		return text.RiderSeenTold
+	case relay.Failed:
+		return fmt.Sprintf(text.RiderSeenRefused, p.Message)
+	case relay.Skipped:
+		return fmt.Sprintf(text.RiderSeenSkipped, p.Message)
+	}
+	return text.RiderSeenUntold
 }
 
 // Call tells what became of a call to an aggregator.

@@ -46,6 +46,14 @@ func TestCauseOfAnOrder(t *testing.T) {
 		"one of two refuses it": {with(func(o *Ordered) {
 			o.Deliveries = append(o.Deliveries, webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed, Attempts: 6})
 		}), 0, []string{"One of 2 endpoints has not accepted the order: https://b.example"}, ui.Err},
+		"it was acknowledged all the same": {with(func(o *Ordered) {
+			o.State, o.History = order.Completed, append(placed, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6}
+		}), 0, []string{"The merchant knows the order, which is Completed; one endpoint has not accepted it: https://a.example", "Given up after 6"}, ui.Warn},
+		"it was cancelled meanwhile": {with(func(o *Ordered) {
+			o.State, o.History = order.Cancelled, append(placed, order.Step{State: order.Cancelled})
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6}
+		}), 0, []string{"The order is Cancelled; one endpoint has not accepted it: https://a.example"}, ui.Warn},
 		"it took it the second time": {with(func(o *Ordered) {
 			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, told}
 		}), 0, nil, ui.Run},
@@ -88,4 +96,32 @@ func TestAnOrderThatAnEndpointHasNotIsSentAgain(t *testing.T) {
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
 	o.Again = func(webhook.DeliveryRecord) *ui.Button { return &ui.Button{Label: "again"} }
 	require.Equal(t, "again", Order(o, since, time.UTC)[1].Button.Label)
+	o.State = order.Cancelled
+	require.Nil(t, Order(o, since, time.UTC)[1].Button)
+}
+
+func TestAnOrderThatNobodyWasToldOfIsSentWhereThatCanBe(t *testing.T) {
+	o := Ordered{State: order.Placed}
+	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume one")
+	o.Tell = &ui.Button{Label: "send"}
+	told := Order(o, since, time.UTC)[1]
+	require.Equal(t, []string{"", "send"}, []string{told.Detail, told.Button.Label})
+	o.State = order.Cancelled
+	told = Order(o, since, time.UTC)[1]
+	require.Empty(t, told.Detail)
+	require.Nil(t, told.Button)
+}
+
+func TestWhetherAnAggregatorKnowsWhereARiderIs(t *testing.T) {
+	for state, words := range map[string]string{
+		"done":    "the aggregator has it",
+		"failed":  "refused: it answered 401",
+		"skipped": "not sent: it answered 401",
+		"waiting": "the aggregator is still to be told",
+	} {
+		require.Equal(t, words, RiderPlace(console.RiderPlace{State: state, Message: "it answered 401"}))
+	}
+	refused := Order(Ordered{State: order.Acknowledged, Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
+		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats", Message: "it answered 401"}}}, since, time.UTC)
+	require.Equal(t, "Place of the rider to tasty-eats: Refused for good: it answered 401", refused[1].Text)
 }

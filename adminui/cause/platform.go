@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
@@ -19,16 +21,27 @@ import (
 
 // Place tells whether an item can be ordered at a store, and else why not.
 func Place(i console.ItemDetail, p console.ItemPlace) (ui.State, string) {
-	general := Item(i)
-	switch {
-	case general.State == ui.Err:
+	if general := Item(i); general.State == ui.Err {
 		return ui.Err, text.NotShown
+	}
+	return atStore(p)
+}
+
+// atStore tells the same by what is of the store alone.
+func atStore(p console.ItemPlace) (ui.State, string) {
+	switch {
 	case !p.Sold:
 		return ui.Neutral, text.HereNotSold
+	case !p.Store.Active:
+		return ui.Warn, text.HereStoreOff
+	case !p.Store.Ordering:
+		return ui.Warn, text.HereNoOrders
 	case !p.Available:
 		return ui.Warn, text.HereUnavailable
 	case p.Stock == 0:
 		return ui.Warn, text.HereNoStock
+	case p.Unmet != "":
+		return ui.Warn, fmt.Sprintf(text.HereUnmet, p.Unmet)
 	default:
 		return ui.OK, text.Shown
 	}
@@ -64,28 +77,46 @@ func itemOn(i console.ItemDetail, platform string) (ui.State, string) {
 }
 
 // PlaceOn tells whether an item can be ordered at a store on a platform, and else
-// why not. published is what became of the store's menu there; nil: not known.
-func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform string, published *publish.Publication) (ui.State, string) {
-	if state, why := itemOn(i, platform); state != ui.OK {
-		return state, why
+// why not: by the item, by the store's values, and by how the store and its menu are
+// there. plugin and published are those of StoreAt.
+func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) Sight {
+	if state, why := itemOn(i, platform.Name); state != ui.OK {
+		return Sight{State: state, Words: text.NotShown, Why: why}
 	}
 	if state, why := Place(i, p); state != ui.OK {
-		return state, why
+		return Sight{State: state, Words: text.NotShown, Why: why}
 	}
-	if !(store.Listing{Excluded: p.Excluded, Included: p.Included}).On(platform) {
-		return ui.Neutral, text.StoreNotThere
-	}
-	if published != nil {
+	there := StoreAt(Stored(p.Store), platform, plugin, published, now)
+	switch {
+	case there.State == ui.Err && there.Mend != AtStore: // it may be there with an earlier menu
+		if published != nil && published.State == publish.Published && published.Note != "" {
+			_, there.Why = Published(*published, now.Location())
+		}
+		return there
+	case there.State == ui.Err || there.State == ui.Neutral:
+		there.Words = text.NotShown
+		return there
+	case published != nil:
 		for _, problem := range published.Errors {
 			if problem.Entity == "item" && problem.RefID == i.RefID {
-				return ui.Err, fmt.Sprintf(text.ItemRefusedThere, problem.Message)
+				return Sight{State: ui.Err, Words: text.NotShown, Why: fmt.Sprintf(text.ItemRefusedThere, problem.Message)}
 			}
 		}
-		if state, why := Published(*published); state == ui.Err {
-			return state, why
-		}
 	}
-	return ui.OK, text.Shown
+	if there.State == ui.OK || there.Mend == AtItem { // of another one
+		return Sight{State: ui.OK, Words: text.Shown}
+	}
+	return there
+}
+
+// Stored is a store as far as it decides whether it takes orders.
+func Stored(s console.GridStore) store.Stored {
+	stored := store.Stored{ID: s.ID, Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
+		ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+	if len(s.ClosedOn) > 0 {
+		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn) // what cannot be read is not told here; the store's page says so
+	}
+	return stored
 }
 
 // Findings tells on which platforms the rules refuse an item, and which platforms
@@ -103,21 +134,27 @@ func Findings(i console.ItemDetail) (told []ui.Cause) {
 	return told
 }
 
-// Published tells what became of publishing a store's menu on a platform.
-func Published(p publish.Publication) (ui.State, string) {
+// Published tells what became of publishing a store's menu on a platform on which it
+// is listed, and what the platform has meanwhile.
+func Published(p publish.Publication, zone *time.Location) (ui.State, string) {
+	changes := !p.DueAt.IsZero() // since what came of it last
 	switch {
 	case p.State == publish.Failed:
 		return ui.Err, fmt.Sprintf(text.PublishFailed, p.Message)
-	case p.State == publish.Waiting && p.Note != "":
-		return ui.Warn, fmt.Sprintf(text.PublishWaits, p.Note)
-	case p.State == publish.Waiting:
-		return ui.Run, text.PublishUnderWay
-	case p.State == publish.Unlisted || p.State == publish.Skipped:
-		return ui.Neutral, p.Message
-	case len(p.Errors) > 0:
+	case p.State == publish.Published && changes && p.Note != "":
+		return ui.Warn, fmt.Sprintf(text.PublishOldWaits, clock(p.PublishedAt, zone), p.Note)
+	case p.State == publish.Published && len(p.Errors) > 0:
 		return ui.Warn, without(p.Errors)
-	default:
+	case p.State == publish.Published && changes:
+		return ui.Run, fmt.Sprintf(text.PublishOldGoes, clock(p.PublishedAt, zone))
+	case p.State == publish.Published:
 		return ui.OK, ""
+	case p.State == publish.Skipped || p.State == publish.Unlisted && !changes:
+		return ui.Neutral, p.Message
+	case p.Note != "":
+		return ui.Warn, fmt.Sprintf(text.PublishWaits, p.Note)
+	default:
+		return ui.Run, text.PublishUnderWay
 	}
 }
 
@@ -181,7 +218,7 @@ func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, pub
 		return Sight{ui.Err, text.NotLive, told.Text, AtPlugin}
 	}
 	if published != nil {
-		if there := menuAt(*published); there.State == ui.Err || state == ui.OK {
+		if there := menuAt(*published, now.Location()); there.State == ui.Err || state == ui.OK {
 			return there
 		}
 	}
@@ -189,11 +226,11 @@ func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, pub
 }
 
 // menuAt is how a store is on a platform by its menu there.
-func menuAt(p publish.Publication) Sight {
-	state, why := Published(p)
+func menuAt(p publish.Publication, zone *time.Location) Sight {
+	state, why := Published(p, zone)
 	sight := Sight{State: state, Words: sightWords[state], Why: why}
 	switch {
-	case state == ui.Err || p.State == publish.Waiting && p.Note != "":
+	case state == ui.Err || state == ui.Warn && p.Note != "":
 		sight.Mend = AtSettings
 	case state == ui.Warn:
 		sight.Words, sight.Mend = fmt.Sprintf(text.LiveWithout, Missing(p.Errors)), AtItem

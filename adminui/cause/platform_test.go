@@ -24,6 +24,8 @@ func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
 func TestCauseOfAPlugin(t *testing.T) {
 	gone := pluginIn("ready", true)
 	gone.Hubs = nil
+	cold := pluginIn("degraded", true)
+	cold.Health = "it says that it is degraded: the cache is cold"
 	apart := pluginIn("ready", true)
 	apart.Hubs = append(apart.Hubs, console.PluginHub{State: "quarantined"})
 	for name, row := range map[string]struct {
@@ -38,7 +40,8 @@ func TestCauseOfAPlugin(t *testing.T) {
 		"quarantined in one of two":     {apart, ui.Err, "failed too often"},
 		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err, "is not started again since 21 Nov 09:30 UTC."},
 		"being started again":           {pluginIn("backoff", true, "no memory"), ui.Err, "is started again in a moment: no memory"},
-		"degraded":                      {pluginIn("degraded", true), ui.Warn, "something is wrong with it since"},
+		"degraded":                      {pluginIn("degraded", true), ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC."},
+		"degraded, it says why":         {cold, ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
 		"starting":                      {pluginIn("starting", true), ui.Run, "is starting"},
 		"well":                          {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
 		"well after a fault":            {pluginIn("ready", true, "once"), ui.OK, "works since"},
@@ -52,7 +55,8 @@ func TestCauseOfAPlugin(t *testing.T) {
 }
 
 func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
-	sold := console.ItemPlace{StoreRef: "S-1", Sold: true, Available: true, Stock: -1, Included: []string{"tasty", "web"}}
+	well, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
+	sold := console.ItemPlace{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true, Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
 	item := func(change func(*console.ItemDetail)) console.ItemDetail {
 		i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Places: []console.ItemPlace{sold}}
 		change(&i)
@@ -63,7 +67,8 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 		change(&p)
 		return p
 	}
-	well := func(*console.ItemDetail) {}
+	tasty := core.Platform{Name: "tasty", ServedBy: "aggregator-a"}
+	same := func(*console.ItemDetail) {}
 	for name, row := range map[string]struct {
 		item      console.ItemDetail
 		place     console.ItemPlace
@@ -71,7 +76,7 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 		state     ui.State
 		says      string
 	}{
-		"shown":             {item(well), sold, nil, ui.OK, "Shown"},
+		"shown":             {item(same), sold, nil, ui.OK, "Shown"},
 		"inactive":          {item(func(i *console.ItemDetail) { i.Active = false }), sold, nil, ui.Err, "inactive in the master catalogue"},
 		"category inactive": {item(func(i *console.ItemDetail) { i.Categories = []console.ItemCategory{{RefID: "mains"}} }), sold, nil, ui.Err, "category mains is inactive"},
 		"not listed":        {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral, "does not name it"},
@@ -79,19 +84,31 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy", Message: "calorie_kcal is missing"}}
 		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
 		"a finding elsewhere":    {item(func(i *console.ItemDetail) { i.Findings = []console.ItemFinding{{Platform: "other", Rule: "r"}} }), sold, nil, ui.OK, "Shown"},
-		"not sold at the store":  {item(well), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral, "does not sell it"},
-		"unavailable":            {item(well), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn, "available is false"},
-		"out of stock":           {item(well), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
-		"the store is not there": {item(well), place(func(p *console.ItemPlace) { p.Included = []string{"web"} }), nil, ui.Neutral, "not listed there"},
-		"refused by the platform": {item(well), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
+		"not sold at the store":  {item(same), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral, "does not sell it"},
+		"unavailable":            {item(same), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn, "available is false"},
+		"out of stock":           {item(same), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"the store is not there": {item(same), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }), nil, ui.Neutral, "not in the platforms of the store"},
+		"refused by the platform": {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
 			ui.Err, "Refused by the platform: no image"},
-		"the menu was not taken": {item(well), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
-		"the menu is there":      {item(well), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
+		"the menu was not taken":  {item(same), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
+		"the menu is there":       {item(same), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
+		"there without another":   {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}}, ui.OK, "Shown"},
+		"a change waits":          {item(same), sold, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is not running"}, ui.Warn, "Menu waits: The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is not running"},
+		"a change is on its way":  {item(same), sold, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since}, ui.Run, "Publishing: The platform has its menu of 21 Nov 09:30 UTC; a change is being published."},
+		"listed again, and waits": {item(same), sold, &publish.Publication{State: publish.Unlisted, Message: "it is not listed", DueAt: since, Note: "the plugin is not running"}, ui.Warn, "Menu waits: Its menu waits to be published: the plugin is not running"},
+		"the store is not active": {item(same), place(func(p *console.ItemPlace) { p.Store.Active = false }), nil, ui.Warn, "Not shown: Not shown: the store is not active"},
+		"the store is hidden":     {item(same), place(func(p *console.ItemPlace) { p.Store.Hidden = true }), nil, ui.Warn, "Hidden: The store is hidden"},
+		"the store is closed there": {item(same), place(func(p *console.ItemPlace) {
+			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
+		}), nil, ui.Err, "Not shown: closed on this platform by key:pos"},
+		"outside the hours of the store": {item(same), place(func(p *console.ItemPlace) {
+			p.Store.Timings = []core.DayHours{{Day: "sunday", Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+		}), nil, ui.Warn, "Closed now: The store is closed now"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			state, why := PlaceOn(row.item, row.place, "tasty", row.published)
-			require.Equal(t, row.state, state)
-			require.Contains(t, why, row.says)
+			seen := PlaceOn(row.item, row.place, tasty, &well, row.published, since)
+			require.Equal(t, row.state, seen.State)
+			require.Contains(t, seen.Words+": "+seen.Why, row.says)
 		})
 	}
 	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"}, {Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
@@ -103,8 +120,11 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 	state, why := ItemOn(refused, "tasty")
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Refused by the platform at 2 stores: photo required")
-	state, _ = PlaceOn(refused, sold, "tasty", &publish.Publication{State: publish.Published})
-	require.Equal(t, ui.OK, state, "at a store of which the platform has it")
+	require.Equal(t, Sight{State: ui.OK, Words: "Shown"}, PlaceOn(refused, sold, tasty, &well, &publish.Publication{State: publish.Published}, since), "at a store of which the platform has it")
+	require.Contains(t, PlaceOn(refused, sold, tasty, &down, nil, since).Why, "failed too often")
+	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is not running"}
+	require.Equal(t, Sight{State: ui.Err, Words: "Not live", Why: "The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is not running", Mend: AtPlugin},
+		PlaceOn(refused, sold, tasty, &down, &old, since))
 }
 
 func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
@@ -139,6 +159,7 @@ func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
 		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
 		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a", AtSettings},
 		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live", "not taken: it answered 401", AtSettings},
+		"a change waits":          {open, "tasty", &well, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is down"}, ui.Warn, "Menu waits", "has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is down", AtSettings},
 		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits", "waits to be published: the plugin is down", AtSettings},
 		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing", "being published", AtStore},
 		"published without some": {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}, {Entity: "item", RefID: "dal", Message: "no name"}}},

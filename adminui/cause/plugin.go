@@ -45,7 +45,7 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	case state == pluginhost.Backoff:
 		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault), Detail: text.MendPluginBackoff}
 	case state == pluginhost.Degraded:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginDegraded, p.ID, since), Detail: fault}
+		return ui.Cause{State: ui.Warn, Text: because(fmt.Sprintf(text.CausePluginDegraded, p.ID, since), p.Health), Detail: fault}
 	case state == pluginhost.Ready && fault != "":
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since), Detail: fmt.Sprintf(text.CausePluginLast, clock(p.Faults[0].At, zone), fault)}
 	case state == pluginhost.Ready:

@@ -14,6 +14,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -48,10 +49,33 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
 	case wrong > 0:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first), Detail: strings.Join(Warnings(j), " ")}
+	case len(Warnings(j)) > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobWarned, counted(j.Total, text.OneObject, text.Objects_)), Detail: strings.Join(Warnings(j), " ")}
 	default:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, counted(j.Total, text.OneObject, text.Objects_))}
 	}
+}
+
+// warningsTold is how many warnings of a job are told above it.
+const warningsTold = 3
+
+// Warnings are the first of what a job tells besides errors: what had no effect and
+// why, each a sentence.
+func Warnings(j console.Job) (told []string) {
+	var so struct {
+		Warnings []struct {
+			Message string `json:"message"`
+		} `json:"warnings"`
+	}
+	_ = json.Unmarshal(j.Result, &so) // what cannot be read has none
+	for i, w := range so.Warnings {
+		if i == warningsTold {
+			return append(told, fmt.Sprintf(text.MoreWarnings, ui.Number(len(so.Warnings)-i)))
+		}
+		told = append(told, w.Message+".")
+	}
+	return told
 }
 
 // wrongTimings counts the groups of category timings that failed in whole or part.
@@ -83,6 +107,9 @@ func Item(i console.ItemDetail) ui.Cause {
 		return ui.Cause{State: ui.Err, Text: text.CauseItemNoList}
 	}
 	for _, category := range i.Categories {
+		if category.Under != "" {
+			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemUnder, category.Under, category.RefID)}
+		}
 		if !category.Active {
 			return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemCategory, category.RefID)}
 		}
@@ -92,7 +119,7 @@ func Item(i console.ItemDetail) ui.Cause {
 	}
 	shown := 0
 	for _, place := range i.Places {
-		if place.Sold && place.Available && place.Stock != 0 {
+		if state, _ := atStore(place); state == ui.OK {
 			shown++
 		}
 	}
@@ -140,7 +167,7 @@ func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) 
 		return ui.Neutral, text.CauseNotListed
 	}
 	if closing := s.Closed(platform); closing != nil {
-		return ui.Err, closed(*closing, now.Location())
+		return ui.Err, fmt.Sprintf(text.CauseClosedHere, closed(*closing, now.Location()))
 	}
 	if cause := Store(s, []string{platform}, nil, now); cause.State != ui.OK {
 		return cause.State, cause.Text
@@ -148,17 +175,43 @@ func StoreOn(s store.Stored, platform string, now time.Time) (ui.State, string) 
 	return ui.OK, ""
 }
 
+// Closings tell where a store is listed and was closed, those together that were
+// closed together: by whom, and what opens it.
+func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
+	var platforms, words []string
+	listing := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}
+	for _, c := range s.ClosedOn {
+		if !listing.On(c.Platform) {
+			continue
+		}
+		by := closed(c, zone)
+		if at := slices.Index(words, by); at >= 0 {
+			platforms[at] += ", " + c.Platform
+			continue
+		}
+		mend := text.MendClosed
+		if c.Source == toggle.ByPresence {
+			mend = text.MendClosedSilent
+		}
+		platforms, words, told = append(platforms, c.Platform), append(words, by), append(told, ui.Cause{State: ui.Err, Detail: mend})
+	}
+	for i := range told {
+		told[i].Text = fmt.Sprintf(text.CauseClosedOn, platforms[i], words[i])
+	}
+	return told
+}
+
 // closed tells who closed a store on a platform, since when, and until when.
 func closed(c store.Closing, zone *time.Location) string {
-	at := func(ms int64) string { return time.UnixMilli(ms).In(zone).Format("2006-01-02 15:04") }
 	who := c.Actor
 	if c.Reason != "" {
 		who += " (" + c.Reason + ")"
 	}
-	if c.TurnOnAt == 0 {
-		return fmt.Sprintf(text.CauseClosedHere, who, at(c.Since))
+	told := fmt.Sprintf(text.ClosedBy, who, clock(time.UnixMilli(c.Since), zone))
+	if c.TurnOnAt != 0 {
+		told += fmt.Sprintf(text.ClosedTill, clock(time.UnixMilli(c.TurnOnAt), zone))
 	}
-	return fmt.Sprintf(text.CauseClosedTill, who, at(c.Since), at(c.TurnOnAt))
+	return told
 }
 
 // open tells whether opening hours cover the instant, which is in the store's

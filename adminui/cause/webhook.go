@@ -33,13 +33,15 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	h := e.Health
 	switch {
 	case !e.Active && e.DisabledReason != "":
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name), Detail: heldThen(e, text.MendGone)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name), Detail: strings.TrimSpace(held(e) + " " + text.MendGone)}
 	case !e.Active && e.Held > 0:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveries(e.Held)), Detail: text.MendPaused}
 	case !e.Active:
 		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.MendPaused}
 	case !h.FailingSince.IsZero():
 		return failing(e, name, now, zone)
+	case h.AcceptedAt.IsZero() && e.GivenUp > 0:
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: given(e)}
 	case e.GivenUp > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, Counted(e.GivenUp)), Detail: waits(e)}
 	case h.AcceptedAt.IsZero():
@@ -76,12 +78,12 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 	}
 	var more []string
 	switch {
-	case e.Waiting > 0 && !e.ProbedSince.IsZero():
-		more = []string{waits(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), mend}
-	case e.Waiting == 0 && now.Sub(e.Health.RefusedAt) >= untried:
+	case e.Waiting+e.Held > 0 && !e.ProbedSince.IsZero():
+		more = []string{waits(e), held(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), mend}
+	case e.Waiting+e.Held == 0 && now.Sub(e.Health.RefusedAt) >= untried:
 		more = []string{fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), mend}
 	default:
-		more = []string{waits(e), given(e), mend}
+		more = []string{waits(e), held(e), given(e), mend}
 	}
 	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
 	return cause
@@ -93,7 +95,7 @@ var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect
 // over tells whether a failure may be over: the server has answered others since, and
 // nothing is sent that would show it.
 func over(e console.Endpoint) bool {
-	return e.Waiting == 0 && e.ServerAnswered.After(e.Health.RefusedAt) && slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
+	return e.Waiting+e.Held == 0 && e.ServerAnswered.After(e.Health.RefusedAt) && slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
 }
 
 func given(e console.Endpoint) string {
@@ -143,7 +145,7 @@ func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) u
 		if i == 0 {
 			continue
 		}
-		all.Waiting, all.GivenUp = min(all.Waiting+e.Waiting, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
+		all.Waiting, all.Held, all.GivenUp = min(all.Waiting+e.Waiting, console.Many), min(all.Held+e.Held, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
 		if e.Health.FailingSince.Before(all.Health.FailingSince) {
 			all.Health.FailingSince = e.Health.FailingSince
 		}
@@ -173,11 +175,11 @@ func waits(e console.Endpoint) string {
 	return fmt.Sprintf(text.CauseWait, deliveries(e.Waiting))
 }
 
-func heldThen(e console.Endpoint, mend string) string {
+func held(e console.Endpoint) string {
 	if e.Held == 0 {
-		return mend
+		return ""
 	}
-	return fmt.Sprintf(text.CauseHeld, deliveries(e.Held)) + " " + mend
+	return fmt.Sprintf(text.CauseHeld, deliveries(e.Held))
 }
 
 // Counted is a number of which counting stopped at console.Many.
@@ -201,17 +203,28 @@ func clock(at time.Time, zone *time.Location) string { return at.In(zone).Format
 
 // Delivery tells where a delivery stands.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
-	reason := d.LastError
+	reason, maybe := d.LastError, ""
+	if d.LastClass == webhook.Timeout || d.LastClass == webhook.Broken {
+		maybe = text.DetailMaybeGot
+	}
 	switch d.State {
 	case webhook.Delivered:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
+		told := ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseDelivered, d.Attempts)}
+		if d.Attempts > 1 {
+			told.Detail = text.DetailRepeats
+		}
+		return told
 	case webhook.Failed:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, d.Attempts, reason)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, d.Attempts, reason), Detail: maybe}
 	case webhook.Held:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, d.HeldBecause), Detail: reason}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, strings.Replace(d.HeldBecause, d.HeldSince.UTC().Format(time.RFC3339), clock(d.HeldSince, zone), 1)), Detail: strings.TrimSpace(reason + " " + maybe)}
 	}
-	if d.Attempts == 0 {
-		return ui.Cause{State: ui.Run, Text: text.CausePendingFirst}
+	anew := ""
+	if d.Base > 0 {
+		anew = text.SentAnew + " "
 	}
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePending, d.Attempts+1, clock(d.NextAttempt, zone), reason)}
+	if d.Attempts == d.Base {
+		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
+	}
+	return ui.Cause{State: ui.Warn, Text: anew + fmt.Sprintf(text.CausePending, d.Attempts-d.Base+1, clock(d.NextAttempt, zone), reason), Detail: maybe}
 }

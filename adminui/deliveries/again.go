@@ -1,6 +1,7 @@
 package deliveries
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -28,18 +29,15 @@ func here(v *shell.Visit, path string) string {
 	return v.Link(path) + "?" + query.Encode()
 }
 
-var filters = []string{"state", "event", "webhook", "reference"}
-
 // choiceOf is what the filters choose at an instant: deliveries that had come to
 // their end by then, failed ones unless it says otherwise. It never grows, so that
 // what is counted twice alike is the same.
-func choiceOf(value func(string) string, at time.Time) webhook.Choice {
-	c := webhook.Choice{State: webhook.Failed, EventType: core.EventType(value("event")), Reference: value("reference"), To: at, EndedBy: at}
-	if value("state") == string(webhook.Delivered) {
-		c.State = webhook.Delivered
+func choiceOf(value func(string) string, at time.Time) (webhook.Choice, error) {
+	w, err := wantedBy(value)
+	if err == nil && (w.state == webhook.Pending || w.state == webhook.Held) {
+		err = core.Errorf(core.Invalid, text.AgainState)
 	}
-	c.WebhookID, _ = strconv.ParseInt(value("webhook"), 10, 64)
-	return c
+	return webhook.Choice{State: cmp.Or(w.state, webhook.Failed), EventType: w.event, WebhookID: w.webhook, Reference: w.reference, To: at, EndedBy: at}, err
 }
 
 // Again shows how many deliveries the filters choose, before they are sent again.
@@ -47,7 +45,10 @@ func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error { return p.again(c, v, 
 
 func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, problem string) error {
 	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
-	choice := choiceOf(value, at)
+	choice, err := choiceOf(value, at)
+	if err != nil {
+		return err
+	}
 	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
 	if err != nil {
 		return err
@@ -77,7 +78,10 @@ func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil || wrong != nil {
 		return core.Errorf(core.Invalid, text.FormOld)
 	}
-	choice := choiceOf(value, time.UnixMilli(at).UTC())
+	choice, err := choiceOf(value, time.UnixMilli(at).UTC())
+	if err != nil {
+		return err
+	}
 	count, err := p.Deliveries.Count(c.UserContext(), v.Business.ID, choice)
 	if err != nil {
 		return err

@@ -3,10 +3,11 @@
 package deliveries
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
-	"strconv"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
@@ -68,27 +69,36 @@ func events() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := webhook.Filter{State: webhook.State(v.Query.Get("state")), EventType: core.EventType(v.Query.Get("event")), Reference: v.Query.Get("reference"), Limit: v.Limit()}
-	f.WebhookID, _ = strconv.ParseInt(v.Query.Get("webhook"), 10, 64)
-	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, f)
-	if err != nil {
-		return err
+	w, wrong := wantedBy(v.Query.Get)
+	if wrong != nil && v.WantsCSV() {
+		return wrong
+	}
+	var found []webhook.DeliveryRecord
+	if wrong == nil {
+		f := webhook.Filter{State: w.state, EventType: w.event, WebhookID: w.webhook, Reference: w.reference, Limit: v.Limit()}
+		f.Before, _ = uuid.Parse(v.Query.Get("before"))
+		var err error
+		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
+			return err
+		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(f.State), Options: states}, {Name: "event", Label: text.Event, Value: string(f.EventType), Options: events()},
-		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"}, {Name: "reference", Label: text.Reference_, Value: f.Reference, Hint: "uuid"}}
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(w.state), Options: states}, {Name: "event", Label: text.Event, Value: string(w.event), Options: events()},
+		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"}, {Name: "reference", Label: text.Reference_, Value: w.reference, Hint: "uuid"}}
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
 			list.EmptyText = text.NoDeliveryFilter
 		}
+	}
+	if wrong != nil {
+		list.EmptyTitle, list.EmptyText = text.FilterWrong, v.Refused(c, wrong)
 	}
 	keys := make([]string, len(found))
 	for i, d := range found {
 		keys[i] = d.ID.String()
 	}
 	head := shell.Head{Title: text.Deliveries, Live: true}
-	if v.MayAct() && len(found) > 0 && (f.State == "" || f.State == webhook.Failed || f.State == webhook.Delivered) {
+	if v.MayAct() && len(found) > 0 && w.state != webhook.Pending && w.state != webhook.Held {
 		head.Links = []ui.Link{{Href: here(v, "deliveries/again/"), Label: text.AgainMany}}
 	}
 	return v.Listed(c, head, list, "before", keys)
@@ -97,7 +107,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 // Table is deliveries as a list; with choose those can be chosen and sent again.
 func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List {
 	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText, Columns: []ui.Column{
-		{Label: text.Event}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure},
+		{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure},
 		{Label: text.Made}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
 	if choose {
 		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
@@ -108,10 +118,10 @@ func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List 
 		if d.WebhookID == 0 {
 			target.Note = d.URL
 		}
-		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")), ui.Stated(state, words), ui.T(answer(d)),
+		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")), about(v, d), ui.Stated(state, words), ui.T(answer(d)),
 			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
 		if choose {
-			row.Key = d.ID.String()
+			row.Key, row.Name = d.ID.String(), fmt.Sprintf(text.RowMade, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text), v.At(d.CreatedAt).Exact())
 		}
 		list.Rows = append(list.Rows, row)
 	}
@@ -128,6 +138,27 @@ func Addressed(v *shell.Visit, found []webhook.DeliveryRecord) ui.List {
 			ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
 	}
 	return list
+}
+
+// about is of what a delivery tells: its order, or the request that it answers.
+func about(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+	switch {
+	case d.OrderID != 0:
+		return ui.Linked(fmt.Sprintf(text.OrderOf, d.OrderID), v.Link(fmt.Sprintf("orders/%d/", d.OrderID)))
+	case d.Reference != "":
+		return referred(v, d)
+	default:
+		return ui.T("")
+	}
+}
+
+// referred is the request that a delivery answers, and where that stands.
+func referred(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
+	if slices.Contains(ofJobs, d.EventType) {
+		href = v.Link("jobs/" + d.Reference + "/")
+	}
+	return ui.Cell{Text: d.Reference, Href: href, Code: true}
 }
 
 // target is where a delivery goes: a webhook, or the address that its request named.
@@ -179,18 +210,14 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		}
 	}
 	if d.Reference != "" {
-		href := v.Link("deliveries/?reference=" + d.Reference)
-		if slices.Contains(ofJobs, d.EventType) {
-			href = v.Link("jobs/" + d.Reference + "/")
-		}
-		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: ui.Cell{Text: d.Reference, Href: href, Code: true}})
+		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referred(v, d)})
 	}
 	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
 	if d.WebhookID != 0 && payload != nil {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
 	}
 	if v.MayAct() {
-		head.Buttons = []ui.Button{{Label: text.Retry, Action: here + "retry/", Ask: text.Why}}
+		head.Buttons = []ui.Button{*RetryButton(v, d)}
 	}
 	return v.Show(c, head, deliveryPage(view))
 }
@@ -208,16 +235,32 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
 	return ui.File(c, d.EventID.String()+".json", body)
 }
 
+// RetryButton sends a delivery again, once for each time that it is shown.
+func RetryButton(v *shell.Visit, d webhook.DeliveryRecord) *ui.Button {
+	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why, Hidden: []ui.Option{{Label: "seen", Value: seen(d)}}}
+	if d.State == webhook.Delivered {
+		button.Say = text.RetryDelivered
+	}
+	return &button
+}
+
+// seen tells how a delivery stood when its button was shown, so that a form that is
+// sent twice, as by a double click, sends it again once.
+func seen(d webhook.DeliveryRecord) string { return fmt.Sprintf("%s %d", d.State, d.Attempts) }
+
 // Retry sends one delivery again.
 func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
-	id, err := uuid.Parse(c.Params("id"))
+	d, _, err := p.get(c, v)
 	if err != nil {
-		return core.Errorf(core.NotFound, text.NotFound)
-	}
-	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{id}, v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
-	return shell.Then(c, v.Link("deliveries/"+id.String()+"/"), "retried")
+	if was := c.FormValue("seen"); was != "" && was != seen(d) {
+		return core.Errorf(core.Conflict, text.RetriedAlready)
+	}
+	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID}, v.Change(c, "delivery.retry")); err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
 }
 
 // RetryChosen sends the chosen deliveries again, all or none.

@@ -32,10 +32,16 @@ type Publications interface {
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
+// Plugins knows the plugins that serve platforms.
+type Plugins interface {
+	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
+}
+
 // Pages are the pages of items.
 type Pages struct {
 	Records      Records
 	Publications Publications
+	Plugins      Plugins
 }
 
 // List shows the items of the master catalogue.
@@ -122,7 +128,9 @@ func facts(v *shell.Visit, item console.ItemDetail) []ui.Fact {
 	var categories []string
 	for _, category := range item.Categories {
 		name := category.RefID
-		if !category.Active {
+		if category.Under != "" {
+			name += " (" + fmt.Sprintf(text.CategoryUnder, category.Under) + ")"
+		} else if !category.Active {
 			name += " (" + text.NotActive + ")"
 		}
 		categories = append(categories, name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
@@ -53,20 +54,13 @@ func (p Pages) places(ctx context.Context, v *shell.Visit, item console.ItemDeta
 		}
 	}
 	for _, place := range item.Places {
-		state, why, price := sight.at(place)
+		there, price := sight.at(place, v.Now.In(v.Zone))
 		stock := text.NotCounted
 		if place.Stock >= 0 {
 			stock = ui.Number(place.Stock)
 		}
-		words := text.Shown
-		if state != ui.OK {
-			words = text.NotShown
-		}
-		if why == text.Shown || why == text.NotShown {
-			why = ""
-		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: place.StoreRef, Href: v.Link(fmt.Sprintf("stores/%d/", place.StoreID)), Code: true}, ui.T(place.StoreName),
-			ui.Stated(state, words), ui.T(why), ui.T(price), ui.T(stock)}})
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)), Code: true}, ui.T(place.Store.Name),
+			ui.Stated(there.State, there.Words), ui.T(there.Why), price, ui.T(stock)}})
 	}
 	return list, nil
 }
@@ -74,7 +68,8 @@ func (p Pages) places(ctx context.Context, v *shell.Visit, item console.ItemDeta
 // seen is how an item is seen: on a platform, or with the stores' own values.
 type seen struct {
 	item      console.ItemDetail
-	platform  *core.Platform // nil: none was chosen
+	platform  *core.Platform  // nil: none was chosen
+	plugin    *console.Plugin // that serves it; nil: no hub knows it
 	master    menu.Item
 	published map[string]*publish.Publication // by the ref_id of the store
 }
@@ -90,6 +85,13 @@ func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.P
 	if platform.ServedBy == core.ServedByOwn {
 		return nil
 	}
+	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
+	if err != nil {
+		return err
+	}
+	if at := slices.IndexFunc(plugins, func(p console.Plugin) bool { return p.ID == platform.ServedBy }); at >= 0 {
+		s.plugin = &plugins[at]
+	}
 	list, err := p.Publications.List(ctx, v.Business.ID, publish.Filter{Platform: platform.Name, StoreRef: store, Limit: publicationsRead})
 	for i := range list {
 		s.published[list[i].StoreRef] = &list[i]
@@ -97,16 +99,31 @@ func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.P
 	return err
 }
 
-// at is whether a customer sees the item at a store, else why not, and for which price.
-func (s seen) at(place console.ItemPlace) (ui.State, string, string) {
+// at is whether a customer sees the item at a store, else why not, and for which
+// price, on a platform with the rule that gave it.
+func (s seen) at(place console.ItemPlace, now time.Time) (cause.Sight, ui.Cell) {
 	if s.platform == nil {
-		state, why := cause.Place(s.item, place)
-		return state, why, place.Price
+		there := cause.Sight{Words: text.NotShown}
+		if there.State, there.Why = cause.Place(s.item, place); there.State == ui.OK {
+			there.Words = text.Shown
+		}
+		if there.Why == there.Words {
+			there.Why = ""
+		}
+		return there, ui.T(place.Price)
 	}
-	state, why := cause.PlaceOn(s.item, place, s.platform.Name, s.published[place.StoreRef])
+	there := cause.PlaceOn(s.item, place, *s.platform, s.plugin, s.published[place.Store.RefID], now)
 	var values menu.ItemValues
 	if !place.Sold || menu.Unpack(string(place.Values), &values) != nil {
-		return state, why, place.Price
+		return there, ui.T(place.Price)
 	}
-	return state, why, menu.ResolvePrice(&s.master, &values, *s.platform).String()
+	price, rule := menu.RulePrice(&s.master, &values, *s.platform)
+	words := priceWords[rule]
+	if p := s.published[place.Store.RefID]; p != nil && !p.DueAt.IsZero() {
+		words = fmt.Sprintf(text.PriceToCome, words)
+	}
+	return there, ui.Cell{Text: price.String(), Note: words}
 }
+
+var priceWords = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform, menu.MasterPlatformPrice: text.PriceOfPlatform,
+	menu.StoreExternalPrice: text.PriceExternal, menu.StorePrice: text.PriceOfStore}

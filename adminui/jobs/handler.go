@@ -127,6 +127,9 @@ func stateOf(j console.Job) (ui.State, string) {
 		if n := errorsOf(j.Result); n > 0 {
 			return ui.Warn, fmt.Sprintf(text.DoneBut, words, ui.Number(n), ui.Number(j.Total))
 		}
+		if len(cause.Warnings(j)) > 0 {
+			return ui.Warn, fmt.Sprintf(text.DoneWarned, words)
+		}
 		return ui.OK, words
 	case string(job.Running):
 		return ui.Run, words

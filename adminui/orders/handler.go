@@ -12,10 +12,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
@@ -28,6 +30,9 @@ type Records interface {
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
 	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+	// Endpoints and QueueJob have an order sent of which nobody was told.
+	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
+	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder, all int, err error)
 }
 
@@ -170,7 +175,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	if v.MayAct() {
 		known.Again = func(d webhook.DeliveryRecord) *ui.Button {
-			return &ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why}
+			return deliveries.RetryButton(v, d)
+		}
+		if known.Tell, err = p.tellButton(ctx, v, id, reading, known.Deliveries); err != nil {
+			return err
 		}
 	}
 	place, err := p.Records.RiderPlace(ctx, v.Business.ID, id)
@@ -231,11 +239,7 @@ func facts(v *shell.Visit, r order.Reading, place console.RiderPlace) []ui.Fact 
 		list = append(list, ui.Fact{Label: text.Rider, Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
 	if !place.SeenAt.IsZero() {
-		words := text.RiderSeenUntold
-		if place.Told {
-			words = text.RiderSeenTold
-		}
-		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: pointer(v.At(place.SeenAt)), Note: fmt.Sprintf(words, place.Latitude, place.Longitude)}})
+		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: pointer(v.At(place.SeenAt)), Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
 	}
 	return list
 }

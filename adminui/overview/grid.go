@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/cause"
@@ -14,7 +13,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/core/store"
 )
 
 // Sights is what the grid of stores and platforms is made of.
@@ -64,7 +62,10 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin,
 		return list, nil, err
 	}
 	plugins := byID(found)
-	platforms = platforms[:min(len(platforms), gridPlatforms)]
+	if all := len(platforms); all > gridPlatforms {
+		platforms = platforms[:gridPlatforms]
+		list.More = fmt.Sprintf(text.MorePlatforms, gridPlatforms, all)
+	}
 	list.Columns = []ui.Column{{Label: text.Store, Kind: ui.Wide}}
 	for _, platform := range platforms {
 		list.Columns = append(list.Columns, ui.Column{Label: platform.Name})
@@ -83,16 +84,11 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin,
 
 // sight is a store on a platform: live or not in a word, why when it is pointed at.
 func sight(v *shell.Visit, s console.GridStore, platform core.Platform, plugin *console.Plugin, published map[string]publish.Publication) ui.Cell {
-	stored := store.Stored{ID: s.ID, Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
-		ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
-	if len(s.ClosedOn) > 0 {
-		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn) // what cannot be read is not told here; the store's page says so
-	}
 	var one *publish.Publication
 	if p, found := published[platform.Name]; found {
 		one = &p
 	}
-	seen := cause.StoreAt(stored, platform, plugin, one, v.Now.In(v.Zone))
+	seen := cause.StoreAt(cause.Stored(s), platform, plugin, one, v.Now.In(v.Zone))
 	cell := ui.Stated(seen.State, seen.Words)
 	cell.Hint = seen.Why
 	return cell

@@ -39,7 +39,8 @@ type Pages struct {
 
 const (
 	day              = 24 * time.Hour
-	troublesShown    = 12
+	troublesShown    = 12  // of webhooks that fail alike, and of jobs
+	troublesRead     = 100 // of webhooks and of jobs
 	businessesShown  = 200
 	businessesCharts = 2000 // whose figures are added up
 	throttledLately  = 5 * time.Minute
@@ -63,7 +64,7 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Overview, Note: text.OverviewNote}
+	head := shell.Head{Title: text.Overview, Note: fmt.Sprintf(text.AsOf, text.OverviewNote, v.Now.In(v.Zone).Format("15:04:05 MST")), Live: true}
 	if len(ids) == 0 {
 		list := ui.List{Name: text.Businesses, EmptyTitle: text.NoBusinessTitle, EmptyText: text.NoBusinessText}
 		if v.Visible() != nil {
@@ -87,6 +88,9 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(b.Name, shell.BusinessLink(b.ID, "")),
 				ui.T(fmt.Sprint(b.ID)), ui.T(b.Country), ui.T(b.Currency), ui.T(b.Timezone)}})
 		}
+	}
+	if len(businesses) > businessesShown {
+		list.More = fmt.Sprintf(text.MoreBusinesses, ui.Number(businessesShown))
 	}
 	view.list, view.title = &list, text.Businesses
 	return v.Show(c, head, overviewPage(view))

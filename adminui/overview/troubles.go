@@ -18,11 +18,11 @@ import (
 // troubles are what needs attention: plugins, then webhooks, then jobs, then what
 // does not come through.
 func (p Pages) troubles(ctx context.Context, v *shell.Visit, found []console.Plugin, ids []core.BusinessID, names map[core.BusinessID]string) ([]ui.Cause, error) {
-	endpoints, err := p.Records.Troubled(ctx, ids, troublesShown)
+	endpoints, err := p.Records.Troubled(ctx, ids, troublesRead)
 	if err != nil {
 		return nil, err
 	}
-	failed, err := p.Records.FailedJobs(ctx, ids, v.Now.Add(-day), troublesShown)
+	failed, err := p.Records.FailedJobs(ctx, ids, v.Now.Add(-day), troublesRead)
 	if err != nil {
 		return nil, err
 	}
@@ -33,19 +33,51 @@ func (p Pages) troubles(ctx context.Context, v *shell.Visit, found []console.Plu
 		return c
 	}
 	causes := plugins.Causes(found, v.Zone)
-	for _, f := range webhooks.Causes(v, endpoints) {
+	alike, left := shared(webhooks.Causes(v, endpoints), func(f cause.Failure) core.BusinessID { return f.Webhooks[0].Business })
+	for _, f := range alike {
 		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
 	}
-	for _, j := range failed {
+	causes = append(causes, more(left, len(endpoints), text.MoreWebhooks)...)
+	shown, left := shared(failed, func(j console.Job) core.BusinessID { return j.Business })
+	for _, j := range shown {
 		c := of(j.Business, cause.Job(j, nil))
 		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
 		causes = append(causes, c)
 	}
+	causes = append(causes, more(left, len(failed), text.MoreJobs)...)
 	notices, err := p.Records.Notices(ctx, ids, v.Now.Add(-day))
 	if err != nil {
 		return nil, err
 	}
 	return append(causes, noticed(v, notices, found, of, names != nil)...), nil
+}
+
+// shared are at most troublesShown of a list, and how many are left: of every business
+// its first before the second of any, so that none hides another.
+func shared[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
+	rank, seen := make(map[int][]T), make(map[core.BusinessID]int)
+	for _, one := range list {
+		rank[seen[of(one)]] = append(rank[seen[of(one)]], one)
+		seen[of(one)]++
+	}
+	for n := 0; len(shown) < len(list); n++ {
+		shown = append(shown, rank[n]...)
+	}
+	shown = shown[:min(len(shown), troublesShown)]
+	return shown, len(list) - len(shown)
+}
+
+// more says how many troubles are not shown, which is unknown where as many were read
+// as are read at most.
+func more(left, read int, words string) []ui.Cause {
+	if left == 0 && read < troublesRead {
+		return nil
+	}
+	number := ui.Number(left)
+	if read == troublesRead {
+		number = text.UnknownNumber
+	}
+	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}
 }
 
 // noticed are the causes of notices. Of many businesses, events that nobody was told
@@ -76,6 +108,15 @@ func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of
 	for _, s := range notices.Silent {
 		c := of(s.Business, cause.Silent(s, v.Zone))
 		c.Link = ui.Link{Href: shell.BusinessLink(s.Business, fmt.Sprintf("stores/%d/", s.StoreID)), Label: text.ActSeeStore}
+		causes = append(causes, c)
+	}
+	for _, n := range notices.Closed {
+		if many { // of one business it is worth a word; merchants close stores every day
+			continue
+		}
+		c := of(n.Business, cause.Closed(n, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(n.Business, fmt.Sprintf("stores/%d/", n.StoreID)), Label: text.ActSeeStore}
+		c.Also = ui.Link{Href: shell.BusinessLink(n.Business, "grid/"), Label: text.ActSeeGrid}
 		causes = append(causes, c)
 	}
 	for _, k := range notices.Revoked {

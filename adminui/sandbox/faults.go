@@ -99,11 +99,11 @@ func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.Visit) error {
 	if f.err == nil && fault.Probability <= 0 {
 		f.err = core.Errorf(core.Invalid, text.FaultNever)
 	}
-	if f.err != nil {
-		return f.err
+	if f.err == nil {
+		f.err = p.Playground.SwitchFault(c.UserContext(), v.Business.ID, fault, v.Change(c, "sandbox.fault"))
 	}
-	if err := p.Playground.SwitchFault(c.UserContext(), v.Business.ID, fault, v.Change(c, "sandbox.fault")); err != nil {
-		return err
+	if f.err != nil {
+		return v.Again(c, f.err, v.Link("sandbox/"), p.Show)
 	}
 	return shell.Then(c, v.Link("sandbox/"), "fault")
 }

@@ -137,7 +137,7 @@ func figures(v *shell.Visit, p console.Played) []ui.Figured {
 	}
 }
 
-// Play begins a scenario.
+// Play begins a scenario; what is refused comes back as it was typed.
 func (p Pages) Play(c *fiber.Ctx, v *shell.Visit) error {
 	f := form{c: c}
 	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"), Count: f.whole("count", text.PlayCount),
@@ -148,11 +148,11 @@ func (p Pages) Play(c *fiber.Ctx, v *shell.Visit) error {
 	case "cancel":
 		s.Share = f.number("share", text.PlayShare) / 100
 	}
-	if f.err != nil {
-		return f.err
+	if f.err == nil {
+		f.err = p.Playground.Play(c.UserContext(), v.Business.ID, s, v.Change(c, "sandbox.play"))
 	}
-	if err := p.Playground.Play(c.UserContext(), v.Business.ID, s, v.Change(c, "sandbox.play")); err != nil {
-		return err
+	if f.err != nil {
+		return v.Again(c, f.err, v.Link("sandbox/"), p.Show)
 	}
 	return shell.Then(c, v.Link("sandbox/"), "playing")
 }

@@ -33,18 +33,20 @@ type formView struct {
 	endpoints     []endpointView
 	secrets       []secretView
 	facts         []ui.Fact
+	problem, why  string // of a form that was refused
+	anew          string // what has to be typed again
 }
 
 type endpointView struct{ name, address, hosts string }
 
 type secretView struct {
 	name, description string
-	set               bool
+	set, drop         bool
 	at                ui.Instant
 }
 
 func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option, base string) formView {
-	form := formView{token: v.Token(), action: v.Link("settings/platform/"), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
+	form := formView{token: v.Token(), action: here(v, one.Name), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
 			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub}, {Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
 		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
@@ -54,7 +56,7 @@ func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAb
 	}
 	for _, s := range about.Secrets {
 		at, set := one.Secrets[s.Name]
-		form.secrets = append(form.secrets, secretView{s.Name, s.Description, set, v.At(at)})
+		form.secrets = append(form.secrets, secretView{name: s.Name, description: s.Description, set: set, at: v.At(at)})
 	}
 	if form.plugin {
 		form.facts = append([]ui.Fact{{Label: text.Plugin, Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}}, callFacts(v, one, about.Inbound, base)...)
@@ -91,8 +93,38 @@ func rulesOf(schema []byte) (rules []ui.Option) {
 	return rules
 }
 
-// Save stores what the form says, all of it or nothing.
+// retyped is the form as it was sent. Secrets are not sent back: they are typed anew.
+func (f formView) retyped(value func(string) string, problem string) formView {
+	f.problem, f.why, f.version = problem, value("why"), value("version")
+	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"), cmp.Or(value("accept"), f.accept.Value)
+	for i, e := range f.endpoints {
+		f.endpoints[i].address = value("endpoint-" + e.name)
+	}
+	for i, s := range f.secrets {
+		f.secrets[i].drop = value("drop-"+s.name) != ""
+		if value("secret-"+s.name) != "" {
+			f.anew = text.SecretsAnew
+		}
+	}
+	return f
+}
+
+// Save stores what the form says, all of it or nothing; what is refused comes back as
+// it was typed.
 func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
+	typed := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	err := p.save(c, v)
+	if core.CodeOf(err) == core.Invalid {
+		problem := v.Refused(c, err)
+		return p.one(c, v, typed("name"), func(f formView) formView { return f.retyped(typed, problem) })
+	}
+	if err != nil {
+		return err
+	}
+	return c.Redirect(here(v, typed("name"))+"&done=stored", fiber.StatusSeeOther)
+}
+
+func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 	ctx := c.UserContext()
 	platform := core.Platform{Name: strings.Clone(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
 	one, err := p.find(ctx, v, platform.Name)
@@ -129,16 +161,12 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
 	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn && !slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
 		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
 	}
-	err = p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
+	return p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
 		a.Addresses = merged(a.Addresses, addresses)
 		a.Secrets = merged(a.Secrets, secrets)
 		return nil
 	}, v.Change(c, "platform.change"))
-	if err != nil {
-		return err
-	}
-	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
 }
 
 // checkSettings asks the plugin, unless it has accepted the very same before.

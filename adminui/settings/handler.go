@@ -126,13 +126,14 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
 	platform := core.Platform{Name: strings.TrimSpace(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
 	platform.Name = strings.Clone(platform.Name)
 	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
-		return core.Errorf(core.Invalid, text.PlatformNameWrong)
+		return v.Again(c, core.Errorf(core.Invalid, text.PlatformNameWrong), v.Link("settings/"), p.List)
 	}
-	if _, err := p.about(c.UserContext(), platform.ServedBy); err != nil {
-		return err
+	_, err := p.about(c.UserContext(), platform.ServedBy)
+	if err == nil {
+		err = p.Records.SetPlatform(c.UserContext(), v.Business.ID, platform, "", func(*relay.Access) error { return nil }, v.Change(c, "platform.create"))
 	}
-	if err := p.Records.SetPlatform(c.UserContext(), v.Business.ID, platform, "", func(*relay.Access) error { return nil }, v.Change(c, "platform.create")); err != nil {
-		return err
+	if err != nil {
+		return v.Again(c, err, v.Link("settings/"), p.List)
 	}
 	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
 }
@@ -152,7 +153,11 @@ func (p Pages) find(ctx context.Context, v *shell.Visit, name string) (console.P
 
 // One shows a platform, with the form that changes it for those who may.
 func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
-	one, err := p.find(c.UserContext(), v, v.Query.Get("name"))
+	return p.one(c, v, v.Query.Get("name"), func(f formView) formView { return f })
+}
+
+func (p Pages) one(c *fiber.Ctx, v *shell.Visit, name string, filled func(formView) formView) error {
+	one, err := p.find(c.UserContext(), v, name)
 	if err != nil {
 		return err
 	}
@@ -179,7 +184,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 				Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
 		}
 	}
-	return v.Show(c, head, platformPage(formOf(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL()))))
+	return v.Show(c, head, platformPage(filled(formOf(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
 }
 
 func note(one console.PlatformSettings) string {

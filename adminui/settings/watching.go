@@ -54,7 +54,7 @@ func (p Pages) Watch(c *fiber.Ctx, v *shell.Visit) error {
 		return w.SetSilentAfter(field("silent"))
 	}, v.Change(c, "business.watch"))
 	if err != nil {
-		return err
+		return v.Again(c, err, v.Link("settings/"), p.List)
 	}
 	return shell.Then(c, v.Link("settings/"), "stored")
 }

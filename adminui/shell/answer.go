@@ -1,7 +1,11 @@
 package shell
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -9,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
 )
 
 // Head is the top of a page.
@@ -24,8 +29,16 @@ type Head struct {
 
 // Show answers with a page in the frame, 200 unless another status was set.
 func (v *Visit) Show(c *fiber.Ctx, head Head, body templ.Component) error {
-	for i := range head.Buttons {
+	typed := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	unsaid := v.refused
+	for i, b := range head.Buttons {
+		if unsaid != nil && b.SentWith(c.Path(), typed) {
+			head.Buttons[i], unsaid = b.Refused(typed, v.Refused(c, unsaid)), nil
+		}
 		head.Buttons[i].Token = v.Token()
+	}
+	if unsaid != nil {
+		return unsaid
 	}
 	for i := range head.Causes {
 		if head.Causes[i].Button != nil {
@@ -35,20 +48,21 @@ func (v *Visit) Show(c *fiber.Ctx, head Head, body templ.Component) error {
 	return ui.Write(c, c.Response().StatusCode(), page(v, head, body))
 }
 
-// PageSize is how many rows a page of a list has; a file has up to maxCSV.
+// PageSize is how many rows a page of a list has; a file has up to maxCSV, and says
+// so where there are more.
 const (
 	PageSize = 50
 	maxCSV   = 10_000
 )
 
-// wantsCSV tells whether the list is asked for as a file.
-func (v *Visit) wantsCSV() bool { return v.Query.Get("format") == "csv" }
+// WantsCSV tells whether the list is asked for as a file.
+func (v *Visit) WantsCSV() bool { return v.Query.Get("format") == "csv" }
 
 // Limit is how many rows to read: one more than are shown, to know whether
 // there are others.
 func (v *Visit) Limit() int {
-	if v.wantsCSV() {
-		return maxCSV
+	if v.WantsCSV() {
+		return maxCSV + 1
 	}
 	return PageSize + 1
 }
@@ -56,7 +70,10 @@ func (v *Visit) Limit() int {
 // Listed answers with a list. param is the query parameter that names the last
 // row of a page, keys the values of it, one a row.
 func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys []string, before ...templ.Component) error {
-	if v.wantsCSV() {
+	if v.WantsCSV() {
+		if len(list.Rows) > maxCSV {
+			list.Rows = append(list.Rows[:maxCSV], ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV)))}})
+		}
 		return ui.WriteCSV(c, list)
 	}
 	if len(list.Rows) > PageSize {
@@ -71,29 +88,44 @@ func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys
 			list.Clear = v.Path
 		}
 	}
-	list.CSV = v.with("format", "csv")
+	list.CSV = v.with("format", "csv", param, "")
 	if list.Choose != nil {
 		list.Choose.Token = v.Token()
 	}
 	return v.Show(c, head, stacked(append(before, ui.ListOf(list))))
 }
 
-// with is the page's address with another value of a parameter.
-func (v *Visit) with(param, value string) string {
-	query := make(map[string][]string, len(v.Query))
-	for name, values := range v.Query {
-		query[name] = values
-	}
-	copied := fields(query)
-	if value == "" {
-		copied.Del(param)
-	} else {
-		copied.Set(param, value)
+// with is the page's address with other values of parameters, by their names; one
+// with "" is left out.
+func (v *Visit) with(pairs ...string) string {
+	copied := maps.Clone(v.Query)
+	for pair := range slices.Chunk(pairs, 2) {
+		if copied.Del(pair[0]); pair[1] != "" {
+			copied.Set(pair[0], pair[1])
+		}
 	}
 	if len(copied) == 0 {
 		return v.Path
 	}
 	return v.Path + "?" + copied.Encode()
+}
+
+// Again answers the form of a button that was refused for what was typed with its page,
+// the one at path, and the form open on it as it was filled in. Other errors stay so.
+func (v *Visit) Again(c *fiber.Ctx, err error, path string, page Handler) error {
+	if core.CodeOf(err) != core.Invalid {
+		return err
+	}
+	v.refused, v.Path = err, path
+	return page(c, v)
+}
+
+// Refused sets the status of an error and says it in words, for a page that shows
+// again what was typed.
+func (v *Visit) Refused(c *fiber.Ctx, err error) string {
+	status, words := v.shell.Problem(c, err)
+	c.Status(status)
+	return words
 }
 
 // fail answers with an error as a page.
@@ -149,9 +181,5 @@ func SetTheme(c *fiber.Ctx, _ *Visit) error {
 		chosen = ""
 	}
 	c.Cookie(&fiber.Cookie{Name: themeCookie, Value: chosen, Path: Root, HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
-	back := string(c.Request().Header.Peek("Referer"))
-	if !ours(c, back) {
-		back = Root
-	}
-	return c.Redirect(back, http.StatusSeeOther)
+	return c.Redirect(cameFrom(c), http.StatusSeeOther)
 }

@@ -17,7 +17,7 @@ import (
 type Pulse func(ctx context.Context, business core.BusinessID) (string, error)
 
 const (
-	LiveEvery  = 2 * time.Second  // how often changes are looked for
+	liveEvery  = 2 * time.Second  // how often changes are looked for
 	liveBeat   = 20 * time.Second // how often a quiet stream shows that it lives
 	liveLife   = 15 * time.Minute // after which the browser connects, and shows its session, anew
 	maxStreams = 500
@@ -44,7 +44,7 @@ func NewLive(pulse Pulse, log *slog.Logger) *Live {
 
 // Run looks for changes until the context ends.
 func (l *Live) Run(ctx context.Context) {
-	tick := time.NewTicker(LiveEvery)
+	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -72,7 +72,7 @@ func (l *Live) look(ctx context.Context) {
 	}
 	l.mu.Unlock()
 	for _, business := range businesses {
-		asking, cancel := context.WithTimeout(ctx, LiveEvery)
+		asking, cancel := context.WithTimeout(ctx, liveEvery)
 		pulse, err := l.Pulse(asking, business)
 		cancel()
 		if err != nil {
@@ -124,6 +124,20 @@ func (l *Live) watch(business core.BusinessID) chan struct{} {
 	return watcher
 }
 
+// learn asks for the pulse of a business that nobody watched before: what changes from
+// now on is told at the next look. Where that fails, that look learns it.
+func (l *Live) learn(ctx context.Context, business core.BusinessID) {
+	l.mu.Lock()
+	_, known := l.seen[business]
+	l.mu.Unlock()
+	if known {
+		return
+	}
+	if pulse, err := l.Pulse(ctx, business); err == nil {
+		l.tell(business, pulse)
+	}
+}
+
 func (l *Live) leave(business core.BusinessID, watcher chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -143,6 +157,7 @@ func (l *Live) Stream(c *fiber.Ctx, v *Visit) error {
 	if watcher == nil {
 		return core.Errorf(core.Unavailable, text.TooManySessions)
 	}
+	l.learn(c.UserContext(), business)
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")

@@ -60,6 +60,7 @@ type Visit struct {
 	Path     string
 	Query    url.Values
 	Done     string // what has just been done, in words
+	refused  error  // why the form that was sent is refused, on its page that is shown again
 	session  string
 	shell    *Shell
 	switcher []core.Business
@@ -197,13 +198,13 @@ func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
 	return v, nil
 }
 
-// switcherShown is how many businesses the switcher lists.
+// switcherShown is how many businesses the switcher lists; that there are more it says.
 const switcherShown = 30
 
 func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
 	if v.switcher == nil {
 		var err error
-		if v.switcher, err = s.Records.Businesses(c.UserContext(), v.Visible(), switcherShown); err != nil {
+		if v.switcher, err = s.Records.Businesses(c.UserContext(), v.Visible(), switcherShown+1); err != nil {
 			return err
 		}
 	}
@@ -230,18 +231,19 @@ func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
 	return nil
 }
 
-// toSignIn sends a visitor to the sign-in page and back here afterwards. A part
-// of a page cannot show that: the whole page is loaded again.
+// toSignIn sends a visitor to the sign-in page and back here afterwards; from a form
+// back to its page, and with the word that nothing was done. A part of a page cannot
+// show that: the whole page is loaded again.
 func (s *Shell) toSignIn(c *fiber.Ctx) error {
 	if c.Get("HX-Request") != "" {
 		c.Set("HX-Refresh", "true")
 		return c.SendStatus(http.StatusNoContent)
 	}
-	address := SignInPath
-	if c.Method() == http.MethodGet {
-		address += "?next=" + url.QueryEscape(string(c.Request().URI().RequestURI()))
+	query := url.Values{"next": {string(c.Request().URI().RequestURI())}}
+	if c.Method() != http.MethodGet {
+		query = url.Values{"next": {cameFrom(c)}, "lost": {"1"}}
 	}
-	return c.Redirect(address, http.StatusSeeOther)
+	return c.Redirect(SignInPath+"?"+query.Encode(), http.StatusSeeOther)
 }
 
 // Then answers a write: the browser loads the address, which says what was done.

@@ -12,14 +12,26 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-type fields = url.Values
-
 func format(pattern string, values ...any) string { return fmt.Sprintf(pattern, values...) }
 
 // ours tells whether an address is a page of this console on this host.
 func ours(c *fiber.Ctx, address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Host == string(c.Request().Host()) && strings.HasPrefix(u.Path, Root)
+}
+
+// cameFrom is the page of this console that a form was on, or the first page: as it is
+// without what was done before.
+func cameFrom(c *fiber.Ctx) string {
+	referer := string(c.Request().Header.Peek(fiber.HeaderReferer))
+	u, err := url.Parse(referer)
+	if err != nil || !ours(c, referer) {
+		return Root
+	}
+	query := u.Query()
+	query.Del("done")
+	u.RawQuery = query.Encode()
+	return u.RequestURI()
 }
 
 // Inside is the path to go on to after signing in: a page of the console, or

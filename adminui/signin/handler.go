@@ -5,6 +5,7 @@ package signin
 import (
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -21,6 +22,7 @@ type Pages struct {
 	*shell.Shell
 	Provider Provider // nil: people sign in by passwords and links alone
 	BaseURL  string   // of the hub as people reach it; "" as the request came
+	Proxies  []netip.Prefix
 }
 
 // doorView is a page before signing in.
@@ -43,7 +45,11 @@ func (p Pages) door(c *fiber.Ctx, problem string) doorView {
 
 // SignIn shows the form.
 func (p Pages) SignIn(c *fiber.Ctx) error {
-	return ui.Write(c, http.StatusOK, signInPage(p.door(c, "")))
+	problem := ""
+	if c.Query("lost") != "" {
+		problem = text.SessionLost
+	}
+	return ui.Write(c, http.StatusOK, signInPage(p.door(c, problem)))
 }
 
 // Enter checks a password and starts a session.
@@ -53,7 +59,7 @@ func (p Pages) Enter(c *fiber.Ctx) error {
 	err := shell.FromOurPage(c)
 	if err == nil {
 		var token string
-		token, err = p.Accounts.SignIn(c.UserContext(), v.email, strings.Clone(c.FormValue("password")), strings.Clone(c.IP()), shell.SessionOf(c))
+		token, err = p.Accounts.SignIn(c.UserContext(), v.email, strings.Clone(c.FormValue("password")), addressOf(c, p.Proxies), shell.SessionOf(c))
 		if err == nil {
 			shell.SetSession(c, token)
 			return c.Redirect(v.next, http.StatusSeeOther)

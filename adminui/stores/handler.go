@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
 )
 
 // Records is what the pages read.
@@ -37,6 +39,7 @@ type Records interface {
 	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
 	ItemOf(ctx context.Context, business core.BusinessID, refID string) (int64, error)
 	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
 // Reader reads a store whole.
@@ -69,6 +72,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
+	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+	if err != nil {
+		return err
+	}
 	list := ui.List{Name: text.Stores, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText,
 		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City}, {Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
@@ -76,26 +83,40 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, s := range found {
 		keys[i] = s.RefID
 		href := v.Link(fmt.Sprintf("stores/%d/", s.ID))
-		state, words := stateOf(s)
+		state, words := stateOf(s, names(platforms))
 		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.Linked(s.Name, href), ui.T(s.City), ui.Stated(state, words),
 			ui.T(listing(s.Excluded, s.Included)), ui.Timed(v.At(s.Updated))}})
 	}
 	return v.Listed(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
-func stateOf(s console.Store) (ui.State, string) {
+func stateOf(s console.Store, platforms []string) (ui.State, string) {
+	listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Effective(platforms)
+	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
 	switch {
 	case !s.Active:
 		return ui.Err, text.NotActive
-	case s.Excluded == nil && len(s.Included) == 0:
+	case len(listed) == 0:
 		return ui.Err, text.NotListed
 	case !s.Ordering:
 		return ui.Err, text.NoOrders
+	case len(open) == 0:
+		return ui.Err, text.ClosedEverywhere
 	case s.Hidden:
 		return ui.Warn, text.Hidden
+	case len(open) < len(listed):
+		return ui.Warn, fmt.Sprintf(text.ClosedOnSome, len(listed)-len(open), len(listed))
 	default:
 		return ui.OK, text.Live
 	}
+}
+
+func names(platforms []core.Platform) []string {
+	names := make([]string, len(platforms))
+	for i, platform := range platforms {
+		names[i] = platform.Name
+	}
+	return names
 }
 
 func listing(excluded, included []string) string {
@@ -121,8 +142,9 @@ type storeView struct {
 	record    string
 }
 
-// toldShown is how many calls to each platform a store's page shows.
-const toldShown = 5
+// toldShown is how many calls to each platform a store's page shows, switchesShown
+// how many times it was switched.
+const toldShown, switchesShown = 5, 10
 
 // One shows a store.
 func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
@@ -159,6 +181,13 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	for _, call := range calls {
 		told.Call(call)
 	}
+	done, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: switchesShown})
+	if err != nil {
+		return err
+	}
+	for _, e := range done {
+		told.Add(e.At, switchOf(v, e))
+	}
 	causes, err := p.troubles(ctx, v, shown)
 	if err != nil {
 		return err
@@ -167,14 +196,31 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
-	names := make([]string, len(platforms))
-	for i, platform := range platforms {
-		names[i] = platform.Name
-	}
 	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
-		Links:   []ui.Link{{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu}, {Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
+		Links:   []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched}, {Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu}, {Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
-		Causes:  append([]ui.Cause{cause.Store(s, names, down(shown), v.Now.In(v.Zone))}, causes...)}, storePage(view))
+		Causes:  slices.Concat([]ui.Cause{cause.Store(s, names(platforms), down(shown), v.Now.In(v.Zone))}, cause.Closings(s, v.Zone), causes)}, storePage(view))
+}
+
+// switchOf is a line of the audit trail by which the store was switched, for its line of time.
+func switchOf(v *shell.Visit, e console.Entry) timeline.Entry {
+	var said struct {
+		Why   string
+		After struct {
+			Platforms []string
+			Source    string
+		}
+	}
+	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // what cannot be read is told without
+	entry := timeline.Entry{State: ui.Held, Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")), Href: v.Link("audit/" + e.ID.String() + "/")}
+	if e.Action == "store.open" {
+		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
+	}
+	entry.Words, entry.Note = fmt.Sprintf(text.MovedBy, e.Actor), said.Why
+	if said.After.Source == toggle.ByTimer {
+		entry.Words = fmt.Sprintf(text.SwitchedByTimer, e.Actor)
+	}
+	return entry
 }
 
 func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {

@@ -63,7 +63,7 @@ const (
 	CausePluginNowhere     = "No hub that runs has plugin %s."
 	CausePluginQuarantined = "Plugin %s failed too often and is not started again since %s"
 	CausePluginBackoff     = "Plugin %s ended and is started again in a moment"
-	CausePluginDegraded    = "Plugin %s answers, but something is wrong with it since %s."
+	CausePluginDegraded    = "Plugin %s answers, but something is wrong with it since %s"
 	CausePluginReady       = "Plugin %s works since %s."
 	CausePluginLast        = "The last fault was at %s: %s"
 	CausePluginOther       = "Plugin %s is %s."

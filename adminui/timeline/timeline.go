@@ -60,7 +60,11 @@ func (l *Line) Add(at time.Time, e Entry) {
 // Call puts what an aggregator was or is to be told, with its tries.
 func (l *Line) Call(c console.Call) {
 	told := cause.Call(c)
-	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: told.Text, Note: told.Detail, tries: tries(c.Attempts)})
+	words := told.Text
+	if c.Actor != "" {
+		words = fmt.Sprintf(text.MovedBy, c.Actor) + " " + words
+	}
+	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail, tries: tries(c.Attempts)})
 }
 
 // Len is how many things happened.

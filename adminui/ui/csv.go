@@ -22,6 +22,7 @@ func WriteCSV(c *fiber.Ctx, l List) error {
 		return err
 	}
 	for _, row := range l.Rows {
+		clear(line) // a row may have fewer cells
 		for i, cell := range row.Cells {
 			line[i] = harmless(cell.plain())
 		}

@@ -1,5 +1,7 @@
 package ui
 
+import "slices"
+
 // List is a table of rows that can be narrowed, paged and taken away as CSV.
 type List struct {
 	Name       string // of the file, and for those who do not see the table
@@ -10,6 +12,7 @@ type List struct {
 	Older      string // the address of the next page, "" on the last
 	First      string // the address of the first page, "" on it
 	CSV        string // the address of the list as CSV
+	More       string // that it is cut, and where the rest is; "" where it is whole
 	EmptyTitle string
 	EmptyText  string
 	Choose     *Button // what can be done to chosen rows
@@ -31,9 +34,11 @@ const (
 	Figure Kind = "figure"
 )
 
-// Row is a row of a list; Key is what choosing it sends.
+// Row is a row of a list; Key is what choosing it sends, Name tells it from others
+// to those who hear it.
 type Row struct {
 	Key   string
+	Name  string
 	Cells []Cell
 }
 
@@ -99,6 +104,24 @@ type Button struct {
 	Ask    string   // the label of the reason; "" asks for none
 	Say    string   // what it will do, shown before it is done
 	Danger bool
+
+	Problem string // why what was typed is refused; "": nothing was
+	Why     string // the reason as it was typed then
+}
+
+// SentWith tells whether the form that was sent to an address is this button's.
+func (b Button) SentWith(address string, value func(name string) string) bool {
+	return b.Action == address && !slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
+}
+
+// Refused is the button with its form open as it was filled in, and why it was refused.
+func (b Button) Refused(value func(name string) string, problem string) Button {
+	b.Fields = slices.Clone(b.Fields)
+	for i, f := range b.Fields {
+		b.Fields[i].Value = value(f.Name)
+	}
+	b.Problem, b.Why = problem, value("why")
+	return b
 }
 
 // plainly tells whether the button needs no questions first.

@@ -38,7 +38,7 @@ func buttons(v *shell.Visit, e console.Endpoint) []ui.Button {
 		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why, Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate}
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
-		{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(e.Waiting))}, rotate}
+		{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate}
 }
 
 // signing is until when the earlier secret signs too; zero: it does not.

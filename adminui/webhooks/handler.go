@@ -28,6 +28,7 @@ type Records interface {
 	Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error)
 	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
 	Record(ctx context.Context, change access.Change) error
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
 // Counts reads the attempts at a webhook by spans of time.
@@ -165,6 +166,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
+	changes, err := p.Records.Audit(c.UserContext(), v.Business.ID, console.EntryFilter{Object: fmt.Sprintf("webhook/%d", number), Limit: 1})
+	if err != nil {
+		return err
+	}
 	var lately console.Count
 	for _, count := range hour {
 		lately.Add(count)
@@ -180,6 +185,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		{Label: text.Address, Cell: ui.Coded(e.URL)}, {Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
 		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))}, {Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
 		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
+	for _, change := range changes {
+		view.facts = append(view.facts, ui.Fact{Label: text.LastChanged, Cell: ui.Cell{Text: change.Action, Href: v.Link(fmt.Sprintf("audit/?object=webhook/%d", number)),
+			Note: change.Actor + ", " + v.At(change.At).Exact()}})
+	}
 	told := cause.Webhook(e, v.Now, v.Zone)
 	told.Also = givenUp(e)
 	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {

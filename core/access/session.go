@@ -45,9 +45,11 @@ type Sessions interface {
 	// sign-in goes into the audit trail.
 	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
 	TouchSession(ctx context.Context, hash []byte, user int64, now time.Time) error
-	// EndSessions ends the sessions of a user but the one to keep, which may be nil.
+	// EndSessions ends the sessions of a user but the one to keep, which may be nil,
+	// and the one-time links.
 	EndSessions(ctx context.Context, user int64, keep []byte) error
 	EndSession(ctx context.Context, hash []byte) error
+	// CreateLink stores a one-time link in place of an earlier one of the user.
 	CreateLink(ctx context.Context, hash []byte, user int64, expires time.Time) error
 	// LinkUser reads the user of a link that has not expired, and takes the link
 	// away if told to; NotFound when there is none.
@@ -56,10 +58,19 @@ type Sessions interface {
 
 // Attempts counts attempts to sign in.
 type Attempts interface {
-	// CountAttempt notes an attempt for each subject and tells how many each has
-	// since the given time, this one included. Older ones are forgotten.
-	CountAttempt(ctx context.Context, subjects []string, now, since time.Time) ([]int, error)
-	ForgetAttempts(ctx context.Context, subject string) error
+	// CountAttempt notes an attempt for each subject, where none of them has had as
+	// many as it may since the given time; else it notes none and says no. Of those
+	// that ask at once, no more than that many get a yes. Older ones are forgotten.
+	CountAttempt(ctx context.Context, subjects []Subject, now, since time.Time) (allowed bool, err error)
+	// ForgetAttempts forgets all attempts of the account that has signed in, and of the
+	// address the one by which it did, counted at that moment: others there may be guessing.
+	ForgetAttempts(ctx context.Context, account, address string, at time.Time) error
+}
+
+// Subject is whose attempts are counted, and how many it may have.
+type Subject struct {
+	Name string
+	Most int
 }
 
 // Accounts signs people in to the console.
@@ -91,12 +102,12 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if len(email) > 254 {
 		return "", ErrSignIn
 	}
-	account, now := "account/"+email, a.Clock.Now()
-	counts, err := a.Attempts.CountAttempt(ctx, []string{account, "address/" + address}, now, now.Add(-attemptLife))
+	account, from, now := "account/"+email, "address/"+address, a.Clock.Now()
+	allowed, err := a.Attempts.CountAttempt(ctx, []Subject{{account, maxPerAccount}, {from, maxPerAddress}}, now, now.Add(-attemptLife))
 	if err != nil {
 		return "", err
 	}
-	if counts[0] > maxPerAccount || counts[1] > maxPerAddress {
+	if !allowed {
 		return "", ErrTooOften
 	}
 	user, err := a.Users.UserByEmail(ctx, email)
@@ -110,7 +121,7 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if !right || !user.DisabledAt.IsZero() {
 		return "", ErrSignIn
 	}
-	if err := a.Attempts.ForgetAttempts(ctx, account); err != nil {
+	if err := a.Attempts.ForgetAttempts(ctx, account, from, now); err != nil {
 		return "", err
 	}
 	return a.start(ctx, user, replaced, "user.sign_in")

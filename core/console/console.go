@@ -27,8 +27,8 @@ type Endpoint struct {
 	Pause          time.Duration // between two probes
 	Day            Count         // of the last 24 hours
 	Health         Health
-	Held           int       // deliveries that wait for it to be switched on; at most Many
-	Waiting        int       // deliveries that wait for their next attempt; at most Many
+	Held           int       // deliveries that are held (webhook.Held); at most Many
+	Waiting        int       // deliveries that are on their way or wait for their next attempt; at most Many
 	GivenUp        int       // deliveries of the last 24 hours; at most Many
 	ServerAnswered time.Time // when another webhook of the business with the same host and port was accepted last; zero: never
 }
@@ -84,7 +84,7 @@ func (c *Count) Add(other Count) {
 // Figures are what waits and what failed in some businesses.
 type Figures struct {
 	Waiting    int // deliveries on their way or waiting for a retry; at most Many
-	Held       int // deliveries whose webhook is switched off; at most Many
+	Held       int // deliveries that are held (webhook.Held); at most Many
 	GivenUp    int // deliveries of the last 24 hours; at most Many
 	FailedJobs int // of the last 24 hours
 	OpenJobs   int
@@ -169,7 +169,8 @@ type Store struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Timings  bool // has opening hours
+	Timings  bool     // has opening hours
+	ClosedOn []string // platforms, whether it is listed there or not
 	Updated  time.Time
 }
 
@@ -223,22 +224,23 @@ type ItemFinding struct{ Platform, Rule, Message string }
 // ItemCategory is a category of an item.
 type ItemCategory struct {
 	RefID, Name string
-	Active      bool // it and its parent
+	Active      bool   // it and its parent
+	Under       string // its parent, where that is inactive
 }
 
 // ItemPlace is an item at a store.
 type ItemPlace struct {
-	StoreID   int64
-	StoreRef  string
-	StoreName string
-	Sold      bool // the store has it
+	Store     GridStore // without its rank
+	Sold      bool      // the store has it
 	Price     string
 	Available bool
 	Stock     int64  // -1: not counted
+	Unmet     string // an option group of it that demands more options than can be ordered there
 	Values    []byte // JSON, the store's values
-	Excluded  []string
-	Included  []string
 }
+
+// HitsShown is how many hits of a kind are shown.
+const HitsShown = 10
 
 // Hit is something that a search found.
 type Hit struct {

@@ -6,7 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// GridStore is a store as the grid of stores and platforms needs it.
+// GridStore is a store with all of its own that decides whether it takes orders on a
+// platform.
 type GridStore struct {
 	ID       int64
 	RefID    string

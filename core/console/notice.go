@@ -17,6 +17,18 @@ type Notices struct {
 	NotTaken  []NotTaken
 	Unproved  []Unproved
 	Menus     []RefusedMenus
+	Closed    []Closed
+}
+
+// Closed is how many stores of a business are closed on platforms on which they are listed.
+type Closed struct {
+	Business core.BusinessID
+	Count    int
+	StoreID  int64 // of the one that was closed last
+	Store    string
+	Platform string // on which that was
+	Actor    string // who closed it
+	Since    time.Time
 }
 
 // RefusedMenus is how many menus of a business a platform did not take.

@@ -90,5 +90,6 @@ type CallAttempt struct {
 type RiderPlace struct {
 	Latitude, Longitude string // decimal degrees
 	SeenAt              time.Time
-	Told                bool // the aggregator has it
+	State               string // relay.State: done where the aggregator has it
+	Message             string // why it is so, in plain words
 }

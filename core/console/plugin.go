@@ -17,6 +17,7 @@ type Plugin struct {
 	Since     time.Time
 	Starts    int
 	ToldAt    time.Time // when a hub last told of a change
+	Health    string    // what is wrong with it while it is degraded
 	Faults    []PluginFault
 	Log       []string // its last lines, the oldest first
 	Hubs      []PluginHub
@@ -42,6 +43,7 @@ type PluginHub struct {
 	InFlight int
 	Memory   int64 // bytes
 	Calls    []PluginCall
+	About    []byte // what it says of itself there (protocol buffer), as it is told; not read
 }
 
 // PluginCall is how calls of one kind fared since their hub was started.

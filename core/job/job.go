@@ -1,6 +1,6 @@
 // Package job runs accepted work: claimed under a lease that is renewed while
 // it runs, tried again after a crash or an error, given up after a bounded
-// number of attempts with the error kept. Jobs of one business and kind keep
+// number of attempts with the error kept. Jobs of one business and line keep
 // their order; different businesses run side by side.
 package job
 
@@ -14,13 +14,15 @@ import (
 // Queue is where jobs wait; replicas share it.
 type Queue interface {
 	// Claim leases to the owner at most limit jobs that are due, each the first of
-	// its business and kind, and tells when the next will be due (zero: none waits).
+	// its business and line, and tells when the next will be due (zero: none waits).
 	Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error)
 	// Renew extends leases and records progress.
 	Renew(ctx context.Context, owner core.ID, running []Progress, until time.Time) error
 	// Retry gives a job back, to be claimed at the given time, with the error of
 	// this attempt; an attempt that did not fail is given back without one and not counted.
 	Retry(ctx context.Context, job core.Job, at time.Time, cause string) error
+	// GiveUp ends a job as failed, without a word to anybody.
+	GiveUp(ctx context.Context, job core.Job, cause string) error
 }
 
 // Handler does the work of one kind. Both methods end the job in the

@@ -151,15 +151,18 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	}
 	span.Text("servery.job", job.ID.String())
 	began := time.Now()
-	attempt, cancel := context.WithTimeout(ctx, r.config.Limit)
-	err := r.attempt(attempt, progress)
-	cancel()
+	err := r.attempt(ctx, r.run(progress))
+	outcome := "done"
+	if r.isLast(ctx, job, err) {
+		outcome = "failed"
+		r.end(ctx, log, job, err)
+	}
 	r.mu.Lock()
 	delete(r.running, job.ID)
 	r.mu.Unlock()
-	outcome := "done"
 	var postponed core.Postponed
 	switch {
+	case outcome == "failed":
 	case err == nil:
 		log.Info("job done", "took", time.Since(began))
 	case errors.As(err, &postponed):
@@ -169,7 +172,8 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 		outcome = "lost"
 		log.Warn("the lease was lost; whoever holds it now does the job")
 	default:
-		outcome = r.failed(ctx, log, job, err)
+		outcome = "retry"
+		r.again(ctx, log, job, err)
 	}
 	r.observer.JobEnded(job.Kind, outcome, time.Since(began))
 	if err == nil || outcome == "waiting" {
@@ -179,26 +183,40 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	}
 }
 
-// failed gives a job back for another attempt, or ends it as failed.
-func (r *Runner) failed(ctx context.Context, log *slog.Logger, job core.Job, cause error) string {
-	cutOff := ctx.Err() != nil
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-	defer cancel()
-	handler := r.handlers[job.Kind]
-	if job.Attempts >= r.config.MaxAttempts && !cutOff && handler != nil {
-		log.Error("job failed for good", "error", cause)
-		if err := handler.Fail(ctx, job, cause); err != nil {
-			log.Error("the failure could not be recorded", "error", err)
+// isLast tells whether an attempt failed and no other is to follow it.
+func (r *Runner) isLast(ctx context.Context, job core.Job, err error) bool {
+	var postponed core.Postponed
+	return err != nil && !errors.As(err, &postponed) && core.CodeOf(err) != core.Conflict &&
+		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
+}
+
+// failTries is how many attempts may be made to tell that a job failed. A job
+// whose request cannot be read, or is what ends the process, fails without a word.
+const failTries = 5
+
+// end ends a job as failed. Where that fails its lease runs out, and the next
+// attempt comes here.
+func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
+	log.Error("job failed for good", "error", cause)
+	err := r.attempt(ctx, func(ctx context.Context) error {
+		if job.Attempts >= r.config.MaxAttempts+failTries {
+			return r.queue.GiveUp(ctx, job, cause.Error())
 		}
-		return "failed"
+		return r.handlers[job.Kind].Fail(ctx, job, cause)
+	})
+	if err != nil {
+		log.Error("the failure could not be recorded", "error", err)
 	}
+}
+
+// again gives a job back for another attempt.
+func (r *Runner) again(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	text, pause := cause.Error(), min(time.Second<<min(job.Attempts-1, 6), time.Minute)
-	if cutOff {
+	if ctx.Err() != nil { // cut off
 		text, pause = "", 0
 	}
 	log.Warn("job attempt failed; it will be tried again", "error", cause, "in", pause)
 	r.giveBack(ctx, log, job, r.clock.Now().Add(pause), text)
-	return "retry"
 }
 
 // giveBack has a job claimed again at the given time.
@@ -210,22 +228,37 @@ func (r *Runner) giveBack(ctx context.Context, log *slog.Logger, job core.Job, a
 	}
 }
 
-// attempt runs the handler; a panic is an error like any other.
-func (r *Runner) attempt(ctx context.Context, progress *Progress) (err error) {
+// attempt does something for a job, for a limited time; a panic is an error like any other.
+func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, r.config.Limit)
+	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	handler := r.handlers[progress.Job.Kind]
-	if handler == nil {
-		return errors.New("no handler for this kind of job")
+	return do(ctx)
+}
+
+// run runs the handler of a job that may be tried still.
+func (r *Runner) run(progress *Progress) func(ctx context.Context) error {
+	return func(ctx context.Context) error {
+		job := progress.Job
+		handler := r.handlers[job.Kind]
+		switch {
+		case handler == nil:
+			return errors.New("no handler for this kind of job")
+		case job.Attempts > r.config.MaxAttempts:
+			return errors.New("the last attempt ended without a word, as when the process that makes it is ended for the memory that it takes")
+		case job.Unready != "":
+			return errors.New(job.Unready)
+		}
+		return handler.Run(ctx, job, func(done, total int) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			progress.Done, progress.Total = done, total
+		})
 	}
-	return handler.Run(ctx, progress.Job, func(done, total int) {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		progress.Done, progress.Total = done, total
-	})
 }
 
 // Busy tells whether a job is running in this replica.

@@ -21,6 +21,7 @@ type bench struct {
 	retries []string  // causes
 	renewed []Progress
 	renewal chan struct{}
+	givenUp chan string // causes
 }
 
 func (b *bench) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]core.Job, time.Time, error) {
@@ -58,6 +59,11 @@ func (b *bench) Retry(_ context.Context, job core.Job, _ time.Time, cause string
 	return nil
 }
 
+func (b *bench) GiveUp(_ context.Context, _ core.Job, cause string) error {
+	b.givenUp <- cause
+	return nil
+}
+
 // handler does what the test says.
 type handler struct {
 	run  func(ctx context.Context, job core.Job, report func(int, int)) error
@@ -89,7 +95,7 @@ func start(b *bench, config Config, h Handler) (stop func()) {
 }
 
 func newBench() *bench {
-	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1)}
+	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1), givenUp: make(chan string, 1)}
 }
 
 func TestAJobCutOffByAStopIsGivenBackAndNotCounted(t *testing.T) {
@@ -180,4 +186,54 @@ func TestAJobThatWaitsIsGivenBackNotCountedAndGoesOn(t *testing.T) {
 	<-ran
 	stop()
 	require.Equal(t, []string{"", ""}, b.retries)
+}
+
+// refuse is a handler of jobs that must not be run; failing them panics while the
+// channel is nil.
+func refuse(t *testing.T, failed chan error) handler {
+	return handler{
+		run: func(context.Context, core.Job, func(int, int)) error {
+			t.Error("must not be run")
+			return nil
+		},
+		fail: func(_ core.Job, cause error) error {
+			if failed == nil {
+				panic("this is what ends the process")
+			}
+			failed <- cause
+			return nil
+		},
+	}
+}
+
+func TestAJobWhoseAttemptsEndWithoutAWordIsNotRunForEver(t *testing.T) {
+	b, failed := newBench(), make(chan error, 1)
+	b.job.Attempts = 3
+	stop := start(b, Config{MaxAttempts: 3}, refuse(t, failed))
+	require.ErrorContains(t, <-failed, "ended without a word")
+	stop()
+}
+
+func TestAJobThatCannotBeToldToHaveFailedIsGivenUp(t *testing.T) {
+	b := newBench()
+	b.job.Attempts = 3
+	stop := start(b, Config{MaxAttempts: 3}, refuse(t, nil))
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.job == nil
+	}, 5*time.Second, time.Millisecond)
+	stop() // and the panic was caught
+	b.job = &core.Job{Kind: core.StoreJob, Attempts: 3 + failTries - 1}
+	stop = start(b, Config{MaxAttempts: 3}, refuse(t, nil))
+	require.Contains(t, <-b.givenUp, "ended without a word")
+	stop()
+}
+
+func TestAJobThatCannotBeReadFailsSayingWhy(t *testing.T) {
+	b, failed := newBench(), make(chan error, 1)
+	b.job.Unready = "a stored body cannot be unpacked"
+	stop := start(b, Config{MaxAttempts: 1}, refuse(t, failed))
+	require.EqualError(t, <-failed, "a stored body cannot be unpacked")
+	stop()
 }

@@ -63,13 +63,12 @@ func TestPreviewTellsExactlyWhatWouldBeDone(t *testing.T) {
 		"option_groups":[{"ref_id":"G","title":"g","item_ref_ids":["tea"]}]}`), MasterScope(), h.rules)
 	require.NoError(t, err)
 	state := h.load(request)
-	state.Spread[Items] = []Disassociation{{"tea", 2}, {"cake", 2}}
 	preview := NewPreview(request, state, h.plan(request))
 	require.Equal(t, before, h.lines())
 	encoded, err := json.Marshal(preview)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"location_ref_id":"-1",
-		"kinds":{"items":{"stats":{"created":1,"updated":1,"deleted":1,"errors":1},"created":["pie"],"updated":[],"unchanged":1,
+		"kinds":{"items":{"stats":{"created":1,"updated":1,"deleted":2,"errors":1},"created":["pie"],"updated":[],"unchanged":1,
 			"deactivated":["cake"],"disassociated":[{"ref_id":"tea","stores":2},{"ref_id":"cake","stores":2}],
 			"errors":[{"ref_id":"x","message":"title is required to create an item"}]},
 		"option_groups":{"stats":{"created":1,"updated":0,"deleted":0,"errors":0},"created":["G"],"updated":[],"unchanged":0,"deactivated":[],"disassociated":[],"errors":[]}},

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -77,8 +78,7 @@ func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
 		if flush[kind] && array == nil {
 			v.AddBody("flush_"+name, "required", "needs the array "+name+" in the same body")
 		}
-		limit := PerKind[int]{Items: MaxItems, Options: MaxOptions}[kind]
-		if limit > 0 && len(array) > limit {
+		if limit := cmp.Or(PerKind[int]{Items: MaxItems, Options: MaxOptions}[kind], maxOthers); len(array) > limit {
 			v.AddBody(name, "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", limit, len(array)))
 			readable = false
 		}

@@ -19,7 +19,13 @@ type EffectiveMenu struct {
 	Options         []EffectiveOption      `json:"options"`
 	Taxes           []TaxReading           `json:"taxes"`
 	Charges         []ChargeReading        `json:"charges"`
+
+	LeftOut []LeftOut `json:"-"`
 }
+
+// LeftOut is an item that the store sells and that cannot be ordered there all the
+// same: an option group of it demands more options than can be.
+type LeftOut struct{ RefID, Message string }
 
 // EffectiveCategory is a category with something to see in it or below it.
 type EffectiveCategory struct {
@@ -31,10 +37,9 @@ type EffectiveCategory struct {
 	ImgURL       *string        `json:"img_url,omitzero"`
 	ParentRefID  string         `json:"parent_ref_id,omitzero"`
 	Translations jsontext.Value `json:"translations,omitzero"`
-	// When it is on sale; absent where it always is.
+	// When it is on sale, by its timings and those of its parent; absent where it always is.
 	Timings []core.DayHours `json:"timings,omitempty"`
-	// Whether it is now, by its timings and those of its parent; absent where
-	// neither has any.
+	// Whether it is now; absent where it always is.
 	AvailableNow *bool `json:"available_now,omitzero"`
 }
 
@@ -104,6 +109,6 @@ func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map
 		StoreRefID: storeRefID, Platform: platform.Name,
 		Categories: s.seenCategories(), Items: s.seenItems(),
 		OptionGroups: s.seenGroups(), Options: s.seenOptions(),
-		Taxes: s.seenTaxes(), Charges: s.seenCharges(),
+		Taxes: s.seenTaxes(), Charges: s.seenCharges(), LeftOut: s.leftOut,
 	}
 }

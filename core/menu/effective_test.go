@@ -117,6 +117,10 @@ func TestWhatACustomerSees(t *testing.T) {
 	})
 }
 
+// sizes have tea in two sizes, one of which must be chosen.
+const sizes = `S1{"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"item_ref_ids":["tea"]},{"ref_id":"G","active":false}],
+	"options":[{"ref_id":"s","title":"S","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"l","title":"L","price":2,"opt_grp_ref_ids":["size"]}]}`
+
 func TestWhatACustomerSeesOfOptionsTaxesAndCharges(t *testing.T) {
 	runEffects(t, []effectRow{
 		{"options of an inactive group are not orderable", []string{"S1" + whole, `M {"option_groups":[{"ref_id":"G","active":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
@@ -134,6 +138,35 @@ func TestWhatACustomerSeesOfOptionsTaxesAndCharges(t *testing.T) {
 			e := h.sees("S1", web)
 			require.Equal(t, []string{"G"}, e.groups())
 			require.Empty(t, e.Options[0].NestedOptGrps)
+		}},
+		{"an item is not seen while one of its groups demands more options than can be ordered", []string{"S1" + whole, sizes}, func(t *testing.T, h *hub, _ Plan) {
+			seen := func(change string) []string {
+				h.send(map[string]string{"M ": MasterLocation, "S1": "S1"}[change[:2]], change[2:])
+				return h.sees("S1", web).items()
+			}
+			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"l","price":1,"available":false}]}`), "the other can be chosen")
+			require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
+			e := h.sees("S1", web)
+			require.Equal(t, []LeftOut{{"tea", `at least 1 of the option group "size" must be chosen, and 0 can be ordered here`}}, e.LeftOut)
+			require.Empty(t, e.groups())
+			require.Empty(t, e.options())
+			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","active":false}]}`), "an inactive group demands nothing")
+			require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","active":true}]}`))
+			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","min_selectable":0}]}`))
+			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":true},{"ref_id":"l","price":1,"available":true}]}`))
+			require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","min_selectable":3,"max_selectable":3}]}`), "of two")
+			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`), "one of them twice")
+			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"s","price":1,"sold_at_store":false},{"ref_id":"l","price":1,"sold_at_store":false}]}`),
+				"a group of which the store sells nothing is no part of its menu")
+		}},
+		{"nor while all that its group demands have such a group underneath", []string{"S1" + whole, sizes,
+			`S1{"option_groups":[{"ref_id":"cup","title":"Cup","min_selectable":1}],"options":[{"ref_id":"paper","title":"Paper","price":0,"opt_grp_ref_ids":["cup"],"available":false},
+				{"ref_id":"s","price":1,"nested_opt_grps":["cup"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
+			e := h.sees("S1", web)
+			require.Contains(t, e.items(), "tea")
+			require.NotContains(t, e.options(), "s", "which needs a cup")
+			h.send("S1", `{"options":[{"ref_id":"l","price":1,"available":false}]}`)
+			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
 		}},
 		{"an inactive tax or charge is not seen", []string{"S1" + whole, `M {"flush_taxes":true,"taxes":[],"flush_charges":true,"charges":[]}`}, func(t *testing.T, h *hub, _ Plan) {
 			e := h.sees("S1", tasty)

@@ -26,7 +26,8 @@ type Inspector interface {
 type Inspection struct {
 	Platforms []string             // that were asked and answered
 	Found     map[string][]Finding // by ref_id of the item
-	Warnings  []Warning            // platforms that could not be asked
+	Missed    []string             // that could not be asked
+	Warnings  []Warning            // of those
 }
 
 // ItemFindings is what is kept of an inspected item, in the place of what the
@@ -67,7 +68,8 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		}
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
-				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before still counts (%s)", quote(platform), err)})
+				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts until they can be (%s)", quote(platform), err)})
+			inspection.Missed = append(inspection.Missed, platform)
 			continue
 		}
 		inspection.Platforms = append(inspection.Platforms, platform)

@@ -27,8 +27,12 @@ func (d *decider) holdFlushes() {
 		if gone, of := d.wouldGo(kind); guard > 0 && gone*100 > of*guard && !d.request.ConfirmFlush {
 			d.flush[kind] = false
 			d.plan.Held[kind] = true
-			d.warn(name, name, fmt.Sprintf("is held: it would take out %d of %d %s, more than the %d%% allowed; send it again with confirm_flush true to carry it out",
-				gone, of, kind, guard))
+			everywhere := ""
+			if len(d.atStores(kind)) > 0 {
+				everywhere = ", counting what it takes from the stores, listed or not"
+			}
+			d.warn(name, name, fmt.Sprintf("is held: it would take out %d of %d %s%s, more than the %d%% allowed; send it again with confirm_flush true to carry it out",
+				gone, of, kind, everywhere, guard))
 		}
 	}
 }
@@ -40,16 +44,35 @@ func (d *decider) warn(path, field, text string) {
 
 // wouldGo counts what the flush of a kind takes out, and of how many.
 func (d *decider) wouldGo(kind Kind) (gone, of int) {
-	if d.master {
-		for _, entity := range d.registry(kind).active() {
-			of++
-			if !entity.listed {
-				gone++
-			}
-		}
-		return gone, of
+	if !d.master {
+		return len(d.unlistedAtStore(kind)), len(d.reserve(kind).ids())
 	}
-	return len(d.unlistedAtStore(kind)), len(d.reserve(kind).ids())
+	atStores := d.atStores(kind)
+	gone, of = len(atStores), len(atStores)
+	for _, entity := range d.registry(kind).active() {
+		if atStores[entity.named.RefID] {
+			continue
+		}
+		of++
+		if !entity.listed {
+			gone++
+		}
+	}
+	return gone, of
+}
+
+// atStores are the ref_ids of what stores sell of a kind, all of which a master
+// flush takes from them, listed or not. That a category is tied to stores makes
+// none of its items go, and so does not count.
+func (d *decider) atStores(kind Kind) map[string]bool {
+	if !d.master || !storeValued(kind) {
+		return nil
+	}
+	set := make(map[string]bool, len(d.state.Spread[kind]))
+	for _, at := range d.state.Spread[kind] {
+		set[at.RefID] = true
+	}
+	return set
 }
 
 // flushMasters deactivates what a master request does not list, and takes the
@@ -59,13 +82,17 @@ func (d *decider) flushMasters(kind Kind) {
 		return
 	}
 	d.plan.Emptied[kind] = kind == Categories || storeValued(kind)
+	gone := d.atStores(kind)
+	d.plan.Stats[kind].Deleted += len(gone)
 	for _, entity := range d.registry(kind).active() {
 		if !entity.listed {
 			d.plan.Deactivated[kind] = append(d.plan.Deactivated[kind], entity.named)
 			entity.ref.Active = false
+			if !gone[entity.named.RefID] {
+				d.plan.Stats[kind].Deleted++
+			}
 		}
 	}
-	d.plan.Stats[kind].Deleted += len(d.plan.Deactivated[kind])
 }
 
 // flushStore takes from the store what a request for it does not list (spec, States).

@@ -101,10 +101,34 @@ func (h *hub) load(request Request) State {
 		state.Charges, _ = part(h.charges, func(int64, Ref) (bool, bool) { return true, false })
 	}
 	h.loadLinks(request, needs, &state)
+	h.loadSpread(needs, &state)
 	if shop != nil {
 		h.loadStore(needs, shop, &state)
 	}
 	return state
+}
+
+func (h *hub) loadSpread(needs Needs, state *State) {
+	if needs.Entities[Items].Active {
+		state.Spread[Items] = spread(h, h.items, func(s *shop) map[int64]ItemValues { return s.items })
+	}
+	if needs.Entities[Options].Active {
+		state.Spread[Options] = spread(h, h.options, func(s *shop) map[int64]OptionValues { return s.options })
+	}
+}
+
+func spread[R, V any, P stored[R]](h *hub, masters map[int64]R, sold func(*shop) map[int64]V) (list []Disassociation) {
+	stores := map[int64]int{}
+	for _, s := range h.stores {
+		for id := range sold(s) {
+			stores[id]++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(stores)) {
+		master := masters[id]
+		list = append(list, Disassociation{P(&master).ref().RefID, stores[id]})
+	}
+	return list
 }
 
 func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {

@@ -35,6 +35,7 @@ type Ingested struct {
 
 	Inspected []string       // the platforms whose rules were applied
 	Findings  []ItemFindings // what they have against the items, in the place of what they had before
+	Missed    []string       // the platforms whose rules are still to be applied
 }
 
 // Rulebook is what menu requests are checked against in every business.
@@ -63,7 +64,9 @@ func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total
 		return i.rollBack(ctx, job, to)
 	}
 	return i.end(ctx, job, report, i.inspect, func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
+		later := request.heed(state.Switched)
 		plan := Decide(request, state, newID)
+		plan.Warnings = append(plan.Warnings, later...)
 		if job.DryRun {
 			result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
 			return Ingested{Result: result}, err
@@ -129,28 +132,34 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 		return Ingested{}, fmt.Errorf("writing the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan), Inspected: inspection.Platforms, Findings: kept, Event: &core.Event{
+	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan), Inspected: inspection.Platforms, Findings: kept, Missed: inspection.Missed, Event: &core.Event{
 		ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
 		Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
 	}}, nil
 }
 
-// settled are the ref_ids of what the store has or has not by this request.
+// settled are the ref_ids of what the store has or has not by this request, and
+// by no later switch.
 func (r *Request) settled(plan *Plan) (settled PerKind[[]string]) {
 	if r.Scope.Master() {
 		return settled
 	}
 	for i := range r.Items {
-		if o := &r.Items[i].Object; o.Available != nil && plan.Outcomes[Items][i].Message == "" {
+		if o := &r.Items[i].Object; r.settles(Items, *o.RefID, o.Available, plan.Outcomes[Items][i]) {
 			settled[Items] = append(settled[Items], *o.RefID)
 		}
 	}
 	for i := range r.Options {
-		if o := &r.Options[i].Object; o.Available != nil && plan.Outcomes[Options][i].Message == "" {
+		if o := &r.Options[i].Object; r.settles(Options, *o.RefID, o.Available, plan.Outcomes[Options][i]) {
 			settled[Options] = append(settled[Options], *o.RefID)
 		}
 	}
 	return settled
+}
+
+func (r *Request) settles(kind Kind, refID string, available *bool, outcome Outcome) bool {
+	_, later := r.switched[kind][refID]
+	return available != nil && outcome.Message == "" && !later
 }
 
 // summary is what is kept of a plan with its job.
@@ -224,7 +233,7 @@ type Versions struct {
 }
 
 // menuForm counts the changes in how effective menus are rendered.
-const menuForm = 2
+const menuForm = 3
 
 // ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {

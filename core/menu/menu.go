@@ -9,10 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The most items and options that one request may carry (spec, Limits).
+// The most items and options that one request may carry (spec, Limits), and the
+// most objects of each other kind.
 const (
 	MaxItems   = 2000
 	MaxOptions = 10000
+	maxOthers  = 20000
 )
 
 // MasterLocation is the location_ref_id of the master catalogue (spec, Endpoint 2).
@@ -83,6 +85,8 @@ type Request struct {
 	ConfirmFlush bool
 	CallbackURL  string
 	FlushGuard   int // see Rules
+
+	switched PerKind[map[string]bool] // see heed
 }
 
 // raws are the objects of each kind as they came; nil where the array was not sent.

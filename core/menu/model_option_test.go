@@ -112,13 +112,19 @@ func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
 		}
 		return deleted
 	}
+	gone := map[string]bool{}
 	for ref, o := range m.options {
-		deleted += off(&o.active, named[ref])
+		if off(&o.active, named[ref]) == 1 {
+			gone[ref] = true
+		}
 	}
 	for _, s := range m.stores {
+		for ref := range s.options {
+			gone[ref] = true
+		}
 		clear(s.options)
 	}
-	return deleted
+	return len(gone)
 }
 
 // levy is a tax or a charge; of a tax an item has one rate per code.

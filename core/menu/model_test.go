@@ -293,13 +293,19 @@ func (m *model) flushItems(listed []string, st *mStore) (deleted int) {
 		}
 		return deleted
 	}
+	gone := map[string]bool{}
 	for ref, i := range m.items {
-		deleted += off(&i.active, slices.Contains(listed, ref))
+		if off(&i.active, slices.Contains(listed, ref)) == 1 {
+			gone[ref] = true
+		}
 	}
 	for _, s := range m.stores {
+		for ref := range s.items {
+			gone[ref] = true
+		}
 		clear(s.items)
 	}
-	return deleted
+	return len(gone)
 }
 
 func (m *model) group(o OptionGroupObject, master, flush bool) string {

@@ -92,5 +92,5 @@ func without(refs, named []string) []string {
 		known[ref] = true
 	}
 	slices.Sort(refs)
-	return slices.DeleteFunc(slices.Compact(refs), func(ref string) bool { return known[ref] || ref == AllItems })
+	return slices.DeleteFunc(slices.Compact(refs), func(ref string) bool { return known[ref] })
 }

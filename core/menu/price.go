@@ -56,22 +56,40 @@ func overlay(base, top []PlatformPrice) []PlatformPrice {
 	return merged
 }
 
-// ResolvePrice is the price of an item on a platform at a store: the store's
-// platform price, else the master's, else at an aggregator the store's external
-// price, else the store's price (contract, Menu; spec, platform_pricing rules 3 and 4).
+// PriceRule is which of the rules gave an item its price, the strongest first.
+type PriceRule int
+
+// The rules of prices.
+const (
+	StorePlatformPrice PriceRule = iota
+	MasterPlatformPrice
+	StoreExternalPrice
+	StorePrice
+)
+
+// ResolvePrice is the price of an item on a platform at a store.
 func ResolvePrice(master *Item, atStore *ItemValues, platform core.Platform) core.Amount {
-	for _, stored := range []jsontext.Value{atStore.PlatformPricing, master.PlatformPricing} {
+	price, _ := RulePrice(master, atStore, platform)
+	return price
+}
+
+// RulePrice is the price of an item on a platform at a store, and the rule that
+// gave it: the store's platform price, else the master's, else at an aggregator the
+// store's external price, else the store's price (contract, Menu; spec,
+// platform_pricing rules 3 and 4).
+func RulePrice(master *Item, atStore *ItemValues, platform core.Platform) (core.Amount, PriceRule) {
+	for rule, stored := range []jsontext.Value{atStore.PlatformPricing, master.PlatformPricing} {
 		if len(stored) == 0 {
 			continue
 		}
 		for _, price := range read[[]PlatformPrice](stored) {
 			if price.Platform == platform.Name {
-				return *price.Price
+				return *price.Price, PriceRule(rule)
 			}
 		}
 	}
 	if platform.ServedBy != core.ServedByOwn && atStore.ExternalPrice != nil {
-		return *atStore.ExternalPrice
+		return *atStore.ExternalPrice, StoreExternalPrice
 	}
-	return atStore.Price
+	return atStore.Price, StorePrice
 }

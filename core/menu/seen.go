@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // inOrder is the rows of those records that are in sight (all, where that is
@@ -77,10 +79,22 @@ func (s *sight) seenCategories() []EffectiveCategory {
 		}
 		if own, above := timed[c.ID], timed[c.ParentID]; own != nil || above != nil {
 			now := own.open() && above.open()
-			list[i].Timings, list[i].AvailableNow = own.hours(), &now
+			list[i].Timings, list[i].AvailableNow = withinHours(own.hours(), above.hours()), &now
 		}
 	}
 	return list
+}
+
+// withinHours is when a category is on sale, of its own hours and those of its
+// parent; nil is always.
+func withinHours(own, above []core.DayHours) []core.DayHours {
+	switch {
+	case own == nil:
+		return above
+	case above == nil:
+		return own
+	}
+	return core.BothHours(own, above)
 }
 
 func (s *sight) seenItems() []EffectiveItem {

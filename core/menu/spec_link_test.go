@@ -34,6 +34,12 @@ func TestAssociations(t *testing.T) {
 		{"category_ref_ids replaces", []string{menu, `M {"items":[{"ref_id":"tea","price":10,"category_ref_ids":["A"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
 			require.Equal(t, []string{"A"}, h.categoriesOf("tea"))
 		}},
+		{"a category and an option group may be called all", []string{`M {"categories":[{"ref_id":"all","name":"All"}],"option_groups":[{"ref_id":"all","title":"All"}]}`,
+			`M {"categories":[{"ref_id":"sub","name":"Sub","parent_ref_id":"all"}],"items":[{"ref_id":"tea","title":"Tea","price":10,"category_ref_ids":["sub"]}],
+				"options":[{"ref_id":"soy","title":"Soy","price":1,"opt_grp_ref_ids":["all"]},{"ref_id":"oat","title":"Oat","price":1,"nested_opt_grps":["all"]}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, [][]string{{"sub"}, {"all"}, {"all"}}, [][]string{h.categoriesOf("tea"), h.groupsOf("soy"), h.under("oat")})
+			require.Zero(t, last.Stats[Categories].Errors)
+		}},
 		{"another order of categories is a change", []string{menu, `M {"items":[{"ref_id":"tea","price":10,"category_ref_ids":["A","B"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 			require.Equal(t, []string{"A", "B"}, h.categoriesOf("tea"))
 			require.True(t, last.Outcomes[Items][0].Changed)

@@ -198,7 +198,7 @@ func TestFlush(t *testing.T) {
 			require.True(t, h.item("tea").Active)
 			require.False(t, h.item("cake").Active)
 			require.False(t, h.sells("S1", "tea") || h.sells("S1", "cake") || h.sells("S2", "tea"))
-			require.Equal(t, Stats{Updated: 1, Deleted: 1}, last.Stats[Items])
+			require.Equal(t, Stats{Updated: 1, Deleted: 2}, last.Stats[Items], "cake is disabled, and tea taken from two stores")
 		}},
 		{"items at a store: only listed items remain associated", []string{"S1" + two, "S2" + two, `S1{"flush_items":true,"items":[{"ref_id":"tea","price":10}]}`}, func(t *testing.T, h *hub, last Plan) {
 			require.True(t, h.sells("S1", "tea"))
@@ -251,13 +251,13 @@ func TestFlush(t *testing.T) {
 func TestFlushGuard(t *testing.T) {
 	run := func(percent int, body string) (*hub, Plan) {
 		h := newHub(t, fakeVocabulary(t), "IN")
-		h.send("S1", two)
+		h.send(MasterLocation, two)
 		h.rules.FlushGuard = percent
 		_, plan := h.send(MasterLocation, body)
 		return h, plan
 	}
 	h, plan := run(49, `{"flush_items":true,"items":[{"ref_id":"tea","title":"Chai","price":10}]}`)
-	require.True(t, h.item("cake").Active && h.sells("S1", "cake"), "held")
+	require.True(t, h.item("cake").Active, "held")
 	require.Equal(t, "Chai", h.item("tea").Title, "the objects go on")
 	require.True(t, plan.Held[Items])
 	require.Contains(t, plan.Warnings[0].Message, "flush_items is held: it would take out 1 of 2 items, more than the 49% allowed")
@@ -268,4 +268,27 @@ func TestFlushGuard(t *testing.T) {
 	require.Empty(t, plan.Warnings)
 	h, _ = run(0, `{"flush_items":true,"items":[]}`)
 	require.False(t, h.item("cake").Active, "off by default")
+}
+
+func TestFlushGuardCountsWhatAMasterFlushTakesFromStores(t *testing.T) {
+	h := newHub(t, fakeVocabulary(t), "IN")
+	h.send(MasterLocation, two)
+	h.send("S1", `{"categories":[{"ref_id":"C","name":"Drinks"}],"items":[{"ref_id":"tea","price":10}]}`)
+	h.rules.FlushGuard = 50
+	const all = `"flush_items":true,"items":[{"ref_id":"tea","price":10},{"ref_id":"cake","price":20}]`
+	_, plan := h.send(MasterLocation, `{`+all+`}`)
+	require.False(t, plan.Held[Items], "1 of 2")
+	require.Equal(t, Stats{Updated: 2, Deleted: 1}, plan.Stats[Items])
+	for _, store := range []string{"S1", "S2"} {
+		h.send(store, two)
+	}
+	_, plan = h.send(MasterLocation, `{`+all+`,"flush_categories":true,"categories":[{"ref_id":"C"}]}`)
+	require.True(t, h.sells("S1", "tea") && h.sells("S2", "cake"), "held")
+	require.Equal(t, Stats{Updated: 2}, plan.Stats[Items])
+	require.Equal(t, "flush_items is held: it would take out 2 of 2 items, counting what it takes from the stores, listed or not, more than the 50% allowed; "+
+		"send it again with confirm_flush true to carry it out", plan.Warnings[0].Message)
+	require.False(t, plan.Held[Categories], "no store sells a category")
+	_, plan = h.send(MasterLocation, `{"confirm_flush":true,`+all+`}`)
+	require.Empty(t, h.stores["S1"].items)
+	require.Equal(t, Stats{Updated: 2, Deleted: 2}, plan.Stats[Items])
 }

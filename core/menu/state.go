@@ -67,6 +67,9 @@ type State struct {
 	Menu
 	Platforms []string // names of the business's platforms
 	// Spread lists which entities are referenced at how many stores, by ref_id:
-	// of the kinds that a master request flushes, and only for a Preview.
+	// of the kinds that a master request flushes.
 	Spread PerKind[[]Disassociation]
+	// Switched tells what items and options of the addressed store, by ref_id, were
+	// switched to after the request was accepted.
+	Switched PerKind[map[string]bool]
 }

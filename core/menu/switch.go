@@ -1,6 +1,11 @@
 package menu
 
-import "github.com/servery-hub/servery/core"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servery-hub/servery/core"
+)
 
 // Switch makes items and options of one store available or unavailable, which
 // is what a store-level request with nothing but `available` would do (spec, States).
@@ -35,6 +40,35 @@ func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) 
 		request.Options = append(request.Options, Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
 	})
 	return Decide(request, state, func() int64 { panic("menu: a switch creates nothing") }), items, options
+}
+
+// heed leaves what was switched at the store after the request was accepted as it
+// was switched: it is later. That counts for what the request says nothing of too,
+// since it may bring it back to the store.
+func (r *Request) heed(switched PerKind[map[string]bool]) []Warning {
+	r.switched = switched
+	return slices.Concat(
+		heeded(Items, r.Items, switched[Items], func(o *ItemObject) **bool { return &o.Available }),
+		heeded(Options, r.Options, switched[Options], func(o *OptionObject) **bool { return &o.Available }))
+}
+
+func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool, available func(*T) **bool) (warnings []Warning) {
+	for i := range submitted {
+		o := &submitted[i].Object
+		is, later := switched[*P(o).refID()]
+		if !later {
+			continue
+		}
+		sent := available(o)
+		if *sent != nil && **sent != is {
+			warnings = append(warnings, Warning{
+				Path:    fmt.Sprintf("%s[%d].available", kind, i),
+				Message: fmt.Sprintf("available has no effect on %s: it was switched to %t after the request was accepted", quote(*P(o).refID()), is),
+			})
+		}
+		*sent = &is
+	}
+	return warnings
 }
 
 // found looks the ref_ids up and submits those that the store sells.

@@ -187,13 +187,17 @@ func (t Timings) byCategory() map[int64]Timings {
 	return named
 }
 
-// hours is all the times at which something in these groups is on sale; nil
-// where there are none: then it always is.
-func (t Timings) hours() (all []core.DayHours) {
-	for _, timing := range t {
-		all = append(all, timing.Hours...)
+// hours are the times at which something in these groups is on sale; nil where
+// there are none: then it always is.
+func (t Timings) hours() []core.DayHours {
+	if len(t) == 0 {
+		return nil
 	}
-	return all
+	hours := t[0].Hours
+	for _, timing := range t[1:] {
+		hours = core.EitherHours(hours, timing.Hours)
+	}
+	return hours
 }
 
 // open tells whether something in these groups is on sale now: while one of them

@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,34 @@ func TestTheEffectiveMenuSaysWhenCategoriesAreOnSale(t *testing.T) {
 			found[category.RefID] = category.AvailableNow
 		}
 		require.Equal(t, map[string]*bool{"above": c.above, "below": c.below, "apart": c.apart}, found, c.name)
+	}
+}
+
+func TestACategoryIsOnSaleInItsHoursWithinThoseOfItsParent(t *testing.T) {
+	on := func(day string, times ...string) []core.DayHours {
+		slots := []core.HoursSlot{}
+		for i := 0; i < len(times); i += 2 {
+			slots = append(slots, core.HoursSlot{StartTime: times[i], EndTime: times[i+1]})
+		}
+		return []core.DayHours{{Day: day, Slots: slots}}
+	}
+	above, below := []int64{1}, []int64{2}
+	for name, c := range map[string]struct {
+		timings Timings
+		below   []core.DayHours
+	}{
+		"neither has any":             {nil, nil},
+		"its own":                     {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below}}, on("friday", "09:00:00", "14:00:00")},
+		"its parent's":                {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}}, on("friday", "18:00:00", "22:00:00")},
+		"its own within its parent's": {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}, {Hours: on("friday", "09:00:00", "19:30:00"), Categories: below}}, on("friday", "18:00:00", "19:30:00")},
+		"never":                       {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}, {Hours: on("sunday", "09:00:00", "19:30:00"), Categories: below}}, on("monday")},
+		"in two groups":               {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below}, {Hours: on("friday", "12:00:00", "16:00:00"), Categories: below}}, on("friday", "09:00:00", "16:00:00")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := Effective("s1", timedMenu(c.timings), web, nil)
+			at := slices.IndexFunc(seen.Categories, func(c EffectiveCategory) bool { return c.RefID == "below" })
+			require.Equal(t, c.below, seen.Categories[at].Timings)
+		})
 	}
 }
 

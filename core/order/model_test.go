@@ -263,7 +263,7 @@ func TestAmountsDifferByTheSmallestUnitOrMore(t *testing.T) {
 		{"USD", "10.004", "10.006", false}, {"USD", "10.006", "10.004", false}, {"USD", "10.001", "10.0109", false}, {"USD", "10.001", "10.011", true},
 		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false}, {"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
 	} {
-		till := till{scale: scaleOf(row.currency)}
+		till := till{scale: core.MinorDigits(row.currency)}
 		till.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)
 		require.Equal(t, row.differ, len(till.flags) == 1, row)
 	}

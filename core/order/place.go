@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/shopspring/decimal"
-	"golang.org/x/text/currency"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -23,7 +22,7 @@ type till struct {
 // doubtful, the order is flagged. An Invalid error says that a price is missing
 // that nobody knows.
 func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) {
-	t := till{draft: &draft, setting: &setting, scale: scaleOf(setting.Currency)}
+	t := till{draft: &draft, setting: &setting, scale: core.MinorDigits(setting.Currency)}
 	t.doubtStore()
 	if err := t.ring(); err != nil {
 		return Relay{}, err
@@ -61,16 +60,6 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 }
 
 var zero = decimal.Zero
-
-// scaleOf is how many decimal places the amounts of a currency have.
-func scaleOf(code string) int32 {
-	unit, err := currency.ParseISO(code)
-	if err != nil {
-		return 2 // as most; a business is made with a currency that is known
-	}
-	scale, _ := currency.Standard.Rounding(unit)
-	return int32(scale)
-}
 
 // round rounds half up to the currency's minor unit.
 func (t *till) round(d decimal.Decimal) decimal.Decimal { return d.Round(t.scale) }

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -60,27 +63,70 @@ func ask[A any](ctx context.Context, p Plugin, call string, question func(contex
 			outcome = calledDown
 			return answer, err
 		}
-		answer, err = question(ctx, i)
+		var replied atomic.Bool
+		answer, err = question(context.WithValue(ctx, replies{}, &replied), i)
 		release()
+		message, is := any(answer).(proto.Message)
+		if err == nil && is {
+			err = checked(i, message)
+		}
 		if err == nil {
+			i.answered(true)
+			if is {
+				brief(message)
+			}
 			return answer, nil
 		}
-		if lost == nil && ctx.Err() == nil && isLost(err) {
+		unanswered := !replied.Load() && isLost(err)
+		if lost == nil && ctx.Err() == nil && unanswered {
 			lost = i
 			continue
 		}
 		var none A
-		outcome, err = k.explain(ctx, call, err)
+		if outcome, err = k.explain(ctx, call, err, unanswered); outcome != calledCanceled {
+			i.answered(outcome != calledLate)
+		}
 		return none, err
 	}
 }
 
-// isLost tells whether a question was lost with the process or the connection:
-// a connection that we close ends its calls as canceled.
+// checked is the fault of an answer that is of no use, such as a plan that reaches
+// beyond what the plugin declares.
+func checked(i *instance, answer proto.Message) error {
+	if err := sdk.CheckAnswer(i.about, answer); err != nil {
+		return &sdk.Fault{Message: inOneLine(err)}
+	}
+	return nil
+}
+
+// isLost tells whether a question that the plugin did not end was lost with the
+// process or the connection: one that we close ends its calls as canceled.
 func isLost(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Canceled
 }
+
+// replies notes that a call was ended by the plugin itself, whose word a status is
+// then; else it is the connection's (stats.Handler).
+type replies struct{}
+
+// HandleRPC sets the flag in the call's context.
+func (replies) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	if _, ended := event.(*stats.InTrailer); ended {
+		if replied, ok := ctx.Value(replies{}).(*atomic.Bool); ok {
+			replied.Store(true)
+		}
+	}
+}
+
+// TagRPC adds nothing.
+func (replies) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// TagConn adds nothing.
+func (replies) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn notes nothing.
+func (replies) HandleConn(context.Context, stats.ConnStats) {}
 
 // acquire takes a place in a plugin that serves. Where it is only just being
 // started, or lost the caller's instance, it is waited for a moment.
@@ -138,7 +184,7 @@ func (k *keeper) down(state State, why string) error {
 }
 
 // explain turns what came of a call into an outcome and core's error.
-func (k *keeper) explain(ctx context.Context, call string, err error) (string, error) {
+func (k *keeper) explain(ctx context.Context, call string, err error, lost bool) (string, error) {
 	var wrong *sdk.Fault
 	code := status.Code(err)
 	if errors.As(err, &wrong) || code == codes.ResourceExhausted {
@@ -151,13 +197,13 @@ func (k *keeper) explain(ctx context.Context, call string, err error) (string, e
 		return calledRefused, core.Errorf(core.Invalid, "plugin %s: %s", k.id, plain(err))
 	case sdk.IsAbsent(err):
 		return calledAbsent, core.Errorf(core.NotFound, "plugin %s: %s", k.id, plain(err))
-	case errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(context.Cause(ctx), context.Canceled):
 		return calledCanceled, ctx.Err()
 	case code == codes.DeadlineExceeded || ctx.Err() != nil:
 		fault := fmt.Errorf("%s: it did not answer in time", call)
 		k.note(fault, false)
 		return calledLate, core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)
-	case isLost(err):
+	case lost:
 		return calledDown, core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)
 	default:
 		fault := fmt.Errorf("%s: it failed: %s", call, plain(err))

@@ -6,6 +6,7 @@ package pluginhost
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Observer is told what the plugins do, for metrics.
@@ -32,7 +34,7 @@ type Observer interface {
 type Config struct {
 	Dir         string        // one directory with a manifest for each plugin
 	TempDir     string        // os.TempDir(); must allow programs to be run, and be short
-	StartWithin time.Duration // 10 s, from the start of the process until it is ready
+	StartWithin time.Duration // sdk.StartWithin, from the start of the process until it is ready
 	HealthEvery time.Duration // 3 s
 	DrainWithin time.Duration // 30 s, for the calls under way in a version that is replaced or stopped
 	Patience    time.Duration // 3 s, how long a call waits for a plugin that is being started
@@ -47,7 +49,7 @@ func (c Config) withDefaults() Config {
 		c.TempDir = os.TempDir()
 	}
 	for value, otherwise := range map[*time.Duration]time.Duration{
-		&c.StartWithin: 10 * time.Second, &c.HealthEvery: 3 * time.Second, &c.DrainWithin: 30 * time.Second, &c.Patience: 3 * time.Second,
+		&c.StartWithin: sdk.StartWithin, &c.HealthEvery: 3 * time.Second, &c.DrainWithin: 30 * time.Second, &c.Patience: 3 * time.Second,
 	} {
 		if *value == 0 {
 			*value = otherwise
@@ -70,9 +72,12 @@ type Host struct {
 }
 
 // Open makes a host without plugins; see Start. It removes what a hub that was
-// killed left behind.
+// killed left behind, and hides this process's memory from the programs it will start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
+	if err := hide(); err != nil {
+		return nil, fmt.Errorf("keeping this process from plugins: %w", err)
+	}
 	den, err := newDen(config.TempDir)
 	if err != nil {
 		return nil, err

@@ -287,64 +287,8 @@ func TestFiveFaultsInTenMinutesAreQuarantineUntilAnotherVersionOrAnOperator(t *t
 
 func TestFaultsThatAreFarApartAreNoQuarantine(t *testing.T) {
 	now := time.Now()
-	faults := []Fault{{At: now, Ended: true}, {At: now.Add(-9 * time.Minute), Ended: true}, {At: now.Add(-10 * time.Minute), Ended: true}, {At: now}}
-	require.Equal(t, 2, recent(faults, now))
-}
-
-func TestAnUpgradeLosesNoCall(t *testing.T) {
-	s := newStage(t)
-	s.ready("good")
-	file := filepath.Join(t.TempDir(), "go")
-	slow := s.asked("wait", file)
-	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
-
-	s.install("second")
-	upgraded := make(chan error, 1)
-	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
-	s.still("the new version answers", func() bool {
-		message, err := s.check(t.Context(), "version", "")
-		require.NoError(t, err, "no call fails during an upgrade")
-		return message == "2.0.0"
-	})
-	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	got := <-slow
-	require.NoError(t, got.err)
-	require.Equal(t, "1.0.0", got.message, "the old version ends what it began")
-	require.NoError(t, <-upgraded)
-	require.Equal(t, "2.0.0", s.state().Version)
-}
-
-func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
-	s := newStage(t)
-	s.ready("good")
-	s.install("dies")
-	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "version 1.0.0 goes on: it ended before it served")
-	message, err := s.check(t.Context(), "version", "")
-	require.NoError(t, err)
-	require.Equal(t, "1.0.0", message)
-	require.Equal(t, Ready, s.state().State)
-}
-
-func TestAnUpgradeOfAPluginThatDoesNotRunWaitsForItsStart(t *testing.T) {
-	for _, at := range []struct {
-		state State
-		bring func(*stage)
-	}{
-		{Backoff, func(s *stage) { s.Start("hostile"); s.still("backoff", s.is(Backoff)) }},
-		{Quarantined, func(s *stage) { s.Start("hostile"); s.until("quarantine", s.is(Quarantined)) }},
-		{Stopped, func(s *stage) { s.Start("hostile"); s.Stop("hostile"); s.until("it is stopped", s.is(Stopped)) }},
-	} {
-		t.Run(string(at.state), func(t *testing.T) {
-			s := newStage(t)
-			s.install("dies")
-			at.bring(s)
-			err := s.Upgrade(t.Context(), "hostile")
-			require.ErrorContains(t, err, "does not get ready: it ended before it served (exit status 7")
-			s.install("second")
-			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
-			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})
-		})
-	}
+	late := now.Add(-9 * time.Minute)
+	require.Equal(t, []time.Time{late, now}, recent([]time.Time{now.Add(-10 * time.Minute), late, now}, now))
 }
 
 func TestSettingsOfOneBusinessNeverReachACallOfAnother(t *testing.T) {

@@ -88,6 +88,7 @@ func TestAStartThatGoesWrongIsSaidInPlainWords(t *testing.T) {
 		"babbles-long": "Unrecognized remote plugin message",
 		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
 		"not-serving":  "it says that it does not serve",
+		"panics":       "its log: panic: there is no table",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s := newStage(t)
@@ -249,6 +250,26 @@ func TestATranslationThatSaysNothingIsRefused(t *testing.T) {
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
 	require.ErrorContains(t, err, "neither that it is an order, or which it cancels, nor why it is ignored")
+}
+
+func TestAnOrderWhoseAmountIsNoneIsRefusedAndThePluginBlamed(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{Kind: "amounts"})
+	require.Equal(t, core.Invalid, core.CodeOf(err), "it is told among the refused orders")
+	require.ErrorContains(t, err, `items[0].price: "0x10" is no decimal number`)
+	require.Contains(t, s.fault(), "items[0].price")
+}
+
+func TestACopyOfAPluginByAnotherNameIsNone(t *testing.T) {
+	s := newStage(t)
+	s.install("good")
+	for _, name := range []string{"hostile.bak", "hostile-old", "My Plugin"} {
+		require.NoError(t, os.CopyFS(filepath.Join(s.dir, name), os.DirFS(filepath.Join(s.dir, "hostile"))))
+	}
+	installed, err := Installed(s.dir)
+	require.NoError(t, err)
+	require.Equal(t, []string{"hostile"}, installed)
 }
 
 func TestMemoryIsLimited(t *testing.T) {

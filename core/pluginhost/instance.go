@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -38,8 +39,12 @@ type instance struct {
 	output  sync.WaitGroup
 	stdin   io.Closer
 
+	hangs  chan struct{} // receives once too many calls in a row were late
+	memory atomic.Uint64 // bytes, as last measured
+
 	mu      sync.Mutex
 	calls   int
+	late    int // in a row
 	leaving bool
 	idle    chan struct{} // closed once it is leaving and no call is under way
 }
@@ -54,7 +59,7 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{parcel: p, dir: dir, idle: make(chan struct{})}
+	i := &instance{parcel: p, dir: dir, hangs: make(chan struct{}, 1), idle: make(chan struct{})}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
 		_ = os.RemoveAll(dir)
@@ -62,7 +67,7 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	}
 	enter(Verified)
 	enter(Starting)
-	i.process = &process{program: program, memory: p.memory, launcher: h.launcher, log: log, ended: make(chan struct{})}
+	i.process = &process{program: program, memory: p.memory, launcher: h.launcher, log: log, logged: log.written(), ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() { started <- i.open(log) }()
 	select {
@@ -109,7 +114,7 @@ func (i *instance) open(log *logbook) error {
 		}
 		secure = credentials.NewTLS(config.TLSConfig)
 	}
-	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0),
+	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0), grpc.WithStatsHandler(replies{}),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", address.String())
 		}))
@@ -133,7 +138,7 @@ func (i *instance) whyNot(guess error) error {
 	default:
 	}
 	line, _, _ := strings.Cut(guess.Error(), "\n")
-	return errors.New(shorten(line))
+	return errors.New(shorten(line, longestFault))
 }
 
 // examine asks a started plugin what it is and holds that against its manifest,
@@ -147,6 +152,7 @@ func (i *instance) examine(ctx context.Context) error {
 		return fmt.Errorf("its description is not what its manifest says: %s", inOneLine(err))
 	}
 	i.about = about
+	i.measure()
 	if _, err := i.client.Configure(ctx, &sdk.Call{}); err != nil && !sdk.IsRefusal(err) {
 		return fmt.Errorf("it did not check settings: %s", plain(err))
 	}
@@ -208,6 +214,29 @@ func (i *instance) leave() <-chan struct{} {
 	return i.idle
 }
 
+// answered counts the calls in a row that were not answered in time.
+func (i *instance) answered(inTime bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if inTime {
+		i.late = 0
+		return
+	}
+	if i.late++; i.late >= mostLate {
+		select {
+		case i.hangs <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// measure tells what memory the plugin and what it started have in use, in bytes.
+func (i *instance) measure() uint64 {
+	used := resident(i.process.pid())
+	i.memory.Store(used)
+	return used
+}
+
 func (i *instance) underWay() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -219,6 +248,7 @@ func (i *instance) end() {
 	i.process.kill()
 	if i.process.pid() != 0 {
 		<-i.process.ended
+		killFrom(i.dir)
 	}
 	if i.conn != nil {
 		_ = i.conn.Close()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -20,7 +19,11 @@ type keeper struct {
 	slots chan struct{} // one for each call at a time; made anew by an upgrade that changes the limit
 
 	wishes chan wish // buffered; the last counts
-	owed   wish      // an upgrade whose outcome is that of the next start
+	owed   wish      // what an operator wants of the next start
+
+	spare    *parcel // goes on in the place of a version that was refused; nil: none
+	refused  string  // text of the parcel that was
+	retiring sync.WaitGroup
 
 	mu      sync.Mutex
 	state   State
@@ -30,7 +33,9 @@ type keeper struct {
 	changed chan struct{}
 	version string
 	starts  int
-	faults  []Fault // newest first; those of the process
+	health  string      // what is wrong with it while it is degraded
+	faults  []Fault     // newest first
+	ends    []time.Time // of late, of faults that ended the process
 }
 
 // wish is what an operator wants of a plugin.
@@ -63,16 +68,16 @@ func (k *keeper) keep(ctx context.Context) {
 			run = k.rest(ctx)
 			continue
 		}
-		i, p, err := k.begin(ctx)
-		k.settle(err)
+		i, installed, err := k.begin(ctx)
 		if err == nil {
 			run, err = k.watch(ctx, i)
 		}
 		if ctx.Err() != nil || err == nil {
 			continue
 		}
-		run = k.recover(ctx, p, err)
+		run = k.recover(ctx, installed, err)
 	}
+	k.retiring.Wait()
 	k.enter(Stopped)
 }
 
@@ -103,18 +108,31 @@ func (k *keeper) settle(err error) {
 	k.owed = wish{}
 }
 
-// begin starts the version that is installed and serves calls from it.
-func (k *keeper) begin(ctx context.Context) (*instance, parcel, error) {
+// begin starts the version that is installed, or the spare of one that was
+// refused, and serves calls from it. It tells the text of the parcel that is installed.
+func (k *keeper) begin(ctx context.Context) (*instance, string, error) {
 	p, err := readParcel(k.host.config.Dir, k.id)
-	if err != nil {
-		return nil, p, err
+	if k.spare == nil || k.owed.run || p.text != k.refused {
+		var i *instance
+		if err == nil {
+			i, err = k.start(ctx, p, k.enter)
+		}
+		k.settle(err)
+		if err == nil {
+			k.spend()
+			k.serve(i)
+			return i, p.text, nil
+		}
+		if k.spare == nil || ctx.Err() != nil {
+			return nil, p.text, err
+		}
+		_ = k.refuse(p.text, k.spare.manifest.Version, err)
 	}
-	i, err := k.start(ctx, p, k.enter)
-	if err != nil {
-		return nil, p, err
+	i, err := k.start(ctx, *k.spare, k.enter)
+	if err == nil {
+		k.serve(i)
 	}
-	k.serve(i)
-	return i, p, nil
+	return i, p.text, err
 }
 
 // start brings one version up until it could be called.
@@ -185,6 +203,10 @@ func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error)
 			giveUp()
 			k.drop(i)
 			return true, fmt.Errorf("its process ended (%s)", i.process.last())
+		case <-i.hangs:
+			giveUp()
+			k.drop(i)
+			return true, fmt.Errorf("it did not answer %d calls in a row in time", mostLate)
 		case w := <-k.wishes:
 			giveUp()
 			if !w.run {
@@ -208,73 +230,29 @@ func (k *keeper) check(ctx context.Context, i *instance, misses *int) error {
 	ctx, cancel := until(ctx, k.host.config.Clock, healthWithin)
 	defer cancel()
 	err := i.serving(ctx)
-	if used := resident(i.process.pid()); used > i.parcel.memory {
+	if used := i.measure(); used > i.parcel.memory {
 		return fmt.Errorf("it took %d MB of memory, and its manifest allows %d", used>>20, i.parcel.memory>>20)
 	}
-	var says degraded
-	switch {
-	case err == nil:
+	if *misses++; err == nil || errors.As(err, new(degraded)) {
 		*misses = 0
-		k.enter(Ready)
-	case errors.As(err, &says):
-		*misses = 0
-		k.enter(Degraded)
-	default:
-		*misses++
-		k.enter(Degraded)
-		if *misses >= mostMisses {
-			return fmt.Errorf("it missed %d health checks in a row: %w%s", *misses, err, condition(i.process.pid()))
-		}
+	}
+	k.feel(err)
+	if *misses >= mostMisses {
+		return fmt.Errorf("it missed %d health checks in a row: %w%s", *misses, err, condition(i.process.pid()))
 	}
 	return nil
 }
 
-// upgrade puts what is installed now in the place of an instance, where it is
-// another version; the old one ends after its calls. Where the new one does not
-// get ready the old one stays.
-func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
-	p, err := readParcel(k.host.config.Dir, k.id)
-	if err == nil && p.text == old.parcel.text {
-		w.answer(nil)
-		return old
+// feel enters the state that a plugin's health is, and keeps what is wrong with it.
+func (k *keeper) feel(wrong error) {
+	if wrong == nil {
+		k.enter(Ready)
+		return
 	}
-	var i *instance
-	if err == nil {
-		i, err = k.start(ctx, p, func(State) {}) // the old one serves meanwhile
-	}
-	if err != nil {
-		k.mu.Lock()
-		k.version = old.parcel.manifest.Version
-		k.mu.Unlock()
-		err = fmt.Errorf("the upgrade was refused, version %s goes on: %w", old.parcel.manifest.Version, err)
-		k.note(err, false)
-		w.answer(err)
-		return old
-	}
-	k.serve(i)
-	k.retire(old, false)
-	w.answer(nil)
-	return i
-}
-
-// retire ends an instance after its calls under way, as long as they may take.
-func (k *keeper) retire(i *instance, last bool) {
-	if last {
-		k.withdraw(i)
-		k.enter(Draining)
-	}
-	due, giveUp := k.host.config.Clock.At(k.host.config.Clock.Now().Add(k.host.config.DrainWithin))
-	defer giveUp()
-	select {
-	case <-i.leave():
-	case <-i.process.ended:
-	case <-due:
-		k.note(errors.New("its calls did not end in time and were cut off"), false)
-	}
-	drain, cancel := until(context.Background(), k.host.config.Clock, healthWithin)
-	defer cancel()
-	_ = i.client.Drain(drain) // its own last words; whatever it answers, it ends
-	i.end()
+	k.mu.Lock()
+	k.health = shorten(inOneLine(wrong), longestFault)
+	k.mu.Unlock()
+	k.enter(Degraded)
 }
 
 // drop ends an instance at once.
@@ -290,57 +268,6 @@ func (k *keeper) withdraw(i *instance) {
 	if k.current == i {
 		k.current = nil
 	}
-}
-
-// recover waits after a fault, or, after too many, until the plugin is wanted
-// again or another version is there. It tells whether the plugin is to run.
-func (k *keeper) recover(ctx context.Context, p parcel, fault error) (run bool) {
-	clock := k.host.config.Clock
-	count := k.note(fault, true)
-	state, wait := Backoff, backoff(count, rand.Float64())
-	if count >= mostFaults {
-		state, wait = Quarantined, longBackoff
-	}
-	k.enter(state)
-	for {
-		due, giveUp := clock.At(clock.Now().Add(wait))
-		select {
-		case <-ctx.Done():
-			giveUp()
-			return false
-		case w := <-k.wishes:
-			giveUp()
-			k.forgive()
-			k.owed = w
-			return w.run
-		case <-due:
-			if state == Backoff {
-				return true
-			}
-			if now, err := readParcel(k.host.config.Dir, k.id); err == nil && now.text != p.text {
-				k.forgive()
-				return true
-			}
-		}
-	}
-}
-
-// note records a fault and returns how many of late ended the plugin.
-func (k *keeper) note(fault error, ended bool) int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	now := k.host.config.Clock.Now()
-	k.faults = slices.Insert(k.faults, 0, Fault{now, shorten(fault.Error()), ended})
-	k.faults = k.faults[:min(len(k.faults), keptFaults)]
-	k.log.log.Warn("a plugin has a fault", "fault", k.faults[0].Text, "ended", ended)
-	return recent(k.faults, now)
-}
-
-// forgive begins to count faults anew.
-func (k *keeper) forgive() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.faults = nil
 }
 
 // enter changes the state and wakes the calls that wait for it.
@@ -367,9 +294,12 @@ func (k *keeper) status() Status {
 	if k.known != nil {
 		s.About = k.known.about
 	}
+	if k.state == Degraded {
+		s.Health = k.health
+	}
 	if k.current != nil {
 		s.PID, s.InFlight = k.current.process.pid(), k.current.underWay()
-		s.Memory = resident(s.PID)
+		s.Memory = k.current.memory.Load()
 		s.Digest = k.current.parcel.digest
 	}
 	return s

@@ -16,6 +16,7 @@ import (
 
 const (
 	keptLines     = 200 // of a plugin's log, for people
+	keptBytes     = 64 << 10
 	linesASecond  = 100 // more than that are left out and counted
 	shownOfALine  = 4 << 10
 	messageMember = "@message"
@@ -29,6 +30,8 @@ type logbook struct {
 
 	mu     sync.Mutex
 	last   []string
+	size   int // bytes of last
+	total  int // lines, with those that are not kept
 	second time.Time
 	count  int
 }
@@ -55,9 +58,12 @@ func (b *logbook) Write(line []byte) (int, error) {
 func (b *logbook) keep(text string) (write bool, dropped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.last = append(b.last, text); len(b.last) > keptLines {
-		b.last = slices.Delete(b.last, 0, len(b.last)-keptLines)
+	b.last, b.size, b.total = append(b.last, text), b.size+len(text), b.total+1
+	gone := 0
+	for ; len(b.last)-gone > keptLines || b.size > keptBytes; gone++ {
+		b.size -= len(b.last[gone])
 	}
+	b.last = slices.Delete(b.last, 0, gone)
 	if now := b.clock.Now().Truncate(time.Second); !now.Equal(b.second) {
 		dropped = max(0, b.count-linesASecond)
 		b.second, b.count = now, 0
@@ -71,6 +77,20 @@ func (b *logbook) lines() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.last)
+}
+
+// written is how many lines there have been.
+func (b *logbook) written() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.total
+}
+
+// after are the last of the lines that followed a number of them.
+func (b *logbook) after(written int) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.last[max(0, len(b.last)-(b.total-written)):])
 }
 
 // readLine reads what a plugin of the SDK writes: JSON with @level and @message.

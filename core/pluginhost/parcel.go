@@ -62,7 +62,8 @@ func orElse(value, otherwise int) int {
 }
 
 // Installed lists the plugins in a directory: one directory with a manifest
-// each, under the plugin's id. A directory that does not exist has none.
+// each, under the plugin's id; a copy by another name is none. A directory that
+// does not exist has none.
 func Installed(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -73,7 +74,11 @@ func Installed(dir string) ([]string, error) {
 	}
 	var ids []string
 	for _, entry := range entries {
-		if _, err := os.Stat(filepath.Join(dir, entry.Name(), sdk.ManifestName)); err == nil {
+		path := filepath.Join(dir, entry.Name(), sdk.ManifestName)
+		if _, err := os.Stat(path); err != nil || !sdk.IsID(entry.Name()) {
+			continue
+		}
+		if manifest, err := sdk.ReadManifest(path); err != nil || manifest.ID == entry.Name() { // one that is wrong is told of
 			ids = append(ids, entry.Name())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -43,11 +44,12 @@ type Subject struct {
 	Platform string // the business's name for the aggregator
 	Store    string // ref_id, where there is one
 	Settings []byte // of the platform: a JSON object, or nothing
+	Currency string // of the business, ISO 4217; "" with calls in which no amounts are
 	Key      string // the same for every repeat of what the call is about
 }
 
 func (s Subject) call() *sdk.Call {
-	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings, IdempotencyKey: s.Key}
+	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings, IdempotencyKey: s.Key, Currency: s.Currency}
 }
 
 // About is what the plugin says of itself; nil until it has been ready once.
@@ -61,15 +63,28 @@ func (p Plugin) About() *sdk.Description {
 // CheckSettings lists what is wrong with the settings of the subject.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
 	return ask(ctx, p, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
-		return i.client.Configure(ctx, s.call())
+		problems, err := i.client.Configure(ctx, s.call())
+		for _, problem := range problems {
+			brief(problem)
+		}
+		return problems, err
 	})
 }
 
+// checkWithin bounds a check of items with the wait for a place: a menu waits for it.
+const checkWithin = 8 * time.Second
+
 // CheckItems tells which items break the aggregator's rules.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, items []*sdk.Item) ([]*sdk.Finding, error) {
-	return ask(ctx, p, "Menu.CheckItems", func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+	ctx, cancel := until(ctx, p.host.config.Clock, checkWithin)
+	defer cancel()
+	findings, err := ask(ctx, p, "Menu.CheckItems", func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
 		return i.client.CheckItems(ctx, s.call(), items)
 	})
+	for _, finding := range findings {
+		brief(finding)
+	}
+	return findings, err
 }
 
 // Render turns a store and its menu into a request in the aggregator's format.
@@ -80,7 +95,7 @@ func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Dec
 // InterpretPublish reads the aggregator's answer to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return ask(ctx, p, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-		return known(i.client.InterpretPublish(ctx, s.call(), response))
+		return i.client.InterpretPublish(ctx, s.call(), response)
 	})
 }
 
@@ -91,15 +106,20 @@ func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) 
 	return decide(ctx, p, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 }
 
-// Translate reads an inbound request that brings an order, or cancels one.
+// Translate reads an inbound request that brings an order, or cancels one. An order
+// whose numbers are none is refused as if it had come so, and blamed on the plugin.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	return ask(ctx, p, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
-		t, err := i.client.Translate(ctx, s.call(), request)
-		if err == nil && t.GetOrder() == nil && t.GetCancellation().GetPlatformOrderId() == "" && t.GetIgnored() == "" {
-			err = &sdk.Fault{Message: "it says neither that it is an order, or which it cancels, nor why it is ignored"}
-		}
-		return t, err
+	t, err := ask(ctx, p, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+		return i.client.Translate(ctx, s.call(), request)
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := sdk.CheckOrder(t.GetOrder()); err != nil {
+		p.Blame(fmt.Errorf("Orders.Translate: %s", inOneLine(err)))
+		return nil, core.Errorf(core.Invalid, "plugin %s translated the order wrongly: %s", p.id, inOneLine(err))
+	}
+	return t, nil
 }
 
 // PlanAcknowledge plans the acknowledgement of an order.
@@ -120,15 +140,10 @@ func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSReque
 	return decide(ctx, p, "Orders.PlanItemsOOS", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
 }
 
-// InterpretItemsOOS reads the aggregator's answer to that. It cannot come later:
-// there is no word for that.
+// InterpretItemsOOS reads the aggregator's answer to that.
 func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
 	return ask(ctx, p, "Orders.InterpretItemsOOS", func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
-		outcome, err := known(i.client.InterpretItemsOOS(ctx, s.call(), response))
-		if err == nil && outcome.GetState() == pb.OutcomeState_OUTCOME_STATE_PENDING {
-			err = &sdk.Fault{Message: "the outcome's state is pending, but nothing of it comes later"}
-		}
-		return outcome, err
+		return i.client.InterpretItemsOOS(ctx, s.call(), response)
 	})
 }
 
@@ -159,7 +174,7 @@ func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionR
 // InterpretAvailability reads the aggregator's answer to a switch.
 func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return ask(ctx, p, "Availability.InterpretAnswer", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-		return known(i.client.InterpretAvailability(ctx, s.call(), action, response))
+		return i.client.InterpretAvailability(ctx, s.call(), action, response)
 	})
 }
 
@@ -172,38 +187,27 @@ func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) 
 // InterpretResponse reads the aggregator's answer to an action.
 func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.ActionOutcome, error) {
 	return ask(ctx, p, "Actions.InterpretResponse", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-		return known(i.client.InterpretResponse(ctx, s.call(), action, response))
+		return i.client.InterpretResponse(ctx, s.call(), action, response)
 	})
 }
 
 // InterpretCallback reads an inbound request that answers an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
 	return ask(ctx, p, "Actions.InterpretCallback", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-		return known(i.client.InterpretCallback(ctx, s.call(), request))
+		return i.client.InterpretCallback(ctx, s.call(), request)
 	})
 }
 
-// decide asks for a decision, and refuses a plan that reaches beyond what the
-// plugin declares.
+// decide asks for a decision.
 func decide(ctx context.Context, p Plugin, call string, question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	return ask(ctx, p, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) {
-		decision, err := question(ctx, i.client)
-		if err != nil {
-			return nil, err
-		}
-		if err := sdk.CheckDecision(i.about, decision); err != nil {
-			return nil, &sdk.Fault{Message: inOneLine(err)}
-		}
-		return decision, nil
-	})
+	return ask(ctx, p, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
 }
 
-// known refuses an outcome without a state.
-func known[O interface{ GetState() pb.OutcomeState }](outcome O, err error) (O, error) {
-	if _, named := pb.OutcomeState_name[int32(outcome.GetState())]; err == nil && (!named || outcome.GetState() == pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED) {
-		err = &sdk.Fault{Message: fmt.Sprintf("the outcome's state %d is none", outcome.GetState())}
+// Blame records a fault that was found in what the plugin says, beside those of its calls.
+func (p Plugin) Blame(fault error) {
+	if k := p.host.keeper(p.id); k != nil {
+		k.note(fault, false)
 	}
-	return outcome, err
 }
 
 // CheckAddress tells whether a base address may be used for an endpoint: HTTPS,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 const (
 	openFiles   = 256
+	largestFile = 64 << 20               // that a plugin may write
 	headroom    = 384 << 20              // of data beside the memory limit: a runtime reserves more than it uses
 	lastOutput  = 250 * time.Millisecond // for output held open by what a plugin left behind
 	longestLine = 64 << 10
@@ -27,6 +29,7 @@ type process struct {
 	memory   uint64 // bytes; 0: no limit
 	launcher *launcher
 	log      *logbook // gets every line of stderr, and of stdout but the first
+	logged   int      // lines of the log before its own
 	hello    *io.PipeReader
 	ended    chan struct{}
 
@@ -98,16 +101,14 @@ func (p *process) last() string {
 	if p.err != nil {
 		text = p.err.Error()
 	}
-	if log := p.log.lines(); len(log) > 0 {
-		text += "; the last line of its log: " + shorten(log[len(log)-1])
+	log := p.log.after(p.logged)
+	for _, line := range slices.Backward(log) { // what follows is the stack
+		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			return text + "; its log: " + shorten(line, longestFault)
+		}
 	}
-	return text
-}
-
-func shorten(text string) string {
-	const most = 300
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
+	if len(log) > 0 {
+		text += "; the last line of its log: " + shorten(log[len(log)-1], longestFault)
 	}
 	return text
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hashicorp/go-plugin"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,10 +20,14 @@ func separate(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// limit bounds a process: bytes of data, open files, no core dump.
+// hide keeps this process's memory and environment, where the keys are, from other
+// processes of the same user, such as plugins. What it starts is not hidden.
+func hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
+
+// limit bounds a process: bytes of data, open files, the size of files, no core dump.
 func limit(pid int, data uint64) error {
 	var err error
-	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles, unix.RLIMIT_CORE: 0} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles, unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0} {
 		err = errors.Join(err, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
 	}
 	return err
@@ -31,17 +36,29 @@ func limit(pid int, data uint64) error {
 // killGroup ends the processes that a plugin started.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// resident is the memory that a process has in use, in bytes; 0 when it is gone.
-func resident(pid int) uint64 {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0
+// resident is the memory that the processes of a group have in use, in bytes: what
+// they share by files is not theirs, what they share otherwise is.
+func resident(group int) uint64 {
+	var kilobytes uint64
+	list, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range list {
+		text, _ := os.ReadFile(path)
+		_, after, _ := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after) // state, parent, group
+		if len(fields) < 3 || fields[2] != strconv.Itoa(group) {
+			continue
+		}
+		status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
+		for line := range strings.Lines(string(status)) {
+			name, value, _ := strings.Cut(line, ":")
+			if name == "RssAnon" || name == "RssShmem" {
+				var n uint64
+				_, _ = fmt.Sscan(value, &n)
+				kilobytes += n
+			}
+		}
 	}
-	var total, pages, shared uint64
-	if _, err := fmt.Sscan(string(text), &total, &pages, &shared); err != nil {
-		return 0
-	}
-	return (pages - min(shared, pages)) * uint64(os.Getpagesize())
+	return kilobytes << 10
 }
 
 // condition says, where it tells something, what a process is doing.
@@ -65,16 +82,24 @@ func lock(file *os.File) bool {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// killFrom ends the processes whose program lies in a directory.
+// killFrom ends the processes that came out of a directory: whose program lies there,
+// who work there, or to whom a plugin handed on that its socket was to be there.
 func killFrom(dir string) {
-	list, _ := filepath.Glob("/proc/[0-9]*/exe")
-	for _, link := range list {
-		program, err := os.Readlink(link)
-		if err != nil || !strings.HasPrefix(program, dir+string(filepath.Separator)) {
-			continue
-		}
-		if pid, err := strconv.Atoi(strings.Split(link, "/")[2]); err == nil {
+	list, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range list {
+		if pid, err := strconv.Atoi(filepath.Base(process)); err == nil && pid != os.Getpid() && isFrom(process, dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
+}
+
+func isFrom(process, dir string) bool {
+	for _, link := range []string{"exe", "cwd"} {
+		path, err := os.Readlink(filepath.Join(process, link))
+		if err == nil && (path == dir || strings.HasPrefix(path, dir+"/")) {
+			return true
+		}
+	}
+	environment, _ := os.ReadFile(filepath.Join(process, "environ"))
+	return strings.Contains("\x00"+string(environment), "\x00"+plugin.EnvUnixSocketDir+"="+dir+"/")
 }

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc/status"
-
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -43,7 +41,8 @@ type Status struct {
 	Since    time.Time        `json:"since"`
 	PID      int              `json:"pid,omitzero"`
 	InFlight int              `json:"in_flight"`
-	Memory   uint64           `json:"memory,omitzero"` // bytes in use
+	Memory   uint64           `json:"memory,omitzero"` // bytes in use when its health was last asked for
+	Health   string           `json:"health,omitzero"` // what is wrong with it while it is degraded
 	Starts   int              `json:"starts"`
 	Faults   []Fault          `json:"faults,omitzero"` // the last ones, newest first
 	About    *sdk.Description `json:"-"`               // nil until it was ready once
@@ -56,6 +55,7 @@ const (
 	mostFaults   = 5 // within faultWindow: quarantine
 	keptFaults   = 20
 	mostMisses   = 3 // health checks in a row
+	mostLate     = 5 // calls in a row that are not answered in time
 	healthWithin = time.Second
 )
 
@@ -68,25 +68,6 @@ func backoff(faults int, jitter float64) time.Duration {
 		wait = min(wait, firstBackoff<<(faults-1))
 	}
 	return wait - time.Duration(jitter*float64(wait)/4)
-}
-
-// recent counts the faults within the window that ended the plugin.
-func recent(faults []Fault, now time.Time) int {
-	n := 0
-	for _, f := range faults {
-		if f.Ended && now.Sub(f.At) < faultWindow {
-			n++
-		}
-	}
-	return n
-}
-
-// plain is the message of an error of gRPC without its wrapping.
-func plain(err error) string {
-	if s, ok := status.FromError(err); ok && s.Message() != "" {
-		return s.Message()
-	}
-	return err.Error()
 }
 
 func inOneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

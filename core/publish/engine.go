@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -263,7 +262,7 @@ const endMargin = 5 * time.Second
 func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result) {
 	defer func() { // nobody else would catch it here
 		if p := recover(); p != nil {
-			result = refused(work, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
+			result = refused(work, core.Errorf(core.Internal, "the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, work.LeasedTo.Add(-endMargin).Sub(e.Clock.Now()))

@@ -114,7 +114,7 @@ func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 		_, down := s.count(1)
 		_, broken := s.count(2)
 		_, well := s.count(3)
-		return down == 1 && broken == 1 && well == 1
+		return down == 1 && broken > 0 && well == 1
 	})
 	stop()
 	claims, _ := s.count(1)

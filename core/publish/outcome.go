@@ -34,7 +34,7 @@ func digest(key core.ID, content []string) []byte {
 // whether something is to be.
 func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) {
 	work.Waiting = r.Waiting
-	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note}
+	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note, Outlet: r.Outlet}
 	switch {
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
@@ -67,18 +67,29 @@ func settled(result Result, sent Sent, now time.Time) Result {
 	return result
 }
 
-// refused is what follows where nothing could be rendered.
+// maxAttempts is the first rendering and five more, after 1, 2, 4, 8 and 16 seconds:
+// the schedule of sending (spec, Delivery rules).
+const maxAttempts = 6
+
+// refused is what follows where nothing could be rendered. A menu at which
+// plugin or hub fail is tried again like one that its aggregator does not take; a
+// plugin or a database that is down is waited for.
 func refused(work Work, err error, now time.Time) Result {
 	var elsewhere core.Postponed
 	if errors.As(err, &elsewhere) {
 		return Result{Work: work, State: left, RetryAt: elsewhere.Until}
 	}
 	result := Result{Work: work, State: Waiting, Message: err.Error(), RetryAt: now, Digest: work.Digest, At: now}
-	switch core.CodeOf(err) {
-	case core.Invalid:
+	var fault *core.Error
+	switch code := core.CodeOf(err); {
+	case code == core.Invalid:
 		result.State = Failed
-	case core.NotFound:
+	case code == core.NotFound:
 		result.State = Skipped
+	case code == core.Internal && errors.As(err, &fault):
+		if result.RetryAt = now.Add(time.Second << work.Attempts); work.Attempts+1 >= maxAttempts {
+			result.State = Failed
+		}
 	default:
 		result.Untried = true
 	}
@@ -93,7 +104,7 @@ func bounded(list []Problem) []Problem {
 	return append(list[:MaxProblems-1:MaxProblems-1], rest)
 }
 
-// Errors are the problems of a result together: what the rules of the platform
+// Errors are the problems of a result together: what was
 // left out, then what the aggregator refused.
 func (r Result) Errors() []Problem {
 	list := append(append([]Problem{}, r.LeftOut...), r.Problems...)
@@ -112,23 +123,25 @@ func (r Result) Errors() []Problem {
 }
 
 // events tell a result: to each who asked for it, and of what was sent, or came to
-// nothing, to each whose change is in it, else once.
+// nothing, to each whose change is in it, else once. That a store was taken off is
+// success to whose change it was, and none to who asked for its menu.
 func (r Result) events() ([]core.Event, error) {
+	if r.State == Waiting {
+		return nil, nil
+	}
 	references := slices.Clone(r.Asked)
-	if r.State == Published && !r.Unchanged || r.State == Failed {
+	takenOff := r.State == Unlisted && r.Digest != nil
+	if (r.State == Published || takenOff) && !r.Unchanged || r.State == Failed {
 		if references = append(references, r.Waiting...); len(references) == 0 {
 			references = []core.ID{r.Reference}
 		}
 	}
-	if r.State == Waiting {
-		return nil, nil
-	}
-	status := "error"
-	if r.State == Published {
-		status = "success"
-	}
 	events := make([]core.Event, len(references))
 	for i, reference := range references {
+		status := "error"
+		if r.State == Published || takenOff && i >= len(r.Asked) {
+			status = "success"
+		}
 		body, err := json.Marshal(struct {
 			Reference string    `json:"reference_id"`
 			Location  string    `json:"location_ref_id"`

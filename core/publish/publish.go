@@ -28,7 +28,6 @@ type Work struct {
 	Reference core.ID   // of the latest change
 	Waiting   []core.ID // of the requests that led to it and were not told its outcome yet
 	Asked     []core.ID // of those who asked for it: each is answered, and it is sent even unchanged
-	Known     bool      // the platform has once taken a menu of the store
 	Digest    []byte    // of what the platform is known to hold; nil: not known
 	LeasedTo  time.Time
 	Trace     core.Trace // of the latest change
@@ -48,8 +47,9 @@ type Rendering struct {
 	Skip     string    // why nothing is to be sent; "" where something is
 	Content  []string  // all that would be sent, and where to; none of a store that is unlisted without a word
 	Waiting  []core.ID // of the requests whose changes are in it, as far as their outcome was not told
-	LeftOut  []Problem
-	Note     string // for people, kept with the outcome
+	Outlet   string    // by which the platform will know the store once it has taken the menu
+	LeftOut  []Problem // by the rules of the platform, or for want of a place in its format
+	Note     string    // for people, kept with the outcome
 	Send     func(ctx context.Context) Sent
 }
 
@@ -94,6 +94,7 @@ type Result struct {
 	LeftOut   []Problem
 	Problems  []Problem
 	Digest    []byte    // of what the platform is known to hold now
+	Outlet    string    // by which the platform knows the store once it has taken the menu
 	RetryAt   time.Time // of Waiting
 	Untried   bool      // of Waiting: it does not count as an attempt
 	At        time.Time
@@ -102,7 +103,8 @@ type Result struct {
 // Renderer renders menus. An Invalid error says that the menu will never be
 // rendered as it is, NotFound that the platform's plugin renders none,
 // core.Postponed that another replica has the plugin: the work is left to it, and
-// until then none of the platform is taken. With any other error the work waits.
+// until then none of the platform is taken. After a core.Error of Internal, a
+// failure at this very menu, it is tried again a few times; with any other the work waits.
 type Renderer interface {
 	Render(ctx context.Context, work Work) (Rendering, error)
 }

@@ -116,10 +116,21 @@ func TestWhatCannotBeRendered(t *testing.T) {
 	}{
 		{core.Errorf(core.Invalid, "no"), Failed, false}, {core.Errorf(core.NotFound, "no"), Skipped, false},
 		{core.Errorf(core.Unavailable, "down"), Waiting, true}, {errors.New("the database is away"), Waiting, true},
+		{core.Errorf(core.Internal, "it fails at this menu"), Waiting, false},
 	} {
 		r := refused(Work{}, c.err, noon)
 		require.Equal(t, []any{c.state, c.waits}, []any{r.State, r.Untried})
 	}
+}
+
+func TestAMenuAtWhichItsPluginFailsIsTriedAgainAFewTimes(t *testing.T) {
+	fault := core.Errorf(core.Internal, "plugin a: its answer was refused")
+	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
+		r := refused(Work{Attempts: attempts}, fault, noon)
+		require.Equal(t, []any{Waiting, false, noon.Add(wait * time.Second)}, []any{r.State, r.Untried, r.RetryAt})
+	}
+	r := refused(Work{Attempts: 5, Digest: []byte("held")}, fault, noon)
+	require.Equal(t, []any{Failed, fault.Error(), []byte("held")}, []any{r.State, r.Message, r.Digest}, "nothing was sent: what the platform holds is known")
 }
 
 func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t *testing.T) {
@@ -139,6 +150,9 @@ func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t
 		{Result{State: Failed, Message: "503", Work: Work{Waiting: waiting[:1]}}, []string{change.String()}, "error"},
 		{Result{State: Unlisted, Message: "not listed", Work: Work{Waiting: waiting}}, nil, ""},
 		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Waiting: waiting}}, []string{change.String(), later.String()}, "success"},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Unchanged: true, Work: Work{Waiting: waiting}}, nil, ""},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "error"},
 		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
 	} {

@@ -285,6 +285,7 @@ type Access struct {
 	Addresses map[string]string // base address by name of endpoint
 	Secrets   map[string]string
 	Accept    Accept
+	Currency  string // of the business, ISO 4217
 }
 
 // Platforms knows how the platforms of businesses are reached.

@@ -68,7 +68,23 @@ func (c checker) refID(refID *string) {
 		c.fail("ref_id", "reserved", "must not be -1: that names the master catalogue")
 	default:
 		c.text("ref_id", refID, 1, maxRefID)
+		c.inAddresses("ref_id", *refID)
 	}
+}
+
+func (c checker) inAddresses(field, id string) {
+	if wrong := CheckID(id); wrong != "" {
+		c.fail(field, "reserved", wrong)
+	}
+}
+
+// CheckID tells what is wrong with an id of a store, which aggregators have in the
+// paths of their addresses: some lead elsewhere. It is "" where nothing is.
+func CheckID(id string) string {
+	if id == "." || id == ".." {
+		return `must not be "." or ".."`
+	}
+	return ""
 }
 
 func (c checker) text(field string, s *string, shortest, longest int) {
@@ -136,5 +152,6 @@ func (c checker) platformData(list []PlatformData) {
 			c.fail(field+".url", "url", wrong)
 		}
 		c.text(field+".platform_store_id", &p.PlatformStoreID, 0, maxShort)
+		c.inAddresses(field+".platform_store_id", p.PlatformStoreID)
 	}
 }

@@ -16,7 +16,7 @@ type Records interface {
 	// lets decide make the plan, and writes the changes, the event with its
 	// deliveries, and the job's outcome. It writes nothing and returns Conflict when
 	// the job's lease is no longer held.
-	Ingest(ctx context.Context, job core.Job, refIDs []string, decide func(known Known, newID func() int64) (Ingested, error)) error
+	Ingest(ctx context.Context, job core.Job, request Request, decide func(known Known, newID func() int64) (Ingested, error)) error
 	// Get and Page read stores back.
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
@@ -58,11 +58,7 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 		return fmt.Errorf("the stored request cannot be read: %w", err)
 	}
 	report(0, len(request.Stores))
-	refIDs := make([]string, len(request.Stores))
-	for n, submitted := range request.Stores {
-		refIDs[n] = *submitted.Object.RefID
-	}
-	err = i.Records.Ingest(ctx, job, refIDs, func(known Known, newID func() int64) (Ingested, error) {
+	err = i.Records.Ingest(ctx, job, request, func(known Known, newID func() int64) (Ingested, error) {
 		plan := decide(request, known, newID)
 		body, err := Callback(job.ID, request, plan)
 		if err != nil {

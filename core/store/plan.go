@@ -4,12 +4,22 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // Known is the stored state that a plan depends on.
 type Known struct {
-	Stores    map[string]int64 // id by ref_id, of those the request names
-	Platforms []string         // names of the business's platforms
+	Stores    map[string]Present // by ref_id, of those the request names
+	Platforms []core.Platform    // of the business
+	Outlets   map[Outlet]string  // ref_ids of other stores of the business, of outlets that those of the request may be given
+}
+
+// Present is a stored store, as far as a plan depends on it.
+type Present struct {
+	ID int64
+	Listing
+	PlatformData []PlatformData
 }
 
 // Change is one store to write. Its nil fields stay as they are, or take their
@@ -51,13 +61,19 @@ func Decide(request Request, known Known, newID func() int64) Plan {
 		Outcomes: make([]Outcome, 0, len(request.Stores)),
 	}
 	platforms := make(map[string]bool, len(known.Platforms))
-	for _, name := range known.Platforms {
-		platforms[name] = true
+	for _, platform := range known.Platforms {
+		platforms[platform.Name] = true
 	}
-	for _, submitted := range request.Stores {
+	wrong := make([]string, len(request.Stores))
+	for i, submitted := range request.Stores {
+		_, exists := known.Stores[*submitted.Object.RefID]
+		wrong[i] = firstWrong(submitted.Object, exists, platforms)
+	}
+	refuseTaken(request, known, wrong)
+	for i, submitted := range request.Stores {
 		object := submitted.Object
-		id, exists := known.Stores[*object.RefID]
-		outcome := Outcome{Action: "U", Message: firstWrong(object, exists, platforms)}
+		stored, exists := known.Stores[*object.RefID]
+		id, outcome := stored.ID, Outcome{Action: "U", Message: wrong[i]}
 		if !exists {
 			outcome.Action = "A"
 		}

@@ -68,3 +68,29 @@ type Request struct {
 	Stores      []Submitted
 	CallbackURL string
 }
+
+// RefIDs are those of the stores, in the order of the request.
+func (r Request) RefIDs() []string {
+	refs := make([]string, len(r.Stores))
+	for i, submitted := range r.Stores {
+		refs[i] = *submitted.Object.RefID
+	}
+	return refs
+}
+
+// OutletIDs are the ids by which platforms may come to know the stores. A store that
+// says nothing of platforms is known as it was.
+func (r Request) OutletIDs() (ids []string) {
+	for _, submitted := range r.Stores {
+		o := submitted.Object
+		if o.ExcludedPlatforms != nil || o.IncludedPlatforms != nil || o.PlatformData != nil {
+			ids = append(ids, *o.RefID)
+		}
+		for _, data := range o.PlatformData {
+			if data.PlatformStoreID != "" {
+				ids = append(ids, data.PlatformStoreID)
+			}
+		}
+	}
+	return ids
+}

@@ -32,6 +32,8 @@ func TestDecodeRefusesNamingTheStoreAndTheField(t *testing.T) {
 		"null ref_id":            {`{"stores":[{"ref_id":null}]}`, "stores[0].ref_id", `ref_id is required`},
 		"blank ref_id":           {`{"stores":[{"ref_id":" "}]}`, "stores[0].ref_id", `must not be empty`},
 		"the master's ref_id":    {`{"stores":[{"ref_id":"-1"}]}`, "stores[0].ref_id", `master catalogue`},
+		"a way as ref_id":        {`{"stores":[{"ref_id":".."}]}`, "stores[0].ref_id", `ref_id must not be "." or ".."`},
+		"a way as platform's id": {one(`"platform_data":[{"name":"a","platform_store_id":"."}]`), "stores[0].platform_data[0].platform_store_id", `must not be "." or ".."`},
 		"long ref_id":            {`{"stores":[{"ref_id":"` + strings.Repeat("x", 256) + `"}]}`, "stores[0].ref_id", `at most 255`},
 		"ref_id twice":           {`{"stores":[{"ref_id":"a"},{"ref_id":"b"},{"ref_id":"a"}]}`, "stores[2].ref_id", `stores[2] (ref_id "a"): ref_id is the same as in stores[0]`},
 		"empty name":             {one(`"name":""`), "stores[0].name", `stores[0] (ref_id "S-17"): name must not be empty`},
@@ -109,7 +111,7 @@ func TestEachStoreStandsAlone(t *testing.T) {
 		{"ref_id":"cityless","name":"N"},
 		{"ref_id":"old2","included_platforms":["nowhere"]},
 		{"ref_id":"new2","name":"N","city":"C","platform_data":[{"name":"nowhere"}],"upipr_status":{"action":"A"}}]}`,
-		Known{Stores: map[string]int64{"old": 7, "old2": 8}, Platforms: []string{"web"}})
+		Known{Stores: map[string]Present{"old": {ID: 7}, "old2": {ID: 8}}, Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}})
 	require.Equal(t, Stats{Created: 1, Updated: 1, Errors: 4}, plan.Stats)
 	require.Equal(t, []Outcome{
 		{"A", 101, ""}, {"U", 7, ""},
@@ -157,7 +159,11 @@ func TestPlatformListsOfTheSpec(t *testing.T) {
 			if row.sent != "" {
 				fields += "," + row.sent
 			}
-			_, plan := decide(t, one(fields), Known{Platforms: all})
+			var known Known
+			for _, name := range all {
+				known.Platforms = append(known.Platforms, core.Platform{Name: name})
+			}
+			_, plan := decide(t, one(fields), known)
 			require.Len(t, plan.Changes, 1)
 			object := plan.Changes[0].Object
 			require.False(t, object.ExcludedPlatforms != nil && object.IncludedPlatforms != nil)

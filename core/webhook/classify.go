@@ -34,7 +34,6 @@ func judgeStatus(response *http.Response) (ErrorClass, string) {
 // where it is not of the dialling, it is of the TLS handshake.
 func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string) {
 	var (
-		refused   *refusal
 		lookup    *net.DNSError
 		operation *net.OpError
 		timeout   net.Error
@@ -46,8 +45,8 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	dialling := errors.As(err, &operation) && operation.Op == "dial"
 	switch {
-	case errors.As(err, &refused):
-		return Refused, refused.Error()
+	case errors.Is(err, errRefused):
+		return Refused, errRefused.Error()
 	case errors.As(err, &lookup):
 		if lookup.IsNotFound {
 			return DNS, fmt.Sprintf("the name %s does not exist", lookup.Name)

@@ -11,15 +11,26 @@ import (
 
 // Queue is where deliveries wait; replicas share it.
 type Queue interface {
-	// Claim leases due deliveries to the owner, none of them to a busy endpoint,
-	// and tells when to ask again at the latest.
-	Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (Batch, error)
+	// Claim leases due deliveries to the owner, as many as there is room for, and
+	// tells when to ask again at the latest.
+	Claim(ctx context.Context, owner core.ID, room Room, until time.Time) (Batch, error)
 	// Finish records attempts and what they led to, in one transaction, and judges
 	// the health of their endpoints by the rules.
 	Finish(ctx context.Context, owner core.ID, results []Result, rules Probing) (Outlook, error)
 	// Release gives leased deliveries back, due as they were.
 	Release(ctx context.Context, owner core.ID, deliveries []Delivery) error
 }
+
+// Room is what a replica has room for.
+type Room struct {
+	Deliveries int     // at most
+	Bodies     int     // bytes of large bodies, each event's counted once: the last of them may go beyond; 0: no large body
+	Busy       []int64 // endpoints to which nothing is to be claimed; never nil
+}
+
+// LargeBody is the size, in bytes, above which bodies are held within a bound of
+// their own: so many of them that a replica has no room for more leave the others theirs.
+const LargeBody = 64 << 10
 
 // Batch is what a claim brought.
 type Batch struct {
@@ -47,6 +58,7 @@ type Observer interface {
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
 	Held             int           // deliveries leased to this replica at once: 2048
+	Bodies           int           // bytes of large bodies held at once, beside one that goes beyond: 128 MiB
 	EndpointInFlight int           // most attempts to one endpoint at once: 16; to one that does not answer fewer
 	Batch            int           // most deliveries of one claim: 512
 	FinishBatch      int           // most results of one transaction: 512
@@ -61,7 +73,7 @@ func (c Config) withDefaults() Config {
 	for _, n := range []struct {
 		value *int
 		or    int
-	}{{&c.Held, 2048}, {&c.EndpointInFlight, 16}, {&c.Batch, 512}, {&c.FinishBatch, 512}} {
+	}{{&c.Held, 2048}, {&c.Bodies, 128 << 20}, {&c.EndpointInFlight, 16}, {&c.Batch, 512}, {&c.FinishBatch, 512}} {
 		if *n.value == 0 {
 			*n.value = n.or
 		}
@@ -101,6 +113,7 @@ type Engine struct {
 	mu       sync.Mutex
 	lanes    map[int64]*lane
 	held     int
+	bodies   bodies
 	round    int  // of claims
 	short    bool // the last look at the queue was limited by room
 	stopping bool
@@ -118,6 +131,7 @@ func NewEngine(config Config, queue Queue, poster Poster, clock core.Clock, obse
 		wake:    make(chan struct{}, 1),
 		results: make(chan Result, config.Held),
 		lanes:   map[int64]*lane{},
+		bodies:  bodies{of: map[core.ID]*body{}},
 	}
 }
 
@@ -168,10 +182,10 @@ func (e *Engine) Run(ctx context.Context) {
 func (e *Engine) claimLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		next := e.clock.Now().Add(e.config.Poll)
-		room, busy := e.room()
-		more, asked := false, room == 0
-		if room > 0 {
-			batch, err := e.queue.Claim(ctx, e.owner, room, busy, e.LeaseUntil())
+		room := e.room()
+		more, asked := false, room.Deliveries == 0
+		if room.Deliveries > 0 {
+			batch, err := e.queue.Claim(ctx, e.owner, room, e.LeaseUntil())
 			switch {
 			case err != nil && ctx.Err() == nil:
 				e.log.Error("deliveries could not be claimed", "error", err)
@@ -185,7 +199,8 @@ func (e *Engine) claimLoop(ctx context.Context) {
 		}
 		// What was left out for want of room may have room by now, and then no result
 		// is sure to come that would wake this loop.
-		if roomNow, busyNow := e.room(); asked && roomNow > 0 && (more || room == 0 || len(busyNow) < len(busy)) {
+		if now := e.room(); asked && now.Deliveries > 0 &&
+			(more || room.Deliveries == 0 || len(now.Busy) < len(room.Busy) || now.Bodies > room.Bodies) {
 			continue
 		}
 		timer, giveUp := e.clock.At(next)

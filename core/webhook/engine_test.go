@@ -33,14 +33,24 @@ func newLine(n int, endpoint func(i int) int64) *line {
 	return l
 }
 
-func (l *line) Claim(_ context.Context, _ core.ID, limit int, busy []int64, until time.Time) (Batch, error) {
+func (l *line) Claim(_ context.Context, _ core.ID, room Room, until time.Time) (Batch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var batch Batch
 	of := map[int64]int{} // endpoints have a share of a claim each
+	bodies := 0
 	l.waiting = slices.DeleteFunc(l.waiting, func(d Delivery) bool {
-		if len(batch.Deliveries) == limit || l.share > 0 && of[d.Endpoint] == l.share || slices.Contains(busy, d.Endpoint) {
+		if len(batch.Deliveries) == room.Deliveries || l.share > 0 && of[d.Endpoint] == l.share || slices.Contains(room.Busy, d.Endpoint) {
 			return false
+		}
+		if len(d.Body) > LargeBody {
+			if bodies >= room.Bodies {
+				if room.Bodies > 0 { // it is due still
+					batch.NextDue = d.DueAt
+				}
+				return false
+			}
+			bodies += len(d.Body)
 		}
 		of[d.Endpoint]++
 		d.LeasedTo = until
@@ -48,7 +58,7 @@ func (l *line) Claim(_ context.Context, _ core.ID, limit int, busy []int64, unti
 		batch.Deliveries = append(batch.Deliveries, d)
 		return true
 	})
-	batch.More = len(batch.Deliveries) == limit
+	batch.More = len(batch.Deliveries) == room.Deliveries
 	return batch, nil
 }
 

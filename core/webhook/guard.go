@@ -1,7 +1,7 @@
 package webhook
 
 import (
-	"fmt"
+	"errors"
 	"net"
 	"net/netip"
 	"net/url"
@@ -26,21 +26,22 @@ func NewGuard(allow []netip.Prefix) *Guard {
 			v6 = append(v6, prefix)
 		}
 	}
-	return &Guard{ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"),
+	return &Guard{ssrf.New(ssrf.WithAnyPort(), ssrf.WithNetworks("tcp4", "tcp6"), ssrf.WithDeniedV4Prefixes(wireServer),
 		ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// refusal is the guard's no; it keeps the address for the message.
-type refusal struct{ address string }
+// wireServer is a public address behind which Azure's virtual machines find what
+// manages them (Microsoft, "What is IP address 168.63.129.16?").
+var wireServer = netip.MustParsePrefix("168.63.129.16/32")
 
-func (r *refusal) Error() string {
-	return fmt.Sprintf("the address %s is not on the public internet and is not allowed here", r.address)
-}
+// errRefused is the guard's no. It does not say what a name resolves to: whoever
+// may subscribe could map the operator's network by it.
+var errRefused = errors.New("the address is not on the public internet and is not allowed here")
 
 // control is a net.Dialer's Control: it sees the address that is about to be connected to.
 func (g *Guard) control(network, address string, c syscall.RawConn) error {
 	if err := g.guardian.Safe(network, address, c); err != nil {
-		return &refusal{address}
+		return errRefused
 	}
 	return nil
 }

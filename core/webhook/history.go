@@ -33,15 +33,18 @@ type DeliveryRecord struct {
 	WebhookID   int64 // 0: to the callback_url of a request
 	URL         string
 	State       State
-	HeldBecause string // of a held one, in plain words
+	HeldBecause string    // of a held one, in plain words
+	HeldSince   time.Time // that HeldBecause tells, as RFC 3339 in UTC; zero: it tells none
 	Attempts    int
+	Base        int // of those of a pending or held one, before its schedule was begun anew by hand
 	CreatedAt   time.Time
 	NextAttempt time.Time // of a pending one
 	FinishedAt  time.Time // of one that came to an end
 	LastStatus  int       // of the last attempt; 0 when there was none, or no answer
 	LastError   string    // of the last attempt, in plain words
-	Body        []byte    // JSON as sent, where one delivery is read and its event is kept
-	TraceID     string    // of what its event came of; "": of nothing that was traced
+	LastClass   ErrorClass
+	Body        []byte // JSON as sent, where one delivery is read and its event is kept
+	TraceID     string // of what its event came of; "": of nothing that was traced
 }
 
 // AttemptRecord is a recorded attempt.

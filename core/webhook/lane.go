@@ -65,8 +65,8 @@ func (e *Engine) lane(endpoint int64) *lane {
 	return l
 }
 
-// room tells how many deliveries may be claimed now, and to which endpoints none.
-func (e *Engine) room() (int, []int64) {
+// room tells what may be claimed now.
+func (e *Engine) room() Room {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.round++
@@ -86,8 +86,8 @@ func (e *Engine) room() (int, []int64) {
 	if room < e.config.Batch/8 && room < e.config.Held/8 {
 		room = 0 // small claims cost as much as large ones: wait for more room
 	}
-	e.short = room < e.config.Batch || len(busy) > 0
-	return room, busy
+	e.short = room < e.config.Batch || len(busy) > 0 || e.bodies.bytes > 0
+	return Room{Deliveries: room, Bodies: max(0, e.config.Bodies-e.bodies.bytes), Busy: busy}
 }
 
 // Reserve promises to start one delivery to the endpoint right after it has
@@ -128,6 +128,7 @@ func (e *Engine) Start(d Delivery) {
 		e.release([]Delivery{d})
 		return
 	}
+	e.bodies.hold(&d)
 	l.waiting = append(l.waiting, d)
 	e.advance(l)
 	e.mu.Unlock()
@@ -148,6 +149,7 @@ func (e *Engine) accept(claimed []Delivery) []Delivery {
 			continue
 		}
 		e.held++
+		e.bodies.hold(&d)
 		l.waiting = append(l.waiting, d)
 		e.advance(l)
 	}
@@ -163,6 +165,7 @@ func (e *Engine) advance(l *lane) {
 		l.waiting = l.waiting[1:]
 		if e.clock.Now().Add(startMargin).After(d.LeasedTo) {
 			e.held-- // too late to start; somebody claims it when the lease is over
+			e.bodies.letGo(d)
 			continue
 		}
 		l.inFlight++
@@ -188,9 +191,10 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	e.observer.Attempted(result, record.StartedAt.Sub(d.DueAt))
 	e.tell(result)
 	result.Delivery.Body = nil
-	e.results <- result // holds all that can be held: never blocks
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.bodies.letGo(d)   // before the result wakes who looks for room
+	e.results <- result // holds all that can be held: never blocks
 	l.ended(e.clock.Now(), record.Answered())
 	e.advance(l)
 }
@@ -249,6 +253,7 @@ func (e *Engine) unstarted(l *lane) []Delivery {
 			kept = append(kept, d)
 		} else {
 			back = append(back, d)
+			e.bodies.letGo(d)
 		}
 	}
 	l.waiting = kept

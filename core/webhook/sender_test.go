@@ -109,7 +109,7 @@ func TestGuardCheckURL(t *testing.T) {
 	for url, refused := range map[string]bool{
 		"https://pos.example.com/": false, "https://8.8.8.8/": false, "https://10.1.2.3/": false, "https://10.2.2.3/": true,
 		"http://127.0.0.1:8080/": true, "http://localhost/": true, "http://LOCALHOST./": true, "http://[::ffff:127.0.0.1]/": true, "http://[::1]/": true,
-		"http://169.254.169.254/latest": true,
+		"http://169.254.169.254/latest": true, "http://168.63.129.16/machine": true,
 	} {
 		require.Equal(t, refused, guard.CheckURL(url) != "", url)
 	}

@@ -10,11 +10,13 @@ import (
 // Records keeps subscriptions.
 type Records interface {
 	// Upsert finds the subscription of the event type and address, lets decide
-	// change it (nil: there is none yet) and stores the outcome.
-	Upsert(ctx context.Context, business core.BusinessID, event core.EventType, url string, decide func(*Subscription) (Subscription, error)) (Subscription, error)
-	// Change lets decide change a subscription and stores it; NotFound where the
-	// business has none of that id, Conflict where another has the event type and address.
-	Change(ctx context.Context, business core.BusinessID, id int64, decide func(*Subscription) error) error
+	// change it (nil: there is none yet) and stores the outcome, with a line of the
+	// audit trail where it differs.
+	Upsert(ctx context.Context, business core.BusinessID, actor string, event core.EventType, url string, decide func(*Subscription) (Subscription, error)) (Subscription, error)
+	// Change lets decide change a subscription and stores it, with a line of the audit
+	// trail where it differs; NotFound where the business has none of that id, Conflict
+	// where another has the event type and address.
+	Change(ctx context.Context, business core.BusinessID, actor string, id int64, decide func(*Subscription) error) error
 	// Rotate stores the secrets that decide gives a subscription, with a line of
 	// the audit trail; NotFound where the business has none of that id.
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string, decide func(*Subscription)) (Subscription, error)
@@ -32,12 +34,12 @@ type Subscriptions struct {
 
 // Create makes a subscription, or changes the one that the business already has
 // for the event type and address; created tells which.
-func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, input Input) (sub Subscription, created bool, err error) {
+func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, actor string, input Input) (sub Subscription, created bool, err error) {
 	if err := s.checkAddress(input.URL); err != nil {
 		return Subscription{}, false, err
 	}
 	now := s.Clock.Now()
-	sub, err = s.Records.Upsert(ctx, business, input.EventType, *input.URL, func(existing *Subscription) (Subscription, error) {
+	sub, err = s.Records.Upsert(ctx, business, actor, input.EventType, *input.URL, func(existing *Subscription) (Subscription, error) {
 		if created = existing == nil; created {
 			existing = &Subscription{
 				Business: business, EventType: input.EventType, URL: *input.URL, Active: true, Units: Minutes,
@@ -51,13 +53,13 @@ func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, inp
 }
 
 // Update changes the fields that the input carries.
-func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, id int64, input Input) error {
+func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, actor string, id int64, input Input) error {
 	if input.URL != nil {
 		if err := s.checkAddress(input.URL); err != nil {
 			return err
 		}
 	}
-	return s.Records.Change(ctx, business, id, func(sub *Subscription) error {
+	return s.Records.Change(ctx, business, actor, id, func(sub *Subscription) error {
 		if input.EventType != "" && input.EventType != sub.EventType {
 			var v core.Violations
 			v.AddBody("event_type", "immutable", "must stay "+string(sub.EventType)+"; create another webhook for another event")

@@ -38,6 +38,10 @@ type Subscription struct {
 	UpdatedAt      time.Time
 }
 
+// MaxActive is how many active subscriptions to one event type a business may have:
+// each is another delivery in the transaction that takes in an order.
+const MaxActive = 100
+
 // secretPrefix marks a signing secret (Standard Webhooks, Signature scheme).
 const secretPrefix = "whsec_"
 

@@ -29,7 +29,7 @@ type outlet struct {
 	Open      bool    `json:"open"`
 	Currency  string  `json:"currency,omitempty"`
 	Timezone  string  `json:"timezone,omitempty"`
-	Hours     []hours `json:"hours"`
+	Hours     []hours `json:"hours,omitzero"` // absent: always open; empty: never
 }
 
 type hours struct {
@@ -88,6 +88,7 @@ type levy struct {
 	Value    string   `json:"value"`
 	On       string   `json:"on,omitempty"`
 	Products []string `json:"products"`
+	Modes    []string `json:"modes,omitempty"` // absent: all
 }
 
 var diets = map[string]string{"1": "veg", "2": "non_veg", "3": "egg"}
@@ -103,10 +104,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		ModifierGroups: modifierGroups(menu), Taxes: []levy{}, Charges: []levy{},
 	}
 	for _, c := range menu.GetCategories() {
-		body.Categories = append(body.Categories, category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder(), nil})
-		if len(c.GetTimings()) > 0 {
-			body.Categories[len(body.Categories)-1].Hours = openingHours(c.GetTimings())
-		}
+		body.Categories = append(body.Categories, category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder(), openingHours(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
 		body.Products = append(body.Products, renderProduct(item))
@@ -115,7 +113,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		body.Taxes = append(body.Taxes, levy{Code: t.GetCode(), Name: t.GetTitle(), Value: t.GetValue(), Products: list(t.GetItemRefIds())})
 	}
 	for _, c := range menu.GetCharges() {
-		body.Charges = append(body.Charges, levy{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), list(c.GetItemRefIds())})
+		body.Charges = append(body.Charges, levy{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), list(c.GetItemRefIds()), c.GetFulfillmentModes()})
 	}
 	return send(call, http.MethodPut, "/v2/outlets/"+url.PathEscape(body.Outlet.ID)+"/menu", body)
 }
@@ -128,7 +126,11 @@ func renderOutlet(store *pb.Store, s settings) outlet {
 	}
 }
 
+// openingHours are the hours of a store or a category; nil where it has none.
 func openingHours(timings []*pb.Timing) []hours {
+	if len(timings) == 0 {
+		return nil
+	}
 	list := []hours{}
 	for _, timing := range timings {
 		for _, slot := range timing.GetSlots() {

@@ -105,10 +105,37 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 			Accepts: store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
 		},
 	}
+	leftOut := sdk.NestedLeftOut(menu)
 	for _, c := range menu.GetCharges() {
+		if narrow := narrower(c); narrow != "" {
+			leftOut = append(leftOut, &sdk.PublishError{Entity: "charge", RefId: c.GetCode(), Code: "charge_scope",
+				Message: c.GetTitle() + " of " + c.GetValue() + " " + narrow + ", and is left out: the aggregator's fees fall on whole orders"})
+			continue
+		}
 		body.Fees = append(body.Fees, fee{c.GetCode(), c.GetTitle(), c.GetValue()})
 	}
-	return send(call, catalogue, http.MethodPost, "/api/restaurants/"+url.PathEscape(body.Restaurant.ID)+"/catalogue", body)
+	decision, err := send(call, catalogue, http.MethodPost, "/api/restaurants/"+url.PathEscape(body.Restaurant.ID)+"/catalogue", body)
+	if err != nil {
+		return nil, err
+	}
+	decision.LeftOut = leftOut
+	return decision, nil
+}
+
+// narrower tells what a charge falls on that a fee of B cannot say; "" where it is
+// one of the whole order. A percentage of all items' prices is one of the order.
+func narrower(c *pb.Charge) string {
+	items, modes := c.GetItemRefIds(), c.GetFulfillmentModes()
+	delivered, fetched := slices.Contains(modes, "delivery"), slices.Contains(modes, "pickup")
+	switch {
+	case len(items) > 0 && items[0] != "all":
+		return "falls on some items only"
+	case c.GetApplicableOn() == "item.quantity":
+		return "falls on each item"
+	case len(modes) == 0 || delivered && (fetched || strings.HasPrefix(c.GetCode(), "DC_")):
+		return ""
+	}
+	return "falls on " + strings.Join(modes, " and ") + " only"
 }
 
 // kitchen puts the pieces of a menu together.
@@ -121,6 +148,9 @@ type kitchen struct {
 func newKitchen(menu *sdk.Menu, s settings) kitchen {
 	k := kitchen{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
 	for _, g := range menu.GetOptionGroups() {
+		if g.GetMaxSelectable() == 0 {
+			continue // there is nothing to choose, and B's 0 is any number
+		}
 		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0), []addOn{}}
 	}
 	for _, o := range menu.GetOptions() {

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -24,20 +25,59 @@ const settingsSchema = `{
   "type": "object",
   "properties": {
     "nutrition": {"enum": ["if_present", "required"], "description": "whether every item needs NutritionalInfo, or only what is there must be complete"},
-    "minor_digits": {"type": "integer", "minimum": 0, "maximum": 3, "description": "digits after the point of the currency; 2 unless set"}
+    "minor_digits": {"type": "integer", "minimum": 0, "maximum": 3, "description": "digits after the point of the currency: not needed, and refused where the business's currency has others"}
   },
   "additionalProperties": false,
-  "examples": [{}, {"nutrition": "required"}, {"minor_digits": 0}]
+  "examples": [{}, {"nutrition": "required"}, {"minor_digits": 2}]
 }`
 
 type settings struct {
 	Nutrition   string `json:"nutrition"`
-	MinorDigits int    `json:"minor_digits"`
+	MinorDigits *int   `json:"minor_digits"`
 }
 
-func settingsOf(call *sdk.Call) (settings, error) {
-	s := settings{MinorDigits: 2}
-	return s, sdk.ReadSettings(call, &s)
+func settingsOf(call *sdk.Call) (s settings, err error) {
+	err = sdk.ReadSettings(call, &s)
+	return s, err
+}
+
+// digits are those after the point of a currency, and what is wrong with the
+// settings where they say others: every amount would be ten or a hundred times what
+// it is. Only where no currency is told do they decide.
+func (s settings) digits(currency string) (digits int, wrong string) {
+	digits, told := sdk.MinorDigits(currency)
+	switch {
+	case s.MinorDigits == nil || *s.MinorDigits == digits:
+		return digits, ""
+	case told:
+		return digits, fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, currency, digits)
+	}
+	return *s.MinorDigits, ""
+}
+
+// Configure holds the settings against the business's currency.
+func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
+	s, err := settingsOf(call)
+	if err != nil {
+		return nil, err
+	}
+	if _, wrong := s.digits(call.GetCurrency()); wrong != "" {
+		return []*sdk.Problem{{Path: "minor_digits", Message: wrong}}, nil
+	}
+	return nil, nil
+}
+
+// minorDigits are the digits of the amounts of a call.
+func minorDigits(call *sdk.Call) (int, error) {
+	s, err := settingsOf(call)
+	if err != nil {
+		return 0, err
+	}
+	digits, wrong := s.digits(call.GetCurrency())
+	if wrong != "" {
+		return 0, sdk.Refusef("settings of platform %s: minor_digits %s", call.GetPlatform(), wrong)
+	}
+	return digits, nil
 }
 
 // Describe says what the plugin is.

@@ -73,7 +73,7 @@ type extra struct {
 
 // Render writes the store and its menu.
 func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
-	s, err := settingsOf(call)
+	digits, err := minorDigits(call)
 	if err != nil {
 		return nil, err
 	}
@@ -89,23 +89,49 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		body.Groups = append(body.Groups, group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(), sale(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
-		d, err := renderDish(item, s)
+		d, err := renderDish(item, digits)
 		if err != nil {
 			return nil, err
 		}
 		body.Dishes = append(body.Dishes, d)
 	}
+	if err := body.addChoices(menu, digits); err != nil {
+		return nil, err
+	}
+	decision, err := send(call, "/gw/menu.replace", body)
+	if err != nil {
+		return nil, err
+	}
+	decision.LeftOut = sdk.NestedLeftOut(menu)
+	return decision, nil
+}
+
+// addChoices writes the option groups of dishes and their options. Groups that hang
+// on options alone have no place.
+func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
+	offered := map[string]bool{}
+	for _, d := range m.Dishes {
+		for _, ref := range d.Choices {
+			offered[ref] = true
+		}
+	}
 	for _, g := range menu.GetOptionGroups() {
-		body.Choices = append(body.Choices, choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(), g.GetMaxSelectable()})
+		if offered[g.GetRefId()] {
+			m.Choices = append(m.Choices, choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(), g.GetMaxSelectable()})
+		}
 	}
 	for _, o := range menu.GetOptions() {
-		cents, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), s.MinorDigits)
-		if err != nil {
-			return nil, err
+		choices := slices.DeleteFunc(slices.Clone(o.GetOptGrpRefIds()), func(ref string) bool { return !offered[ref] })
+		if len(choices) == 0 {
+			continue
 		}
-		body.Extras = append(body.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, append([]string{}, o.GetOptGrpRefIds()...)})
+		cents, err := sdk.MinorUnits("option "+o.GetRefId()+": price", o.GetPrice(), digits)
+		if err != nil {
+			return err
+		}
+		m.Extras = append(m.Extras, extra{o.GetRefId(), named(o.GetTitle(), o.GetTranslations()), cents, choices})
 	}
-	return send(call, "/gw/menu.replace", body)
+	return nil
 }
 
 var weekdays = []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
@@ -124,8 +150,8 @@ func sale(timings []*pb.Timing) week {
 	return w
 }
 
-func renderDish(item *sdk.Item, s settings) (dish, error) {
-	cents, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), s.MinorDigits)
+func renderDish(item *sdk.Item, digits int) (dish, error) {
+	cents, err := sdk.MinorUnits("item "+item.GetRefId()+": price", item.GetPrice(), digits)
 	if err != nil {
 		return dish{}, err
 	}

@@ -58,7 +58,7 @@ type feeData struct {
 
 // Translate reads a message; only new orders and cancellations matter.
 func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	s, err := settingsOf(call)
+	digits, err := minorDigits(call)
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundR
 	case len(d.Lines) == 0:
 		return nil, sdk.Refusef("message: data.lines must not be empty")
 	}
-	return sdk.Placed(normalOrder(d, s))
+	return sdk.Placed(normalOrder(d, digits))
 }
 
-func normalOrder(d *orderData, s settings) *sdk.NewOrder {
-	amount := func(minor int64) string { return sdk.FromMinorUnits(minor, s.MinorDigits) }
+func normalOrder(d *orderData, digits int) *sdk.NewOrder {
+	amount := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
 	order := &sdk.NewOrder{
 		PlatformOrderId: d.No, StoreRefId: d.ShopRef, PlatformStoreId: d.ShopCode, OrderType: "delivery", DeliveryType: "partner",
 		IsBulkOrder: d.Group, Instructions: d.Remark, DeliveryDatetime: d.Expected, PayableAmount: amount(d.Total),

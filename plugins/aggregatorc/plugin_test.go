@@ -50,3 +50,22 @@ func FuzzInbound(f *testing.F) {
 		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
 	})
 }
+
+// The digits of amounts are those of the currency: settings that say others are
+// refused, and without a currency they are what the settings say.
+func TestSettingsDoNotContradictTheCurrency(t *testing.T) {
+	for _, c := range []struct{ settings, currency, wrong string }{
+		{`{}`, "JPY", ""}, {`{"minor_digits":0}`, "JPY", ""}, {`{"minor_digits":3}`, "KWD", ""}, {`{"minor_digits":0}`, "", ""},
+		{`{"minor_digits":2}`, "JPY", "is 2, and JPY has 0 digits after the point"},
+		{`{"minor_digits":0}`, "INR", "is 0, and INR has 2 digits after the point"},
+	} {
+		problems, err := plugin{}.Configure(t.Context(), &sdk.Call{Settings: []byte(c.settings), Currency: c.currency})
+		require.NoError(t, err)
+		if c.wrong == "" {
+			require.Empty(t, problems, c)
+			continue
+		}
+		require.Len(t, problems, 1, c)
+		require.Equal(t, []string{"minor_digits", c.wrong}, []string{problems[0].GetPath(), problems[0].GetMessage()})
+	}
+}

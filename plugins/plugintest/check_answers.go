@@ -183,7 +183,7 @@ func callOf(m proto.Message) *pb.Call {
 	return asked.GetCall()
 }
 
-func plans(ctx context.Context, s *session) error {
+func answers(ctx context.Context, s *session) error {
 	for _, q := range s.ask {
 		answer, err := q.Ask(ctx, s.Client)
 		if sdk.IsRefusal(err) {
@@ -192,11 +192,11 @@ func plans(ctx context.Context, s *session) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)
 		}
-		decision, ok := answer.(*pb.Decision)
-		if !ok {
-			continue
+		err = sdk.CheckAnswer(s.about, answer)
+		if translation, ok := answer.(*pb.Translation); ok && err == nil {
+			err = sdk.CheckOrder(translation.GetOrder())
 		}
-		if err := sdk.CheckDecision(s.about, decision); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)
 		}
 	}

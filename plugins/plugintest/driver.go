@@ -12,12 +12,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
-	"time"
+	"syscall"
 
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
@@ -201,7 +203,7 @@ func dispense(host *plugin.Client, log *logBuffer) (*Running, error) {
 	return &Running{Client: client.(*sdk.Client), log: log}, nil
 }
 
-// Subprocess runs a program as the hub does. The transport is that of its
+// Subprocess runs a program as the hub does: a copy of that one file. The transport is that of its
 // manifest, sdk.TransportMTLS or sdk.TransportSocket.
 func Subprocess(path, transport string) Driver { return subprocess{path, transport} }
 
@@ -210,20 +212,33 @@ type subprocess struct{ path, transport string }
 // Name names the driver.
 func (subprocess) Name() string { return "as a program" }
 
-// startTimeout is how long a program may take until it serves.
-const startTimeout = 20 * time.Second
-
 // Start runs the program.
 func (d subprocess) Start() (*Running, error) {
-	path, err := filepath.Abs(d.path)
+	alone, err := os.MkdirTemp("", "plugintest-")
 	if err != nil {
+		return nil, err
+	}
+	running, err := d.from(alone)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(alone))
+	}
+	end := running.stop
+	running.stop = func() error { return errors.Join(end(), os.RemoveAll(alone)) }
+	return running, nil
+}
+
+// from runs a copy of the program in an empty directory, where nothing lies beside it.
+func (d subprocess) from(alone string) (*Running, error) {
+	path := filepath.Join(alone, filepath.Base(d.path))
+	if err := copyProgram(d.path, path); err != nil {
 		return nil, err
 	}
 	log := &logBuffer{}
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(path)
+	config.Cmd.Dir = alone
 	config.AutoMTLS = d.transport != sdk.TransportSocket
-	config.Stderr, config.StartTimeout = log, startTimeout
+	config.Stderr, config.StartTimeout = log, sdk.StartWithin
 	host := plugin.NewClient(config)
 	running, err := dispense(host, log)
 	if err != nil {
@@ -236,4 +251,20 @@ func (d subprocess) Start() (*Running, error) {
 		return nil
 	}
 	return running, nil
+}
+
+func copyProgram(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	syscall.ForkLock.RLock() // what is started meanwhile would hold it open for writing: it could not be run
+	defer syscall.ForkLock.RUnlock()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o500)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
 }

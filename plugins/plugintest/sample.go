@@ -12,7 +12,7 @@ import (
 
 // sampleCall is a call of one business.
 func sampleCall() *pb.Call {
-	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"), IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001"}
+	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"), IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
 }
 
 func sampleOrder() *pb.Order {

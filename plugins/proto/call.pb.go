@@ -31,8 +31,10 @@ type Call struct {
 	Store          string                 `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`                                         // the store's ref_id, where there is one
 	Settings       []byte                 `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`                                   // the platform's settings: a JSON object, or nothing
 	IdempotencyKey string                 `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"` // the same for every repeat of what this call is about
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The business's, ISO 4217; with settings, items, menus and what the aggregator sends.
+	Currency      string `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Call) Reset() {
@@ -100,17 +102,25 @@ func (x *Call) GetIdempotencyKey() string {
 	return ""
 }
 
+func (x *Call) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
 var File_servery_plugin_v1_call_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_call_proto_rawDesc = "" +
 	"\n" +
-	"\x1cservery/plugin/v1/call.proto\x12\x11servery.plugin.v1\"\x99\x01\n" +
+	"\x1cservery/plugin/v1/call.proto\x12\x11servery.plugin.v1\"\xb5\x01\n" +
 	"\x04Call\x12\x1a\n" +
 	"\bbusiness\x18\x01 \x01(\x03R\bbusiness\x12\x1a\n" +
 	"\bplatform\x18\x02 \x01(\tR\bplatform\x12\x14\n" +
 	"\x05store\x18\x03 \x01(\tR\x05store\x12\x1a\n" +
 	"\bsettings\x18\x04 \x01(\fR\bsettings\x12'\n" +
-	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKeyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x1a\n" +
+	"\bcurrency\x18\x06 \x01(\tR\bcurrencyB1Z/github.com/servery-hub/servery/plugins/proto;pbb\x06proto3"
 
 var (
 	file_servery_plugin_v1_call_proto_rawDescOnce sync.Once

@@ -683,8 +683,8 @@ type Category struct {
 	ImgUrl       string                 `protobuf:"bytes,5,opt,name=img_url,json=imgUrl,proto3" json:"img_url,omitempty"`
 	ParentRefId  string                 `protobuf:"bytes,6,opt,name=parent_ref_id,json=parentRefId,proto3" json:"parent_ref_id,omitempty"`
 	Translations []*LocalName           `protobuf:"bytes,7,rep,name=translations,proto3" json:"translations,omitempty"`
-	// When it is on sale; none: always. A day may stand more than once: all its slots
-	// count. What is in a sub-category is on sale only while its parent is too.
+	// When it is on sale, which for a sub-category is within the hours of its parent;
+	// none: always. A day may stand more than once: all its slots count.
 	Timings       []*Timing `protobuf:"bytes,8,rep,name=timings,proto3" json:"timings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

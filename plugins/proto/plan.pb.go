@@ -85,7 +85,10 @@ type Decision struct {
 	//
 	//	*Decision_Plan
 	//	*Decision_Skip
-	Outcome       isDecision_Outcome `protobuf_oneof:"outcome"`
+	Outcome isDecision_Outcome `protobuf_oneof:"outcome"`
+	// Of Menu.Render: what the aggregator's format has no room for, and so is not in
+	// the plan. It is told with the errors of the publication.
+	LeftOut       []*PublishError `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -143,6 +146,13 @@ func (x *Decision) GetSkip() string {
 		}
 	}
 	return ""
+}
+
+func (x *Decision) GetLeftOut() []*PublishError {
+	if x != nil {
+		return x.LeftOut
+	}
+	return nil
 }
 
 type isDecision_Outcome interface {
@@ -576,12 +586,12 @@ func (x *PublishOutcome) GetErrors() []*PublishError {
 	return nil
 }
 
-// PublishError is one thing that the aggregator did not take.
+// PublishError is one thing that the aggregator did not take, or is not told of.
 type PublishError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // store, category, item, option_group, option, tax or charge
 	RefId         string                 `protobuf:"bytes,2,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
-	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // the aggregator's own
+	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // the aggregator's own, or the plugin's
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -649,10 +659,11 @@ var File_servery_plugin_v1_plan_proto protoreflect.FileDescriptor
 
 const file_servery_plugin_v1_plan_proto_rawDesc = "" +
 	"\n" +
-	"\x1cservery/plugin/v1/plan.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\"Z\n" +
+	"\x1cservery/plugin/v1/plan.proto\x12\x11servery.plugin.v1\x1a\x1cservery/plugin/v1/call.proto\"\x96\x01\n" +
 	"\bDecision\x12-\n" +
 	"\x04plan\x18\x01 \x01(\v2\x17.servery.plugin.v1.PlanH\x00R\x04plan\x12\x14\n" +
-	"\x04skip\x18\x02 \x01(\tH\x00R\x04skipB\t\n" +
+	"\x04skip\x18\x02 \x01(\tH\x00R\x04skip\x12:\n" +
+	"\bleft_out\x18\x03 \x03(\v2\x1f.servery.plugin.v1.PublishErrorR\aleftOutB\t\n" +
 	"\aoutcome\"\xd4\x03\n" +
 	"\x04Plan\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
@@ -738,20 +749,21 @@ var file_servery_plugin_v1_plan_proto_goTypes = []any{
 }
 var file_servery_plugin_v1_plan_proto_depIdxs = []int32{
 	2,  // 0: servery.plugin.v1.Decision.plan:type_name -> servery.plugin.v1.Plan
-	9,  // 1: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
-	10, // 2: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
-	3,  // 3: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
-	4,  // 4: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
-	11, // 5: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
-	12, // 6: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
-	5,  // 7: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
-	0,  // 8: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
-	8,  // 9: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	8,  // 1: servery.plugin.v1.Decision.left_out:type_name -> servery.plugin.v1.PublishError
+	9,  // 2: servery.plugin.v1.Plan.query:type_name -> servery.plugin.v1.Plan.QueryEntry
+	10, // 3: servery.plugin.v1.Plan.headers:type_name -> servery.plugin.v1.Plan.HeadersEntry
+	3,  // 4: servery.plugin.v1.Plan.secret_headers:type_name -> servery.plugin.v1.SecretHeader
+	4,  // 5: servery.plugin.v1.Plan.success:type_name -> servery.plugin.v1.SuccessRule
+	11, // 6: servery.plugin.v1.Response.headers:type_name -> servery.plugin.v1.Response.HeadersEntry
+	12, // 7: servery.plugin.v1.InterpretRequest.call:type_name -> servery.plugin.v1.Call
+	5,  // 8: servery.plugin.v1.InterpretRequest.response:type_name -> servery.plugin.v1.Response
+	0,  // 9: servery.plugin.v1.PublishOutcome.state:type_name -> servery.plugin.v1.OutcomeState
+	8,  // 10: servery.plugin.v1.PublishOutcome.errors:type_name -> servery.plugin.v1.PublishError
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_servery_plugin_v1_plan_proto_init() }

@@ -29,6 +29,16 @@ func TestAmountsBecomeMinorUnits(t *testing.T) {
 	}
 }
 
+func TestACurrencyHasTheDigitsOfItsStandard(t *testing.T) {
+	for currency, digits := range map[string]int{"USD": 2, "INR": 2, "IDR": 2, "PKR": 2, "JPY": 0, "KRW": 0, "KWD": 3, "IQD": 3} {
+		got, told := MinorDigits(currency)
+		require.Equal(t, digits, got, currency)
+		require.True(t, told)
+	}
+	_, told := MinorDigits("")
+	require.False(t, told)
+}
+
 func TestMinorUnitsComeBackAsTheyWere(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units, digits := rapid.Int64().Draw(t, "units"), rapid.IntRange(0, 4).Draw(t, "digits")

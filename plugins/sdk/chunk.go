@@ -102,12 +102,11 @@ func join(menu *Menu, chunk *pb.MenuChunk) {
 
 // sendRendered sends a decision, and the body of its plan in pieces.
 func sendRendered(decision *Decision, send func(*pb.RenderedChunk) error) error {
-	plan := decision.GetPlan()
-	if plan == nil {
-		return send(&pb.RenderedChunk{Decision: decision})
+	body := decision.GetPlan().GetBody()
+	if decision.GetPlan() != nil {
+		decision = proto.CloneOf(decision) // the plugin may keep its own
+		decision.GetPlan().Body = nil
 	}
-	body := plan.GetBody()
-	plan.Body = nil
 	chunk := &pb.RenderedChunk{Decision: decision}
 	for {
 		size := min(len(body), ChunkSize)

@@ -69,5 +69,6 @@ func TestARenderedBodyArrivesWhole(t *testing.T) {
 		}))
 		require.Equal(t, "PUT", first.GetPlan().GetMethod())
 		require.Equal(t, len(body), len(got))
+		require.Len(t, decision.GetPlan().GetBody(), size, "the plugin's own decision stays as it was")
 	}
 }

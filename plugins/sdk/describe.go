@@ -17,10 +17,13 @@ var (
 	hostPattern    = regexp.MustCompile(`^(\*\.)?[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 )
 
+// IsID tells whether a text may be the id of a plugin.
+func IsID(id string) bool { return idPattern.MatchString(id) && len(id) <= 64 }
+
 // CheckDescription names everything that is wrong with a description.
 func CheckDescription(d *Description) error {
 	c := &faults{}
-	c.check(idPattern.MatchString(d.GetId()) && len(d.GetId()) <= 64, "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
+	c.check(IsID(d.GetId()), "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
 	c.check(versionPattern.MatchString(d.GetVersion()), "version %q: must be a semantic version, such as 1.0.0", d.GetVersion())
 	c.check(d.GetProtocol() == Protocol, "protocol %d: must be %d", d.GetProtocol(), Protocol)
 	c.check(d.GetDisplayName() != "", "display_name: is required")

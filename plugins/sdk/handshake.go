@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -14,6 +15,9 @@ const Name = "servery"
 // StdinHeld is the environment variable by which a host promises to hold the
 // plugin's standard input open: with the value 1, its end is the host's end.
 const StdinHeld = "SERVERY_PLUGIN_STDIN_HELD"
+
+// StartWithin is how long a program may take from its start until it serves.
+const StartWithin = 10 * time.Second
 
 // Handshake keeps other programs from being taken for plugins. It is no secret.
 var Handshake = plugin.HandshakeConfig{MagicCookieKey: "SERVERY_PLUGIN", MagicCookieValue: "e9d4c3f0-hub-and-plugin"}

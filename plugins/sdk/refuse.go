@@ -32,19 +32,23 @@ func IsRefusal(err error) bool {
 // have the capability.
 func IsAbsent(err error) bool { return status.Code(err) == codes.Unimplemented }
 
-// answer turns what a plugin returned into what gRPC carries.
-func answer(err error) error {
+// answer turns what a plugin returned into what gRPC carries. That a call was
+// canceled or came too late is for its context alone to say, and that it was lost
+// for the connection: of such a status of the plugin's own only the message is left.
+func answer(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal{}):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, context.Canceled):
-		return status.Error(codes.Canceled, err.Error())
-	case errors.Is(err, context.DeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, err.Error())
+	case ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
 	}
-	if _, ok := status.FromError(err); ok {
+	if s, ok := status.FromError(err); ok {
+		switch s.Code() {
+		case codes.Unavailable, codes.Canceled, codes.DeadlineExceeded:
+			return status.Error(codes.Internal, s.Message())
+		}
 		return err
 	}
 	return status.Error(codes.Internal, err.Error())

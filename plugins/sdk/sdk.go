@@ -50,6 +50,8 @@ type (
 	NewOrder = pb.NewOrder
 	// Order is an order that the hub knows.
 	Order = pb.Order
+	// PublishError is one thing that the aggregator did not take, or is not told of.
+	PublishError = pb.PublishError
 	// PublishOutcome is what became of a published menu, or of a switch.
 	PublishOutcome = pb.PublishOutcome
 	// ItemsOOSOutcome is what became of a report of items out of stock.

@@ -128,7 +128,7 @@ func (s *Server) guard(ctx context.Context, method string, call func(context.Con
 			err = status.Errorf(codes.Internal, "the plugin panicked: %v", r)
 		}
 	}()
-	return answer(call(context.WithValue(ctx, loggerKey{}, log)))
+	return answer(ctx, call(context.WithValue(ctx, loggerKey{}, log)))
 }
 
 // contextStream is a stream with another context.

@@ -90,6 +90,12 @@ func TestWhatAPluginReturnsBecomesTheRightError(t *testing.T) {
 		"a fault": {func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 			return nil, errors.New("broken")
 		}, codes.Internal, "broken"},
+		"a status of a lost call": {func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+			return nil, status.Error(codes.Unavailable, "the table is broken")
+		}, codes.Internal, "the table is broken"},
+		"a cancellation of its own": {func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
+			return nil, context.Canceled
+		}, codes.Internal, "context canceled"},
 		"a panic": {func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 			var none []string
 			return sdk.Skip(none[3])

@@ -2,7 +2,6 @@ package simulator
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 )
 
@@ -13,18 +12,8 @@ type Account struct {
 	Platform string // its name at the hub, in the path of the hub's callback route
 	Plugin   string // that serves it there: whose aggregator is played
 	Callback string // address of the hub's callback route; {kind} stands for what is sent
-	Settings []byte // of the plugin, a JSON object or nothing
+	Currency string // of the merchant, ISO 4217
 	Secrets  map[string]string
-}
-
-// minorDigits are the digits after the point of the currency, where the aggregator
-// counts in its smallest unit.
-func (a Account) minorDigits() int {
-	s := struct {
-		Digits int `json:"minor_digits"`
-	}{2}
-	_ = json.Unmarshal(a.Settings, &s) // settings of another form leave it at 2
-	return s.Digits
 }
 
 // Directory knows the accounts. It is asked at each request and may keep what it

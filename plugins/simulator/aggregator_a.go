@@ -23,7 +23,7 @@ type (
 			Currency  string `json:"currency,omitempty"`
 			Timezone  string `json:"timezone,omitempty"`
 
-			Hours []hoursA `json:"hours"`
+			Hours []hoursA `json:"hours,omitempty"`
 		} `json:"outlet"`
 		Categories []struct {
 			ID       string   `json:"id" as:"id"`
@@ -81,6 +81,7 @@ type (
 		Value    string   `json:"value" as:"decimal"`
 		On       string   `json:"on,omitempty" as:"one of item.quantity item.price order.order_subtotal"`
 		Products []string `json:"products"`
+		Modes    []string `json:"modes,omitempty" as:"one of delivery pickup"`
 	}
 	acceptA struct {
 		PrepMinutes int64 `json:"prep_minutes,omitempty"`

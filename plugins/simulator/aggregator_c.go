@@ -160,7 +160,8 @@ func answerC(call Call, v verdict) (int, any) {
 
 func shelfC(menu []byte, a Account) (Shelf, error) {
 	m, err := strictly[menuC](menu)
-	price := func(minor int64) string { return sdk.FromMinorUnits(minor, a.minorDigits()) }
+	digits, _ := sdk.MinorDigits(a.Currency)
+	price := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
 	choices := make(map[string]*Choice, len(m.Choices))
 	for _, c := range m.Choices {
 		choices[c.Code] = &Choice{Min: c.Min, Max: c.Max}
@@ -199,8 +200,9 @@ type lineC struct {
 func orderC(b Basket, a Account) (sent, error) {
 	var total int64
 	var wrong error
+	digits, _ := sdk.MinorDigits(a.Currency)
 	minor := func(price string) int64 {
-		units, err := sdk.MinorUnits("price", price, a.minorDigits())
+		units, err := sdk.MinorUnits("price", price, digits)
 		n, overflow := units.Int64()
 		if err != nil || overflow != nil {
 			wrong = fmt.Errorf("the price %q is none", price)

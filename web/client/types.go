@@ -209,7 +209,7 @@ type Difference struct {
 
 // EffectiveCategory is as the reference describes it.
 type EffectiveCategory struct {
-	AvailableNow *bool                    `json:"available_now,omitzero"` // Whether it is on sale at this moment, by its own times and those of the category above it
+	AvailableNow *bool                    `json:"available_now,omitzero"` // Whether it is on sale at this moment
 	Description  *string                  `json:"description,omitzero"`   // Text about it
 	ID           int64                    `json:"id"`                     // The hub's number of it
 	ImgURL       *string                  `json:"img_url,omitzero"`       // A picture
@@ -217,7 +217,7 @@ type EffectiveCategory struct {
 	ParentRefID  *string                  `json:"parent_ref_id,omitzero"` // The category above it
 	RefID        string                   `json:"ref_id"`                 // Your identifier
 	SortOrder    int64                    `json:"sort_order"`             // Its place
-	Timings      []DayHours               `json:"timings,omitzero"`       // When it is on sale
+	Timings      []DayHours               `json:"timings,omitzero"`       // When it is on sale, by its own times and those of the category above it
 	Translations []StoredNamedTranslation `json:"translations,omitzero"`  // Texts in other languages
 }
 
@@ -712,7 +712,7 @@ type MenuResult struct {
 // MenuStats is as the reference describes it.
 type MenuStats struct {
 	Created int64 `json:"created"` // Objects that are new
-	Deleted int64 `json:"deleted"` // Objects that a flush or `sold_at_store` took out
+	Deleted int64 `json:"deleted"` // Objects that a flush or `sold_at_store` took out; of a master flush what it deactivated, and the items and options that it took from stores
 	Errors  int64 `json:"errors"`  // Objects that failed
 	Updated int64 `json:"updated"` // Objects that existed
 }
@@ -1214,7 +1214,7 @@ type StorePageMeta struct {
 // StorePlatformData is as the reference describes it.
 type StorePlatformData struct {
 	Name            string  `json:"name"`                       // A platform of the business
-	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's own identifier of the store
+	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's own identifier of the store; without one it knows the store by its `ref_id`
 	URL             *string `json:"url,omitzero"`               // The store's page on the platform, an `http` or `https` address
 }
 

@@ -1,31 +1,20 @@
 // Comforts on top of pages that work without this script.
 "use strict";
 
-// A copy button for every block of code, also of one that came later.
-const addCopyButtons = () => {
-  for (const figure of document.querySelectorAll("figure.code:not(.diff)")) {
-    const caption = figure.querySelector("figcaption");
-    if (caption.querySelector("button")) continue;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Copy";
-    button.setAttribute("aria-label", "Copy: " + caption.textContent.trim());
-    button.addEventListener("click", async () => {
-      const code = figure.querySelector("code");
-      try {
-        await navigator.clipboard.writeText(code.textContent);
-        button.textContent = "Copied";
-      } catch {
-        getSelection().selectAllChildren(code);
-        button.textContent = "Selected";
-      }
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
-    });
-    caption.append(button);
+// Blocks of code are copied by their buttons, also those that came later.
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button.copy");
+  if (!button) return;
+  const code = button.closest("figure").querySelector("code");
+  try {
+    await navigator.clipboard.writeText(code.textContent);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(code);
+    button.textContent = "Selected";
   }
-};
-addCopyButtons();
-document.addEventListener("htmx:after:swap", addCopyButtons);
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+});
 
 // The contents popover closes once a line of it is followed.
 for (const contents of document.querySelectorAll(".contents[popover]")) {

@@ -36,10 +36,60 @@ document.addEventListener("changed", (event) => {
   missed = busy();
   if (missed) event.stopImmediatePropagation();
 }, true);
+const changed = () => document.getElementById("pulse")?.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
 const goOn = () => {
   if (!missed || busy()) return;
   missed = false;
-  document.getElementById("pulse")?.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
+  changed();
 };
 document.addEventListener("change", goOn);
 document.addEventListener("toggle", goOn, true);
+
+// Pages that hear of no changes look for themselves, now and then.
+const every = document.getElementById("pulse")?.dataset.every;
+if (every) setInterval(() => { if (!document.hidden) changed(); }, every * 1000);
+
+// Times go on, by the clock of the hub.
+let ahead = 0; // is the hub's clock of this one
+const setClock = () => {
+  const told = Date.parse(document.getElementById("region")?.dataset.now);
+  if (told) ahead = told - Date.now();
+};
+const span = (s) => (s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " d");
+const tick = () => {
+  for (const time of document.querySelectorAll("#region time.when")) {
+    const s = (Date.now() + ahead - Date.parse(time.dateTime)) / 1000;
+    const words = Math.abs(s) < 1 ? "now" : s < 0 ? "in " + span(-s) : span(s) + " ago";
+    if (time.textContent !== words) time.textContent = words;
+  }
+};
+setClock();
+document.addEventListener("htmx:after:swap", setClock);
+setInterval(tick, 1000);
+
+// While changes are not heard of, the page says so. What happened meanwhile is fetched
+// once they are heard of again.
+let connected = false;
+const note = document.getElementById("away");
+const away = () => {
+  if (!note?.hidden) return;
+  const since = new Date(Date.now() + ahead).toLocaleTimeString("en-US", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: note.dataset.zone, timeZoneName: "short" });
+  note.textContent = note.dataset.words.replace("%s", since);
+  note.hidden = false;
+};
+document.addEventListener("htmx:sse:error", away);
+document.addEventListener("htmx:finally:request", (event) => {
+  if (event.target.id === "pulse" && !connected) away();
+});
+document.addEventListener("htmx:sse:after:connection", (event) => {
+  if (note && event.detail.connection.status === 200) note.hidden = true;
+  if (connected) changed();
+  connected = true;
+});
+
+// What was just done is said once: the address forgets it.
+const address = new URL(location);
+if (address.searchParams.has("done")) {
+  address.searchParams.delete("done");
+  history.replaceState(history.state, "", address);
+}

@@ -22,6 +22,8 @@ type View struct {
 	Width, Height int64
 	Dark          bool
 	NoScript      bool
+	Print         bool
+	Forced        bool // the visitor's own colours go before the page's
 }
 
 // Views are the four ways in which every page must hold: wide and narrow, light
@@ -68,16 +70,22 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 // Look changes the size of the window and the colour scheme.
 func (p *Page) Look(t *testing.T, view View) {
 	t.Helper()
-	scheme := "light"
+	scheme, media, forced := "light", "", "none"
 	if view.Dark {
 		scheme = "dark"
+	}
+	if view.Print {
+		media = "print"
+	}
+	if view.Forced {
+		forced = "active"
 	}
 	p.Do(t,
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: view.Width, Height: view.Height, DeviceScaleFactor: 1,
 		}),
-		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "forced-colors", Value: forced},
 		}}),
 	)
 }

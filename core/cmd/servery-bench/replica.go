@@ -42,9 +42,9 @@ type watchedQueue struct {
 }
 
 // Claim leases deliveries (webhook.Queue).
-func (q *watchedQueue) Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (webhook.Batch, error) {
+func (q *watchedQueue) Claim(ctx context.Context, owner core.ID, room webhook.Room, until time.Time) (webhook.Batch, error) {
 	began := time.Now()
-	batch, err := q.Deliveries.Claim(ctx, owner, limit, busy, until)
+	batch, err := q.Deliveries.Claim(ctx, owner, room, until)
 	if len(batch.Deliveries) > 0 {
 		q.mu.Lock()
 		defer q.mu.Unlock()

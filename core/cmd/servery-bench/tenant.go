@@ -33,7 +33,7 @@ func newTenant(ctx context.Context, db *postgres.DB) (tenant, error) {
 // subscribe has an event type posted to the address.
 func subscribe(ctx context.Context, db *postgres.DB, business core.BusinessID, event core.EventType, url string, units webhook.Units) (webhook.Subscription, error) {
 	now := db.Clock().Now()
-	sub, err := postgres.Webhooks{DB: db}.Upsert(ctx, business, event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
+	sub, err := postgres.Webhooks{DB: db}.Upsert(ctx, business, "cli", event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
 		return webhook.Subscription{
 			Business: business, EventType: event, URL: url, Active: true, Units: units, Headers: map[string]string{},
 			Secret: webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,

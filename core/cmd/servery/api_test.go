@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/webhook"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -37,7 +38,7 @@ func TestCredentials(t *testing.T) {
 	require.NoError(t, err)
 	disabled, disabledSecret, err := accounts.CreateKey(context.Background(), access.Key{Business: tenant.ID, Username: "old", Scope: core.ScopePOS})
 	require.NoError(t, err)
-	require.NoError(t, postgres.Access{DB: a.hub.db}.DisableKey(context.Background(), tenant.ID, disabled.ID, a.clock.Now()))
+	require.NoError(t, postgres.Access{DB: a.hub.db}.DisableKey(context.Background(), tenant.ID, disabled.ID))
 
 	for _, header := range []string{"", "apikey", "apikey pos:wrong", "Basic cG9zOng=", strings.Replace(tenant.Authorization, "pos:", "sop:", 1)} {
 		r := a.do(t, request{method: "POST", path: storesRoute, authorization: header, body: oneStore})
@@ -219,6 +220,11 @@ func TestWebhookSubscriptions(t *testing.T) {
 			requireEnvelope(t, r, 404, "there is no webhook")
 		}
 	}
+
+	for n := range webhook.MaxActive {
+		hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n), webhook.Minutes)
+	}
+	requireEnvelope(t, send("POST", webhooksRoute, `{"event_type":18,"url":"https://pos.example.com/more"}`), 409, "100 active webhooks")
 }
 
 func TestStoresThroughTheAPI(t *testing.T) {

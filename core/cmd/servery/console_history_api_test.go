@@ -134,7 +134,7 @@ func TestAMenuIsTakenBackInTheConsole(t *testing.T) {
 	require.Equal(t, http.StatusConflict, changed.status, "the menu is another than the one that was looked at")
 	require.Contains(t, changed.text, "1 objects were counted")
 	require.Contains(t, changed.text, "Change 2 objects back")
-	require.Empty(t, r.actions(t, r.tenant.ID))
+	require.NotContains(t, r.actions(t, r.tenant.ID), "menu.rollback")
 	r.clock.Advance(time.Minute)
 	done := r.sam.post(t, back, because(hiddenOf(changed)))
 	require.Equal(t, http.StatusSeeOther, done.status, done.text)
@@ -143,7 +143,7 @@ func TestAMenuIsTakenBackInTheConsole(t *testing.T) {
 	r.finish(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
 	require.Equal(t, 10.0, at(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
 
-	require.Equal(t, []string{"menu.rollback"}, r.actions(t, r.tenant.ID))
+	require.Contains(t, r.actions(t, r.tenant.ID), "menu.rollback")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")
 	require.Contains(t, r.page(""), "Rollback master catalogue user:sam@example.com items")
 	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`, r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]

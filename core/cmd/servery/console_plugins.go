@@ -69,7 +69,7 @@ func toldPlugin(p postgres.Plugin) (console.Plugin, error) {
 			return one, fmt.Errorf("the status of plugin %s: %w", p.ID, err)
 		}
 		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State), status.Since, status.Starts
-		one.Log, one.ToldAt = status.Log, p.ToldAt
+		one.Log, one.ToldAt, one.Health = status.Log, p.ToldAt, status.Health
 		for _, fault := range status.Faults {
 			one.Faults = append(one.Faults, console.PluginFault(fault))
 		}
@@ -108,7 +108,11 @@ func (r registry) CheckSettings(ctx context.Context, id string, business core.Bu
 	if r.host == nil {
 		return core.Errorf(core.Unavailable, "settings are checked by their plugin, and this hub runs none; use servery platform set beside one that does")
 	}
-	problems, err := r.host.Plugin(id).CheckSettings(ctx, pluginhost.Subject{Business: business, Platform: platform, Settings: settings})
+	tenant, err := r.db.Business(ctx, business)
+	if err != nil {
+		return err
+	}
+	problems, err := r.host.Plugin(id).CheckSettings(ctx, pluginhost.Subject{Business: business, Platform: platform, Settings: settings, Currency: tenant.Currency})
 	if err != nil {
 		return err
 	}

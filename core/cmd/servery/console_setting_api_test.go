@@ -97,7 +97,7 @@ func TestAPlatformIsSetUpInTheConsole(t *testing.T) {
 	platforms := postgres.Platforms{DB: s.hub.db}
 	kept, err := platforms.Access(t.Context(), s.tenant.ID, oddName)
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"}, Accept: relay.AcceptHub}, kept)
+	require.Equal(t, relay.Access{Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": address}, Secrets: map[string]string{"api_key": "s3cret-one"}, Accept: relay.AcceptHub, Currency: "USD"}, kept)
 	require.Equal(t, http.StatusConflict, s.save(t, oddName, url.Values{"version": {empty}}).status, "somebody was quicker: shown, not lost")
 	s.clock.Advance(60e9)
 	require.Equal(t, http.StatusSeeOther, s.save(t, oddName, url.Values{"settings": {`{"nutrition":"required"}`}, "endpoint-partner_api": {address}, "secret-api_key": {"s3cret-two"}}).status)

@@ -142,12 +142,12 @@ func (h *hub) demoWebhooks(ctx context.Context, business core.BusinessID, url st
 	for _, event := range core.EventTypes() {
 		input := webhook.Input{EventType: event, URL: &url, Units: &units}
 		if id, found := subscribed[event]; found {
-			if err := subscriptions.Update(ctx, business, id, input); err != nil {
+			if err := subscriptions.Update(ctx, business, "cli", id, input); err != nil {
 				return err
 			}
 			continue
 		}
-		if _, _, err := subscriptions.Create(ctx, business, input); err != nil {
+		if _, _, err := subscriptions.Create(ctx, business, "cli", input); err != nil {
 			return err
 		}
 	}

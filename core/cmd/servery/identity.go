@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/servery-hub/servery/adminui"
@@ -14,6 +16,7 @@ type identityFlags struct {
 	Issuer       string   `name:"oidc-issuer" env:"SERVERY_OIDC_ISSUER" help:"OpenID Connect provider by which people sign in to the console."`
 	ClientID     string   `name:"oidc-client-id" env:"SERVERY_OIDC_CLIENT_ID" help:"The hub's name at the provider."`
 	ClientSecret string   `name:"oidc-client-secret" env:"SERVERY_OIDC_CLIENT_SECRET" help:"The hub's secret at the provider."`
+	Proxies      []string `name:"trusted-proxies" env:"SERVERY_TRUSTED_PROXIES" default:"127.0.0.0/8,::1/128" help:"Address ranges (CIDR) of proxies before the hub, whose X-Forwarded-For says who signs in."`
 	Domains      []string `name:"oidc-domains" env:"SERVERY_OIDC_DOMAINS" help:"Domains of addresses whose people need not be made first: they come in as viewers of nothing."`
 }
 
@@ -27,6 +30,11 @@ func (f identityFlags) wrong() (mistakes []error) {
 	if (f.Issuer == "") != (f.ClientID == "") {
 		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))
 	}
+	for _, text := range f.Proxies {
+		if _, err := netip.ParsePrefix(strings.TrimSpace(text)); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("SERVERY_TRUSTED_PROXIES: %q is not an address range such as 10.1.0.0/16", text))
+		}
+	}
 	if f.Issuer == "" && len(f.Domains) > 0 {
 		mistakes = append(mistakes, errors.New("SERVERY_OIDC_DOMAINS: needs SERVERY_OIDC_ISSUER"))
 	}
@@ -36,6 +44,9 @@ func (f identityFlags) wrong() (mistakes []error) {
 // join gives the console what the flags say.
 func (f identityFlags) join(c *adminui.Config) {
 	c.BaseURL = strings.TrimSuffix(f.BaseURL, "/")
+	for _, text := range f.Proxies {
+		c.Proxies = append(c.Proxies, netip.MustParsePrefix(strings.TrimSpace(text)).Masked()) // wrong has looked at it
+	}
 	if f.Issuer == "" {
 		return
 	}

@@ -179,7 +179,7 @@ type keyDisable struct {
 // Run disables a key.
 func (c keyDisable) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
-		if err := (postgres.Access{DB: db}).DisableKey(ctx, core.BusinessID(c.Business), c.ID, db.Clock().Now()); err != nil {
+		if err := (postgres.Access{DB: db}).DisableKey(ctx, core.BusinessID(c.Business), c.ID); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(out.stdout, "key %d is disabled\n", c.ID)

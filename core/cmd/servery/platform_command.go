@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,7 +84,7 @@ type platformSet struct {
 	pluginFlags
 	Business int64             `required:"" help:"Id of the business."`
 	Name     string            `arg:"" help:"Name of the platform, as the business calls it."`
-	Plugin   string            `help:"Id of the plugin that serves it, or own; as it was, else the plugin of the same id."`
+	Plugin   string            `help:"Id of the plugin that serves it, or own; as it was, else the plugin of the same id. Another than before begins without settings, endpoints and secrets."`
 	Settings string            `placeholder:"JSON" help:"Settings for the plugin, a JSON object, or @FILE; {} takes them away."`
 	Endpoint map[string]string `placeholder:"NAME=URL" help:"Base address of an endpoint; an empty one takes it away."`
 	Secret   map[string]string `placeholder:"NAME=VALUE" help:"A secret, or @FILE that holds it; an empty one takes it away."`
@@ -94,7 +95,7 @@ type platformSet struct {
 // Run sets a platform up.
 func (c platformSet) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		served, err := c.servedBy(ctx, db)
+		served, former, err := c.servedBy(ctx, db)
 		if err != nil {
 			return err
 		}
@@ -106,7 +107,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 		}
 		settings, err := valueOrFile(c.Settings)
 		if err == nil && c.Settings != "" {
-			err = c.checkSettings(ctx, served, settings)
+			err = c.checkSettings(ctx, db, served, settings)
 		}
 		if err == nil && c.Accept == string(relay.AcceptPOS) && !slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderAcknowledge) {
 			err = core.Errorf(core.Invalid, "accept: platform %s is served by %s, which tells nobody that an order is accepted", c.Name, served)
@@ -133,6 +134,9 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			return err
 		}
 		_, err = fmt.Fprintf(out.stdout, "platform %s of business %d is served by %s\n", c.Name, c.Business, served)
+		if err == nil && former != served && former != core.ServedByOwn {
+			_, err = fmt.Fprintf(out.stdout, "the settings, endpoints and secrets it had with %s are taken away\n", former)
+		}
 		if err == nil && len(missing) > 0 {
 			_, err = fmt.Fprintf(out.stdout, "still missing: %s\n", strings.Join(missing, ", "))
 		}
@@ -155,19 +159,18 @@ func lacks(a *relay.Access, about *sdk.Description) (missing []string) {
 	return missing
 }
 
-// servedBy is what serves the platform from now on.
-func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (string, error) {
+// servedBy is what serves the platform from now on, and what has until now; a new
+// one is served by what it will be.
+func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (served, former string, err error) {
 	if c.Name == "" || len(c.Name) > 255 {
-		return "", core.Errorf(core.Invalid, "the name of a platform has 1 to 255 characters")
+		return "", "", core.Errorf(core.Invalid, "the name of a platform has 1 to 255 characters")
 	}
-	if c.Plugin != "" {
-		return c.Plugin, nil
-	}
-	served, _, err := postgres.Platforms{DB: db}.Of(ctx, core.BusinessID(c.Business), c.Name)
+	former, _, err = postgres.Platforms{DB: db}.Of(ctx, core.BusinessID(c.Business), c.Name)
 	if core.CodeOf(err) == core.NotFound {
-		return c.Name, nil
+		served = cmp.Or(c.Plugin, c.Name)
+		return served, served, nil
 	}
-	return served, err
+	return cmp.Or(c.Plugin, former), former, err
 }
 
 // about is what the plugin says of itself: to a hub, or now, to us.
@@ -193,7 +196,7 @@ func (c platformSet) about(ctx context.Context, db *postgres.DB, id string) (*sd
 // with runs the plugin for one thing to do.
 func (c platformSet) with(ctx context.Context, id string, do func(pluginhost.Plugin) error) error {
 	host, err := pluginhost.Open(pluginhost.Config{
-		Dir: c.dir(), Clock: core.NewSystemClock(nil), Observer: newPluginMetrics(), Log: slog.New(slog.DiscardHandler),
+		Dir: c.dir(), Patience: sdk.StartWithin, Clock: core.NewSystemClock(nil), Observer: newPluginMetrics(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -203,15 +206,19 @@ func (c platformSet) with(ctx context.Context, id string, do func(pluginhost.Plu
 	return do(host.Plugin(id))
 }
 
-func (c platformSet) checkSettings(ctx context.Context, served, settings string) error {
+func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served, settings string) error {
 	if served == core.ServedByOwn {
 		return core.Errorf(core.Invalid, "settings are for plugins; platform %s is served by %s", c.Name, served)
 	}
 	if !json.Valid([]byte(settings)) {
 		return core.Errorf(core.Invalid, "settings: must be a JSON object")
 	}
+	tenant, err := db.Business(ctx, core.BusinessID(c.Business))
+	if err != nil {
+		return err
+	}
 	return c.with(ctx, served, func(plugin pluginhost.Plugin) error {
-		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: core.BusinessID(c.Business), Platform: c.Name, Settings: []byte(settings)})
+		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: c.Name, Settings: []byte(settings), Currency: tenant.Currency})
 		if err != nil {
 			return err
 		}

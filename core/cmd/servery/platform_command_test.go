@@ -63,6 +63,8 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 		_, complaints := o.run(append([]string{"platform", "set", business, "aggregator-b"}, args...)...)
 		require.Contains(t, complaints, complaint)
 	}
+	_, complaints = o.run("platform", "set", "--business=999999", "aggregator-b", "--settings={}")
+	require.Contains(t, complaints, "there is no business 999999")
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("s3cret\n"), 0o600))
 	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b",
@@ -84,6 +86,10 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	require.Contains(t, said, "is served by aggregator-b", complaints)
 	said, _ = o.run("platform", "list", business)
 	require.Contains(t, said, "tasty                served by aggregator-b\n                     orders accepted by pos\n")
+	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=own")
+	require.Contains(t, said, "is served by own\nthe settings, endpoints and secrets it had with aggregator-b are taken away\n", complaints)
+	said, _ = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b")
+	require.Contains(t, said, "is served by aggregator-b\nstill missing: endpoint catalogue_api, endpoint delivery_api, secret access_token, secret callback_token\n")
 
 	for complaint, store := range map[string]string{`has no store "S-1"`: "S-1=R-7"} {
 		_, complaints := o.run("platform", "set", business, "tasty", "--store="+store)
@@ -97,7 +103,18 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	_, complaints = o.run("plugin", "enable", "nosuch")
 	require.Contains(t, complaints, "there are: aggregator-b")
 	said, complaints = o.run("plugin", "upgrade", filepath.Join(source, "aggregator-b"))
-	require.Contains(t, said, "running hubs change over", complaints)
+	require.Contains(t, said, "running hubs change over; it stays disabled", complaints)
+	said, _ = o.run("plugin", "list")
+	require.Contains(t, said, "disabled")
+	for act, says := range map[string]string{
+		"upgrade": `{"enabled":false,"id":"aggregator-b","installed":"1.0.0"}`, "install": `{"enabled":true,"id":"aggregator-b","installed":"1.0.0"}`,
+	} {
+		said, complaints = o.run("plugin", act, filepath.Join(source, "aggregator-b"), "--json")
+		require.JSONEq(t, says, said, complaints)
+		_, _ = o.run("plugin", "disable", "aggregator-b")
+	}
+	said, complaints = o.run("plugin", "logs", "aggregator-b", "--json")
+	require.JSONEq(t, `{"faults":[],"log":[]}`, said, complaints)
 }
 
 func TestAPluginOfAnotherDigestIsNotInstalled(t *testing.T) {

@@ -120,10 +120,9 @@ func TestFaultsOfABusinessAreSwitchedOnAndOff(t *testing.T) {
 	require.NoError(t, p.ClearFaults(t.Context(), s.tenant.ID, change))
 	require.Len(t, faults(), 1, "what the simulator was started with stays")
 	s.heard("aggregator-b", its, simulator.CallRiderStatus, 1)
-	entries, err := postgres.Console{DB: s.hub.db}.Audit(t.Context(), s.tenant.ID, console.EntryFilter{Limit: 10})
+	entries, err := postgres.Console{DB: s.hub.db}.Audit(t.Context(), s.tenant.ID, console.EntryFilter{Limit: 10, Actor: "user:sam@example.com"})
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "one for each switch that was made")
-	require.Equal(t, "user:sam@example.com", entries[0].Actor)
 }
 
 func TestTheConsoleOffersEveryFault(t *testing.T) {

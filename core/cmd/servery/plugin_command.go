@@ -22,7 +22,7 @@ type pluginCommand struct {
 	Describe pluginDescribe `cmd:"" help:"Tell what a program says of itself, or write its manifest."`
 
 	List    pluginList    `cmd:"" help:"List the plugins of the hub, how they are and what went wrong with them."`
-	Install pluginInstall `cmd:"" help:"Put a plugin where the hub finds it; a running hub starts it."`
+	Install pluginInstall `cmd:"" help:"Put a plugin where the hub finds it; a running hub starts it. Key-value groups that it declares count from the hubs' next start."`
 	Enable  pluginEnable  `cmd:"" help:"Have the hubs run a plugin; one in quarantine is tried again."`
 	Disable pluginDisable `cmd:"" help:"Have the hubs end a plugin after its calls under way."`
 	Upgrade pluginUpgrade `cmd:"" help:"Put another version in the place of a plugin; running hubs change over without losing a call."`

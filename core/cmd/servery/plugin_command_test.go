@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -23,6 +24,14 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 	var out, complaints bytes.Buffer
 	status = run(t.Context(), append([]string{"plugin"}, args...), output{&out, &complaints})
 	return out.String(), complaints.String(), status
+}
+
+func TestTheListOfPluginsTellsWhyOneIsDegraded(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, printPlugins(output{stdout: &out}, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
+		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded, Health: "it says that it is degraded: the cache is cold"}}}))
+	require.Contains(t, out.String(), "degraded")
+	require.Contains(t, out.String(), "the cache is cold")
 }
 
 // buildPlugin is a directory of a plugin of this repository with its manifest, for this test alone.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,9 +63,10 @@ type pluginHost struct {
 	told    map[string]string
 	saidAt  time.Time // when this worker last said which plugins it has
 
-	mu      sync.Mutex
-	hadAt   map[string]time.Time // when a worker last had the plugin, as the database says
-	hadHere map[string]time.Time // when this one said so
+	mu       sync.Mutex
+	hadAt    map[string]time.Time // when a worker last had the plugin, as the database says
+	hadHere  map[string]time.Time // when this one said so
+	inspects map[string]int       // under way, by plugin
 }
 
 // openPlugins starts the plugins, and waits a moment for those that no hub knows yet:
@@ -74,7 +76,7 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 	h := &pluginHost{
 		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), clock: db.Clock(), log: log,
 		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{},
-		hadAt: map[string]time.Time{}, hadHere: map[string]time.Time{},
+		hadAt: map[string]time.Time{}, hadHere: map[string]time.Time{}, inspects: map[string]int{},
 	}
 	h.tally = newPluginTally(h.metrics, db.Clock().Now())
 	var err error
@@ -178,7 +180,16 @@ func (h *pluginHost) about(id string) *sdk.Description {
 	return h.known[id]
 }
 
-// tell records how the plugins are, where that has changed.
+// described is what a plugin says of itself, written the same each time; nil where
+// that is not known yet.
+func described(s pluginhost.Status) ([]byte, error) {
+	if s.About == nil {
+		return nil, nil
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(s.About)
+}
+
+// tell records how the plugins are, where that has changed or is not settled.
 func (h *pluginHost) tell(ctx context.Context) error {
 	for _, s := range h.Status() {
 		s.InFlight, s.Memory = 0, 0
@@ -186,17 +197,17 @@ func (h *pluginHost) tell(ctx context.Context) error {
 		if err != nil || h.told[s.ID] == string(text) {
 			continue
 		}
-		var about []byte
-		if s.About != nil {
-			// Written the same each time: what differs is another version of the plugin.
-			if about, err = (proto.MarshalOptions{Deterministic: true}).Marshal(s.About); err != nil {
-				return err
-			}
-		}
-		if err := h.records.Tell(ctx, s.ID, string(text), about); err != nil {
+		about, err := described(s)
+		if err != nil {
 			return err
 		}
-		h.told[s.ID] = string(text)
+		settled, err := h.records.Tell(ctx, h.tally.hub, s.ID, string(text), about)
+		if err != nil {
+			return err
+		}
+		if settled {
+			h.told[s.ID] = string(text)
+		}
 	}
 	return nil
 }
@@ -231,11 +242,14 @@ func (h *pluginHost) run(ctx context.Context, worker bool) {
 }
 
 // vocabulary is core's and that of the plugins. The words of one that contradicts
-// another's, and of one that has never been ready, are missing until the next start.
+// another that was known before it, and of one that has never been ready, are missing until the next start.
 func (h *pluginHost) vocabulary() (*menu.Vocabulary, error) {
 	var declared []menu.Declaration
 	vocabulary, err := menu.NewVocabulary()
-	for _, id := range slices.Sorted(maps.Keys(h.wanted)) {
+	first := func(a, b string) int {
+		return cmp.Or(h.wanted[a].KnownAt.Compare(h.wanted[b].KnownAt), cmp.Compare(a, b))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(h.wanted), first) {
 		about := h.about(id)
 		if !h.wanted[id].Enabled {
 			continue
@@ -247,6 +261,7 @@ func (h *pluginHost) vocabulary() (*menu.Vocabulary, error) {
 		more := append(slices.Clone(declared), declarations(id, about)...)
 		wider, err := menu.NewVocabulary(more...)
 		if err != nil {
+			h.Plugin(id).Blame(fmt.Errorf("its key-value groups are left out: %w", err))
 			h.log.Warn("the key-value groups of a plugin were left out", "plugin", id, "error", err)
 			continue
 		}

@@ -25,6 +25,7 @@ import (
 type pluginOperation struct {
 	databaseFlags
 	pluginFlags
+	JSON bool `help:"Print JSON."`
 }
 
 // enabledPlugins lists the plugins that hubs run: those that are installed here
@@ -47,7 +48,6 @@ func enabledPlugins(ctx context.Context, dir string, db *postgres.DB) ([]string,
 
 type pluginList struct {
 	pluginOperation
-	JSON bool `help:"Print JSON."`
 }
 
 // listedPlugin is a plugin as the list shows it.
@@ -81,9 +81,7 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 				}
 				one.ToldAt = &p.ToldAt
 			}
-			if manifest, err := sdk.ReadManifest(filepath.Join(c.dir(), p.ID, sdk.ManifestName)); err == nil {
-				one.Installed = manifest.Version
-			}
+			one.Installed = c.installed(p.ID)
 			list = append(list, one)
 		}
 		if c.JSON {
@@ -103,6 +101,9 @@ func printPlugins(out output, list []listedPlugin) error {
 			state += ", disabled"
 		}
 		fmt.Fprintf(out.stdout, "%-20s %-10s %s\n", p.ID, version, state)
+		if p.Health != "" {
+			fmt.Fprintf(out.stdout, "%20s %s\n", "", p.Health)
+		}
 		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) { // what it is over is told by its page
 			fmt.Fprintf(out.stdout, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
 		}
@@ -117,7 +118,8 @@ type pluginInstall struct {
 
 // Run installs a plugin.
 func (c pluginInstall) Run(ctx context.Context, out output) error {
-	return c.place(ctx, out, c.From, "installed")
+	enabled := true
+	return c.place(ctx, out, c.From, &enabled, "installed")
 }
 
 type pluginUpgrade struct {
@@ -125,13 +127,13 @@ type pluginUpgrade struct {
 	From string `arg:"" help:"Directory with the new version's manifest and program."`
 }
 
-// Run replaces a plugin.
+// Run replaces a plugin. One that is disabled stays so.
 func (c pluginUpgrade) Run(ctx context.Context, out output) error {
-	return c.place(ctx, out, c.From, "upgraded; running hubs change over")
+	return c.place(ctx, out, c.From, nil, "upgraded; running hubs change over")
 }
 
 // place verifies a plugin and puts it into the directory, then tells the hubs.
-func (c pluginOperation) place(ctx context.Context, out output, from, done string) error {
+func (c pluginOperation) place(ctx context.Context, out output, from string, enabled *bool, done string) error {
 	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
 	if err != nil {
 		return err
@@ -153,7 +155,7 @@ func (c pluginOperation) place(ctx context.Context, out output, from, done strin
 			return err
 		}
 	}
-	return c.want(ctx, out, manifest.ID, true, manifest.Version+" is "+done)
+	return c.want(ctx, out, manifest.ID, enabled, manifest.Version+" is "+done)
 }
 
 // copyFile puts a copy in the place of a file in one step.
@@ -192,7 +194,8 @@ type pluginEnable struct {
 
 // Run enables a plugin.
 func (c pluginEnable) Run(ctx context.Context, out output) error {
-	return c.want(ctx, out, c.ID, true, "is enabled")
+	enabled := true
+	return c.want(ctx, out, c.ID, &enabled, "is enabled")
 }
 
 type pluginDisable struct {
@@ -202,20 +205,48 @@ type pluginDisable struct {
 
 // Run disables a plugin.
 func (c pluginDisable) Run(ctx context.Context, out output) error {
-	return c.want(ctx, out, c.ID, false, "is disabled")
+	enabled := false
+	return c.want(ctx, out, c.ID, &enabled, "is disabled")
 }
 
-func (c pluginOperation) want(ctx context.Context, out output, id string, enabled bool, says string) error {
+// wanted is what an operator wants of a plugin, as JSON.
+type wanted struct {
+	ID        string `json:"id"`
+	Enabled   bool   `json:"enabled"`
+	Installed string `json:"installed,omitzero"` // version in the directory
+}
+
+// want has the hubs run a plugin or not, nil as it is, and says what was done.
+func (c pluginOperation) want(ctx context.Context, out output, id string, enabled *bool, says string) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		if _, err := known(ctx, c.dir(), db, id); err != nil {
+		p, err := known(ctx, c.dir(), db, id)
+		if err != nil {
 			return err
 		}
-		if err := (postgres.Plugins{DB: db}).Want(ctx, id, enabled); err != nil {
+		if enabled == nil {
+			if enabled = &p.Enabled; !p.Enabled {
+				says += "; it stays disabled"
+			}
+		}
+		now := wanted{ID: id, Enabled: *enabled, Installed: c.installed(id)}
+		if err := (postgres.Plugins{DB: db}).Want(ctx, id, now.Enabled); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(out.stdout, "plugin %s %s\n", id, says)
+		if c.JSON {
+			return printJSON(out, now, nil)
+		}
+		_, err = fmt.Fprintf(out.stdout, "plugin %s %s\n", id, says)
 		return err
 	})
+}
+
+// installed is the version of a plugin in the directory; "" where it has none.
+func (c pluginOperation) installed(id string) string {
+	manifest, err := sdk.ReadManifest(filepath.Join(c.dir(), id, sdk.ManifestName))
+	if err != nil {
+		return ""
+	}
+	return manifest.Version
 }
 
 // known finds a plugin that is installed here or that a hub knows.
@@ -246,16 +277,27 @@ type pluginLogs struct {
 	ID string `arg:"" help:"Id of the plugin."`
 }
 
+// pluginLog is what the log of a plugin says, as JSON.
+type pluginLog struct {
+	Faults []pluginhost.Fault `json:"faults"` // newest first
+	Log    []string           `json:"log"`
+}
+
 // Run prints what a hub last told of a plugin's log.
 func (c pluginLogs) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
 		p, err := known(ctx, c.dir(), db, c.ID)
-		if err != nil || p.Status == "" {
+		if err != nil {
 			return err
 		}
 		var told toldStatus
-		if err := json.Unmarshal([]byte(p.Status), &told); err != nil {
-			return fmt.Errorf("the status of plugin %s: %w", c.ID, err)
+		if p.Status != "" {
+			if err := json.Unmarshal([]byte(p.Status), &told); err != nil {
+				return fmt.Errorf("the status of plugin %s: %w", c.ID, err)
+			}
+		}
+		if c.JSON {
+			return printJSON(out, pluginLog{append([]pluginhost.Fault{}, told.Faults...), append([]string{}, told.Log...)}, nil)
 		}
 		for _, fault := range slices.Backward(told.Faults) {
 			fmt.Fprintf(out.stdout, "%s fault: %s\n", fault.At.Format(time.RFC3339), fault.Text)

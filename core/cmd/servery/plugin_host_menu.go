@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,6 +16,13 @@ import (
 
 // inspector holds items against the rules of plugins (menu.Inspector).
 type inspector struct{ *pluginHost }
+
+// One plugin inspects for half of the jobs that a replica runs at once, at most:
+// one that hangs leaves room for the others. The next is put off.
+const (
+	inspectedAtOnce = 2
+	inspectedAfter  = 2 * time.Second
+)
 
 // Platforms lists the platforms that a plugin with rules serves.
 func (n inspector) Platforms(ctx context.Context, business core.BusinessID) (names []string, err error) {
@@ -37,6 +45,10 @@ func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	if err != nil {
 		return nil, err
 	}
+	if !n.enter(plugin.ID()) {
+		return nil, core.Postponed{Until: n.clock.Now().Add(inspectedAfter)}
+	}
+	defer n.leave(plugin.ID())
 	asked := make([]*sdk.Item, len(items))
 	for i, item := range items {
 		if asked[i], err = itemForPlugin(item); err != nil {
@@ -51,10 +63,27 @@ func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 	return found, err
 }
 
+// enter takes a place for an inspection by a plugin; false where all are taken.
+func (n inspector) enter(plugin string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.inspects[plugin] >= inspectedAtOnce {
+		return false
+	}
+	n.inspects[plugin]++
+	return true
+}
+
+func (n inspector) leave(plugin string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.inspects[plugin]--
+}
+
 // subject is a platform of a business, and the plugin that serves it.
 func (h *pluginHost) subject(ctx context.Context, business core.BusinessID, platform string) (pluginhost.Plugin, pluginhost.Subject, error) {
 	served, access, err := h.places.Of(ctx, business, platform)
-	return h.Plugin(served), pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings}, err
+	return h.Plugin(served), pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings, Currency: access.Currency}, err
 }
 
 // itemForPlugin is the master's item as a plugin checks it: without what differs

@@ -274,12 +274,6 @@ func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
 	return json.Marshal(members)
 }
 
-// numbers are the members of an order that are numbers, wherever they stand.
-var numbers = []string{
-	"quantity", "delivery_datetime", "price", "value", "rate", "amount", "latitude", "longitude",
-	"order_subtotal", "total_charges", "total_taxes", "discount", "order_total", "payable_amount",
-}
-
 // plainNumbers writes the numbers of an order as such: protocol buffers' JSON has
 // whole ones, and the protocol decimal ones, as strings.
 func plainNumbers(value any) {
@@ -290,7 +284,7 @@ func plainNumbers(value any) {
 		}
 	case map[string]any:
 		for name, element := range value {
-			if text, ok := element.(string); ok && slices.Contains(numbers, name) {
+			if text, ok := element.(string); ok && (sdk.IsDecimal(name) || name == "quantity" || name == "delivery_datetime") {
 				value[name] = json.Number(text)
 			}
 			plainNumbers(element)

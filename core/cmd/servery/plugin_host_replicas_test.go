@@ -10,6 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -95,4 +96,30 @@ type noPublications struct{ t *testing.T }
 // Published is told of no result: what is left to another replica is none.
 func (n noPublications) Published(r publish.Result, _ time.Duration) {
 	n.t.Errorf("a replica without the plugin recorded %s", r.State)
+}
+
+func TestAPluginThatHangsLeavesRoomForOtherJobs(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "hostile", "../../pluginhost/testdata/hostile")
+	d := newDinerAt(t, newPluginAPI(t, dir))
+	d.platform("tasty", "hostile", "")
+	host := d.hub.config.host
+	ctx, stop := context.WithCancel(t.Context())
+	inspect := func(refID string) error {
+		description := "/nowhere"
+		_, err := inspector{host}.Inspect(ctx, d.tenant.ID, "tasty", []*menu.Item{{Ref: menu.Ref{RefID: refID}, Description: &description}})
+		return err
+	}
+	ended := make(chan error, inspectedAtOnce)
+	for range inspectedAtOnce {
+		go func() { ended <- inspect("wait") }()
+	}
+	waitUntil(t, "its places are taken", func() bool { return host.Status()[0].InFlight == inspectedAtOnce })
+	require.Equal(t, core.Postponed{Until: d.clock.Now().Add(inspectedAfter)}, inspect("version"))
+	stop()
+	for range inspectedAtOnce {
+		require.ErrorIs(t, <-ended, context.Canceled)
+	}
+	ctx = t.Context()
+	require.NoError(t, inspect("version"))
 }

@@ -67,8 +67,12 @@ func (h *pluginHost) measure(ctx context.Context, now time.Time) error {
 	h.tally.last = now
 	var list []console.PluginHub
 	for _, s := range h.Status() {
+		about, err := described(s)
+		if err != nil {
+			return err
+		}
 		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.tally.hub, Version: s.Version, State: string(s.State),
-			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.tally.of(s.ID)})
+			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.tally.of(s.ID), About: about})
 	}
 	return h.records.TellHub(ctx, list)
 }

@@ -6,16 +6,20 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 	"github.com/servery-hub/servery/web"
 )
@@ -153,6 +157,29 @@ func TestAPluginIsStoppedAndStartedThroughTheDatabase(t *testing.T) {
 	require.Equal(t, "aggregator-b", next.known["aggregator-b"].GetId(), "the next hub knows what it said")
 }
 
+func TestAPluginDoesNotTakeTheWordsOfOneThatWasThereBefore(t *testing.T) {
+	group := func(on bool) *sdk.Description {
+		keys := []*pb.VocabularyKey{{Name: "fat_mg", Rule: pb.ValueRule_VALUE_RULE_ANY_TEXT}}
+		return &sdk.Description{Vocabulary: []*pb.VocabularyGroup{{Group: "NutritionalInfo", OnItem: on, OnOption: true, Keys: keys}}}
+	}
+	host := newPluginAPI(t, t.TempDir()).hub.config.host
+	require.NoError(t, host.records.Know(t.Context(), []string{"old"}))
+	host.clock.(*hubtest.Clock).Advance(time.Hour)
+	require.NoError(t, host.records.Want(t.Context(), "aaa", true))
+	list, err := host.records.List(t.Context())
+	require.NoError(t, err)
+	for _, p := range list {
+		host.wanted[p.ID], host.known[p.ID] = p, group(p.ID == "old")
+		host.Start(p.ID)
+	}
+	got, err := host.vocabulary()
+	require.NoError(t, err)
+	want, err := menu.NewVocabulary(declarations("old", group(true))...)
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Contains(t, fmt.Sprint(host.Status()[0].Faults), "its key-value groups are left out")
+}
+
 func TestSecretsOfAPlatformAreSealedAndOfOneBusiness(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	one, other := hubtest.Business(t, db), hubtest.Business(t, db)
@@ -161,13 +188,26 @@ func TestSecretsOfAPlatformAreSealedAndOfOneBusiness(t *testing.T) {
 		a.Settings, a.Addresses, a.Secrets = []byte(`{"a":1}`), map[string]string{"api": "https://x.example"}, map[string]string{"token": "s3cret"}
 		return nil
 	}))
-	access, err := platforms.Access(t.Context(), one.ID, "tasty")
+	set, err := platforms.Access(t.Context(), one.ID, "tasty")
 	require.NoError(t, err)
-	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"}, Secrets: map[string]string{"token": "s3cret"}, Accept: relay.AcceptHub}, access)
+	require.Equal(t, relay.Access{Settings: []byte(`{"a":1}`), Addresses: map[string]string{"api": "https://x.example"}, Secrets: map[string]string{"token": "s3cret"}, Accept: relay.AcceptHub, Currency: "USD"}, set)
 	_, err = platforms.Access(t.Context(), other.ID, "tasty")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	err = platforms.Set(t.Context(), 999, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(*relay.Access) error { return nil })
+	as := func(*relay.Access) error { return nil }
+	err = platforms.Set(t.Context(), 999, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, as)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
+
+	list, err := postgres.Console{DB: db}.ListPlatforms(t.Context(), one.ID)
+	require.NoError(t, err)
+	tasty := list[slices.IndexFunc(list, func(p console.PlatformSettings) bool { return p.Name == "tasty" })]
+	require.NoError(t, postgres.Console{DB: db}.SetPlatform(t.Context(), one.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-b"}, tasty.Version, as, access.Change{Business: one.ID, Action: "platform.change"}))
+	set, err = platforms.Access(t.Context(), one.ID, "tasty")
+	require.NoError(t, err)
+	require.Equal(t, relay.Access{Settings: []byte{}, Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub, Currency: "USD"}, set,
+		"what one plugin was given is not for another")
+	entries, err := postgres.Console{DB: db}.Audit(t.Context(), one.ID, console.EntryFilter{Object: "platform/tasty", Limit: 1})
+	require.NoError(t, err)
+	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")
 }
 
 func TestATranslatedOrderIsOneThatAChannelMayBring(t *testing.T) {

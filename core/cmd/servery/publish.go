@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -67,11 +70,15 @@ func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Ren
 	if s.Platform.ServedBy != w.Plugin {
 		return r, core.Errorf(core.Unavailable, "the platform was given another plugin")
 	}
-	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef, Settings: s.Access.Settings, Key: w.CallID.String()}
+	subject := pluginhost.Subject{Business: w.Business, Platform: w.Platform, Store: w.StoreRef, Settings: s.Access.Settings, Currency: s.Currency, Key: w.CallID.String()}
 	if !s.Listed {
 		return m.unlist(ctx, w, plugin, subject, s)
 	}
-	asked, err := menuForPlugin(s, menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform]))
+	seen := menu.Effective(w.StoreRef, s.Menu, s.Platform, s.Menu.Blocked[w.Platform])
+	for _, item := range seen.LeftOut {
+		s.LeftOut = append(s.LeftOut, publish.Problem{Entity: "item", RefID: item.RefID, Code: "options_demanded", Message: item.Message})
+	}
+	asked, err := menuForPlugin(s, seen)
 	if err != nil {
 		return r, err
 	}
@@ -83,34 +90,87 @@ func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Ren
 		return publish.Rendering{Skip: decision.GetSkip(), Waiting: s.Waiting}, nil
 	}
 	plan := planOf(plugin.About(), decision.GetPlan())
-	r = publish.Rendering{LeftOut: s.LeftOut, Content: contentOf(plan, s.Access), Waiting: s.Waiting}
+	leave, err := m.leave(ctx, w, plugin, subject, s)
+	if err != nil {
+		return r, err
+	}
+	r = publish.Rendering{LeftOut: append(s.LeftOut, problemsOf(decision.GetLeftOut())...), Content: contentOf(plan, s.Access), Waiting: s.Waiting, Outlet: cmp.Or(s.PlatformStoreID, w.StoreRef)}
 	if !*s.Store.Active {
 		r.Note = "the store is not active; the platform was told so"
 	}
-	r.Send = func(ctx context.Context) publish.Sent { return m.send(ctx, w, plugin, subject, *plan, s.Access) }
+	r.Send = func(ctx context.Context) publish.Sent {
+		left := leave(ctx)
+		if left.State == publish.Waiting {
+			return left
+		}
+		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
+		sent.Problems = append(left.Problems, sent.Problems...)
+		return sent
+	}
 	return r, nil
 }
 
-// unlist plans how a store is taken off a platform that has taken a menu of it,
-// where the plugin has a word for it; else the platform keeps what it has.
+// leave plans how a store that the platform knows by another id now is taken off it
+// under the one by which it was on sale. It is a problem where it stays there.
+func (m menuRenderer) leave(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, s postgres.MenuSubject) (func(context.Context) publish.Sent, error) {
+	if s.OnSale == "" || s.OnSale == cmp.Or(s.PlatformStoreID, w.StoreRef) {
+		return func(context.Context) publish.Sent { return publish.Sent{} }, nil
+	}
+	w.CallID = uuid.NewSHA1(w.CallID, []byte(s.OnSale)) // it is another request than the menu's
+	subject.Key = w.CallID.String()
+	plan, err := m.planUnlist(ctx, w, plugin, subject, s.OnSale)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) publish.Sent {
+		left := publish.Sent{State: publish.Failed, Message: "its plugin has no word to take a store off"}
+		if plan != nil {
+			left = m.carry(ctx, w, *plan, s.Access, unread)
+		}
+		if left.State == publish.Failed {
+			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
+				Message: fmt.Sprintf("the platform may still sell what it has under the id %q, by which it knew the store before: %s", s.OnSale, left.Message)}}
+		}
+		return left
+	}, nil
+}
+
+// unlist plans how a store is taken off a platform on which it is on sale, where
+// the plugin has a word for it; else the platform keeps what it has.
 func (m menuRenderer) unlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, s postgres.MenuSubject) (publish.Rendering, error) {
 	r := publish.Rendering{Unlisted: "the store is not listed on the platform", Waiting: s.Waiting}
-	if !w.Known || !m.host.can(w.Plugin, sdk.CapabilityMenuUnlist) {
+	if s.OnSale == "" {
 		return r, nil
 	}
-	store := storeForPlugin(s)
-	decision, err := plugin.PlanUnlist(ctx, subject, &pb.UnlistRequest{StoreRefId: store.RefId, PlatformStoreId: store.PlatformStoreId})
-	if err != nil || decision.GetPlan() == nil {
+	plan, err := m.planUnlist(ctx, w, plugin, subject, s.OnSale)
+	if err != nil || plan == nil {
 		return r, err
 	}
-	plan := planOf(plugin.About(), decision.GetPlan())
 	r.Unlisted += "; it was taken off there"
 	r.Content = contentOf(plan, s.Access)
-	r.Send = func(ctx context.Context) publish.Sent {
-		return m.carry(ctx, w, *plan, s.Access, func(context.Context, relay.Response) (relay.Outcome, error) { return relay.Outcome{}, nil })
-	}
+	r.Send = func(ctx context.Context) publish.Sent { return m.carry(ctx, w, *plan, s.Access, unread) }
 	return r, nil
 }
+
+// planUnlist plans how a store is taken off under an id of the platform's, or its
+// ref_id; nil where the plugin has no word for it.
+func (m menuRenderer) planUnlist(ctx context.Context, w publish.Work, plugin pluginhost.Plugin, subject pluginhost.Subject, id string) (*relay.Plan, error) {
+	if !m.host.can(w.Plugin, sdk.CapabilityMenuUnlist) {
+		return nil, nil
+	}
+	request := &pb.UnlistRequest{StoreRefId: w.StoreRef}
+	if id != w.StoreRef {
+		request.PlatformStoreId = id
+	}
+	decision, err := plugin.PlanUnlist(ctx, subject, request)
+	if err != nil || decision.GetPlan() == nil {
+		return nil, err
+	}
+	return planOf(plugin.About(), decision.GetPlan()), nil
+}
+
+// unread leaves an answer to the plan's own rule.
+func unread(context.Context, relay.Response) (relay.Outcome, error) { return relay.Outcome{}, nil }
 
 // contentOf is all that a plan sends, and where to.
 func contentOf(plan *relay.Plan, access relay.Access) []string {
@@ -134,13 +194,18 @@ func (m menuRenderer) send(ctx context.Context, w publish.Work, plugin pluginhos
 		if err != nil {
 			return relay.Outcome{}, err
 		}
-		for _, e := range read.GetErrors() {
-			problems = append(problems, publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()})
-		}
+		problems = problemsOf(read.GetErrors())
 		return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}, nil
 	})
 	sent.Problems = problems
 	return sent
+}
+
+func problemsOf(list []*sdk.PublishError) (problems []publish.Problem) {
+	for _, e := range list {
+		problems = append(problems, publish.Problem{Entity: e.GetEntity(), RefID: e.GetRefId(), Code: e.GetCode(), Message: e.GetMessage()})
+	}
+	return problems
 }
 
 // carry makes one attempt and keeps it on record.

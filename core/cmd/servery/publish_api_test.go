@@ -315,6 +315,52 @@ func TestAPlatformWhosePluginIsDownWaits(t *testing.T) {
 	require.Contains(t, n.board.all()[before].body, "soup")
 }
 
+func TestItemsThatCameWhileAPluginWasDownAreHeldAgainstItsRulesOnceItIsBack(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	n.hub.config.host.Stop("aggregator-a")
+	n.menu("s1", dishes(lacking))
+	refs, _ := n.sees("p-a")
+	require.Len(t, refs, 2, "nobody could be asked")
+	n.hub.config.host.Start("aggregator-a")
+	n.passing("the rules are applied", func() bool { refs, _ := n.sees("p-a"); return len(refs) == 1 })
+	n.passing("the platform sells what they allow", func() bool {
+		all := n.board.all()
+		last := all[len(all)-1].body
+		return strings.Contains(last, `"tea"`) && !strings.Contains(last, `"soup"`)
+	})
+}
+
+func TestAMenuThatCannotBeRenderedIsGivenUpAndTold(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.quiet()
+	before, told := len(n.board.all()), len(n.told.Arrivals())
+	set := func(id string) any {
+		return n.ok("POST", storesRoute, fmt.Sprintf(`{"stores":[{"ref_id":"s1","platform_data":[{"name":"p-a","platform_store_id":%q}]}]}`, id)).body["reference"]
+	}
+	reference := set("R/..")
+	event := n.events(told + 1)["p-a"]
+	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
+	require.Contains(t, at(event["errors"].([]any)[0], "message"), "'..'")
+	require.Len(t, n.board.all(), before)
+	reference = set("R-1")
+	require.Equal(t, []any{reference, "success"}, []any{n.events(told + 2)["p-a"]["reference_id"], n.events(told + 2)["p-a"]["status"]})
+}
+
+func TestWhatARollbackPublishesIsToldByItsReference(t *testing.T) {
+	n := newNewspaper(t, "a", "b")
+	n.menu("s1", soup)
+	n.quiet()
+	revision := at(n.ok("GET", revisionsRoute+"?limit=1", "").body["revisions"].([]any)[0], "id").(string)
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
+	n.quiet()
+	told := len(n.told.Arrivals())
+	reference := n.ok("POST", revisionsRoute+revision+"/rollback/", "").body["reference"]
+	for _, event := range n.events(told + 2) {
+		require.Equal(t, []any{reference, "success"}, []any{event["reference_id"], event["status"]})
+	}
+}
+
 func TestTheSettingsOfABusinessReachNoOthersAggregator(t *testing.T) {
 	n := newNewspaper(t, "a")
 	other := hubtest.Business(t, n.hub.db)
@@ -368,15 +414,15 @@ func TestAnOrderOfAnAggregatorIsAcknowledgedAndItsStatesAreTold(t *testing.T) {
 	require.Contains(t, n.board.all()[before+1].body, "R-7")
 
 	require.NoError(t, postgres.Platforms{DB: n.hub.db}.NameStores(t.Context(), n.tenant.ID, "p-a", map[string]string{"s1": "R-7"}))
-	n.passing("the menu goes to the outlet", func() bool { return len(paths()) == 2 })
-	require.Equal(t, "PUT /v2/outlets/R-7/menu", paths()[1])
+	n.passing("the menu goes to the outlet", func() bool { return len(paths()) == 3 })
+	require.Equal(t, []string{"PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-7/menu"}, paths()[1:])
 	taken := post("A-2", "R-7")
 	require.Equal(t, 200, taken.status, taken.text)
 	for _, state := range []string{"Acknowledged", "Food Ready", "Completed"} {
 		n.ok("PUT", fmt.Sprintf("/external/api/v1/orders/%v/status/", taken.body["order_id"]), fmt.Sprintf(`{"new_status":%q}`, state))
 	}
-	n.passing("the states are told", func() bool { return len(paths()) == 5 })
-	require.Equal(t, []string{"POST /v2/orders/A-2/accept", "POST /v2/orders/A-2/status", "POST /v2/orders/A-2/status"}, paths()[2:])
+	n.passing("the states are told", func() bool { return len(paths()) == 6 })
+	require.Equal(t, []string{"POST /v2/orders/A-2/accept", "POST /v2/orders/A-2/status", "POST /v2/orders/A-2/status"}, paths()[3:])
 	all := n.board.all()
 	require.Contains(t, all[len(all)-2].body, `"ready"`)
 	require.Contains(t, all[len(all)-1].body, `"completed"`)

@@ -16,14 +16,9 @@ import (
 func storeForPlugin(s postgres.MenuSubject) *pb.Store {
 	o := s.Store.Object
 	out := &pb.Store{
-		RefId: *o.RefID, Name: *o.Name, City: *o.City, Address: text(o.Address), ContactPhone: text(o.ContactPhone),
+		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City, Address: text(o.Address), ContactPhone: text(o.ContactPhone),
 		Latitude: degrees(o.Latitude), Longitude: degrees(o.Longitude), Active: *o.Active, OrderingEnabled: *o.OrderingEnabled,
 		Currency: s.Currency, Timezone: s.Timezone, Timings: timingsForPlugin(o.Timings), MinOrderValue: amount(o.MinOrderValue), MinPickupTime: whole(o.MinPickupTime), MinDeliveryTime: whole(o.MinDeliveryTime),
-	}
-	for _, data := range o.PlatformData {
-		if data.Name == s.Platform.Name {
-			out.PlatformStoreId = data.PlatformStoreID
-		}
 	}
 	for _, t := range o.Translations {
 		out.Translations = append(out.Translations, &pb.LocalName{Language: t.Language, Name: t.Name})

@@ -131,7 +131,7 @@ func (s *simulatedAccounts) read(ctx context.Context, space, platform string) (s
 	for _, address := range access.Addresses {
 		if address == here {
 			return simulator.Account{
-				Space: space, Platform: platform, Plugin: served, Settings: access.Settings, Secrets: access.Secrets,
+				Space: space, Platform: platform, Plugin: served, Secrets: access.Secrets, Currency: access.Currency,
 				Callback: strings.TrimSuffix(s.hub, "/") + "/channel/api/v1/" + url.PathEscape(platform) + "/callback/{kind}/?business=" + space,
 			}, nil
 		}

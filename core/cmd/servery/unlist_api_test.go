@@ -31,7 +31,7 @@ func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
 		}
 		return sent
 	}
-	list(`"p-a","p-b","p-c"`)
+	reference := list(`"p-a","p-b","p-c"`)
 	require.Equal(t, map[string]string{
 		"PUT /v2/outlets/s1/listing":      `{"listed":false}`,
 		"PUT /api/restaurants/s1/listing": `{"listed":false}`,
@@ -41,10 +41,14 @@ func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
 		require.Equal(t, "unlisted", at(one, "status"))
 		require.Contains(t, at(one, "message"), "it was taken off there")
 	}
+	for _, event := range n.events(told + 3) {
+		require.Equal(t, []any{reference, "success", "not_listed"}, []any{event["reference_id"], event["status"], at(event["errors"].([]any)[0], "code")})
+	}
 	n.menu("s1", `{"items":[{"ref_id":"soup","price":6}]}`)
 	list(`"p-c","p-b","p-a"`)
 	require.Len(t, n.board.all(), before+3, "once is enough")
-	require.Len(t, n.told.Arrivals(), told)
+	require.Len(t, n.told.Arrivals(), told+3)
+	told += 3
 
 	list(`"p-b","p-c"`)
 	n.events(told + 1)
@@ -52,7 +56,7 @@ func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
 
 	// A refusal is told, and tried again with the next change.
 	n.board.answers(func(int, posted) (int, string) { return 422, `{"message":"not today"}` })
-	reference := list(`"p-a","p-b","p-c"`)
+	reference = list(`"p-a","p-b","p-c"`)
 	event := n.events(told + 2)["p-a"]
 	require.Equal(t, []any{reference, "error"}, []any{event["reference_id"], event["status"]})
 	failed := n.ok("GET", publicationsRoute+"?status=failed", "").body["publications"].([]any)
@@ -63,6 +67,45 @@ func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
 	n.passing("it is taken off", func() bool {
 		return len(n.ok("GET", publicationsRoute+"?status=unlisted", "").body["publications"].([]any)) == 3
 	})
+}
+
+func TestAStoreThatAPlatformKnowsByAnotherIDIsTakenOffThereUnderTheFormer(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.menu("s1", soup)
+	n.quiet()
+	sent := func(change string) (paths []string) {
+		before := len(n.board.all())
+		n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1",`+change+`}]}`)
+		n.heard++
+		n.await(n.heard)
+		n.quiet()
+		for _, one := range n.board.all()[before:] {
+			paths = append(paths, one.path)
+		}
+		return paths
+	}
+	known := func(id string) string {
+		return fmt.Sprintf(`"platform_data":[{"name":"p-a","platform_store_id":%q}]`, id)
+	}
+	require.Equal(t, []string{"PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-33/menu"}, sent(known("R-33")))
+	require.Equal(t, []string{"PUT /v2/outlets/R-33/listing", "PUT /v2/outlets/R-34/menu"}, sent(known("R-34")))
+	require.Equal(t, []string{"PUT /v2/outlets/R-34/listing"}, sent(`"included_platforms":[],"platform_data":[]`))
+	require.Equal(t, []string{"PUT /v2/outlets/R-35/menu"}, sent(`"included_platforms":["p-a"],`+known("R-35")), "where it was taken off it is not on sale")
+
+	// What cannot be closed keeps nobody from the new one, and is told.
+	told := len(n.told.Arrivals())
+	n.board.answers(func(_ int, r posted) (int, string) {
+		if strings.HasSuffix(r.path, "/listing") {
+			return 422, `{"message":"it has orders"}`
+		}
+		return 200, `{"accepted":true}`
+	})
+	require.Equal(t, []string{"PUT /v2/outlets/R-35/listing", "PUT /v2/outlets/R-36/menu"}, sent(known("R-36")))
+	event := n.events(told + 1)["p-a"]
+	require.Equal(t, "success", event["status"])
+	require.Equal(t, []any{"store", "s1", "former_id"}, []any{at(event["errors"].([]any)[0], "entity"), at(event["errors"].([]any)[0], "ref_id"), at(event["errors"].([]any)[0], "code")})
+	require.Contains(t, at(event["errors"].([]any)[0], "message"), `under the id "R-35"`)
+	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
 }
 
 func TestAPlatformThatNeverHadAStoreIsNotToldThatItIsTakenOff(t *testing.T) {

@@ -23,11 +23,17 @@ type Tenant struct {
 // Business makes a business in the United States with a key of scope pos.
 func Business(t testing.TB, db *postgres.DB) Tenant {
 	t.Helper()
+	return BusinessIn(t, db, "USD")
+}
+
+// BusinessIn makes one that counts in another currency.
+func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
+	t.Helper()
 	ctx := context.Background()
 	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
 	tenant := Tenant{CallbackSecret: webhook.NewSecret()}
 	business, err := accounts.CreateBusiness(ctx,
-		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: "USD"}, tenant.CallbackSecret, nil)
+		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: currency}, tenant.CallbackSecret, nil)
 	require.NoError(t, err)
 	key, secret, err := accounts.CreateKey(ctx, access.Key{Business: business.ID, Username: "pos", Scope: core.ScopePOS})
 	require.NoError(t, err)
@@ -39,7 +45,7 @@ func Business(t testing.TB, db *postgres.DB) Tenant {
 func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string, units webhook.Units) webhook.Subscription {
 	t.Helper()
 	now := db.Clock().Now()
-	sub, err := postgres.Webhooks{DB: db}.Upsert(context.Background(), business, event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
+	sub, err := postgres.Webhooks{DB: db}.Upsert(context.Background(), business, "test", event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
 		return webhook.Subscription{
 			Business: business, EventType: event, URL: url, Active: true, Units: units, Headers: map[string]string{},
 			Secret: webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,

@@ -81,7 +81,8 @@ func (db *DB) readKeys(ctx context.Context, hashes [][]byte) (map[string]access.
 	return found, rows.Err()
 }
 
-// CreateBusiness stores a business and its platforms and returns its id.
+// CreateBusiness stores a business and its platforms and returns its id. This and
+// what follows is done by the command line, and the audit trail says so.
 func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error) {
 	err := a.inTx(ctx, func(tx bun.Conn) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO businesses (name, country, timezone, currency, callback_secret, created_at)
@@ -104,7 +105,10 @@ func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSec
 				return fmt.Errorf("storing the platform %s: %w", p.Name, err)
 			}
 		}
-		return nil
+		change := byCommand(b.ID, "business.create")
+		change.Object = fmt.Sprintf("business/%d", b.ID)
+		change.After = map[string]any{"name": b.Name, "country": b.Country, "timezone": b.Timezone, "currency": b.Currency}
+		return Console(a).record(ctx, tx, change)
 	})
 	return b.ID, err
 }
@@ -124,29 +128,24 @@ func (a Access) CallbackSecret(ctx context.Context, business core.BusinessID) (s
 	return string(secret), err
 }
 
-// CreateKey stores a key.
-func (a Access) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
-	err := a.bun.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
-		VALUES (?, ?, ?, ?, ?, nullif(?, ''), ?) RETURNING id`,
-		key.Business, key.Username, key.Hash, key.Prefix, key.Scope, key.Platform, key.CreatedAt).Scan(&key.ID)
-	if isCode(err, "23503") {
-		return key, core.Errorf(core.NotFound, "there is no business %d", key.Business)
-	}
-	return key, err
+// byCommand is a change that is made by the command line.
+func byCommand(business core.BusinessID, action string) access.Change {
+	return access.Change{Business: business, Actor: "cli", Action: action}
 }
 
-// DisableKey makes a key useless from now on; NotFound where the business has
-// no such key.
-func (a Access) DisableKey(ctx context.Context, business core.BusinessID, id int64, now time.Time) error {
-	result, err := a.bun.ExecContext(ctx, `UPDATE api_keys SET disabled_at = coalesce(disabled_at, ?) WHERE business_id = ? AND id = ?`,
-		now, business, id)
-	if err != nil {
-		return err
+// CreateKey stores a key.
+func (a Access) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
+	return Console(a).AddKey(ctx, key, byCommand(key.Business, "key.create"))
+}
+
+// DisableKey makes a key useless from now on, if it is not already; NotFound where
+// the business has no such key.
+func (a Access) DisableKey(ctx context.Context, business core.BusinessID, id int64) error {
+	err := Console(a).RevokeKey(ctx, business, id, byCommand(business, "key.revoke"))
+	if core.CodeOf(err) == core.Conflict {
+		return nil
 	}
-	if n, _ := result.RowsAffected(); n == 0 {
-		return core.Errorf(core.NotFound, "the business has no key %d", id)
-	}
-	return nil
+	return err
 }
 
 // StoreUses stores when keys were last shown.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -17,9 +18,6 @@ import (
 
 // Deliveries is the queue of the delivery engine (webhook.Queue).
 type Deliveries struct{ *DB }
-
-// claimBytes bounds the bodies that one claim brings into memory, as stored.
-const claimBytes = 16 << 20
 
 type queueRow struct {
 	BusinessID core.BusinessID `bun:"business_id"`
@@ -52,46 +50,53 @@ const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.
 // a share, so that the backlog of one costs the others nothing. Of an endpoint
 // that is probed it takes the longest waiting one when a probe is due, and what
 // a person asked for. Those of a subscription that is switched off are parked
-// instead: they wait until it is switched on again.
-func (q Deliveries) Claim(ctx context.Context, owner core.ID, limit int, busy []int64, until time.Time) (webhook.Batch, error) {
+// instead: they wait until it is switched on again. Large bodies for which there is
+// no room stay where they are, and keep nothing else from being claimed.
+func (q Deliveries) Claim(ctx context.Context, owner core.ID, room webhook.Room, until time.Time) (webhook.Batch, error) {
 	var rows []queueRow
 	now, epoch := q.reading()
+	largest := math.MaxInt32
+	if room.Bodies == 0 {
+		largest = webhook.LargeBody
+	}
 	err := q.bun.NewRaw(`WITH RECURSIVE `+endpoints+`,
 		probes AS (UPDATE unwell_endpoints h SET next_probe = ?4 FROM (
 				SELECT e.endpoint, e.business_id FROM unwell_endpoints e
 				WHERE ?6`+unset+` AND e.probing_since IS NOT NULL AND e.next_probe <= ?0 AND e.endpoint <> ALL (?1) AND EXISTS (
-					SELECT 1 FROM delivery_queue WHERE endpoint = e.endpoint AND available_at <= ?0 AND NOT asked) FOR UPDATE SKIP LOCKED) due
+					SELECT 1 FROM delivery_queue WHERE endpoint = e.endpoint AND available_at <= ?0 AND NOT asked AND size <= ?7) FOR UPDATE SKIP LOCKED) due
 			WHERE h.endpoint = due.endpoint AND h.business_id = due.business_id RETURNING h.endpoint),
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
-				WHERE endpoint = e.endpoint AND available_at <= ?0 ORDER BY available_at LIMIT 1) head
+				WHERE endpoint = e.endpoint AND available_at <= ?0 AND size <= ?7 ORDER BY available_at LIMIT 1) head
 			WHERE e.endpoint <> ALL (?1) AND NOT `+isProbed+` ORDER BY head.available_at LIMIT ?2),
 		due AS (SELECT d.*, true AS probe FROM probes p CROSS JOIN LATERAL (
-				SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = p.endpoint AND available_at <= ?0 AND NOT asked
+				SELECT business_id, id, event_id, available_at, size FROM delivery_queue WHERE endpoint = p.endpoint AND available_at <= ?0 AND NOT asked AND size <= ?7
 				ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) d
 			UNION ALL (SELECT d.*, false FROM (
-				SELECT business_id, id, available_at, size FROM delivery_queue e WHERE asked AND available_at <= ?0 AND endpoint <> ALL (?1) AND `+isProbed+`
+				SELECT business_id, id, event_id, available_at, size FROM delivery_queue e WHERE asked AND available_at <= ?0 AND size <= ?7 AND endpoint <> ALL (?1) AND `+isProbed+`
 				ORDER BY available_at LIMIT 16 FOR UPDATE SKIP LOCKED) d)
 			UNION ALL (SELECT d.*, false FROM heads h CROSS JOIN LATERAL (
-				SELECT business_id, id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0
+				SELECT business_id, id, event_id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0 AND size <= ?7
 				ORDER BY available_at LIMIT greatest(4, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
-		fit AS (SELECT business_id, id, probe, sum(size) OVER (ORDER BY NOT probe, available_at, id) - size AS before FROM due)
+		placed AS (SELECT *, row_number() OVER (ORDER BY NOT probe, available_at, id) AS place FROM due),
+		told AS (SELECT *, min(place) OVER (PARTITION BY event_id) AS first FROM placed),
+		fit AS (SELECT *, sum(CASE WHEN place = first AND size > ?8 THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before FROM told)
 		UPDATE delivery_queue q SET owner = ?3, available_at = ?4 FROM fit
-		WHERE ?6`+unset+` AND q.business_id = fit.business_id AND q.id = fit.id AND fit.before < ?5
+		WHERE ?6`+unset+` AND q.business_id = fit.business_id AND q.id = fit.id AND (fit.size <= ?8 OR fit.before < ?5)
 		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at,
 			q.line, q.place, q.asked, fit.probe`,
-		now, pgdialect.Array(busy), limit, owner, until, claimBytes, epoch).Scan(ctx, &rows)
+		now, pgdialect.Array(room.Busy), room.Deliveries, owner, until, room.Bodies, epoch, largest, webhook.LargeBody).Scan(ctx, &rows)
 	if err != nil {
 		return webhook.Batch{}, fmt.Errorf("claiming deliveries: %w", err)
 	}
-	batch := webhook.Batch{More: len(rows) >= limit}
+	batch := webhook.Batch{More: len(rows) >= room.Deliveries}
 	if len(rows) > 0 {
 		if batch.Deliveries, err = q.startable(ctx, owner, rows, until); err != nil {
 			return webhook.Batch{}, err
 		}
 	}
 	if !batch.More {
-		batch.NextDue, err = q.nextDue(ctx, busy)
+		batch.NextDue, err = q.nextDue(ctx, room.Busy, largest)
 	}
 	return batch, err
 }
@@ -121,18 +126,19 @@ func (q Deliveries) startable(ctx context.Context, owner core.ID, claimed []queu
 	return deliveries, q.probeAtOnce(ctx, slices.Collect(maps.Keys(probes)))
 }
 
-// nextDue is when the earliest of what waits is due, or the earliest probe; zero: nothing waits.
-func (q Deliveries) nextDue(ctx context.Context, busy []int64) (time.Time, error) {
+// nextDue is when the earliest of what waits is due, or the earliest probe; zero: nothing
+// waits. Bodies larger than the largest wait for something else.
+func (q Deliveries) nextDue(ctx context.Context, busy []int64, largest int) (time.Time, error) {
 	var next sql.NullTime
 	var epoch int64
 	if err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpoints+`
 		SELECT least(min(greatest(head.available_at, p.next_probe)),
-			(SELECT min(available_at) FROM delivery_queue WHERE asked AND endpoint <> ALL (?0))), (SELECT epoch FROM clock_epoch)
+			(SELECT min(available_at) FROM delivery_queue WHERE asked AND size <= ?1 AND endpoint <> ALL (?0))), (SELECT epoch FROM clock_epoch)
 		FROM endpoints e
 		CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
-			WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+			WHERE endpoint = e.endpoint AND available_at < 'infinity' AND size <= ?1 ORDER BY available_at LIMIT 1) head
 		LEFT JOIN unwell_endpoints p ON p.endpoint = e.endpoint AND p.probing_since IS NOT NULL
-		WHERE e.endpoint <> ALL (?0)`, pgdialect.Array(busy)).Scan(&next, &epoch); err != nil {
+		WHERE e.endpoint <> ALL (?0)`, pgdialect.Array(busy), largest).Scan(&next, &epoch); err != nil {
 		return time.Time{}, fmt.Errorf("looking for the next delivery: %w", err)
 	}
 	return next.Time, q.follow(ctx, epoch)
@@ -165,11 +171,12 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType, WebhookID: row.WebhookID,
 			Endpoint: row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
 			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Body: event.Body, // of all its deliveries
 		}
 		receiver.URL = orElse(row.URL, receiver.URL)
 		receiver.address(&d)
-		if d.Body, err = q.packer.unpack(event.Body); err != nil {
-			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, err)
+		if event.Wrong != nil {
+			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)
 		}
 		deliveries = append(deliveries, d)
 	}
@@ -192,6 +199,7 @@ type eventRow struct {
 	Body      []byte         `bun:"body"`
 	Test      bool           `bun:"test"`
 	Trace     core.Trace     `bun:"trace"`
+	Wrong     error          `bun:"-"` // with its body
 }
 
 func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]eventRow, error) {
@@ -209,7 +217,10 @@ func (q Deliveries) events(ctx context.Context, rows []queueRow) (map[core.ID]ev
 	}
 	events := make(map[core.ID]eventRow, len(list))
 	for _, event := range list {
-		events[event.ID] = event
+		if _, twice := events[event.ID]; !twice {
+			event.Body, event.Wrong = q.packer.unpack(event.Body)
+			events[event.ID] = event
+		}
 	}
 	return events, nil
 }

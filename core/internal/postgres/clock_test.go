@@ -72,7 +72,7 @@ func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
 	require.NoError(t, db.SetClock(ctx))
 	for name, claim := range map[string]func() (int, time.Time){
 		"deliveries": func() (int, time.Time) {
-			batch, err := postgres.Deliveries{DB: late}.Claim(ctx, core.ID{1}, 10, []int64{}, due)
+			batch, err := postgres.Deliveries{DB: late}.Claim(ctx, core.ID{1}, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, due)
 			require.NoError(t, err)
 			return len(batch.Deliveries), batch.NextDue
 		},

@@ -33,11 +33,12 @@ func (c Console) SwitchWebhook(ctx context.Context, business core.BusinessID, id
 		}
 		change.Object = fmt.Sprintf("webhook/%d", id)
 		change.Before, change.After = map[string]any{"active": row.Active}, map[string]any{"active": active}
+		before := sub
 		sub.Active, sub.UpdatedAt = active, c.clock.Now()
 		if active {
 			sub.DisabledReason = ""
 		}
-		if err := webhooks.write(ctx, tx, row.Active, sub); err != nil {
+		if err := webhooks.write(ctx, tx, before, sub); err != nil {
 			return err
 		}
 		return c.record(ctx, tx, change)
@@ -102,12 +103,16 @@ func (c Console) keys(ctx context.Context, in bun.IDB, which string, args ...any
 	return list, rows.Err()
 }
 
-// AddKey stores a key that was made in the console.
+// AddKey stores a key; NotFound where there is no such business.
 func (c Console) AddKey(ctx context.Context, key access.Key, change access.Change) (access.Key, error) {
 	err := c.inTx(ctx, func(tx bun.Conn) error {
-		if err := tx.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
+		err := tx.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
 			VALUES (?, ?, ?, ?, ?, nullif(?, ''), ?) RETURNING id`, key.Business, key.Username, key.Hash, key.Prefix, key.Scope, key.Platform,
-			key.CreatedAt).Scan(&key.ID); err != nil {
+			key.CreatedAt).Scan(&key.ID)
+		if isCode(err, "23503") {
+			return core.Errorf(core.NotFound, "there is no business %d", key.Business)
+		}
+		if err != nil {
 			return fmt.Errorf("storing the key: %w", err)
 		}
 		change.Object = fmt.Sprintf("key/%d", key.ID)

@@ -35,10 +35,12 @@ func (c Console) ListStores(ctx context.Context, business core.BusinessID, f con
 		Excluded []string  `bun:"excluded_platforms,array"`
 		Included []string  `bun:"included_platforms,array"`
 		Timings  bool      `bun:"has_timings"`
+		ClosedOn []string  `bun:"closed_on,array"`
 		Updated  time.Time `bun:"updated_at"`
 	}
 	if err := c.of(business).NewRaw(`SELECT id, ref_id, name, city, active, ordering_enabled, hide_from_ui, excluded_platforms, included_platforms,
-			timings IS NOT NULL AND timings::text <> '[]' AS has_timings, updated_at
+			timings IS NOT NULL AND timings::text <> '[]' AS has_timings, updated_at,
+			ARRAY(SELECT w.platform FROM store_switches w WHERE w.business_id = stores.business_id AND w.store_id = stores.id AND NOT w.open ORDER BY 1) AS closed_on
 		FROM stores WHERE `+conditions+` ORDER BY ref_id LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
@@ -136,8 +138,10 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 		RefID  string `bun:"name"`
 		Name   string `bun:"title"`
 		Active bool   `bun:"open"`
+		Under  string `bun:"under"`
 	}
-	if err := c.of(business).NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open
+	if err := c.of(business).NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open,
+			CASE WHEN NOT p.active THEN p.name ELSE '' END AS under
 		FROM menu_links l JOIN menu_masters m ON m.business_id = l.business_id AND m.kind = ? AND m.id = l.to_id
 		LEFT JOIN menu_masters p ON m.parent_id <> 0 AND p.business_id = m.business_id AND p.kind = m.kind AND p.id = m.parent_id
 		WHERE l.business_id = ? AND l.relation = ? AND l.from_id = ? ORDER BY l.position, m.name`,
@@ -160,31 +164,44 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 	return detail, c.itemPlaces(ctx, business, store, &detail)
 }
 
+// unmetGroup is the first group of the item ?1 of which more options must be chosen
+// than can be ordered at a store s, as long as it sells any (menu.Effective); what
+// is nested under options is not looked at.
+const unmetGroup = `SELECT g.name FROM menu_links l JOIN menu_masters g ON g.business_id = l.business_id AND g.kind = 2 AND g.id = l.from_id AND g.active
+	CROSS JOIN LATERAL (SELECT count(*) AS sold, count(*) FILTER (WHERE m.active AND (o.content->>'available')::boolean) AS there FROM menu_links i
+		JOIN menu_masters m ON m.business_id = i.business_id AND m.kind = 3 AND m.id = i.from_id
+		JOIN menu_at_store o ON o.business_id = i.business_id AND o.store_id = s.id AND o.kind = 3 AND o.id = i.from_id
+		WHERE i.business_id = g.business_id AND i.relation = 2 AND i.to_id = g.id) n
+	WHERE l.business_id = s.business_id AND l.relation = 1 AND l.to_id = ?1 AND n.sold > 0
+		AND n.there < CASE WHEN (g.record->>'multi_options_enabled')::boolean THEN least((g.record->>'min_selectable')::bigint, 1) ELSE (g.record->>'min_selectable')::bigint END
+	ORDER BY g.name LIMIT 1`
+
 func (c Console) itemPlaces(ctx context.Context, business core.BusinessID, store string, detail *console.ItemDetail) error {
 	// By the key of each store's row: an index by item would cost every menu that is written.
 	var rows []struct {
-		StoreID   int64    `bun:"id"`
-		StoreRef  string   `bun:"ref_id"`
-		StoreName string   `bun:"name"`
-		Sold      bool     `bun:"sold"`
-		Price     string   `bun:"price"`
-		Available bool     `bun:"available"`
-		Stock     int64    `bun:"stock"`
-		Values    []byte   `bun:"content"`
-		Excluded  []string `bun:"excluded_platforms,array"`
-		Included  []string `bun:"included_platforms,array"`
+		GridRow
+		Sold      bool   `bun:"sold"`
+		Price     string `bun:"price"`
+		Available bool   `bun:"available"`
+		Stock     int64  `bun:"stock"`
+		Unmet     string `bun:"unmet"`
+		Values    []byte `bun:"content"`
 	}
-	if err := c.of(business).NewRaw(`SELECT s.id, s.ref_id, s.name, a.id IS NOT NULL AS sold, coalesce(a.content->>'price', '') AS price,
+	if err := c.of(business).NewRaw(`SELECT `+gridColumns+`, a.id IS NOT NULL AS sold, coalesce(a.content->>'price', '') AS price,
 			coalesce((a.content->>'available')::boolean, false) AS available, coalesce((a.content->>'current_stock')::bigint, -1) AS stock,
-			coalesce(a.content::text, '{}') AS content, s.excluded_platforms, s.included_platforms
-		FROM stores s LEFT JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
+			coalesce((`+unmetGroup+`), '') AS unmet, coalesce(a.content::text, '{}') AS content
+		FROM (SELECT *, `+closedOn+` AS closed_on FROM stores) s LEFT JOIN menu_at_store a ON a.business_id = s.business_id AND a.store_id = s.id AND a.kind = ?0 AND a.id = ?1
 		WHERE s.business_id = ?2 AND CASE WHEN ?3 = '' THEN a.id IS NOT NULL ELSE s.ref_id = ?3 END ORDER BY s.ref_id LIMIT ?4`,
 		int(menu.Items), detail.ID, business, store, placesShown+1).Scan(ctx, &rows); err != nil {
 		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
 	}
 	detail.MorePlaces = len(rows) > placesShown
 	for _, r := range rows[:min(len(rows), placesShown)] {
-		detail.Places = append(detail.Places, console.ItemPlace(r))
+		at, err := r.store()
+		if err != nil {
+			return err
+		}
+		detail.Places = append(detail.Places, console.ItemPlace{Store: at, Sold: r.Sold, Price: r.Price, Available: r.Available, Stock: r.Stock, Unmet: r.Unmet, Values: r.Values})
 	}
 	return nil
 }

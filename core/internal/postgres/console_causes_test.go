@@ -78,6 +78,44 @@ func TestDeliveriesThatWereGivenUpAreCountedForADay(t *testing.T) {
 	require.Zero(t, figures.GivenUp)
 }
 
+func TestAWebhookWithAnotherAddressOrOtherHeadersBeginsAnew(t *testing.T) {
+	c := newClinic(t)
+	read, write := postgres.Console{DB: c.db}, postgres.Webhooks{DB: c.db}
+	refused := func(ago time.Duration) console.Endpoint {
+		var tally console.Tally
+		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago), Class: "connect", Error: "nothing answers"})
+		require.NoError(t, read.AddSums(t.Context(), tally.Take()))
+		one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+		require.NoError(t, err)
+		return one
+	}
+	for name, change := range map[string]struct {
+		do   func(*webhook.Subscription)
+		anew bool
+	}{
+		"another address": {func(s *webhook.Subscription) { s.URL = "https://pos.example/moved" }, true},
+		"other headers":   {func(s *webhook.Subscription) { s.Headers = map[string]string{"X-Token": "right"} }, true},
+		"other units":     {func(s *webhook.Subscription) { s.Units = webhook.Minutes }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.False(t, refused(0).Health.FailingSince.IsZero())
+			c.clock.Advance(time.Hour)
+			require.NoError(t, write.Change(t.Context(), c.business, "key:pos", c.sub.ID, func(s *webhook.Subscription) error {
+				change.do(s)
+				return nil
+			}))
+			one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+			require.NoError(t, err)
+			require.Equal(t, change.anew, one.Health.FailingSince.IsZero())
+			if change.anew {
+				require.Equal(t, console.Health{}, one.Health)
+				require.Equal(t, console.Health{}, refused(time.Second).Health, "an attempt that began before says nothing of it")
+			}
+			require.False(t, refused(0).Health.FailingSince.IsZero())
+		})
+	}
+}
+
 func TestAFailingWebhookKnowsWhenItsServerAnsweredOthers(t *testing.T) {
 	c := newClinic(t)
 	read, now := postgres.Console{DB: c.db}, c.clock.Now().UTC().Truncate(time.Microsecond)
@@ -101,4 +139,61 @@ func TestAFailingWebhookKnowsWhenItsServerAnsweredOthers(t *testing.T) {
 		require.NoError(t, err)
 		require.WithinDuration(t, want, one.ServerAnswered, 0)
 	}
+}
+
+func TestStoresThatAreClosedWhereTheyAreListedAreTold(t *testing.T) {
+	p := newPress(t)
+	other := hubtest.Business(t, p.db).ID
+	read := postgres.Console{DB: p.db}
+	for _, ref := range []string{"s3", "s4"} {
+		p.store(ref)
+	}
+	p.db.Exec(t, `UPDATE stores SET included_platforms = '{a}', excluded_platforms = NULL WHERE business_id = ? AND ref_id = 's3'`, p.business)
+	p.db.Exec(t, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's4'`, p.business)
+	at := p.clock.Now()
+	for i, row := range []struct {
+		ref, platform string
+		open          bool
+	}{{"s1", "b", false}, {"s2", "a", false}, {"s2", "b", false}, {"s1", "a", true}, {"s3", "b", false}, {"s4", "a", false}} {
+		p.db.Exec(t, `INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+			SELECT business_id, id, ?, ?, 'api', '', 'key:pos', ?, ? FROM stores WHERE business_id = ? AND ref_id = ?`,
+			row.platform, row.open, core.NewID(at), at.Add(time.Duration(i)*time.Minute), p.business, row.ref)
+	}
+	notices, err := read.Notices(t.Context(), []core.BusinessID{p.business, other}, at.Add(-time.Hour))
+	require.NoError(t, err)
+	require.Len(t, notices.Closed, 1)
+	told := notices.Closed[0]
+	require.Equal(t, []any{p.business, 2, "b", "key:pos", at.Add(2 * time.Minute).UnixMilli()}, []any{told.Business, told.Count, told.Platform, told.Actor, told.Since.UnixMilli()})
+
+	closed := map[string][]string{}
+	list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Limit: 9})
+	require.NoError(t, err)
+	for _, s := range list {
+		closed[s.RefID] = s.ClosedOn
+		if s.ID == told.StoreID {
+			require.Equal(t, "s2", s.RefID, "the last that was closed")
+		}
+	}
+	require.Equal(t, map[string][]string{"s1": {"b"}, "s2": {"a", "b"}, "s3": {"b"}, "s4": {"a"}}, closed)
+}
+
+func TestTheGridKnowsThatAChangeWaitsWhereAMenuIs(t *testing.T) {
+	p := newPress(t)
+	read := postgres.Console{DB: p.db}
+	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":3}]}`)
+	p.clock.Advance(time.Minute)
+	work, _ := p.claim(me)
+	p.finish(me, p.done(work[0]))
+	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":4}]}`)
+	p.clock.Advance(time.Minute)
+	again, _ := p.claim(other)
+	for _, w := range again {
+		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Untried: true, Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()})
+	}
+	all, err := read.PublishedAt(t.Context(), p.business, []int64{work[0].StoreID})
+	require.NoError(t, err)
+	there := all[work[0].StoreID][work[0].Platform]
+	require.Equal(t, publishing.Published, there.State)
+	require.Equal(t, "the plugin is not running", there.Note)
+	require.False(t, there.DueAt.IsZero() || there.PublishedAt.IsZero())
 }

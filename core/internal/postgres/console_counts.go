@@ -54,6 +54,8 @@ func addCounts(ctx context.Context, tx bun.Conn, counts map[console.Span]console
 	return err
 }
 
+// addHealth leaves out what attempts say that began before their webhook got another
+// address or other headers.
 func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]console.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -84,7 +86,8 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 			status = CASE WHEN excluded.refused_at IS NULL THEN h.status ELSE excluded.status END,
 			error_class = CASE WHEN excluded.refused_at IS NULL THEN h.error_class ELSE excluded.error_class END,
 			error = CASE WHEN excluded.refused_at IS NULL THEN h.error ELSE excluded.error END,
-			delivery_id = CASE WHEN excluded.refused_at IS NULL THEN h.delivery_id ELSE excluded.delivery_id END`,
+			delivery_id = CASE WHEN excluded.refused_at IS NULL THEN h.delivery_id ELSE excluded.delivery_id END
+		WHERE h.anew_at IS NULL OR greatest(excluded.accepted_at, excluded.refused_at) >= h.anew_at`,
 		pgdialect.Array(businesses), pgdialect.Array(webhooks), pgdialect.Array(accepted), pgdialect.Array(refused), pgdialect.Array(since),
 		pgdialect.Array(statuses), pgdialect.Array(classes), pgdialect.Array(errors), pgdialect.Array(deliveries))
 	return err
@@ -97,8 +100,8 @@ func (c Console) ForgetCounts(ctx context.Context) error {
 	return err
 }
 
-// Pulse tells, cheaply, something that differs once jobs, orders, deliveries or
-// webhooks of the business have changed.
+// Pulse tells, cheaply, something that differs once jobs, orders, deliveries, webhooks
+// or what platforms have of the menus of the business have changed.
 func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, error) {
 	var pulse string
 	err := c.of(business).QueryRowContext(ctx, `SELECT concat_ws('/',
@@ -112,6 +115,7 @@ func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, e
 		(SELECT concat_ws('.', count(*), sum(version)) FROM webhooks WHERE business_id = ?0),
 		(SELECT max(last_at) FROM refused_orders WHERE business_id = ?0),
 		(SELECT max(refused_at) FROM platforms WHERE business_id = ?0),
+		(SELECT max(settled_at) FROM publications WHERE business_id = ?0),
 		(SELECT max(x.id::text) FROM (SELECT id FROM audit WHERE business_id = ?0 ORDER BY id DESC LIMIT 1) x))`,
 		business, c.clock.Now().Add(-time.Hour).Truncate(time.Hour)).Scan(&pulse)
 	return pulse, err

@@ -20,42 +20,60 @@ const gridRank = `CASE
 		AND (p.problems <> '[]' OR p.left_out <> '[]' OR p.note <> '')) THEN 1
 	ELSE 2 END`
 
+// gridColumns are read of a store s that knows where it is closed.
+const gridColumns = `s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, s.closed_on`
+
+// GridRow is a row of gridColumns. Its name begins with a capital for bun.
+type GridRow struct {
+	ID       int64           `bun:"id"`
+	RefID    string          `bun:"ref_id"`
+	Name     string          `bun:"name"`
+	Active   bool            `bun:"active"`
+	Ordering bool            `bun:"ordering_enabled"`
+	Hidden   bool            `bun:"hide_from_ui"`
+	Excluded []string        `bun:"excluded_platforms,array"`
+	Included []string        `bun:"included_platforms,array"`
+	Timings  json.RawMessage `bun:"timings"`
+	ClosedOn json.RawMessage `bun:"closed_on"`
+}
+
+func (r GridRow) store() (console.GridStore, error) {
+	s := console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering, Hidden: r.Hidden,
+		Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn}
+	if len(r.Timings) > 0 {
+		if err := json.Unmarshal(r.Timings, &s.Timings); err != nil {
+			return s, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)
+		}
+	}
+	return s, nil
+}
+
 // GridStores reads stores of a business, those with problems first, after a place.
 func (c Console) GridStores(ctx context.Context, business core.BusinessID, after console.GridPlace, limit int) ([]console.GridStore, error) {
 	var rows []struct {
-		ID       int64           `bun:"id"`
-		RefID    string          `bun:"ref_id"`
-		Name     string          `bun:"name"`
-		Active   bool            `bun:"active"`
-		Ordering bool            `bun:"ordering_enabled"`
-		Hidden   bool            `bun:"hide_from_ui"`
-		Excluded []string        `bun:"excluded_platforms,array"`
-		Included []string        `bun:"included_platforms,array"`
-		Timings  json.RawMessage `bun:"timings"`
-		ClosedOn json.RawMessage `bun:"closed_on"`
-		Rank     int             `bun:"rank"`
+		GridRow
+		Rank int `bun:"rank"`
 	}
-	if err := c.of(business).NewRaw(`SELECT s.id, s.ref_id, s.name, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms, s.timings, s.closed_on, g.rank
+	if err := c.of(business).NewRaw(`SELECT `+gridColumns+`, g.rank
 		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN (SELECT *, `+closedOn+` AS closed_on FROM stores) s ON s.business_id = ?0 AND s.ref_id = g.ref_id
 		WHERE (g.rank, g.ref_id) > (?1, ?2) ORDER BY g.rank, g.ref_id LIMIT ?3`, business, after.Rank, after.RefID, limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
 	}
 	list := make([]console.GridStore, len(rows))
 	for i, r := range rows {
-		list[i] = console.GridStore{ID: r.ID, RefID: r.RefID, Name: r.Name, Active: r.Active, Ordering: r.Ordering, Hidden: r.Hidden,
-			Excluded: r.Excluded, Included: r.Included, ClosedOn: r.ClosedOn, Rank: r.Rank}
-		if len(r.Timings) > 0 {
-			if err := json.Unmarshal(r.Timings, &list[i].Timings); err != nil {
-				return nil, fmt.Errorf("reading the hours of store %d: %w", r.ID, err)
-			}
+		var err error
+		if list[i], err = r.store(); err != nil {
+			return nil, err
 		}
+		list[i].Rank = r.Rank
 	}
 	return list, nil
 }
 
 // PublishedAt reads what became of the menus of stores, by the platforms.
 func (c Console) PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error) {
-	rows, err := c.of(business).QueryContext(ctx, `SELECT store_id, platform, state, message, left_out, problems, note FROM publications
+	rows, err := c.of(business).QueryContext(ctx, `SELECT store_id, platform, state, message, left_out, problems, note, coalesce(published_at, 'epoch'),
+			CASE WHEN available_at < 'infinity' THEN available_at ELSE 'epoch' END FROM publications
 		WHERE business_id = ? AND store_id = ANY (?)`, business, array(stores))
 	if err != nil {
 		return nil, fmt.Errorf("reading publications: %w", err)
@@ -66,9 +84,10 @@ func (c Console) PublishedAt(ctx context.Context, business core.BusinessID, stor
 		var store int64
 		var one publish.Publication
 		var leftOut, problems []byte
-		if err := rows.Scan(&store, &one.Platform, &one.State, &one.Message, &leftOut, &problems, &one.Note); err != nil {
+		if err := rows.Scan(&store, &one.Platform, &one.State, &one.Message, &leftOut, &problems, &one.Note, &one.PublishedAt, &one.DueAt); err != nil {
 			return nil, fmt.Errorf("reading publications: %w", err)
 		}
+		one.PublishedAt, one.DueAt = unlessEpoch(one.PublishedAt), unlessEpoch(one.DueAt)
 		told := publish.Result{State: one.State, Message: one.Message}
 		if err := json.Unmarshal(leftOut, &told.LeftOut); err != nil {
 			return nil, fmt.Errorf("a stored publication cannot be read: %w", err)

@@ -67,10 +67,12 @@ func jobsOf(rows []jobRow) []console.Job {
 	return list
 }
 
-// FailedJobs reads jobs of businesses that failed since a time, the newest first.
+// FailedJobs reads jobs of businesses that failed since a time: at most limit, of every
+// business its newest before the second of any.
 func (c Console) FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error) {
 	var rows []jobRow
-	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ANY (?) AND state = 'failed' AND id >= ? ORDER BY id DESC LIMIT ?`,
+	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ANY (?) AND state = 'failed' AND id >= ?
+			ORDER BY row_number() OVER (PARTITION BY business_id ORDER BY id DESC), id DESC LIMIT ?`,
 		businessArray(businesses), core.FirstID(since), limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading failed jobs: %w", err)
 	}

@@ -43,6 +43,15 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 		core.ServedByOwn, businessArray(businesses), noticesShown).Scan(ctx, &n.Menus); err != nil {
 		return n, fmt.Errorf("reading menus that were refused: %w", err)
 	}
+	if err := c.bun.NewRaw(`SELECT DISTINCT ON (w.business_id) w.business_id AS business, count(*) OVER (PARTITION BY w.business_id) AS count,
+			w.store_id, s.name AS store, w.platform, w.actor, w.at AS since
+		FROM (SELECT DISTINCT ON (w.business_id, w.store_id) w.* FROM store_switches w
+			JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id JOIN platforms f ON f.business_id = w.business_id AND f.name = w.platform
+			WHERE w.business_id = ANY (?) AND NOT w.open AND s.active AND `+listedOn+` ORDER BY w.business_id, w.store_id, w.at DESC) w
+		JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id ORDER BY w.business_id, w.at DESC LIMIT ?`,
+		businessArray(businesses), noticesShown).Scan(ctx, &n.Closed); err != nil {
+		return n, fmt.Errorf("reading stores that are closed on platforms: %w", err)
+	}
 	if n.NotTaken, n.Unproved, err = c.refusals(ctx, businesses); err != nil {
 		return n, err
 	}

@@ -125,6 +125,10 @@ func (c Console) tellsOf(packed []byte, id int64) bool {
 	return err == nil && json.Unmarshal(body, &told) == nil && told.OrderID == id
 }
 
+// toldPlace is how it is with the newest place of a rider, by its line: a
+// relay.State. A line without a note was told.
+const toldPlace = `CASE WHEN available_at < 'infinity' THEN 'waiting' WHEN note = '' THEN 'done' ELSE told END`
+
 // callColumns are read of a call c and its line l.
 const callColumns = `c.id, c.kind, c.platform, c.payload, c.actor, c.state,
 	CASE WHEN c.state = 'waiting' THEN coalesce(l.note, '') ELSE c.message END, c.result, c.created_at, coalesce(c.finished_at, 'epoch'),
@@ -137,7 +141,7 @@ func (c Console) CallsOfOrder(ctx context.Context, business core.BusinessID, id 
 	return c.calls(ctx, business, `SELECT `+callColumns+`
 		FROM calls c LEFT JOIN call_lines l ON l.business_id = c.business_id AND l.line = c.line
 		WHERE c.business_id = ?0 AND c.order_id = ?1
-		UNION ALL SELECT l.call_id, l.kind, l.platform, l.payload, '', CASE WHEN l.available_at = 'infinity' THEN 'done' ELSE 'waiting' END, l.note, '', l.seen_at, 'epoch', l.due_at
+		UNION ALL SELECT l.call_id, l.kind, l.platform, l.payload, '', `+toldPlace+`, l.note, '', l.seen_at, 'epoch', CASE WHEN l.available_at < 'infinity' THEN l.due_at ELSE 'epoch' END
 		FROM call_lines l WHERE l.business_id = ?0 AND l.line = ?2 AND l.note <> ''
 		ORDER BY 9, 1 LIMIT 1000`, id, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10)))
 }
@@ -214,13 +218,13 @@ func (c Console) callAttempts(ctx context.Context, business core.BusinessID, cal
 	return rows.Err()
 }
 
-// RiderPlace reads where the rider of an order was last seen; NotFound where it
-// is not known, or no longer.
+// RiderPlace reads where the rider of an order was last seen, and what became of
+// telling it; NotFound where it is not known, or no longer.
 func (c Console) RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error) {
 	var payload string
 	var place console.RiderPlace
-	err := c.of(business).QueryRowContext(ctx, `SELECT payload, seen_at, available_at = 'infinity' FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
-		business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt, &place.Told)
+	err := c.of(business).QueryRowContext(ctx, `SELECT payload, seen_at, `+toldPlace+`, note FROM call_lines WHERE business_id = ? AND line = ? AND payload <> ''`,
+		business, relay.Line(relay.RiderLocation, strconv.FormatInt(id, 10))).Scan(&payload, &place.SeenAt, &place.State, &place.Message)
 	if err != nil {
 		return place, notFound(err, "the place of the rider is not known")
 	}

@@ -71,8 +71,8 @@ func (c Console) Counts(ctx context.Context, businesses []core.BusinessID, webho
 func (c Console) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
 	var f console.Figures
 	err := c.bun.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at < 'infinity' LIMIT ?2) x),
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) AND available_at = 'infinity' LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE business_id = ANY (?0) AND NOT `+isHeld+` LIMIT ?2) x),
+		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE business_id = ANY (?0) AND `+isHeld+` LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)`,
@@ -124,8 +124,8 @@ const endpointRead = `SELECT w.business_id, w.id, w.event_type, w.url, w.active,
 	LEFT JOIN unwell_endpoints u ON u.endpoint = w.id AND u.business_id = w.business_id AND u.probing_since IS NOT NULL
 	LEFT JOIN LATERAL (SELECT sum(accepted)::bigint AS accepted, sum(refused)::bigint AS refused, sum(took_us)::bigint AS took_us, max(slow_us) AS slow_us
 		FROM attempt_counts WHERE business_id = w.business_id AND grain = 3600 AND at >= ?0 AND webhook_id = w.id) n ON true
-	LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE available_at = 'infinity') AS held, count(*) FILTER (WHERE available_at < 'infinity') AS waiting
-		FROM (SELECT available_at FROM delivery_queue WHERE webhook_id = w.id LIMIT ?1) x) q ON true
+	LEFT JOIN LATERAL (SELECT count(*) FILTER (WHERE held) AS held, count(*) FILTER (WHERE NOT held) AS waiting
+		FROM (SELECT ` + isHeld + ` AS held FROM delivery_queue d WHERE d.webhook_id = w.id LIMIT ?1) x) q ON true
 	LEFT JOIN LATERAL (SELECT count(*) AS given_up FROM (SELECT FROM deliveries d WHERE d.business_id = w.business_id AND d.webhook_id = w.id
 		AND d.state = 'failed' AND d.id >= ?2 LIMIT ?1) d) x ON true
 	LEFT JOIN LATERAL (SELECT max(o.accepted_at) AS server_answered FROM webhooks s JOIN endpoint_health o ON o.business_id = s.business_id AND o.webhook_id = s.id
@@ -172,11 +172,12 @@ func (c Console) Endpoint(ctx context.Context, business core.BusinessID, id int6
 
 // Troubled reads the webhooks of businesses that fail, were switched off with
 // deliveries waiting for them, or of which deliveries were given up in the last 24
-// hours: at most limit, those that fail before others.
+// hours: at most limit, of every business as many as of others, those that fail before others.
 func (c Console) Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error) {
 	return c.endpoints(ctx, c.bun, `SELECT w.* FROM webhooks w LEFT JOIN endpoint_health f ON f.business_id = w.business_id AND f.webhook_id = w.id
 		WHERE w.business_id = ANY (?3) AND (f.failing_since IS NOT NULL
 			OR NOT w.active AND (w.disabled_reason <> '' OR EXISTS (SELECT 1 FROM delivery_queue d WHERE d.webhook_id = w.id))
 			OR EXISTS (SELECT FROM deliveries d WHERE d.business_id = w.business_id AND d.webhook_id = w.id AND d.state = 'failed' AND d.id >= ?2))
-		ORDER BY w.active AND f.failing_since IS NULL, w.id LIMIT ?4`, businessArray(businesses), limit)
+		ORDER BY row_number() OVER (PARTITION BY w.business_id ORDER BY w.active AND f.failing_since IS NULL, w.id),
+			w.active AND f.failing_since IS NULL, w.id LIMIT ?4`, businessArray(businesses), limit)
 }

@@ -57,19 +57,21 @@ func (c Console) EndSession(ctx context.Context, hash []byte) error {
 	return err
 }
 
-// EndSessions ends the sessions of a user but one.
+// EndSessions ends the sessions of a user but one, and the links.
 func (c Console) EndSessions(ctx context.Context, user int64, keep []byte) error {
 	if keep == nil {
 		keep = []byte{}
 	}
-	_, err := c.bun.ExecContext(ctx, `DELETE FROM sessions WHERE user_id = ? AND token_hash <> ?`, user, keep)
+	_, err := c.bun.ExecContext(ctx, `WITH links AS (DELETE FROM sign_in_links WHERE user_id = ?0)
+		DELETE FROM sessions WHERE user_id = ?0 AND token_hash <> ?1`, user, keep)
 	return err
 }
 
-// CreateLink stores a one-time link; those that have expired are forgotten.
+// CreateLink stores a one-time link in place of an earlier one of the user; those
+// that have expired are forgotten.
 func (c Console) CreateLink(ctx context.Context, hash []byte, user int64, expires time.Time) error {
-	_, err := c.bun.ExecContext(ctx, `WITH old AS (DELETE FROM sign_in_links WHERE expires_at < ?)
-		INSERT INTO sign_in_links (token_hash, user_id, expires_at) VALUES (?, ?, ?)`, c.clock.Now(), hash, user, expires)
+	_, err := c.bun.ExecContext(ctx, `WITH old AS (DELETE FROM sign_in_links WHERE expires_at < ?0 OR user_id = ?2)
+		INSERT INTO sign_in_links (token_hash, user_id, expires_at) VALUES (?1, ?2, ?3)`, c.clock.Now(), hash, user, expires)
 	return err
 }
 
@@ -84,28 +86,40 @@ func (c Console) LinkUser(ctx context.Context, hash []byte, now time.Time, take 
 	return row.user(), notFound(err, "there is no such link")
 }
 
-// CountAttempt notes an attempt to sign in for each subject and counts theirs.
-func (c Console) CountAttempt(ctx context.Context, subjects []string, now, since time.Time) ([]int, error) {
-	counts := make([]int, len(subjects))
-	err := c.inTx(ctx, func(tx bun.Conn) error {
+// CountAttempt notes an attempt to sign in for each subject, where each may have
+// another. Those of a subject are counted one after the other.
+func (c Console) CountAttempt(ctx context.Context, subjects []access.Subject, now, since time.Time) (allowed bool, err error) {
+	err = c.inTx(ctx, func(tx bun.Conn) error {
+		allowed = true
+		for _, subject := range subjects { // always in the same order: an account, an address
+			var had int
+			if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?))`, "sign-in/"+subject.Name); err != nil {
+				return fmt.Errorf("counting sign-ins: %w", err)
+			}
+			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sign_in_attempts WHERE subject = ? AND at >= ?`, subject.Name, since).Scan(&had); err != nil {
+				return fmt.Errorf("counting sign-ins: %w", err)
+			}
+			allowed = allowed && had < subject.Most
+		}
+		if !allowed {
+			return nil
+		}
 		if _, err := tx.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE at < ?`, since); err != nil {
 			return fmt.Errorf("counting sign-ins: %w", err)
 		}
-		for i, subject := range subjects {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO sign_in_attempts (subject, at) VALUES (?, ?)`, subject, now); err != nil {
-				return fmt.Errorf("counting sign-ins: %w", err)
-			}
-			if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM sign_in_attempts WHERE subject = ?`, subject).Scan(&counts[i]); err != nil {
+		for _, subject := range subjects {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO sign_in_attempts (subject, at) VALUES (?, ?)`, subject.Name, now); err != nil {
 				return fmt.Errorf("counting sign-ins: %w", err)
 			}
 		}
 		return nil
 	})
-	return counts, err
+	return allowed, err
 }
 
-// ForgetAttempts forgets the attempts of a subject, who has signed in.
-func (c Console) ForgetAttempts(ctx context.Context, subject string) error {
-	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ?`, subject)
+// ForgetAttempts forgets all attempts of the account that has signed in, and of the
+// address the one by which it did.
+func (c Console) ForgetAttempts(ctx context.Context, account, address string, at time.Time) error {
+	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`, account, address, at)
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -67,9 +66,9 @@ func (c Console) ListPlatforms(ctx context.Context, business core.BusinessID) ([
 // Conflict where it is another by now than that of the version.
 func (c Console) SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform, version string, set func(*relay.Access) error, change access.Change) error {
 	return c.inTx(ctx, func(tx bun.Conn) error {
-		var present, served string
-		err := tx.QueryRowContext(ctx, `SELECT `+platformVersion+`, p.served_by FROM platforms p WHERE p.business_id = ? AND p.name = ? FOR UPDATE`,
-			business, platform.Name).Scan(&present, &served)
+		var present string
+		err := tx.QueryRowContext(ctx, `SELECT `+platformVersion+` FROM platforms p WHERE p.business_id = ? AND p.name = ? FOR UPDATE`,
+			business, platform.Name).Scan(&present)
 		switch {
 		case err != nil && !errors.Is(err, sql.ErrNoRows):
 			return fmt.Errorf("reading the platform: %w", err)
@@ -80,16 +79,7 @@ func (c Console) SetPlatform(ctx context.Context, business core.BusinessID, plat
 		case present != version:
 			return core.Errorf(core.Conflict, "the platform was changed meanwhile; nothing was stored. Load the page again to see how it is now")
 		}
-		err = Platforms(c).set(ctx, tx, business, platform, func(a *relay.Access) error {
-			before := relay.Access{Settings: a.Settings, Accept: a.Accept, Addresses: maps.Clone(a.Addresses), Secrets: maps.Clone(a.Secrets)}
-			if version != "" {
-				change.Before = toldPlatform(served, before, before)
-			}
-			err := set(a)
-			change.After = toldPlatform(platform.ServedBy, *a, before)
-			return err
-		})
-		if err != nil {
+		if change.Before, change.After, err = Platforms(c).set(ctx, tx, business, platform, set); err != nil {
 			return err
 		}
 		change.Object = "platform/" + platform.Name

@@ -189,7 +189,7 @@ func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
 	mu.Unlock()
 	subs := webhook.Subscriptions{Records: postgres.Webhooks{DB: db}, Guard: webhook.NewGuard(nil), Clock: clock}
 	on := true
-	require.NoError(t, subs.Update(ctx, tenant.ID, sub.ID, webhook.Input{Active: &on}))
+	require.NoError(t, subs.Update(ctx, tenant.ID, "test", sub.ID, webhook.Input{Active: &on}))
 	engine.Wake()
 	eventually(t, "delivered after switching on", func() bool { return len(history(t, db, event.ID)) == 2 })
 	again, err := postgres.Webhooks{DB: db}.Get(ctx, tenant.ID, sub.ID)
@@ -305,7 +305,7 @@ func TestResultsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
 	queue, owner, now := postgres.Deliveries{DB: db}, core.ID{9}, db.Clock().Now()
-	batch, err := queue.Claim(ctx, owner, 10, []int64{}, now.Add(time.Minute))
+	batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, now.Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, batch.Deliveries, 3)
 	results := make([]webhook.Result, 3)
@@ -316,7 +316,7 @@ func TestResultsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
 	for _, part := range [][]webhook.Result{results[:2], results} { // the answer to the first COMMIT was lost
 		_, err = queue.Finish(ctx, owner, part, webhook.Probing{After: 20, For: time.Minute})
 		require.NoError(t, err)
-		batch, err := queue.Claim(ctx, owner, 10, []int64{}, now.Add(time.Minute))
+		batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, now.Add(time.Minute))
 		require.NoError(t, err)
 		require.Len(t, batch.Deliveries, 3-len(part), "the next attempt is claimed once")
 	}
@@ -338,7 +338,7 @@ func TestOneResultTheDatabaseRefusesDoesNotKeepOthersFromBeingRecorded(t *testin
 		publish(t, db, tenant.ID, "", `{}`)
 	}
 	queue, owner := postgres.Deliveries{DB: db}, core.ID{9}
-	batch, err := queue.Claim(ctx, owner, 10, []int64{}, db.Clock().Now().Add(time.Minute))
+	batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, db.Clock().Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Len(t, batch.Deliveries, 5)
 	results := make([]webhook.Result, 5)

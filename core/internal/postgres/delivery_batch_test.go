@@ -18,7 +18,7 @@ import (
 func claimAll(t *testing.T, db *postgres.DB) (core.ID, []webhook.Delivery) {
 	t.Helper()
 	owner := core.NewID(db.Clock().Now())
-	batch, err := postgres.Deliveries{DB: db}.Claim(context.Background(), owner, 512, []int64{}, db.Clock().Now().Add(20*time.Second))
+	batch, err := postgres.Deliveries{DB: db}.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, db.Clock().Now().Add(20*time.Second))
 	require.NoError(t, err)
 	return owner, batch.Deliveries
 }

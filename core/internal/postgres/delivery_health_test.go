@@ -52,7 +52,7 @@ func (c *clinic) publish(n int) {
 func (c *clinic) claim() (core.ID, []webhook.Delivery, time.Time) {
 	c.t.Helper()
 	owner := core.NewID(c.clock.Now())
-	batch, err := c.queue.Claim(context.Background(), owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+	batch, err := c.queue.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
 	require.NoError(c.t, err)
 	return owner, batch.Deliveries, batch.NextDue
 }
@@ -117,7 +117,7 @@ func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
 		for range 4 {
 			replicas.Go(func() {
 				owner := core.NewID(time.Now())
-				batch, err := c.queue.Claim(context.Background(), owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+				batch, err := c.queue.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil && len(batch.Deliveries) > 0 {
@@ -147,6 +147,7 @@ func TestDeliveriesOfAFailingEndpointAreHeldAndSayWhy(t *testing.T) {
 	require.NotEmpty(t, held)
 	for _, d := range held {
 		require.Equal(t, "the endpoint has answered with errors since "+c.since+", the last was 503; it is tried every 1s", d.HeldBecause)
+		require.Equal(t, c.since, d.HeldSince.UTC().Format(time.RFC3339))
 	}
 	pending, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Pending, Limit: 100})
 	require.NoError(t, err)
@@ -260,7 +261,7 @@ func TestChangingAWebhookForgetsThatItFailed(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	change := func(decide func(*webhook.Subscription)) {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, c.sub.ID, func(s *webhook.Subscription) error {
+		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
 			decide(s)
 			return nil
 		}))

@@ -100,7 +100,7 @@ func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.
 
 func (c *till) switchTo(sub webhook.Subscription, on bool) {
 	c.t.Helper()
-	err := postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, sub.ID, func(s *webhook.Subscription) error {
+	err := postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", sub.ID, func(s *webhook.Subscription) error {
 		s.Active = on
 		return nil
 	})
@@ -270,7 +270,7 @@ func TestABreakAtAnyPointLeavesNothingStuckInALine(t *testing.T) {
 		broken := c.db.BreakAt(n)
 		owner := core.NewID(c.clock.Now())
 		for range 3 {
-			batch, err := queue.Claim(ctx, owner, 512, []int64{}, c.clock.Now().Add(20*time.Second))
+			batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
 			if err != nil {
 				break
 			}

@@ -19,7 +19,7 @@ import (
 // point has a webhook deliver to another address.
 func point(t *testing.T, db *postgres.DB, sub webhook.Subscription, url string) {
 	t.Helper()
-	err := postgres.Webhooks{DB: db}.Change(context.Background(), sub.Business, sub.ID, func(s *webhook.Subscription) error {
+	err := postgres.Webhooks{DB: db}.Change(context.Background(), sub.Business, "test", sub.ID, func(s *webhook.Subscription) error {
 		s.URL = url
 		return nil
 	})

@@ -90,7 +90,7 @@ func TestTheOrderOfEventsIsKeptByReplicasThatRaceAndFail(t *testing.T) {
 	}
 	fickle := hubtest.Subscribe(t, dbs[0], business, core.OrderStatusUpdate, one.at("/fickle"), webhook.Seconds)
 	turn := func(on bool) error {
-		return postgres.Webhooks{DB: dbs[1]}.Change(ctx, business, fickle.ID, func(s *webhook.Subscription) error {
+		return postgres.Webhooks{DB: dbs[1]}.Change(ctx, business, "test", fickle.ID, func(s *webhook.Subscription) error {
 			s.Active = on
 			return nil
 		})

@@ -151,17 +151,18 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State, asked bool) (int, error) {
 	var ended []struct {
 		recordRow
-		Size  int   `bun:"size"`
-		Line  int64 `bun:"line"`
-		Place int64 `bun:"place"`
+		Head  []byte `bun:"head"` // of the body
+		Size  int    `bun:"size"` // of it, as stored
+		Line  int64  `bun:"line"`
+		Place int64  `bun:"place"`
 	}
 	// By their range, and events one by one by the key: a day without statistics yet would else be read whole.
 	if err := tx.NewRaw(`WITH again AS (DELETE FROM deliveries d WHERE d.business_id = ? AND d.id BETWEEN ? AND ? AND d.id = ANY (?::uuid[]) AND (? = '' OR d.state = ?) AND NOT `+isSwitchedOff+`
 			AND (SELECT true FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1)
 			RETURNING d.business_id, d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts)
-		SELECT d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, e.size, e.line, e.place FROM again d CROSS JOIN LATERAL (
-			SELECT length(body) AS size, coalesce(order_id, 0) AS line, coalesce(place, 0) AS place FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e
-		ORDER BY d.id`, business, ids[0], ids[len(ids)-1], pgdialect.Array(ids), end, end).Scan(ctx, &ended); err != nil {
+		SELECT d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, e.head, e.size, e.line, e.place FROM again d CROSS JOIN LATERAL (
+			SELECT substring(body FOR ?) AS head, length(body) AS size, coalesce(order_id, 0) AS line, coalesce(place, 0) AS place FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e
+		ORDER BY d.id`, business, ids[0], ids[len(ids)-1], pgdialect.Array(ids), end, end, packedHead).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
 	}
 	now, sent := q.clock.Now(), len(ended)
@@ -190,7 +191,7 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 		rows.text(string(d.EventType))
 		nonZero(&rows, d.WebhookID)
 		rows.text(url)
-		for _, n := range []int64{endpoint, int64(d.Size), d.Line, d.Place, int64(d.Attempts), int64(d.Attempts)} {
+		for _, n := range []int64{endpoint, int64(unpackedLength(d.Head, d.Size)), d.Line, d.Place, int64(d.Attempts), int64(d.Attempts)} {
 			rows.int(n)
 		}
 		rows.time(now)

@@ -90,7 +90,7 @@ func TestWhatCannotBeSentAgainIsSkippedAndCounted(t *testing.T) {
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 5)
 	c.end(webhook.Failed, owner, claimed...)
-	require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, off.ID, func(s *webhook.Subscription) error {
+	require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, "test", off.ID, func(s *webhook.Subscription) error {
 		s.Active = false
 		return nil
 	}))

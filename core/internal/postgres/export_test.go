@@ -283,3 +283,13 @@ func (db *DB) MigrationSetting(t testing.TB, name string) (value string) {
 	}
 	return value
 }
+
+// TurnsWaiting is, for tests, how many change the menu of a business or wait for that.
+func (db *DB) TurnsWaiting(business core.BusinessID) int {
+	db.menuTurns.mu.Lock()
+	defer db.menuTurns.mu.Unlock()
+	if mine := db.menuTurns.of[business]; mine != nil {
+		return mine.users
+	}
+	return 0
+}

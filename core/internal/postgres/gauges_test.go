@@ -48,7 +48,7 @@ func TestWhatWaitsBehindAnAttemptAsksForNoMoreWorkers(t *testing.T) {
 	require.Equal(t, oldest, worst)
 
 	for _, id := range []int64{c.sub.ID, other.ID} {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, id, func(s *webhook.Subscription) error {
+		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", id, func(s *webhook.Subscription) error {
 			s.Active = false
 			return nil
 		}))

@@ -18,47 +18,51 @@ import (
 
 // recordRow is a delivery, waiting or at its end.
 type recordRow struct {
-	ID         core.ID        `bun:"id,type:uuid"`
-	EventID    core.ID        `bun:"event_id,type:uuid"`
-	EventType  core.EventType `bun:"event_type"`
-	Reference  string         `bun:"reference"`
-	OrderID    int64          `bun:"order_id"`
-	WebhookID  int64          `bun:"webhook_id"`
-	URL        string         `bun:"url"`
-	State      webhook.State  `bun:"state"`
-	Attempts   int            `bun:"attempts"`
-	DueAt      sql.NullTime   `bun:"due_at"`
-	FinishedAt sql.NullTime   `bun:"finished_at"`
-	LastStatus int            `bun:"last_status"`
-	LastError  string         `bun:"last_error"`
-	SwitchedOn bool           `bun:"switched_on"` // its subscription, if it has one
-	Waits      bool           `bun:"waits"`
-	Health     healthRow      `bun:"embed:health_"`
-	Trace      core.Trace     `bun:"trace"`
+	ID         core.ID            `bun:"id,type:uuid"`
+	EventID    core.ID            `bun:"event_id,type:uuid"`
+	EventType  core.EventType     `bun:"event_type"`
+	Reference  string             `bun:"reference"`
+	OrderID    int64              `bun:"order_id"`
+	WebhookID  int64              `bun:"webhook_id"`
+	URL        string             `bun:"url"`
+	State      webhook.State      `bun:"state"`
+	Attempts   int                `bun:"attempts"`
+	Base       int                `bun:"base"`
+	DueAt      sql.NullTime       `bun:"due_at"`
+	FinishedAt sql.NullTime       `bun:"finished_at"`
+	LastStatus int                `bun:"last_status"`
+	LastError  string             `bun:"last_error"`
+	LastClass  webhook.ErrorClass `bun:"last_class"`
+	SwitchedOn bool               `bun:"switched_on"` // its subscription, if it has one
+	Waits      bool               `bun:"waits"`
+	Health     healthRow          `bun:"embed:health_"`
+	Trace      core.Trace         `bun:"trace"`
 }
 
 func (r recordRow) record() webhook.DeliveryRecord {
-	because := ""
+	because, since := "", time.Time{}
 	if r.State == webhook.Held {
-		because = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
+		because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
 	}
 	return webhook.DeliveryRecord{
-		HeldBecause: because, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
-		State: r.State, Attempts: r.Attempts, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
-		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.Trace.ID(),
+		HeldBecause: because, HeldSince: since, ID: r.ID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
+		State: r.State, Attempts: r.Attempts, Base: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time, FinishedAt: r.FinishedAt.Time,
+		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
 	}
 }
 
-func heldBecause(switchedOn, waits bool, h webhook.Health) string {
+// heldBecause is why a delivery is held, and since when, where the words tell that.
+func heldBecause(switchedOn, waits bool, h webhook.Health) (because string, since time.Time) {
+	at := h.Since.UTC().Format(time.RFC3339)
 	switch {
 	case waits:
-		return "an earlier event of the same order is still on its way"
+		return "an earlier event of the same order is still on its way", since
 	case !switchedOn:
-		return "the webhook is switched off"
+		return "the webhook is switched off", since
 	case h.Status == 0:
-		return fmt.Sprintf("the endpoint has not answered since %s; it is tried every %v", h.Since.UTC().Format(time.RFC3339), h.Pause)
+		return fmt.Sprintf("the endpoint has not answered since %s; it is tried every %v", at, h.Pause), h.Since
 	default:
-		return fmt.Sprintf("the endpoint has answered with errors since %s, the last was %d; it is tried every %v", h.Since.UTC().Format(time.RFC3339), h.Status, h.Pause)
+		return fmt.Sprintf("the endpoint has answered with errors since %s, the last was %d; it is tried every %v", at, h.Status, h.Pause), h.Since
 	}
 }
 
@@ -193,20 +197,20 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 	all = append(all, limit, limit)
 	var rows []recordRow
 	err := q.of(business).NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(e.trace, '') AS trace, coalesce(e.order_id, 0) AS order_id, coalesce(d.webhook_id, 0) AS webhook_id,
-			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.due_at, d.finished_at,
-			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error, coalesce(w.active, true) AS switched_on, d.waits,
+			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.base, d.due_at, d.finished_at,
+			coalesce(a.status, 0) AS last_status, coalesce(a.error, '') AS last_error, coalesce(a.error_class, '') AS last_class, coalesce(w.active, true) AS switched_on, d.waits,
 			coalesce(h.since, 'epoch') AS health_since, coalesce(h.status, 0) AS health_status, coalesce(h.pause_ms, 0) AS health_pause_ms
 		FROM ((SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, NULL::timestamptz AS finished_at,
 				CASE WHEN `+isHeld+` THEN 'held' ELSE 'pending' END AS state,
-				CASE WHEN NOT `+isHeld+` THEN d.due_at END AS due_at, d.waits, d.endpoint
+				CASE WHEN NOT `+isHeld+` THEN d.due_at END AS due_at, d.waits, d.endpoint, d.base
 			FROM delivery_queue d WHERE d.business_id = ?`+waiting+` ORDER BY d.id DESC LIMIT ?)
 			UNION ALL
-			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL, false, 0
+			(SELECT d.business_id, d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, d.finished_at, d.state, NULL, false, 0, 0
 			FROM deliveries d WHERE d.business_id = ?`+ended+` ORDER BY d.id DESC LIMIT ?)) d
 		LEFT JOIN LATERAL (SELECT reference, trace, order_id FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e ON true
 		LEFT JOIN webhooks w ON w.business_id = d.business_id AND w.id = d.webhook_id
 		LEFT JOIN unwell_endpoints h ON h.endpoint = d.endpoint AND h.business_id = d.business_id
-		LEFT JOIN LATERAL (SELECT status, error FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
+		LEFT JOIN LATERAL (SELECT status, error, error_class FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
 			ORDER BY n DESC, started_at DESC LIMIT 1) a ON true
 		ORDER BY d.id DESC LIMIT ?`, all...).Scan(ctx, &rows)
 	if err != nil {
@@ -312,14 +316,19 @@ func (q Deliveries) beginAnew(ctx context.Context, tx bun.Conn, business core.Bu
 	if endpoint == 0 {
 		endpoint, url = endpointOf(business, row.URL), row.URL
 	}
-	result, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at, available_at, asked)
-		SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, length(body), coalesce(order_id, 0), coalesce(place, 0), ?4, ?4, ?5, ?5, true FROM events WHERE id = ?6 AND business_id = ?7`,
-		id, row.WebhookID, url, endpoint, row.Attempts, q.clock.Now(), row.EventID, business)
+	var head []byte
+	var stored int
+	err = tx.QueryRowContext(ctx, `SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`, packedHead, row.EventID, business).Scan(&head, &stored)
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at, available_at, asked)
+			SELECT business_id, ?0, id, event_type, nullif(?1, 0), ?2, ?3, ?8, coalesce(order_id, 0), coalesce(place, 0), ?4, ?4, ?5, ?5, true FROM events WHERE id = ?6 AND business_id = ?7`,
+			id, row.WebhookID, url, endpoint, row.Attempts, q.clock.Now(), row.EventID, business, unpackedLength(head, stored))
+	}
 	if err != nil {
 		return fmt.Errorf("queueing the delivery again: %w", err)
-	}
-	if n, _ := result.RowsAffected(); n == 0 {
-		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
 	}
 	return nil
 }

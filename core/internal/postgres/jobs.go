@@ -17,7 +17,7 @@ type Jobs struct{ *DB }
 
 const jobsChannel = "servery_jobs"
 
-// Enqueue stores a job behind those of its business and kind. It is durable
+// Enqueue stores a job behind those of its business and line. It is durable
 // when Enqueue returns.
 func (j Jobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
 	return j.inTx(ctx, func(tx bun.Conn) error { return j.enqueue(ctx, tx, work, requestID) })
@@ -27,7 +27,7 @@ func (db *DB) enqueue(ctx context.Context, tx bun.Conn, work core.Job, requestID
 	// One at a time in each line, so that the order of seq is the order of commits:
 	// no job can appear before one that is already running.
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
-		"job/"+string(work.Kind), int64(work.Business)&0x7fffffff); err != nil {
+		"job/"+string(work.Kind.Line()), int64(work.Business)&0x7fffffff); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, `WITH kept AS (
@@ -56,10 +56,13 @@ type claimedJob struct {
 	Trace       core.Trace      `bun:"trace"`
 }
 
-// Claim leases due jobs, of each business and kind only the first.
+// jobLine is the line in which a queued job waits (core.JobKind.Line).
+const jobLine = `CASE kind WHEN '` + string(core.TimingJob) + `' THEN '` + string(core.MenuJob) + `' ELSE kind END`
+
+// Claim leases due jobs, of each business and line only the first.
 func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
-	const heads = `SELECT DISTINCT ON (business_id, kind) business_id, kind, seq, available_at
-		FROM job_queue ORDER BY business_id, kind, seq`
+	const heads = `SELECT DISTINCT ON (business_id, ` + jobLine + `) business_id, kind, seq, available_at
+		FROM job_queue ORDER BY business_id, ` + jobLine + `, seq`
 	now, epoch := j.reading()
 	var rows []claimedJob
 	// The condition on available_at stands twice: that of the row is judged again
@@ -80,13 +83,15 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 	}
 	claimed := make([]core.Job, len(rows))
 	for i, row := range rows {
+		unready := ""
 		body, err := j.packer.unpack(row.Body)
 		if err != nil {
-			return nil, time.Time{}, fmt.Errorf("job %s: %w", row.ID, err)
+			unready = err.Error()
 		}
 		claimed[i] = core.Job{
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
 			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner, Trace: row.Trace,
+			Unready: unready,
 		}
 	}
 	if len(claimed) > 0 {
@@ -127,6 +132,16 @@ func (j Jobs) Retry(ctx context.Context, work core.Job, at time.Time, cause stri
 		return fmt.Errorf("giving job %s back: %w", work.ID, err)
 	}
 	return nil
+}
+
+// GiveUp ends a job as failed, without a word to anybody.
+func (j Jobs) GiveUp(ctx context.Context, work core.Job, cause string) error {
+	return j.inTx(ctx, func(tx bun.Conn) error {
+		if err := j.hold(ctx, tx, work); err != nil {
+			return err
+		}
+		return j.end(ctx, tx, work, jobEnd{failure: cause, result: []byte("{}")})
+	})
 }
 
 // Status reads where a job stands; NotFound where the business has no such job.

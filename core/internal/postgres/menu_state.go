@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/servery-hub/servery/core/menu"
 )
@@ -12,7 +13,7 @@ func (l *menuLoader) state(needs menu.Needs) (menu.State, error) {
 	if err := l.tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ?`, l.business).Scan(l.ctx, &s.Platforms); err != nil {
 		return s, fmt.Errorf("reading platforms: %w", err)
 	}
-	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued} {
+	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
 		if err := step(needs, &s); err != nil {
 			return s, err
 		}
@@ -145,16 +146,42 @@ func (l *menuLoader) valued(needs menu.Needs, s *menu.State) error {
 	return l.storeValues(&s.Store, part(menu.Items, idsOf(s.Items, itemRef)), part(menu.Options, idsOf(s.Options, optionRef)))
 }
 
-// spread counts at how many stores entities are referenced, for a dry run that
-// would empty them.
+// switched reads what was switched at the store since a moment.
+func (l *menuLoader) switched(since time.Time, s *menu.State) error {
+	if l.store == 0 {
+		return nil
+	}
+	rows, err := l.tx.QueryContext(l.ctx, `SELECT kind, name, available FROM item_switches WHERE business_id = ? AND store_id = ? AND at > ?`,
+		l.business, l.store, since)
+	if err != nil {
+		return fmt.Errorf("reading what was switched: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind menu.Kind
+		var name string
+		var available bool
+		if err := rows.Scan(&kind, &name, &available); err != nil {
+			return fmt.Errorf("reading what was switched: %w", err)
+		}
+		if s.Switched[kind] == nil {
+			s.Switched[kind] = map[string]bool{}
+		}
+		s.Switched[kind][name] = available
+	}
+	return rows.Err()
+}
+
+// spread counts at how many stores entities are referenced that a master flush
+// takes from them all.
 func (l *menuLoader) spread(needs menu.Needs, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
 		if !needs.Entities[kind].Active {
-			continue // only a master flush takes entities from every store
+			continue
 		}
-		rows, err := l.tx.QueryContext(l.ctx, `SELECT m.name, count(*) FROM menu_at_store a
-			JOIN menu_masters m ON m.business_id = a.business_id AND m.kind = a.kind AND m.id = a.id
-			WHERE a.business_id = ? AND a.kind = ? GROUP BY m.name ORDER BY m.name`, l.business, int(kind))
+		rows, err := l.tx.QueryContext(l.ctx, `SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM menu_at_store
+				WHERE business_id = ?0 AND kind = ?1 GROUP BY id) a
+			JOIN menu_masters m ON m.business_id = ?0 AND m.kind = ?1 AND m.id = a.id ORDER BY m.name`, l.business, int(kind))
 		if err != nil {
 			return fmt.Errorf("counting store references: %w", err)
 		}

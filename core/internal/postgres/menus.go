@@ -56,10 +56,8 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		if work.DryRun {
-			if err := loader.spread(needs, &state); err != nil {
-				return err
-			}
+		if err := loader.switched(work.CreatedAt, &state); err != nil {
+			return err
 		}
 		ids := idBlock{ctx: ctx, tx: tx}
 		ingested, err := decide(state, ids.next)
@@ -85,6 +83,11 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		found, err := keepFindings(ctx, tx, work.Business, ingested.Inspected, ingested.Findings)
 		if err != nil {
 			return err
+		}
+		for _, platform := range ingested.Missed {
+			if err := m.recheck(ctx, tx, work.Business, platform); err != nil {
+				return err
+			}
 		}
 		reach := menu.Reach{Items: found}
 		if ingested.Plan != nil {

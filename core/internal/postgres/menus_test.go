@@ -191,7 +191,7 @@ func TestFlushesAtTheMasterAndAtAStore(t *testing.T) {
 	require.Len(t, k.read("s2")["items"], 2, "a dry run writes nothing")
 
 	callback := k.send("-1", `{"flush_items":true,"items":[{"ref_id":"curry","price":1}]}`)
-	require.Equal(t, 1.0, callback["stats"].(map[string]any)["items"].(map[string]any)["deleted"])
+	require.Equal(t, 2.0, callback["stats"].(map[string]any)["items"].(map[string]any)["deleted"])
 	require.Empty(t, k.read("s2")["items"])
 	require.Empty(t, k.read("s1")["items"])
 	require.Len(t, k.read("s1")["options"], 1)

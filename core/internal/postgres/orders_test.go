@@ -293,7 +293,7 @@ func TestADisabledKeyIsRefusedFromThenOn(t *testing.T) {
 			require.Equal(t, tenant.ID, caller.Business)
 			if n%20 == 1 { // nobody else uses this one
 				own := hubtest.Business(t, db)
-				require.NoError(t, postgres.Access{DB: db}.DisableKey(context.Background(), own.ID, own.KeyID, db.Clock().Now()))
+				require.NoError(t, postgres.Access{DB: db}.DisableKey(context.Background(), own.ID, own.KeyID))
 				_, err := accounts.Authenticate(context.Background(), own.Authorization)
 				require.Equal(t, core.Forbidden, core.CodeOf(err))
 			}

@@ -32,8 +32,7 @@ const byCopy = 4
 type queued struct {
 	webhook.Delivery
 	callback  string // the address, where it is not that of a subscription
-	size      int
-	probed    bool // its endpoint fails: it is not to be started from memory
+	probed    bool   // its endpoint fails: it is not to be started from memory
 	available time.Time
 	owner     *core.ID
 }
@@ -63,7 +62,7 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 		for _, t := range receivers[routeOf(event)] {
 			// A microsecond apart, so that the ids sort as the events do.
 			at := o.db.clock.Now().Add(time.Duration(len(rows)) * time.Microsecond)
-			row := queued{size: len(packed[i]), Delivery: webhook.Delivery{
+			row := queued{Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
 				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.Order, Place: event.Place,
 				Test: event.Test, Trace: event.Trace,
@@ -98,10 +97,10 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 }
 
 // place leases the delivery to this replica where it may start at once and
-// there is room for it.
+// there is room for it. What is large is claimed, within the room for such.
 func (o *outbox) place(row *queued, waits bool) {
 	row.available = row.DueAt
-	if row.probed || waits || o.db.starter == nil || !o.db.starter.Reserve(row.Endpoint) {
+	if row.probed || waits || len(row.Body) > webhook.LargeBody || o.db.starter == nil || !o.db.starter.Reserve(row.Endpoint) {
 		o.left++
 		return
 	}
@@ -136,13 +135,14 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 	return rows.copyInto(ctx, tx, "events", columns)
 }
 
+// writeQueue stores deliveries. Their size is that of the body as it is sent.
 func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at, available_at, owner`
 	var rows copyRows
 	for _, d := range list {
 		if len(list) < byCopy {
 			if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, d.size, d.Line, d.Place, d.DueAt, d.available, d.owner); err != nil {
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.Line, d.Place, d.DueAt, d.available, d.owner); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}
 			continue
@@ -154,7 +154,7 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		nonZero(&rows, d.WebhookID)
 		rows.text(d.callback)
 		rows.int(d.Endpoint)
-		rows.int(int64(d.size))
+		rows.int(int64(len(d.Body)))
 		rows.int(d.Line)
 		rows.int(int64(d.Place))
 		rows.time(d.DueAt)

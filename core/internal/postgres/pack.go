@@ -79,3 +79,16 @@ func (p *packer) unpack(stored []byte) ([]byte, error) {
 	}
 	return body, nil
 }
+
+// packedHead is how many bytes of a stored body tell how long it is unpacked.
+const packedHead = zstd.HeaderMaxSize
+
+// unpackedLength is how long a stored body is unpacked, by its beginning and by how
+// long it is as stored. One that does not say is not long.
+func unpackedLength(head []byte, stored int) int {
+	var header zstd.Header
+	if bytes.HasPrefix(head, zstdMagic) && header.Decode(head) == nil {
+		return int(min(header.FrameContentSize, maxBody))
+	}
+	return stored
+}

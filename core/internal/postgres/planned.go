@@ -55,6 +55,7 @@ func (p *preparations) ready(ctx context.Context, conn bun.Conn, s *planned, arg
 			prepare = "DEALLOCATE " + s.name + "; " + prepare
 		}
 		if _, err := conn.ExecContext(ctx, prepare); err != nil {
+			discard(conn) // its earlier plan may be gone: no transaction holds that
 			return "", fmt.Errorf("preparing %s: %w", s.name, err)
 		}
 		p.mu.Lock()

@@ -48,15 +48,25 @@ func (p *Preparations) AskText(text string) (answer string) {
 	return answer
 }
 
+// AskTable asks how many rows a table has; what refuses it is not the test's failure.
+func (p *Preparations) AskTable(name string) (rows int, err error) {
+	err = p.answer(&planned{name: "rows_of_" + name, types: "integer", query: "SELECT count(*) + $1 FROM " + name}, 0, &rows)
+	return rows, err
+}
+
 func (p *Preparations) ask(s *planned, asked, answer any) {
 	p.t.Helper()
+	if err := p.answer(s, asked, answer); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *Preparations) answer(s *planned, asked, answer any) error {
 	query, err := p.db.prepared.ready(context.Background(), p.conn, s, asked)
 	if err == nil {
 		err = p.conn.NewRaw(query).Scan(context.Background(), answer)
 	}
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	return err
 }
 
 // Age lets time go by until every plan is old.
@@ -73,8 +83,21 @@ func (p *Preparations) Age() {
 // Reconnect goes on with another connection to the database.
 func (p *Preparations) Reconnect() {
 	_ = p.conn.Raw(func(any) error { return driver.ErrBadConn })
+	p.Pool()
+}
+
+// Pool gives the connection back and goes on with the one that the pool has now.
+func (p *Preparations) Pool() {
 	_ = p.conn.Close()
 	p.connect()
+}
+
+// Do carries a statement out.
+func (p *Preparations) Do(statement string) {
+	p.t.Helper()
+	if _, err := p.conn.ExecContext(context.Background(), statement); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 func (p *Preparations) connect() {

@@ -23,3 +23,20 @@ func TestAStatementIsPreparedOnceAConnectionAndAnewWhenItsPlanIsOld(t *testing.T
 	require.Equal(t, 45, p.Ask(45), "another connection")
 	require.Equal(t, 4, p.Prepared())
 }
+
+func TestAConnectionOnWhichAStatementCouldNotBePreparedAnewFailsOnce(t *testing.T) {
+	db := hubtest.Database(t, hubtest.NewClock())
+	p := db.Preparations(t)
+	p.Do("CREATE TABLE heaps (n integer)")
+	rows, err := p.AskTable("heaps")
+	require.NoError(t, err)
+	require.Zero(t, rows)
+	p.Do("DROP TABLE heaps")
+	p.Age()
+	_, err = p.AskTable("heaps")
+	require.ErrorContains(t, err, "preparing rows_of_heaps")
+	p.Pool()
+	p.Do("CREATE TABLE heaps (n integer)")
+	_, err = p.AskTable("heaps")
+	require.NoError(t, err)
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"time"
@@ -41,11 +42,13 @@ type platformRow struct {
 	Addresses string
 	Secrets   []byte
 	Accept    relay.Accept
+	Currency  string // of the business
 }
 
 func (p Platforms) read(ctx context.Context, db bun.IDB, business core.BusinessID, name string, lock string) (served string, access relay.Access, err error) {
 	var row platformRow
-	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept FROM platforms WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
+	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept,
+		(SELECT currency FROM businesses WHERE id = business_id) AS currency FROM platforms WHERE business_id = ? AND name = ?`+lock, business, name).Scan(ctx, &row)
 	if err != nil {
 		return "", access, notFound(err, "business %d has no platform %q", business, name)
 	}
@@ -54,7 +57,7 @@ func (p Platforms) read(ctx context.Context, db bun.IDB, business core.BusinessI
 }
 
 func (p Platforms) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
-	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept}
+	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept, Currency: row.Currency}
 	if err = json.Unmarshal([]byte(row.Addresses), &access.Addresses); err != nil || row.Secrets == nil {
 		return access, err
 	}
@@ -101,27 +104,53 @@ func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platfo
 }
 
 // Set gives a platform what it needs; the business gets the platform where it
-// has none of the name. change sees and returns what is set up.
+// has none of the name. change sees and returns what is set up: nothing where the
+// platform was served by another, whose secrets are not for this one. It is done by
+// the command line, and the audit trail says so where something differs then.
 func (p Platforms) Set(ctx context.Context, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
-	return p.inTx(ctx, func(tx bun.Conn) error { return p.set(ctx, tx, business, platform, change) })
+	return p.inTx(ctx, func(tx bun.Conn) (err error) {
+		entry := byCommand(business, "platform.change")
+		entry.Object = "platform/" + platform.Name
+		if entry.Before, entry.After, err = p.set(ctx, tx, business, platform, change); err != nil || reflect.DeepEqual(entry.Before, entry.After) {
+			return err
+		}
+		if entry.Before == nil {
+			entry.Action = "platform.create"
+		}
+		return Console(p).record(ctx, tx, entry)
+	})
 }
 
-func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
-	if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
-		ON CONFLICT (business_id, name) DO UPDATE SET served_by = excluded.served_by`, business, platform.Name, platform.ServedBy); err != nil {
-		if isCode(err, "23503") {
-			return core.Errorf(core.NotFound, "there is no business %d", business)
-		}
-		return fmt.Errorf("storing the platform: %w", err)
+// set also tells what was set up before, nil where the platform is new, and what is after.
+func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) (before, after map[string]any, err error) {
+	result, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
+		ON CONFLICT (business_id, name) DO NOTHING`, business, platform.Name, platform.ServedBy)
+	if isCode(err, "23503") {
+		return nil, nil, core.Errorf(core.NotFound, "there is no business %d", business)
 	}
-	_, access, err := p.read(ctx, tx, business, platform.Name, " FOR UPDATE")
 	if err != nil {
-		return err
+		return nil, nil, fmt.Errorf("storing the platform: %w", err)
 	}
-	before := maps.Clone(access.Secrets)
+	served, access, err := p.read(ctx, tx, business, platform.Name, " FOR UPDATE")
+	if err != nil {
+		return nil, nil, err
+	}
+	was := access
+	was.Addresses, was.Secrets = maps.Clone(access.Addresses), maps.Clone(access.Secrets)
+	if made, _ := result.RowsAffected(); made == 0 {
+		before = toldPlatform(served, was, was)
+	}
+	if served != platform.ServedBy {
+		access = relay.Access{Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub, Currency: access.Currency}
+	}
 	if err := change(&access); err != nil {
-		return err
+		return nil, nil, err
 	}
+	return before, toldPlatform(platform.ServedBy, access, was), p.store(ctx, tx, business, platform, was.Secrets, access)
+}
+
+// store writes what a platform is set up with.
+func (p Platforms) store(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform, before map[string]string, access relay.Access) error {
 	addresses, err := json.Marshal(access.Addresses)
 	if err != nil {
 		return err
@@ -134,8 +163,8 @@ func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessI
 	if err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, `UPDATE platforms SET settings = ?, addresses = ?, secrets = ?, accept = ? WHERE business_id = ? AND name = ?`,
-		string(access.Settings), string(addresses), sealed, cmp.Or(access.Accept, relay.AcceptHub), business, platform.Name); err != nil {
+	if _, err = tx.ExecContext(ctx, `UPDATE platforms SET served_by = ?, settings = ?, addresses = ?, secrets = ?, accept = ? WHERE business_id = ? AND name = ?`,
+		platform.ServedBy, string(access.Settings), string(addresses), sealed, cmp.Or(access.Accept, relay.AcceptHub), business, platform.Name); err != nil {
 		return fmt.Errorf("storing the platform: %w", err)
 	}
 	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {

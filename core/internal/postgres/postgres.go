@@ -51,6 +51,7 @@ type DB struct {
 	wall    atomic.Int32               // between businesses: wallUnknown, wallThere or wallMissing
 	keys    rounds[[]byte, access.Key] // looks up API keys
 
+	menuTurns turns
 	prepared  preparations
 	throttled rounds[throttleChange, struct{}] // counts requests
 	refused   rounds[order.Refused, struct{}]  // keeps orders that were not taken

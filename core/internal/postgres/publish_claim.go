@@ -42,7 +42,7 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 			LEFT JOIN platforms f ON f.business_id = due.business_id AND f.name = due.platform
 		WHERE ?6`+unset+` AND p.business_id = due.business_id AND p.store_id = due.store_id AND p.platform = due.platform
 		RETURNING p.business_id, p.store_id, s.ref_id, p.platform, coalesce(f.served_by, 'own'), p.endpoint, p.version, p.attempts,
-			p.call_id, p.reference, p.waiting, p.asked, p.published_at IS NOT NULL, p.digest,
+			p.call_id, p.reference, p.waiting, p.asked, p.digest,
 			coalesce((SELECT j.trace FROM jobs j WHERE j.business_id = p.business_id AND j.id = p.reference LIMIT 1), '')`,
 		now, array(busy.Endpoints), limit, share, owner, until, epoch, array(busy.Plugins))
 	if err != nil {
@@ -55,7 +55,7 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 		var call uuid.NullUUID
 		var waiting, asked []string
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version, &w.Attempts,
-			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Known, &w.Digest, &w.Trace); err != nil {
+			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Digest, &w.Trace); err != nil {
 			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 		}
 		if w.Waiting, err = parsedIDs(waiting); err == nil {
@@ -168,14 +168,18 @@ func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Resul
 	if err != nil {
 		return nil, err
 	}
+	taken, outlet := r.State == publish.Published && !r.Unchanged, ""
+	if taken {
+		outlet = r.Outlet
+	}
 	return tx.ExecContext(ctx, `UPDATE publications SET owner = NULL, attempts = 0, note = '', call_id = NULL,
 			available_at = CASE WHEN version > ? THEN due_at ELSE 'infinity' END,
 			asked = ARRAY(SELECT a FROM unnest(asked) a WHERE a <> ALL (?::uuid[])), waiting = ARRAY(SELECT w FROM unnest(waiting) w WHERE w <> ALL (?::uuid[])),
 			problems = CASE WHEN ? AND state = 'published' THEN problems ELSE ? END,
 			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END, settled_at = ?,
-			published_at = CASE WHEN ? THEN ? ELSE published_at END`+held,
+			published_at = CASE WHEN ? THEN ? ELSE published_at END, outlet = coalesce(nullif(?, ''), outlet)`+held,
 		append([]any{r.Version, array(writtenIDs(r.Asked)), array(writtenIDs(r.Waiting)), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
-			r.Reference, r.Digest, r.At, r.State == publish.Published && !r.Unchanged, r.At}, mine...)...)
+			r.Reference, r.Digest, r.At, taken, r.At, outlet}, mine...)...)
 }
 
 // Keep keeps an attempt at a call that stands in no line of calls.

@@ -18,6 +18,12 @@ func (db *DB) rulesChanged(ctx context.Context, tx bun.Conn, business core.Busin
 	if err := db.publishPlatform(ctx, tx, business, platform); err != nil {
 		return err
 	}
+	return db.recheck(ctx, tx, business, platform)
+}
+
+// recheck has the items of a business held against the rules of a platform, unless
+// that is to be done already.
+func (db *DB) recheck(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
 	var needless bool
 	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM job_queue q JOIN jobs j ON j.business_id = q.business_id AND j.id = q.job_id
 			WHERE q.business_id = ?0 AND q.kind = ?1 AND j.subject = ?2 AND j.state = 'queued')

@@ -1,11 +1,15 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
@@ -48,6 +52,9 @@ type MenuSubject struct {
 	Menu     menu.Menu
 	Waiting  []core.ID         // of the requests whose changes are in it, those that were not told its outcome yet
 	LeftOut  []publish.Problem // what the rules of the platform refuse of what the store sells
+
+	PlatformStoreID string // by which the platform knows the store now; empty: by its ref_id
+	OnSale          string // by which it was on sale there last; empty where it was not, or where another store is on sale by that now
 }
 
 // Read reads a subject. NotFound where the business has no such store or platform.
@@ -87,26 +94,44 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 	if s.Platform.ServedBy, s.Access, err = (Platforms{m.db}).read(ctx, tx, business, platform, ""); err != nil {
 		return err
 	}
-	if s.Waiting, err = readWaiting(ctx, tx, business, storeID, platform); err != nil {
-		return err
+	for _, data := range s.Store.PlatformData {
+		if data.Name == platform {
+			s.PlatformStoreID = data.PlatformStoreID
+		}
 	}
 	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
 	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
+	if err := readPublished(ctx, tx, business, s); err != nil {
+		return err
+	}
 	return tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`, business).Scan(&s.Currency, &s.Timezone)
 }
 
-// readWaiting reads whose changes the transaction sees of those that wait for what
-// comes of their publication.
-func readWaiting(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string) ([]core.ID, error) {
+// readPublished reads whose changes the transaction sees of those that wait for
+// what comes of their publication, and by what the store is on sale.
+func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *MenuSubject) error {
 	var waiting []string
-	if err := tx.NewRaw(`SELECT unnest(waiting) FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, business, storeID, platform).Scan(ctx, &waiting); err != nil {
-		return nil, fmt.Errorf("reading whom a publication is told to: %w", err)
+	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
+	err := tx.QueryRowContext(ctx, `SELECT waiting, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN '' ELSE coalesce(outlet, ?) END
+		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID, s.Platform.Name).Scan(pgdialect.Array(&waiting), &s.OnSale)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("reading a publication: %w", err)
 	}
-	ids, err := parsedIDs(waiting)
-	if err != nil {
-		return nil, fmt.Errorf("reading whom a publication is told to: %w", err)
+	if s.Waiting, err = parsedIDs(waiting); err != nil {
+		return fmt.Errorf("reading whom a publication is told to: %w", err)
 	}
-	return ids, nil
+	if s.OnSale == "" || s.Listed && s.OnSale == now {
+		return nil
+	}
+	var others bool
+	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM `+outlets+` o WHERE platform = ?2 AND listed AND store_id <> ?3)`,
+		business, array([]string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		return fmt.Errorf("reading the outlets of stores: %w", err)
+	}
+	if others {
+		s.OnSale = ""
+	}
+	return nil
 }
 
 // catalogue is the master catalogue as the transaction sees it, with category

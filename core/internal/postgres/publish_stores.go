@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,10 +17,14 @@ import (
 // NameStores tells by which ids of its own a platform knows stores, named by
 // their ref_ids; an empty id takes one away. It is the platform_store_id of the
 // stores' platform_data, as the POS may send it too. NotFound where the business
-// has no such store or platform, Conflict where another store has the id there.
+// has no such store or platform, Conflict where it knows another store by the id, Invalid
+// where that is none.
 func (p Platforms) NameStores(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
 	return p.inTx(ctx, func(tx bun.Conn) error {
 		if _, _, err := p.read(ctx, tx, business, platform, ""); err != nil {
+			return err
+		}
+		if err := lockOutlets(ctx, tx, business); err != nil {
 			return err
 		}
 		for _, ref := range slices.Sorted(maps.Keys(ids)) {
@@ -27,7 +32,9 @@ func (p Platforms) NameStores(ctx context.Context, business core.BusinessID, pla
 				return err
 			}
 		}
-		return nil
+		entry := byCommand(business, "platform.name_stores")
+		entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
+		return Console(p).record(ctx, tx, entry)
 	})
 }
 
@@ -38,15 +45,16 @@ func (p Platforms) nameStore(ctx context.Context, tx bun.Conn, business core.Bus
 		Scan(&storeID, &stored); err != nil {
 		return notFound(err, "business %d has no store %q", business, ref)
 	}
-	var other string
-	err := tx.QueryRowContext(ctx, `SELECT coalesce((SELECT ref_id FROM stores WHERE business_id = ? AND id <> ? AND ? <> '' AND EXISTS (
-		SELECT 1 FROM jsonb_array_elements(platform_data) d WHERE d ->> 'name' = ? AND d ->> 'platform_store_id' = ?) LIMIT 1), '')`,
-		business, storeID, id, platform, id).Scan(&other)
-	switch {
-	case err != nil:
-		return fmt.Errorf("reading stores: %w", err)
-	case other != "":
-		return core.Errorf(core.Conflict, "store %q: the platform %s knows store %q by %q already", ref, platform, other, id)
+	if wrong := store.CheckID(id); wrong != "" {
+		return core.Errorf(core.Invalid, "store %q: the id that a platform has for it %s", ref, wrong)
+	}
+	outlet := store.Outlet{Platform: platform, ID: cmp.Or(id, ref)}
+	taken, err := outletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Present{ref: {}})
+	if err != nil {
+		return err
+	}
+	if other, is := taken[outlet]; is {
+		return core.Errorf(core.Conflict, "store %q: the platform %s knows store %q by %q already", ref, platform, other, outlet.ID)
 	}
 	var data []store.PlatformData
 	if err := json.Unmarshal(stored, &data); err != nil {

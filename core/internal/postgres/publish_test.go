@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -131,7 +132,9 @@ func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
 	require.NoError(t, plugins.Know(context.Background(), []string{"aggregator-b"}))
 	tell := func(state, about string) []string {
 		return p.marked(func() {
-			require.NoError(t, plugins.Tell(context.Background(), "aggregator-b", `{"state":"`+state+`"}`, []byte(about)))
+			settled, err := plugins.Tell(context.Background(), me, "aggregator-b", `{"state":"`+state+`"}`, []byte(about))
+			require.NoError(t, err)
+			require.True(t, settled)
 		})
 	}
 	require.Empty(t, tell("starting", "one"))
@@ -142,6 +145,43 @@ func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
 	require.NoError(t, plugins.Want(context.Background(), "aggregator-b", true))
 	require.Empty(t, tell("starting", "two"))
 	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "an operator wanted something of it")
+}
+
+func TestHubsOfTwoVersionsOfAPluginMarkItsPlatformsOnceTheyAgree(t *testing.T) {
+	p, plugins := newPress(t), postgres.Plugins{}
+	plugins.DB = p.db
+	require.NoError(t, plugins.Know(context.Background(), []string{"aggregator-b"}))
+	other := core.NewID(p.clock.Now())
+	runs := func(hub core.ID, about string) {
+		require.NoError(t, plugins.TellHub(context.Background(), []console.PluginHub{{Plugin: "aggregator-b", Hub: hub, State: "ready", About: []byte(about)}}))
+	}
+	tell := func(hub core.ID, about string, settles bool) []string {
+		return p.marked(func() {
+			settled, err := plugins.Tell(context.Background(), hub, "aggregator-b", `{"state":"ready"}`, []byte(about))
+			require.NoError(t, err)
+			require.Equal(t, settles, settled)
+		})
+	}
+	all := []string{"s1/b", "s2/b"}
+	runs(me, "one")
+	require.Equal(t, all, tell(me, "one", true))
+	runs(other, "two")
+	for range 2 {
+		require.Empty(t, tell(other, "two", false), "the other hub still runs the first version")
+		require.Empty(t, tell(me, "one", true))
+	}
+	require.NoError(t, plugins.Want(context.Background(), "aggregator-b", true))
+	require.Equal(t, all, tell(other, "two", false), "an operator wanted something of it")
+	require.Empty(t, tell(me, "one", true))
+	runs(me, "two")
+	require.Equal(t, all, tell(other, "two", true), "all run the second version")
+	require.Empty(t, tell(me, "two", true))
+
+	runs(me, "one")
+	require.Empty(t, tell(me, "one", false))
+	p.clock.Advance(2 * time.Minute)
+	runs(me, "one")
+	require.Equal(t, all, tell(me, "one", true), "the hubs of the second version have ended")
 }
 
 func TestNothingIsClaimedForWhoIsBusy(t *testing.T) {

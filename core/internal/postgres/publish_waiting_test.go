@@ -34,7 +34,6 @@ func TestEachChangeWaitsForTheOutcomeOfThePublicationThatCarriesIt(t *testing.T)
 	claimed, _ := p.claim(me)
 	work := one(claimed)
 	require.Equal(t, []core.ID{first, second}, work.Waiting)
-	require.True(t, work.Known)
 
 	// What is stored before the menu is read is carried by it.
 	carried := change(10)

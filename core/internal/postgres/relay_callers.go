@@ -23,17 +23,9 @@ func (c Callers) CallerByHash(ctx context.Context, hash []byte) (relay.Caller, e
 	return caller, notFound(err, "no such key")
 }
 
-// CreateCallerKey stores a key; NotFound where the business has no such platform.
-func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, at time.Time) error {
-	result, err := c.bun.ExecContext(ctx, `INSERT INTO callback_keys (secret_hash, business_id, platform, created_at)
-		SELECT ?, business_id, name, ? FROM platforms WHERE business_id = ? AND name = ?`, hash, at, business, platform)
-	if err != nil {
-		return fmt.Errorf("storing a callback key: %w", err)
-	}
-	if n, _ := result.RowsAffected(); n == 0 {
-		return core.Errorf(core.NotFound, "business %d has no platform %q", business, platform)
-	}
-	return nil
+// CreateCallerKey stores a key that the command line made; NotFound where the business has no such platform.
+func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, _ time.Time) error {
+	return Console(c).AddCallbackKey(ctx, business, platform, hash, byCommand(business, "callback.create"))
 }
 
 // NoteRefused keeps why a platform's call was not believed; once a second is enough.
@@ -47,11 +39,13 @@ func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, plat
 	return nil
 }
 
-// StoreRef is the ref_id of the store that a platform knows by an id of its own.
+// StoreRef is the ref_id of the store that a platform knows by an id of its own, or
+// by the ref_id where it was given none.
 func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error) {
 	var ref string
-	err := c.bun.QueryRowContext(ctx, `SELECT ref_id FROM stores WHERE business_id = ? AND EXISTS (
-		SELECT 1 FROM jsonb_array_elements(platform_data) d WHERE d ->> 'name' = ? AND d ->> 'platform_store_id' = ?) ORDER BY id LIMIT 1`,
+	err := c.bun.QueryRowContext(ctx, `SELECT s.ref_id FROM stores s JOIN platforms f ON f.business_id = s.business_id AND f.name = ?1
+		CROSS JOIN LATERAL (SELECT `+givenID+` AS id) given
+		WHERE s.business_id = ?0 AND coalesce(nullif(given.id, ''), s.ref_id) = ?2 ORDER BY given.id = '', s.id LIMIT 1`,
 		business, platform, platformStoreID).Scan(&ref)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", core.NoSuch("platform_store_id", quoted(platformStoreID), "no store has it on the platform "+platform)

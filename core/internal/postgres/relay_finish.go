@@ -161,36 +161,43 @@ func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]ended
 
 // advanceCallLines lets the lines go on: with the same call at its next attempt,
 // with the next call at once (the next place when one may be told again), or,
-// where nothing waits, not at all.
+// where nothing waits, not at all. A place leaves what became of it in its line:
+// there is no other record of it.
 func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
 	n := len(results)
 	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
-	lines, due, notes := make([]string, n), make([]string, n), make([]string, n)
+	lines, due, notes, told := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	again := make([]bool, n)
 	for i, r := range results {
-		businesses[i], versions[i], lines[i], notes[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line, clean(r.Message)
+		businesses[i], versions[i], lines[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line
 		next := r.Executed
-		if r.Call.Kind == relay.RiderLocation && r.Attempt != nil {
-			next = next.Add(relay.PlaceEvery)
+		if r.Call.Kind == relay.RiderLocation {
+			told[i] = string(r.State)
+			if r.State != relay.Done {
+				notes[i] = clean(r.Message)
+			}
+			if r.Attempt != nil {
+				next = next.Add(relay.PlaceEvery)
+			}
 		}
 		due[i] = next.UTC().Format(time.RFC3339Nano)
 		if r.State == relay.Waiting {
-			again[i], due[i], attempts[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano), int64(r.Call.Attempts)
+			again[i], due[i], attempts[i], notes[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano), int64(r.Call.Attempts), clean(r.Message)
 			if !r.Untried {
 				attempts[i]++
 			}
 		}
 	}
-	if _, err := tx.ExecContext(ctx, `WITH r AS (SELECT * FROM unnest(?0::bigint[], ?1::text[], ?2::bigint[], ?3::smallint[], ?4::boolean[], ?5::timestamptz[], ?6::text[])
-				AS r (business_id, line, version, attempts, again, due, note)),
+	if _, err := tx.ExecContext(ctx, `WITH r AS (SELECT * FROM unnest(?0::bigint[], ?1::text[], ?2::bigint[], ?3::smallint[], ?4::boolean[], ?5::timestamptz[], ?6::text[], ?9::text[])
+				AS r (business_id, line, version, attempts, again, due, note, told)),
 			over AS (DELETE FROM call_lines l USING r WHERE l.business_id = r.business_id AND l.line = r.line AND l.owner = ?7 AND NOT r.again
 				AND l.kind <> ?8 AND NOT EXISTS (SELECT 1 FROM calls c WHERE c.business_id = r.business_id AND c.line = r.line AND c.state = 'waiting')
 				RETURNING l.business_id, l.line)
-		UPDATE call_lines l SET owner = NULL, attempts = r.attempts, due_at = r.due, note = CASE WHEN r.again THEN r.note ELSE '' END,
+		UPDATE call_lines l SET owner = NULL, attempts = r.attempts, due_at = r.due, note = r.note, told = r.told,
 			available_at = CASE WHEN l.kind = ?8 AND NOT r.again AND l.version = r.version THEN 'infinity' ELSE r.due END
 		FROM r WHERE l.business_id = r.business_id AND l.line = r.line AND l.owner = ?7
 			AND NOT EXISTS (SELECT 1 FROM over WHERE over.business_id = r.business_id AND over.line = r.line)`,
-		array(businesses), array(lines), array(versions), array(attempts), array(again), array(due), array(notes), owner, relay.RiderLocation); err != nil {
+		array(businesses), array(lines), array(versions), array(attempts), array(again), array(due), array(notes), owner, relay.RiderLocation, array(told)); err != nil {
 		return fmt.Errorf("letting lines of calls go on: %w", err)
 	}
 	return nil

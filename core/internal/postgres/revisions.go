@@ -119,7 +119,7 @@ func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish f
 		if err != nil {
 			return err
 		}
-		undone, err := m.undo(ctx, tx, work.Business, to)
+		undone, err := m.undo(ctx, tx, work, to)
 		if err != nil {
 			return err
 		}
@@ -145,8 +145,10 @@ var errNoRevision = core.Errorf(core.NotFound, "there is no revision with this i
 
 // undo takes back what came after a revision: it removes the rows that were
 // changed since, and puts those there that had been. Rows of entities that were
-// made since go, and with them their ids.
-func (m Menus) undo(ctx context.Context, tx bun.Conn, business core.BusinessID, to core.ID) (undone menu.Undone, err error) {
+// made since go, and with them their ids; so do times to turn something on that
+// were set since.
+func (m Menus) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.Undone, err error) {
+	business := work.Business
 	var from, until sql.NullInt64
 	if err := tx.QueryRowContext(ctx, `SELECT (SELECT max(n) FROM revision_parts WHERE business_id = ?0 AND revision_id = ?1),
 		(SELECT max(n) FROM revision_parts WHERE business_id = ?0)`, business, to).Scan(&from, &until); err != nil {
@@ -154,6 +156,11 @@ func (m Menus) undo(ctx context.Context, tx bun.Conn, business core.BusinessID, 
 	}
 	if !from.Valid {
 		return undone, errNoRevision
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM item_turn_ons t USING item_switches w, revisions r
+		WHERE t.business_id = ?0 AND (w.business_id, w.store_id, w.kind, w.name) = (t.business_id, t.store_id, t.kind, t.name)
+			AND r.business_id = ?0 AND r.id = ?1 AND w.at > r.at`, business, to); err != nil {
+		return undone, fmt.Errorf("forgetting what was to be turned on: %w", err)
 	}
 	const since = `p.n > ?1 AND p.n <= ?2`
 	var stores []int64
@@ -179,7 +186,7 @@ func (m Menus) undo(ctx context.Context, tx bun.Conn, business core.BusinessID, 
 	if len(gone)+len(back)+len(touched) == 0 {
 		return undone, nil
 	}
-	return rollbackStats(gone, back, touched), m.rolledBack(ctx, tx, business, stores)
+	return rollbackStats(gone, back, touched), m.rolledBack(ctx, tx, work, stores)
 }
 
 // touched runs a statement and notes the entities of the rows that it changed.
@@ -227,19 +234,22 @@ func rollbackStats(gone, back, touched map[named]bool) (undone menu.Undone) {
 
 // rolledBack makes readers see that something is new, and has every platform told
 // and its rules asked.
-func (m Menus) rolledBack(ctx context.Context, tx bun.Conn, business core.BusinessID, stores []int64) error {
-	writer := menuWriter{ctx: ctx, tx: tx, business: business, now: m.clock.Now()}
+func (m Menus) rolledBack(ctx context.Context, tx bun.Conn, work core.Job, stores []int64) error {
+	writer := menuWriter{ctx: ctx, tx: tx, business: work.Business, now: m.clock.Now()}
 	for _, store := range slices.Insert(stores, 0, 0) {
 		if err := writer.countVersion(store); err != nil {
 			return err
 		}
 	}
+	if err := m.publishMenus(ctx, tx, work, 0, menu.Reach{All: true}); err != nil {
+		return err
+	}
 	var platforms []string
-	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND served_by <> ? ORDER BY name`, business, core.ServedByOwn).Scan(ctx, &platforms); err != nil {
+	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND served_by <> ? ORDER BY name`, work.Business, core.ServedByOwn).Scan(ctx, &platforms); err != nil {
 		return fmt.Errorf("reading platforms: %w", err)
 	}
 	for _, platform := range platforms {
-		if err := m.rulesChanged(ctx, tx, business, platform); err != nil {
+		if err := m.recheck(ctx, tx, work.Business, platform); err != nil {
 			return err
 		}
 	}

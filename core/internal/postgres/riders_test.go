@@ -263,6 +263,41 @@ func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
 	require.Len(t, d.claim(me), 1)
 }
 
+func TestWhatBecameOfTheLastPlaceIsKnownUntilANewerOneIsTold(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	console := postgres.Console{DB: d.db}
+	known := func(state relay.State, message string) {
+		t.Helper()
+		place, err := console.RiderPlace(t.Context(), d.business, id)
+		require.NoError(t, err)
+		require.Equal(t, []string{string(state), message}, []string{place.State, place.Message})
+		calls, err := console.CallsOfOrder(t.Context(), d.business, id)
+		require.NoError(t, err)
+		if message == "" {
+			require.Empty(t, calls, "what was told leaves no trace")
+			return
+		}
+		require.Equal(t, []string{string(relay.RiderLocation), string(state), message}, []string{calls[0].Kind, calls[0].State, calls[0].Message})
+	}
+	tell := func(latitude string, state relay.State, message string) {
+		t.Helper()
+		require.NoError(t, d.place(id, latitude))
+		d.clock.Advance(relay.PlaceEvery)
+		result := d.again(d.claim(me)[0], 0)
+		result.State, result.Message = state, message
+		d.finish(me, result)
+	}
+	tell("1", relay.Failed, "it answered 401")
+	known(relay.Failed, "it answered 401")
+	require.NoError(t, d.place(id, "2"))
+	known(relay.Waiting, "it answered 401")
+	tell("3", relay.Skipped, "it is not told of places")
+	known(relay.Skipped, "it is not told of places")
+	tell("4", relay.Done, "thank you")
+	known(relay.Done, "")
+}
+
 func TestABadStatusOrPlaceAmongGoodOnesFailsAlone(t *testing.T) {
 	d := newDepot(t)
 	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")

@@ -119,7 +119,7 @@ func TestPartitionsAreMadeAheadAndDroppedByAge(t *testing.T) {
 	require.NoError(t, db.Maintain(ctx, retention))
 	require.Empty(t, db.EventBodyByID(t, event.ID))
 
-	batch, err := postgres.Deliveries{DB: db}.Claim(ctx, core.ID{1}, 10, []int64{}, clock.Now().Add(time.Minute))
+	batch, err := postgres.Deliveries{DB: db}.Claim(ctx, core.ID{1}, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, clock.Now().Add(time.Minute))
 	require.NoError(t, err)
 	require.Empty(t, batch.Deliveries, "a delivery whose event is gone is given up")
 	requireQueueEmpty(t, db)

@@ -34,7 +34,7 @@ func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Sub
 	tenant := hubtest.Business(t, db)
 	var subscriptions []webhook.Subscription
 	for i := range 450 {
-		subscriptions = append(subscriptions, hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, fmt.Sprintf("https://pos.example.com/%d", i), webhook.Minutes))
+		subscriptions = append(subscriptions, hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i), webhook.Minutes))
 	}
 	require.NoError(t, postgres.Platforms{DB: db}.Set(context.Background(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
 		a.Settings, a.Addresses, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}

@@ -65,7 +65,7 @@ func storeStatements() (stage, insert, update, columns string) {
 }
 
 // Ingest ends a job of stores in one transaction.
-func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
+func (s Stores) Ingest(ctx context.Context, work core.Job, request store.Request,
 	decide func(store.Known, func() int64) (store.Ingested, error),
 ) error {
 	box := outbox{db: s.DB}
@@ -74,11 +74,14 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 		if err := s.hold(ctx, tx, work); err != nil {
 			return err
 		}
-		known, err := s.known(ctx, tx, work.Business, refIDs)
+		if err := lockOutlets(ctx, tx, work.Business); err != nil {
+			return err
+		}
+		known, err := s.known(ctx, tx, work.Business, request)
 		if err != nil {
 			return err
 		}
-		newID, err := reserveIDs(ctx, tx, "store_ids", len(refIDs)-len(known.Stores))
+		newID, err := reserveIDs(ctx, tx, "store_ids", len(request.Stores)-len(known.Stores))
 		if err != nil {
 			return err
 		}
@@ -99,7 +102,7 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 		if err := box.publish(ctx, tx, ingested.Event); err != nil {
 			return err
 		}
-		return s.end(ctx, tx, work, jobEnd{ingested.Failure, ingested.Result, ingested.Event.ID, len(refIDs)})
+		return s.end(ctx, tx, work, jobEnd{ingested.Failure, ingested.Result, ingested.Event.ID, len(request.Stores)})
 	})
 	if err == nil {
 		box.committed()
@@ -107,28 +110,40 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, refIDs []string,
 	return err
 }
 
-func (s Stores) known(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (store.Known, error) {
-	known := store.Known{Stores: map[string]int64{}}
-	rows, err := tx.QueryContext(ctx, `SELECT ref_id, id FROM stores WHERE business_id = ? AND ref_id = ANY (?)`, business, pgdialect.Array(refIDs))
-	if err != nil {
-		return known, fmt.Errorf("reading stores: %w", err)
+func (s Stores) known(ctx context.Context, tx bun.Conn, business core.BusinessID, request store.Request) (known store.Known, err error) {
+	if known.Stores, err = readPresent(ctx, tx, business, request.RefIDs()); err != nil {
+		return known, err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var ref string
-		var id int64
-		if err := rows.Scan(&ref, &id); err != nil {
-			return known, fmt.Errorf("reading stores: %w", err)
-		}
-		known.Stores[ref] = id
+	if known.Outlets, err = outletsBy(ctx, tx, business, request.OutletIDs(), known.Stores); err != nil {
+		return known, err
 	}
-	if err := rows.Err(); err != nil {
-		return known, fmt.Errorf("reading stores: %w", err)
-	}
-	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ?`, business).Scan(ctx, &known.Platforms); err != nil {
+	if err := tx.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &known.Platforms); err != nil {
 		return known, fmt.Errorf("reading platforms: %w", err)
 	}
 	return known, nil
+}
+
+func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (map[string]store.Present, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores WHERE business_id = ? AND ref_id = ANY (?)`,
+		business, array(refIDs))
+	if err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	defer rows.Close()
+	stores := map[string]store.Present{}
+	for rows.Next() {
+		var ref string
+		var data []byte
+		var one store.Present
+		if err := rows.Scan(&ref, &one.ID, pgdialect.Array(&one.Excluded), pgdialect.Array(&one.Included), &data); err != nil {
+			return nil, fmt.Errorf("reading stores: %w", err)
+		}
+		if err := json.Unmarshal(data, &one.PlatformData); err != nil {
+			return nil, fmt.Errorf("reading store %q: %w", ref, err)
+		}
+		stores[ref] = one
+	}
+	return stores, rows.Err()
 }
 
 // reserveIDs takes n ids from a sequence and hands them out one by one.

@@ -265,7 +265,7 @@ func TestAllOrNothingWhenTheTransactionBreaks(t *testing.T) {
 	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{1}, 1, db.Clock().Now().Add(time.Minute))
 	require.NoError(t, err)
 	broke := errors.New("broke")
-	err = postgres.Stores{DB: db}.Ingest(ctx, claimed[0], []string{"a"}, func(store.Known, func() int64) (store.Ingested, error) {
+	err = postgres.Stores{DB: db}.Ingest(ctx, claimed[0], store.Request{}, func(store.Known, func() int64) (store.Ingested, error) {
 		return store.Ingested{}, broke
 	})
 	require.ErrorIs(t, err, broke)

@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/toggle"
 )
@@ -27,11 +28,11 @@ type place struct {
 	platformStoreID string
 	reason          string
 	actor           string
+	moved           bool // it was otherwise before
 }
 
 // placeColumns are read of a store s and a platform f.
-const placeColumns = `s.business_id, s.id, s.ref_id, f.name, f.served_by,
-	coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = f.name LIMIT 1), '')`
+const placeColumns = `s.business_id, s.id, s.ref_id, f.name, f.served_by, ` + givenID
 
 func (p *place) fields() []any {
 	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.servedBy, &p.platformStoreID}
@@ -110,8 +111,9 @@ func (t Toggles) switchStore(ctx context.Context, tx bun.Conn, business core.Bus
 			ON CONFLICT (business_id, store_id, platform) DO UPDATE SET open = excluded.open, source = excluded.source, reason = excluded.reason,
 				actor = excluded.actor, reference = excluded.reference, at = excluded.at, turn_on_at = excluded.turn_on_at `+a.still+`
 			RETURNING w.*)
-		SELECT `+placeColumns+`, w.open, w.source, w.reason, w.actor, w.reference FROM put w
+		SELECT `+placeColumns+`, w.open, w.source, w.reason, w.actor, w.reference, coalesce(x.open, true) <> w.open FROM put w
 		JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id JOIN platforms f ON f.business_id = w.business_id AND f.name = w.platform
+		LEFT JOIN store_switches x ON x.business_id = w.business_id AND x.store_id = w.store_id AND x.platform = w.platform -- as it was
 		ORDER BY f.name`,
 		append(append([]any{business, store}, a.args...), a.enable, a.source, clean(a.reason), a.actor, a.reference.String(), t.clock.Now(), turnOnAt)...)
 }
@@ -126,7 +128,7 @@ func readPlaces(ctx context.Context, tx bun.IDB, query string, args ...any) (lis
 	defer rows.Close()
 	for rows.Next() {
 		var p place
-		if err := rows.Scan(append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference)...); err != nil {
+		if err := rows.Scan(append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.moved)...); err != nil {
 			return nil, fmt.Errorf("switching stores: %w", err)
 		}
 		list = append(list, p)
@@ -161,7 +163,35 @@ func (t Toggles) tellStores(ctx context.Context, tx bun.Conn, box *outbox, place
 	if err := t.queueCalls(ctx, tx, calls); err != nil {
 		return err
 	}
+	if err := t.recordStores(ctx, tx, places); err != nil {
+		return err
+	}
 	return box.publish(ctx, tx, events...)
+}
+
+// recordStores puts in the audit trail who switched stores that were otherwise: a line
+// for each request and store, whose places come one after the other.
+func (t Toggles) recordStores(ctx context.Context, tx bun.Conn, places []place) error {
+	for len(places) > 0 {
+		p, names, n := places[0], []string{}, 0
+		for ; n < len(places) && places[n].StoreID == p.StoreID && places[n].Reference == p.Reference; n++ {
+			if places[n].moved {
+				names = append(names, places[n].Platform)
+			}
+		}
+		if places = places[n:]; len(names) == 0 {
+			continue
+		}
+		change := access.Change{Business: p.Business, Actor: p.actor, Action: "store.close", Object: fmt.Sprintf("store/%d", p.StoreID), Why: p.reason,
+			After: map[string]any{"platforms": names, "source": p.Source, "reference": p.Reference.String()}}
+		if p.Enable {
+			change.Action = "store.open"
+		}
+		if err := Console(t).record(ctx, tx, change); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *place) outlet(at time.Time) relay.Outlet {

@@ -30,23 +30,27 @@ type itemSwitch struct {
 
 // SwitchItems makes items and options of a store available or unavailable, and
 // has the platforms on which the store is listed told. It tells how many those
-// are. NotFound where the business has no such store.
+// are. NotFound where the business has no such store, Unavailable where its menu was
+// not free before the context ended.
 func (t Toggles) SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (n int, err error) {
-	err = t.tell(ctx, func(tx bun.Conn, box *outbox) error {
-		store, err := storeID(ctx, tx, business, r.LocationRefID)
-		if err != nil {
+	change := func() error {
+		return t.tell(ctx, func(tx bun.Conn, box *outbox) error {
+			store, err := storeID(ctx, tx, business, r.LocationRefID)
+			if err != nil {
+				return err
+			}
+			if err := tryMenu(ctx, tx, business); err != nil {
+				return err
+			}
+			s := itemSwitch{
+				business: business, storeID: store, storeRef: r.LocationRefID, items: r.Items, options: r.Options,
+				enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference, turnOnAt: r.TurnOnAt,
+			}
+			n, err = t.switchItems(ctx, tx, box, s)
 			return err
-		}
-		if err := lockMenu(ctx, tx, business); err != nil {
-			return err
-		}
-		s := itemSwitch{
-			business: business, storeID: store, storeRef: r.LocationRefID, items: r.Items, options: r.Options,
-			enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference, turnOnAt: r.TurnOnAt,
-		}
-		n, err = t.switchItems(ctx, tx, box, s)
-		return err
-	})
+		})
+	}
+	err = t.menuTurns.do(ctx, business, change)
 	return n, err
 }
 
@@ -73,6 +77,26 @@ func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []
 		s.business, s.storeID, s.reference, s.actor, s.turnOnAt, array(kinds), array(names))
 	if err != nil {
 		return fmt.Errorf("storing what is to be turned on: %w", err)
+	}
+	return nil
+}
+
+// note keeps when a request said so: a menu request that was accepted before does
+// not undo it. What a timer does was said by the request that set it.
+func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.Switched) error {
+	if s.source == toggle.ByTimer {
+		now = core.TimeOf(s.reference)
+	}
+	kinds, names := byKind(switched(items), switched(options))
+	if len(names) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO item_switches AS w (business_id, store_id, kind, name, available, at)
+		SELECT ?, ?, n.kind, n.name, ?::boolean, ?::timestamptz FROM unnest(?::smallint[], ?::text[]) AS n (kind, name)
+		ON CONFLICT (business_id, store_id, kind, name) DO UPDATE SET available = excluded.available, at = greatest(w.at, excluded.at)`,
+		s.business, s.storeID, s.enable, now, array(kinds), array(names))
+	if err != nil {
+		return fmt.Errorf("noting what was switched: %w", err)
 	}
 	return nil
 }
@@ -120,6 +144,9 @@ func (t Toggles) switchItems(ctx context.Context, tx bun.Conn, box *outbox, s it
 	}
 	plan, items, options := asked.Decide(state)
 	if err := s.schedule(ctx, tx, items, options); err != nil {
+		return 0, err
+	}
+	if err := s.note(ctx, tx, t.clock.Now(), items, options); err != nil {
 		return 0, err
 	}
 	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {

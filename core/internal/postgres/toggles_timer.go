@@ -47,7 +47,7 @@ func (t Toggles) turnOnStores(ctx context.Context, business core.BusinessID, lim
 				ORDER BY turn_on_at LIMIT ?1 FOR UPDATE SKIP LOCKED),
 			put AS (UPDATE store_switches w SET open = true, turn_on_at = NULL, source = ?2, reason = '', at = ?0 FROM due
 				WHERE w.business_id = due.business_id AND w.store_id = due.store_id AND w.platform = due.platform RETURNING w.*)
-			SELECT `+placeColumns+`, w.open, w.source, w.reason, w.actor, w.reference FROM put w
+			SELECT `+placeColumns+`, w.open, w.source, w.reason, w.actor, w.reference, true FROM put w
 			JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id JOIN platforms f ON f.business_id = w.business_id AND f.name = w.platform
 			ORDER BY w.business_id, w.store_id, w.platform`, now, limit, toggle.ByTimer, business)
 		n = len(places)
@@ -80,8 +80,9 @@ func (t Toggles) turnOnItems(ctx context.Context, business core.BusinessID, limi
 // changed by others meanwhile.
 func (t Toggles) turnOnAt(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
 	err = t.tell(ctx, func(tx bun.Conn, box *outbox) error {
-		var free bool
-		if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(`+menuLock+`)`, int64(business)).Scan(&free); err != nil || !free {
+		if err := tryMenu(ctx, tx, business); errors.Is(err, errMenuHeld) {
+			return nil
+		} else if err != nil {
 			return err
 		}
 		switches, err := t.takeDue(ctx, tx, business, store)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -72,12 +75,12 @@ func (db *DB) subscription(row webhookRow) (webhook.Subscription, error) {
 
 // Upsert finds the subscription of the event type and address and stores what
 // decide makes of it.
-func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event core.EventType, url string,
+func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor string, event core.EventType, url string,
 	decide func(*webhook.Subscription) (webhook.Subscription, error),
 ) (sub webhook.Subscription, err error) {
 	err = w.inTx(ctx, func(tx bun.Conn) error {
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
-			"webhook/"+string(event)+" "+url, int64(business)); err != nil { // two creations at once: one of them finds the other's
+			"webhook/"+string(event), int64(business)); err != nil { // two creations at once: one of them finds the other's
 			return fmt.Errorf("locking the subscription: %w", err)
 		}
 		var rows []webhookRow
@@ -90,12 +93,16 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event co
 			if err != nil {
 				return err
 			}
+			before := existing
 			if sub, err = decide(&existing); err != nil {
 				return err
 			}
-			return w.write(ctx, tx, rows[0].Active, sub)
+			return w.change(ctx, tx, actor, before, sub)
 		}
 		if sub, err = decide(nil); err != nil {
+			return err
+		}
+		if err := mayBeActive(ctx, tx, webhook.Subscription{}, sub); err != nil {
 			return err
 		}
 		headers, err := w.sealHeaders(ctx, tx, business, sub.Headers)
@@ -112,13 +119,13 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, event co
 		if err != nil {
 			return fmt.Errorf("storing the subscription: %w", err)
 		}
-		return nil
+		return Console(w).record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.create", Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
 	})
 	return sub, err
 }
 
 // Change stores what decide makes of a subscription.
-func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64, decide func(*webhook.Subscription) error) error {
+func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64, decide func(*webhook.Subscription) error) error {
 	return w.inTx(ctx, func(tx bun.Conn) error {
 		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
 		if err != nil {
@@ -128,11 +135,35 @@ func (w Webhooks) Change(ctx context.Context, business core.BusinessID, id int64
 		if err != nil {
 			return err
 		}
+		before := sub
 		if err := decide(&sub); err != nil {
 			return err
 		}
-		return w.write(ctx, tx, row.Active, sub)
+		return w.change(ctx, tx, actor, before, sub)
 	})
+}
+
+// change stores a changed subscription, with a line of the audit trail where it differs:
+// many a POS subscribes to the same again and again.
+func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
+	if err := w.write(ctx, tx, before, after); err != nil {
+		return err
+	}
+	was, is := said(before), said(after)
+	if !maps.Equal(before.Headers, after.Headers) {
+		is["header_values"] = "changed"
+	}
+	if reflect.DeepEqual(was, is) {
+		return nil
+	}
+	return Console(w).record(ctx, tx, access.Change{Business: after.Business, Actor: actor, Action: "webhook.update", Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
+}
+
+// said is a subscription in the audit trail: of its headers the names, because their
+// values are secret.
+func said(sub webhook.Subscription) map[string]any {
+	return map[string]any{"event_type": sub.EventType, "url": sub.URL, "active": sub.Active, "retrial_interval_units": sub.Units,
+		"headers": slices.Sorted(maps.Keys(sub.Headers))}
 }
 
 // Rotate stores the secrets that decide gives a subscription, and tells it in
@@ -163,9 +194,12 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 	return sub, err
 }
 
-// write stores a changed subscription. Switched on again, it makes what was
-// held due.
-func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub webhook.Subscription) error {
+// write stores a changed subscription. Switched on again, it makes what was held
+// due; what its attempts said is forgotten where they say nothing of what it is now.
+func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	if err := mayBeActive(ctx, tx, before, sub); err != nil {
+		return err
+	}
 	headers, err := w.sealHeaders(ctx, tx, sub.Business, sub.Headers)
 	if err != nil {
 		return err
@@ -182,7 +216,14 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub we
 	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
-	if wasActive || !sub.Active {
+	if before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO endpoint_health (business_id, webhook_id, anew_at) VALUES (?, ?, ?)
+			ON CONFLICT (business_id, webhook_id) DO UPDATE SET anew_at = excluded.anew_at, accepted_at = NULL, refused_at = NULL, failing_since = NULL,
+				status = 0, error_class = '', error = '', delivery_id = NULL`, sub.Business, sub.ID, w.clock.Now()); err != nil {
+			return fmt.Errorf("forgetting what the attempts of webhook %d said: %w", sub.ID, err)
+		}
+	}
+	if before.Active || !sub.Active {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
@@ -191,6 +232,22 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, wasActive bool, sub we
 	}
 	_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
 	return err
+}
+
+// mayBeActive is a Conflict where a webhook is switched on and its business has as
+// many of the event type as there may be.
+func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	if before.Active || !sub.Active {
+		return nil
+	}
+	var others int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ? AND event_type = ? AND active`, sub.Business, sub.EventType).Scan(&others); err != nil {
+		return fmt.Errorf("counting subscriptions: %w", err)
+	}
+	if others >= webhook.MaxActive {
+		return core.Errorf(core.Conflict, "the business has %d active webhooks of the event_type %s, and there may be no more; switch one off first", others, sub.EventType)
+	}
+	return nil
 }
 
 func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID, id int64, lock string) (webhookRow, error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -57,6 +60,35 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		}
 	case "panic":
 		panic("a mistake")
+	case "refuse":
+		return nil, sdk.Refusef("%s", first.Description)
+	case "find":
+		return says(first.Description), nil
+	case "child", "child-elsewhere", "child-without-environment": // outlives the plugin's group
+		child := exec.Command("/bin/sleep", "1000")
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		switch first.RefId {
+		case "child-elsewhere":
+			child.Dir = "/"
+		case "child-without-environment":
+			child.Env = []string{"A=b"}
+		}
+		if err := child.Start(); err != nil {
+			return nil, err
+		}
+		return says(fmt.Sprint(child.Process.Pid)), nil
+	case "share":
+		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
+		for i := 0; i < len(shared); i += 4096 {
+			shared[i] = 1
+		}
+		return says("shared"), err
+	case "write":
+		file, err := os.Create("large")
+		if err == nil {
+			err = file.Truncate(65 << 20)
+		}
+		return says("written"), err
 	case "stop":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang() // other threads run on for a moment
@@ -109,8 +141,11 @@ func (hostile) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sd
 	return sdk.Send(plan)
 }
 
-// Translate answers nothing.
-func (hostile) Translate(context.Context, *sdk.Call, *sdk.InboundRequest) (*sdk.Translation, error) {
+// Translate answers nothing, or, to what is of the kind amounts, one that is none.
+func (hostile) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	if request.GetKind() == "amounts" {
+		return sdk.Placed(&sdk.NewOrder{Items: []*pb.OrderItem{{Price: "0x10"}}})
+	}
 	return &sdk.Translation{}, nil
 }
 
@@ -125,6 +160,8 @@ func main() {
 	case "dies":
 		fmt.Fprintln(os.Stderr, "there is no disk")
 		os.Exit(7)
+	case "panics":
+		panic("there is no table")
 	case "babbles":
 		fmt.Println("hello")
 		hang()
@@ -148,7 +185,7 @@ func main() {
 	}
 	config := server.ServeConfig(nil)
 	config.GRPCServer = func(options []grpc.ServerOption) *grpc.Server {
-		return grpc.NewServer(append(append(options, server.Options()...), grpc.ChainUnaryInterceptor(spoil(mode)))...)
+		return grpc.NewServer(append(append(options, grpc.ChainUnaryInterceptor(spoil(mode))), server.Options()...)...)
 	}
 	plugin.Serve(config)
 }
@@ -165,6 +202,10 @@ func spoil(mode string) grpc.UnaryServerInterceptor {
 		switch {
 		case mode == "not-serving" && strings.HasSuffix(info.FullMethod, "/CheckHealth"):
 			return &pb.Health{}, nil
+		case mode == "degraded" && strings.HasSuffix(info.FullMethod, "/CheckHealth"):
+			return &pb.Health{State: pb.HealthState_HEALTH_STATE_DEGRADED, Message: "the cache is cold"}, nil
+		case mode == "unavailable" && strings.HasSuffix(info.FullMethod, "/Translate"):
+			return nil, status.Error(codes.Unavailable, "the table is broken")
 		case mode == "deaf" && strings.HasSuffix(info.FullMethod, "/Describe"):
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -1,0 +1,214 @@
+package adminui_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// got is the status and the body of a page.
+func got(t *testing.T, client *http.Client, address string) (int, string) {
+	t.Helper()
+	response, err := client.Get(address)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(body)
+}
+
+// posted sends a form of a page as a browser does.
+func posted(t *testing.T, client *http.Client, page, address string, form url.Values) (*http.Response, string) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodPost, address, strings.NewReader(form.Encode()))
+	require.NoError(t, err)
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	request.Header.Set("Sec-Fetch-Site", "same-origin")
+	request.Header.Set("Referer", page)
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response, string(body)
+}
+
+var tokenOf = regexp.MustCompile(`name="token" value="([^"]+)"`)
+
+func TestAFilterThatCannotBeReadFindsNothing(t *testing.T) {
+	base := served(t, full())
+	client := entered(t, base)
+	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "state=oops"} {
+		status, page := got(t, client, base+shell.Root+"b/7/deliveries/?"+query)
+		assert.Equal(t, http.StatusBadRequest, status, query)
+		assert.True(t, strings.Contains(page, "The filter cannot be read"), query)
+		assert.False(t, strings.Contains(page, "checkbox"), query)
+		assert.False(t, strings.Contains(page, "Send many again"), query)
+		for _, path := range []string{"b/7/deliveries/?format=csv&", "b/7/deliveries/again/?"} {
+			status, page = got(t, client, base+shell.Root+path+query)
+			assert.Equal(t, http.StatusBadRequest, status, path+query)
+			assert.False(t, strings.Contains(page, "Send 1 again"), path+query)
+		}
+	}
+	status, page := got(t, client, base+shell.Root+"b/7/deliveries/?webhook=3%20")
+	assert.Equal(t, http.StatusOK, status)
+	assert.True(t, strings.Contains(page, "Send many again"), "Send many again")
+}
+
+func TestRowsOfDeliveriesAreToldApart(t *testing.T) {
+	f := full()
+	f.deliveries[1].OrderID, f.deliveries[2].OrderID = 10412, 10411
+	base := served(t, f)
+	_, page := got(t, entered(t, base), base+shell.Root+"b/7/deliveries/")
+	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`), `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
+	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Choose ([^"]+)"`).FindAllStringSubmatch(page, -1)
+	require.Len(t, names, len(f.deliveries))
+	seen := map[string]bool{}
+	for _, name := range names {
+		assert.False(t, seen[name[1]], name[1])
+		seen[name[1]] = true
+	}
+	assert.True(t, seen["order_placed, Order 10412, made 21 Nov 2026 05:49:00 CST"], "%v", seen)
+}
+
+func TestAFileIsOfTheWholeList(t *testing.T) {
+	f := full()
+	f.deliveries = repeated(f.deliveries)
+	base := served(t, f)
+	client := entered(t, base)
+	_, page := got(t, client, base+shell.Root+"b/7/deliveries/?event=order_placed&before="+f.deliveries[3].ID.String())
+	assert.True(t, strings.Contains(page, `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`), `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`)
+	const limit = 10_000
+	for len(f.deliveries) < limit {
+		f.deliveries = append(f.deliveries, f.deliveries...)
+	}
+	f.deliveries = f.deliveries[:limit]
+	_, file := got(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
+	assert.Equal(t, limit+1, strings.Count(file, "\n"), "a line of names, and each row")
+	f.deliveries = append(f.deliveries, f.deliveries[0])
+	_, file = got(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
+	lines := strings.Split(strings.TrimSpace(file), "\n")
+	require.Len(t, lines, limit+2)
+	assert.Equal(t, "\"These are the first 10\u202f000 rows, and there are more: narrow the list by its filters.\",,,,,,,", lines[limit+1])
+}
+
+func TestAFormWithoutASessionLeadsBackToItsPage(t *testing.T) {
+	base := served(t, full())
+	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for page, next := range map[string]string{
+		base + shell.Root + "b/7/webhooks/3/?done=tested&x=1": shell.Root + "b/7/webhooks/3/?x=1",
+		"https://elsewhere.example" + shell.Root + "b/7/":     shell.Root,
+		"": shell.Root,
+	} {
+		response, _ := posted(t, stays, page, base+shell.Root+"b/7/webhooks/3/pause/", url.Values{"why": {"it moves"}})
+		require.Equal(t, http.StatusSeeOther, response.StatusCode)
+		to, err := response.Location()
+		require.NoError(t, err)
+		assert.Equal(t, next, to.Query().Get("next"))
+		_, door := got(t, stays, to.String())
+		assert.True(t, strings.Contains(door, "You were signed out, so nothing was done."), "You were signed out, so nothing was done.")
+		assert.True(t, strings.Contains(door, `name="next" value="`+next+`"`), `name="next" value="`+next+`"`)
+	}
+	_, door := got(t, stays, base+shell.SignInPath)
+	assert.False(t, strings.Contains(door, "You were signed out"), "You were signed out")
+}
+
+func TestNoBusinessHidesTheTroublesOfAnother(t *testing.T) {
+	f := full()
+	failing := func(business core.BusinessID, id int64, address string) console.Endpoint {
+		return console.Endpoint{Business: business, ID: id, EventType: "order_placed", URL: address, Active: true,
+			Health: console.Health{RefusedAt: before(1), FailingSince: before(9), Status: 503, Class: string(webhook.Status)}}
+	}
+	f.endpoints = nil
+	for id := range int64(13) {
+		f.endpoints = append(f.endpoints, failing(7, 100+id, "https://alike.example/"), failing(7, 200+id, fmt.Sprintf("https://pos-%d.example/", id)))
+	}
+	f.endpoints = append(f.endpoints, failing(12, 900, "https://other.example/"))
+	base := served(t, f)
+	client := entered(t, base)
+	_, page := got(t, client, base+shell.Root)
+	assert.True(t, strings.Contains(page, long+": The endpoint of order_placed (900)"), long+": The endpoint of order_placed (900)")
+	assert.True(t, strings.Contains(page, "13 webhooks at alike.example"), "13 webhooks at alike.example")
+	assert.True(t, strings.Contains(page, "Of webhooks, 3 more causes are not shown here"), "Of webhooks, 3 more causes are not shown here")
+	for len(f.endpoints) < 100 {
+		f.endpoints = append(f.endpoints, f.endpoints[0])
+	}
+	_, page = got(t, client, base+shell.Root)
+	assert.True(t, strings.Contains(page, "Of webhooks, an unknown number of more causes"), "Of webhooks, an unknown number of more causes")
+}
+
+func TestListsThatAreCutSaySo(t *testing.T) {
+	f := full()
+	base := served(t, f)
+	client := entered(t, base)
+	words := map[string]string{"": "200 businesses are shown here, and there are more", "b/7/": "And more: search by name",
+		"b/7/grid/": "10 of 11 platforms are shown here", "search/?q=a": "Of each kind 10 are shown, and there are more"}
+	for path, said := range words {
+		_, page := got(t, client, base+shell.Root+path)
+		assert.False(t, strings.Contains(page, said), "%s whole", path)
+	}
+	for id := range core.BusinessID(200) {
+		f.businesses = append(f.businesses, core.Business{ID: 1000 + id, Name: fmt.Sprint("Merchant ", id), Timezone: "UTC", CreatedAt: before(9)})
+	}
+	for n := range 11 {
+		f.hits = append(f.hits, console.Hit{Business: 7, Kind: "store", ID: fmt.Sprint(n), Title: fmt.Sprint("Market ", n)})
+	}
+	for n := range 8 {
+		f.others = append(f.others, core.Platform{Name: fmt.Sprint("own-", n), ServedBy: "own"})
+	}
+	for path, said := range words {
+		_, page := got(t, client, base+shell.Root+path)
+		assert.True(t, strings.Contains(page, said), path)
+		assert.False(t, strings.Contains(page, "Market 10"), "the eleventh of its kind")
+	}
+}
+
+func TestARefusedFormKeepsWhatWasTyped(t *testing.T) {
+	f := full()
+	base := served(t, f)
+	client := entered(t, base)
+	at := base + shell.Root + "b/7/settings/platform/?name=tasty-eats"
+	_, page := got(t, client, at)
+	token := tokenOf.FindStringSubmatch(page)[1]
+	secret := regexp.MustCompile(`name="(secret-[^"]+)"`).FindStringSubmatch(page)[1]
+	endpoint := regexp.MustCompile(`name="(endpoint-[^"]+)"`).FindStringSubmatch(page)[1]
+	response, page := posted(t, client, at, at, url.Values{"token": {token}, "name": {"tasty-eats"}, "version": {"v-before"}, "served_by": {"aggregator-a"}, "settings": {`{"nutrition": yes`}, "why": {"A new shop."},
+		secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
+	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+	for _, kept := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`, `value="https://typed.example"`, `value="v-before"`, "type them again", `role="alert"`} {
+		assert.True(t, strings.Contains(page, kept), kept)
+	}
+	assert.False(t, strings.Contains(page, "s3cr3t-typed"), "s3cr3t-typed")
+
+	at = base + shell.Root + "b/7/sandbox/"
+	_, page = got(t, client, at)
+	assert.False(t, strings.Contains(page, `<details class="act" name="act" open`), `<details class="act" name="act" open`)
+	response, page = posted(t, client, at, at+"faults/", url.Values{"token": {token}, "kind": {"delay"}, "delay": {"soon"}, "probability": {"100"}, "lasts": {"60"}, "why": {"Slow?"}})
+	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
+	assert.Equal(t, 1, strings.Count(page, `<details class="act" name="act" open`))
+	assert.True(t, strings.Contains(page, `value="soon"`), `value="soon"`)
+	assert.True(t, strings.Contains(page, `value="Slow?"`), `value="Slow?"`)
+	assert.True(t, strings.Contains(page, `<option value="delay" selected`), `<option value="delay" selected`)
+	assert.True(t, strings.Contains(page, `href="/console/b/7/sandbox/?format=csv"`), `href="/console/b/7/sandbox/?format=csv"`)
+	assert.Empty(t, f.done)
+}
+
+func TestTheOverviewTellsHowFreshItIs(t *testing.T) {
+	base := served(t, full())
+	_, page := got(t, entered(t, base), base+shell.Root)
+	assert.True(t, strings.Contains(page, "As of "+noon.Format(time.TimeOnly)+" UTC."), "As of "+noon.Format(time.TimeOnly)+" UTC.")
+	assert.True(t, strings.Contains(page, `data-every="30"`), `data-every="30"`)
+}

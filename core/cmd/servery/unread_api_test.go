@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/web"
+)
+
+// begin sends the headers of a request and of its body so much, and reads the answer.
+func begin(t *testing.T, address, path, headers, body string) (int, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", path, headers, body)
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.True(t, response.Close, "nobody reads on")
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}
+
+func serveOn(t *testing.T, a *api) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = a.hub.server.App.Listener(listener) }()
+	t.Cleanup(func() { require.NoError(t, a.hub.server.App.Shutdown()) })
+	return listener.Addr().String()
+}
+
+func TestALargeBodyIsNotReadBeforeItIsKnownWhoSendsIt(t *testing.T) {
+	d := newDiner(t, func(c *hubConfig) { unlimited(c); c.roles = append(c.roles, roleConsole) })
+	d.hub.mountPages("http://example.com", 0)
+	address := serveOn(t, d.api)
+	long := fmt.Sprintf("Content-Length: %d", web.OpenBody+1)
+	for _, c := range []struct {
+		path, headers, body string
+		status              int
+		says                string
+	}{
+		{storesRoute, long, "", 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, long + "\r\nAuthorization: apikey pos:svk_wrong", "", 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", web.OpenBody+1, strings.Repeat(" ", web.OpenBody+1)), 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, fmt.Sprintf("Authorization: %s\r\nContent-Length: %d", d.tenant.Authorization, 64<<20+1), "", 413, "larger than 67108864 bytes"},
+		{"/channel/api/v1/a/callback/order/?business=1", fmt.Sprintf("Content-Length: %d", order.MaxBody+1), "", 413, "larger than 1048576 bytes"},
+		{shell.SignInPath, long, "", 413, "larger than 65536 bytes"},
+		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, "", 413, "larger than 65536 bytes"},
+	} {
+		status, text := begin(t, address, c.path, c.headers, c.body)
+		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
+		require.Contains(t, text, c.says)
+	}
+	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", web.OpenBody) + `x"}]}`
+	r := d.do(t, request{method: "POST", path: storesRoute, authorization: d.tenant.Authorization, body: large})
+	require.NotContains(t, []int{401, 413}, r.status, "read, because its key is good")
+}
+
+func TestAReplicaWithoutTheAPIReadsSmallBodiesAlone(t *testing.T) {
+	a := newAPI(t, func(c *hubConfig) { c.roles = []string{roleWorker} })
+	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", "")
+	require.Equal(t, 413, status, text)
+}

@@ -1,0 +1,43 @@
+package postgres_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+func TestWhatTheCommandLineDoesIsInTheAuditTrail(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db) // makes a business and a key
+	keys, platforms := postgres.Access{DB: db}, postgres.Platforms{DB: db}
+	for range 2 { // the second time there is nothing to do
+		require.NoError(t, keys.DisableKey(t.Context(), tenant.ID, tenant.KeyID))
+	}
+	require.Equal(t, core.NotFound, core.CodeOf(keys.DisableKey(t.Context(), tenant.ID, 999)))
+	for _, secret := range []string{"s3cret-1", "s3cret-2", "s3cret-2"} {
+		require.NoError(t, platforms.Set(t.Context(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Secrets["token"] = secret
+			return nil
+		}))
+	}
+	require.NoError(t, postgres.Callers{DB: db}.CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h"), time.Time{}))
+
+	entries, err := postgres.Console{DB: db}.Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
+	require.NoError(t, err)
+	var actions []string
+	for _, e := range slices.Backward(entries) {
+		actions = append(actions, e.Action)
+		require.NotContains(t, string(e.Detail), "s3cret")
+		require.NotEmpty(t, e.Object)
+	}
+	require.Equal(t, []string{"business.create", "key.create", "key.revoke", "platform.create", "platform.change", "callback.create"}, actions)
+	require.Contains(t, string(entries[1].Detail), `"token": "set anew"`)
+}

@@ -1,0 +1,41 @@
+package postgres_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+func TestOfSignInsAtOnceNoMoreAreLetTryThanMay(t *testing.T) {
+	clock := hubtest.NewClock()
+	records := postgres.Console{DB: hubtest.Database(t, clock)}
+	account := access.Subject{Name: "account/kim@example.com", Most: 10}
+	try := func(address string, most int) bool {
+		allowed, err := records.CountAttempt(t.Context(), []access.Subject{account, {Name: address, Most: most}}, clock.Now(), clock.Now().Add(-time.Minute))
+		require.NoError(t, err)
+		return allowed
+	}
+	var tries sync.WaitGroup
+	var yes atomic.Int64
+	for range 60 {
+		tries.Go(func() {
+			if try("address/one", 100) {
+				yes.Add(1)
+			}
+		})
+	}
+	tries.Wait()
+	require.EqualValues(t, 10, yes.Load())
+	account.Name = "account/sam@example.com"
+	require.False(t, try("address/one", 10), "what was refused is not counted, what was let try is")
+	require.True(t, try("address/one", 11))
+	clock.Advance(2 * time.Minute)
+	require.True(t, try("address/one", 1))
+}

@@ -1,0 +1,55 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestNoBusinessFillsTheTroublesThatAreRead(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	read := postgres.Console{DB: db}
+	many, other := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
+	now := clock.Now()
+	var tally console.Tally
+	fails := func(business core.BusinessID, minutes int) {
+		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes), webhook.Minutes)
+		tally.Count(console.Attempt{Business: business, Webhook: sub.ID, At: now, Class: "connect"})
+		at := now.Add(-time.Duration(minutes) * time.Minute)
+		db.Exec(t, `INSERT INTO jobs (business_id, id, kind, state, body, created_at) VALUES (?, ?, 'menu', 'failed', '', ?)`, business, core.NewID(at), at)
+	}
+	for minutes := range 5 {
+		fails(many, minutes)
+	}
+	fails(other, 60)
+	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
+	businesses := []core.BusinessID{many, other}
+	found, err := read.Troubled(t.Context(), businesses, 3)
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+	require.Equal(t, other, found[2].Business, "the last that was subscribed")
+	failed, err := read.FailedJobs(t.Context(), businesses, now.Add(-24*time.Hour), 3)
+	require.NoError(t, err)
+	require.Len(t, failed, 3)
+	require.Equal(t, []core.BusinessID{many, other, many}, []core.BusinessID{failed[0].Business, failed[1].Business, failed[2].Business})
+}
+
+func TestASearchReadsOneMoreOfAKindThanIsShown(t *testing.T) {
+	db := hubtest.Database(t, hubtest.NewClock())
+	business := hubtest.Business(t, db).ID
+	for n := range console.HitsShown + 2 {
+		hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos.example/%d", n), webhook.Minutes)
+	}
+	hits, err := postgres.Console{DB: db}.Search(t.Context(), []core.BusinessID{business}, "pos.example")
+	require.NoError(t, err)
+	require.Len(t, hits, console.HitsShown+1)
+}

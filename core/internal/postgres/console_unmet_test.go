@@ -1,0 +1,44 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+func TestTheConsoleTellsWhichGroupKeepsAnItemFromBeingShown(t *testing.T) {
+	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k.store("s1")
+	k.store("s2")
+	k.send("-1", dinner)
+	read, menus := postgres.Console{DB: k.db}, postgres.Menus{DB: k.db}
+	id, err := read.ItemOf(t.Context(), k.business, "curry")
+	require.NoError(t, err)
+	for _, c := range []struct{ name, location, body, unmet string }{
+		{"the store sells no option of the group", "s1", `{"items":[{"ref_id":"curry","price":1}]}`, ""},
+		{"it has one", "s1", `{"options":[{"ref_id":"big","price":1}]}`, ""},
+		{"another store has none", "s2", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, ""},
+		{"it is switched off", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
+		{"the group demands nothing", "-1", `{"option_groups":[{"ref_id":"size","min_selectable":0}]}`, ""},
+		{"it demands two of one", "s1", `{"option_groups":[{"ref_id":"size","min_selectable":2,"max_selectable":2}],"options":[{"ref_id":"big","price":1,"available":true}]}`, "size"},
+		{"the same twice", "-1", `{"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`, ""},
+		{"none of that", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
+		{"the group is inactive", "-1", `{"option_groups":[{"ref_id":"size","active":false}]}`, ""},
+	} {
+		k.send(c.location, c.body)
+		item, err := read.Item(t.Context(), k.business, id, "s1")
+		require.NoError(t, err)
+		require.Equal(t, c.unmet, item.Places[0].Unmet, c.name)
+		_, scope, err := menus.Address(t.Context(), k.business, "s1")
+		require.NoError(t, err)
+		whole, err := menus.Menu(t.Context(), k.business, scope.StoreID)
+		require.NoError(t, err)
+		seen := menu.Effective("s1", whole, core.Platform{Name: "web", ServedBy: core.ServedByOwn}, nil)
+		require.Equal(t, c.unmet == "", len(seen.Items) == 1, "%s: as customers see it", c.name)
+	}
+}

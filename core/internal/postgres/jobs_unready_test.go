@@ -1,0 +1,46 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/job"
+)
+
+func TestAJobWhoseBodyIsDamagedKeepsNoOtherFromItsClaimAndCanBeGivenUp(t *testing.T) {
+	ctx := context.Background()
+	db := hubtest.Database(t, nil)
+	first, second := hubtest.Business(t, db), hubtest.Business(t, db)
+	damaged := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"a"}]}`)
+	behind := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"b"}]}`)
+	whole := enqueue(t, db, second.ID, `{"stores":[{"ref_id":"c"}]}`)
+	db.Exec(t, `UPDATE jobs SET body = '\x28b52ffd00' WHERE id = ?`, damaged)
+
+	jobs, until := postgres.Jobs{DB: db}, db.Clock().Now().Add(time.Minute)
+	claimed, _, err := jobs.Claim(ctx, core.ID{1}, 4, until)
+	require.NoError(t, err)
+	byID := map[core.ID]core.Job{}
+	for _, work := range claimed {
+		byID[work.ID] = work
+	}
+	require.Len(t, byID, 2)
+	require.Contains(t, byID[damaged].Unready, "cannot be unpacked")
+	require.Empty(t, byID[whole].Unready)
+
+	require.NoError(t, jobs.GiveUp(ctx, byID[damaged], byID[damaged].Unready))
+	require.Equal(t, core.Conflict, core.CodeOf(jobs.GiveUp(ctx, byID[damaged], "")), "it has ended")
+	status, err := jobs.Status(ctx, first.ID, damaged)
+	require.NoError(t, err)
+	require.Equal(t, job.Failed, status.State)
+	require.Equal(t, byID[damaged].Unready, status.Error)
+	claimed, _, err = jobs.Claim(ctx, core.ID{1}, 4, until)
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	require.Equal(t, behind, claimed[0].ID)
+}

@@ -1,0 +1,86 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+)
+
+func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
+	p := newPress(t)
+	p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'site', 'own')`, p.business)
+	platforms, callers := postgres.Platforms{DB: p.db}, postgres.Callers{DB: p.db}
+	told := func(stores string) string {
+		reference := p.enqueue(core.StoreJob, "", `{"stores":[`+stores+`]}`, false)
+		require.NoError(t, p.work())
+		return string(p.db.EventBody(t, reference))
+	}
+	require.Contains(t, told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"},{"name":"site","platform_store_id":"7"}]}`), `"errors":0`)
+	body := told(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"b","platform_store_id":"s2"}]}`)
+	require.Contains(t, body, `"errors":2`)
+	require.Contains(t, body, `platform_data: the platform \"a\" knows store \"s1\" by \"R-1\" already`)
+	require.Contains(t, body, `platform_data: the platform \"b\" knows store \"s2\" by \"s2\" already`)
+	require.Contains(t, told(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b","platform_store_id":"R-1"}]}`), `"errors":0`, "other platforms have ids of their own")
+	require.Contains(t, told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
+
+	name := func(platform, ref, id string) error {
+		return platforms.NameStores(t.Context(), p.business, platform, map[string]string{ref: id})
+	}
+	require.Equal(t, core.Invalid, core.CodeOf(name("b", "s2", "..")))
+	require.Equal(t, core.Conflict, core.CodeOf(name("b", "s2", "s1")), "the ref_id by which it is known")
+	require.NoError(t, name("a", "s2", "s1"), "another has an id of its own there")
+	require.Equal(t, core.Conflict, core.CodeOf(name("a", "s1", "")), "and cannot give it up")
+	for id, ref := range map[string]string{"s1": "s2", "R-2": "s1"} {
+		found, err := callers.StoreRef(t.Context(), p.business, "a", id)
+		require.NoError(t, err)
+		require.Equal(t, ref, found)
+	}
+	found, err := callers.StoreRef(t.Context(), p.business, "b", "s1")
+	require.NoError(t, err)
+	require.Equal(t, "s1", found, "it is known by its ref_id")
+}
+
+func TestAStoreIsOnSaleByTheIDUnderWhichItsMenuWasTaken(t *testing.T) {
+	p := newPress(t)
+	source := postgres.NewMenuSource(p.db)
+	onSale := func(ref string) string {
+		s, err := source.Read(t.Context(), p.business, p.storeID(ref), "a")
+		require.NoError(t, err)
+		return s.OnSale
+	}
+	settle := func(state publishing.State) {
+		p.clock.Advance(2 * time.Second)
+		work, _ := p.claim(me)
+		for _, w := range work {
+			s, err := source.Read(t.Context(), p.business, w.StoreID, w.Platform)
+			require.NoError(t, err)
+			r := p.done(w)
+			if r.Outlet = s.PlatformStoreID; r.Outlet == "" {
+				r.Outlet = w.StoreRef
+			}
+			r.State = state
+			p.finish(me, r)
+		}
+	}
+	require.Equal(t, "s1", onSale("s1"), "nobody noted it: as it is known now")
+	p.stores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`)
+	settle(publishing.Published)
+	p.stores(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]}`)
+	require.Equal(t, "R-1", onSale("s1"))
+	settle(publishing.Failed)
+	require.Equal(t, "R-1", onSale("s1"), "the other id took no menu")
+	p.stores(`{"ref_id":"s2","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`)
+	require.Empty(t, onSale("s1"), "it is another's by now")
+	p.stores(`{"ref_id":"s2","platform_data":[],"included_platforms":[]}`)
+	p.stores(`{"ref_id":"s1","platform_data":[],"included_platforms":["b"]}`)
+	require.Equal(t, "R-1", onSale("s1"), "it is to be taken off there")
+	settle(publishing.Unlisted)
+	require.Equal(t, "R-1", onSale("s1"))
+	p.stores(`{"ref_id":"s1","included_platforms":["a"]}`)
+	require.Empty(t, onSale("s1"), "it was taken off")
+}

@@ -1,0 +1,164 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// curry tells whether the store s1 has it.
+func (s *switches) curry() any {
+	s.t.Helper()
+	items := s.read("s1")["items"].([]any)
+	require.Len(s.t, items, 1)
+	return items[0].(map[string]any)["available"]
+}
+
+func TestAMenuRequestThatWasAcceptedBeforeASwitchDoesNotUndoIt(t *testing.T) {
+	const on, off = `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, `{"items":[{"ref_id":"curry","price":4,"available":false}]}`
+	for name, c := range map[string]struct {
+		before      []string // accepted one after the other, and carried out after the switch
+		enable      bool
+		after       string // accepted after it
+		want        bool
+		warns       string
+		turnedOnAt  bool // the switch is for a while
+		turnedOn    bool // which is over before the requests are carried out
+		thenOnAgain bool
+	}{
+		"it is switched off":                  {before: []string{on}, want: false, warns: "available has no effect on \"curry\": it was switched to false after the request was accepted"},
+		"it is switched on":                   {before: []string{off}, enable: true, want: true, warns: "it was switched to true"},
+		"the request says the same":           {before: []string{off}, want: false},
+		"the request says nothing of it":      {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"it is taken away and comes back":     {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false, warns: "switched to false"},
+		"and nothing is said of it":           {before: []string{`{"flush_items":true,"items":[]}`, `{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"what comes after the switch counts":  {after: on, want: true},
+		"its time to be turned on stays":      {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
+		"it was turned on in time already":    {before: []string{off}, turnedOnAt: true, turnedOn: true, want: true, warns: "it was switched to true"},
+		"a request that came between the two": {after: off, turnedOnAt: true, turnedOn: true, want: false},
+		"one before it and one after":         {before: []string{on}, after: on, want: true, warns: "switched to false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSwitches(t)
+			s.switchItem("curry", !c.enable, time.Time{})
+			s.clock.Advance(time.Second)
+			var accepted []core.ID
+			accept := func(body string) {
+				accepted = append(accepted, s.enqueue(core.MenuJob, "s1", body, false))
+				s.clock.Advance(time.Second)
+			}
+			for _, body := range c.before {
+				accept(body)
+			}
+			until := time.Time{}
+			if c.turnedOnAt {
+				until = s.clock.Now().Add(10 * time.Minute)
+			}
+			s.switchItem("curry", c.enable, until)
+			s.clock.Advance(time.Second)
+			if c.after != "" {
+				accept(c.after)
+			}
+			if c.turnedOn {
+				s.clock.Advance(10 * time.Minute)
+				s.turnOn()
+			}
+			require.NoError(t, s.work())
+			require.Equal(t, c.want, s.curry())
+			told := ""
+			for _, reference := range accepted {
+				told += string(s.db.EventBody(t, reference))
+			}
+			if c.warns == "" {
+				require.NotContains(t, told, "warnings")
+			} else {
+				require.Contains(t, told, `"path":"items[0].available"`)
+			}
+			s.clock.Advance(10 * time.Minute)
+			s.turnOn()
+			require.Equal(t, c.want || c.thenOnAgain, s.curry())
+		})
+	}
+}
+
+func TestOptionsLikewise(t *testing.T) {
+	s := newSwitches(t)
+	reference := s.enqueue(core.MenuJob, "s1", `{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
+	s.clock.Advance(time.Second)
+	_, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable}, core.NewID(s.clock.Now()), "key:pos")
+	require.NoError(t, err)
+	require.NoError(t, s.work())
+	for _, option := range s.read("s1")["options"].([]any) {
+		o := option.(map[string]any)
+		require.Equal(t, map[string]any{"egg": true, "big": false}[o["ref_id"].(string)], o["available"])
+	}
+	require.Contains(t, string(s.db.EventBody(t, reference)), `"path":"options[1].available"`)
+}
+
+func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: postgres.Toggles{DB: db}}
+	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {
+		s.store(store)
+		s.send(store, fmt.Sprintf(`{"items":[{"ref_id":%q,"title":"T","price":1}]}`, item))
+	}
+	in := func(d time.Duration) time.Time { return s.clock.Now().Add(d) }
+	available := func(store string) string {
+		return fmt.Sprint(s.read(store)["items"].([]any)[0].(map[string]any)["available"])
+	}
+	s.clock.Advance(time.Second)
+	s.switchItem("curry", false, time.Time{})
+	s.clock.Advance(time.Second)
+	_, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
+		LocationRefID: "s2", Items: []string{"rice"}, Action: toggle.Disable, TurnOnAt: in(time.Hour)}, core.NewID(s.clock.Now()), "key:pos")
+	require.NoError(t, err)
+	to := s.revisions(menu.RevisionFilter{})[0].ID
+	s.clock.Advance(time.Second)
+	s.switchItem("curry", true, time.Time{})
+	s.switchItem("curry", false, in(5*time.Minute))
+	s.send("s2", `{"items":[{"ref_id":"rice","price":42}]}`)
+	s.back(to)
+	require.Equal(t, "false false", available("s1")+" "+available("s2"))
+	next := s.turnOn()
+	require.WithinDuration(t, in(time.Hour), next, 5*time.Second, "of what was set before")
+	s.clock.Advance(time.Hour)
+	s.turnOn()
+	require.Equal(t, "false true", available("s1")+" "+available("s2"))
+}
+
+func TestCategoryTimingsWaitForTheMenusThatWereAcceptedBefore(t *testing.T) {
+	s := newSwitches(t)
+	jobs := postgres.Jobs{DB: s.db}
+	claim := func() []core.Job {
+		t.Helper()
+		claimed, _, err := jobs.Claim(context.Background(), core.ID{7}, 10, s.clock.Now().Add(time.Hour))
+		require.NoError(t, err)
+		return claimed
+	}
+	s.enqueue(core.MenuJob, "-1", `{"categories":[{"ref_id":"late","name":"Late"}]}`, false)
+	s.enqueue(core.TimingJob, "", `{"timing_groups":[{"title":"Late","category_ref_ids":["late"],"day_slots":[{"day":"monday","slots":[{"start_time":"22:00","end_time":"23:00"}]}]}]}`, false)
+	s.enqueue(core.StoreJob, "", `{"stores":[{"ref_id":"s9","name":"N","city":"C"}]}`, false)
+	s.enqueue(core.MenuJob, "-1", `{"categories":[{"ref_id":"late","name":"Later"}]}`, false)
+	first := claim()
+	require.Len(t, first, 2, "of each line the first")
+	require.Empty(t, claim())
+	for _, kind := range []core.JobKind{core.TimingJob, core.MenuJob} {
+		for _, work := range first {
+			require.NoError(t, s.handlers()[work.Kind].Run(context.Background(), work, func(int, int) {}))
+		}
+		first = claim()
+		require.Len(t, first, 1)
+		require.Equal(t, kind, first[0].Kind)
+	}
+	require.Equal(t, []string{"late"}, s.timings()[0].CategoryRefIDs)
+}

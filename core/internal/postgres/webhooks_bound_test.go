@@ -1,0 +1,50 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestSoManyWebhooksOfAnEventTypeAreActiveAndNoMore(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	tenant, other := hubtest.Business(t, db), hubtest.Business(t, db)
+	var first webhook.Subscription
+	for n := range webhook.MaxActive {
+		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n), webhook.Minutes)
+	}
+	records := postgres.Webhooks{DB: db}
+	create := func(url string) error {
+		_, err := records.Upsert(ctx, tenant.ID, "key:pos", core.OrderPlaced, url, func(existing *webhook.Subscription) (webhook.Subscription, error) {
+			if existing == nil {
+				existing = &webhook.Subscription{Business: tenant.ID, EventType: core.OrderPlaced, URL: url, Active: true, Units: webhook.Minutes}
+			}
+			return *existing, nil
+		})
+		return err
+	}
+	switched := func(on bool) error {
+		return records.Change(ctx, tenant.ID, "key:pos", first.ID, func(sub *webhook.Subscription) error {
+			sub.Active = on
+			return nil
+		})
+	}
+
+	err := create("https://pos.example.com/more")
+	require.Equal(t, core.Conflict, core.CodeOf(err))
+	require.ErrorContains(t, err, "100 active webhooks of the event_type order_placed")
+	require.NoError(t, create(first.URL), "what exists may be changed")
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, first.URL, webhook.Minutes)
+	hubtest.Subscribe(t, db, other.ID, core.OrderPlaced, first.URL, webhook.Minutes)
+
+	require.NoError(t, switched(false))
+	require.NoError(t, create("https://pos.example.com/more"))
+	require.Equal(t, core.Conflict, core.CodeOf(switched(true)))
+}

@@ -1,0 +1,171 @@
+package pluginhost
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+func TestFaultsOfCallsDoNotHideThoseThatEndThePlugin(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	for range mostFaults {
+		for range keptFaults {
+			_, err := s.check(t.Context(), "panic", "")
+			require.Error(t, err)
+		}
+		again := s.another(s.signal(syscall.SIGKILL))
+		s.until("it is started again, or in quarantine", func() bool { return again() || s.is(Quarantined)() })
+	}
+	require.Equal(t, Quarantined, s.state().State)
+}
+
+func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	first := s.state().PID
+	late := func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		_, err := s.check(ctx, "wait", "/nowhere")
+		require.ErrorContains(t, err, "it did not answer in time")
+	}
+	for range mostLate - 1 {
+		late()
+	}
+	_, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err, "an answer in time: it does not hang")
+	for range mostLate - 1 {
+		late()
+	}
+	require.Equal(t, first, s.state().PID)
+	late()
+	s.until("it is started again", s.another(first))
+	require.Contains(t, s.fault(), "it did not answer 5 calls in a row in time")
+	require.True(t, s.state().Faults[0].Ended)
+}
+
+func TestACheckOfItemsIsBoundedWithTheWaitForAPlace(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	var calls []<-chan answered
+	for range 5 { // the plugin takes four
+		calls = append(calls, s.asked("wait", "/nowhere"))
+	}
+	s.still("all places are taken", func() bool { return s.state().InFlight == 4 })
+	for _, call := range calls {
+		var got answered
+		s.until("the call has failed", arrived(call, &got))
+		require.Equal(t, core.Unavailable, core.CodeOf(got.err))
+	}
+}
+
+func TestAStatusThatThePluginItselfGaveIsNoLostCall(t *testing.T) {
+	s := newStage(t)
+	s.ready("unavailable")
+	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
+	require.Equal(t, core.Internal, core.CodeOf(err))
+	require.ErrorContains(t, err, "it failed: the table is broken")
+	require.Contains(t, s.fault(), "the table is broken")
+}
+
+func TestWhyAPluginIsDegradedIsTold(t *testing.T) {
+	s := newStage(t)
+	s.ready("degraded")
+	require.Empty(t, s.state().Health)
+	s.until("it is degraded", s.is(Degraded))
+	require.Equal(t, "it says that it is degraded: the cache is cold", s.state().Health)
+	s.install("good")
+	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
+	require.Equal(t, Ready, s.state().State)
+	require.Empty(t, s.state().Health)
+}
+
+func TestTheCauseOfAnEndIsOfThisProcess(t *testing.T) {
+	s := newStage(t)
+	s.install("panics")
+	s.Start("hostile")
+	s.still("a fault", func() bool { return s.fault() != "" })
+	s.install("dies")
+	s.until("another fault", func() bool { return strings.Contains(s.fault(), "exit status 7") })
+	require.Contains(t, s.fault(), "there is no disk")
+}
+
+func TestTextsOfAPluginAreBounded(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	long := strings.Repeat("é", 1<<20)
+	message, err := s.check(t.Context(), "find", long)
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(message, "é…"), "whole letters")
+	require.Less(t, len(message), longestText+4)
+	_, err = s.check(t.Context(), "refuse", long)
+	require.Equal(t, core.Invalid, core.CodeOf(err))
+	require.Less(t, len(err.Error()), longestText+50)
+}
+
+func TestTheLogThatIsKeptIsBounded(t *testing.T) {
+	s := newStage(t)
+	book := &logbook{log: s.config.Log, clock: s.clock}
+	line := []byte(strings.Repeat("x", shownOfALine))
+	for range keptLines {
+		_, _ = book.Write(line)
+	}
+	_, _ = book.Write([]byte("last"))
+	kept := book.lines()
+	require.LessOrEqual(t, len(strings.Join(kept, "")), keptBytes)
+	require.Equal(t, "last", kept[len(kept)-1])
+	require.Equal(t, []string{"last"}, book.after(keptLines))
+	require.Empty(t, book.after(book.written()))
+}
+
+func TestMemoryThatIsSharedCounts(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	first := s.state().PID
+	_, err := s.check(t.Context(), "share", "")
+	require.NoError(t, err)
+	s.until("it is killed", s.another(first))
+	require.Contains(t, s.fault(), "of memory, and its manifest allows 128")
+}
+
+func TestFilesOfAPluginAreBounded(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	call := s.asked("write", "")
+	var got answered
+	s.until("the call has failed", arrived(call, &got))
+	require.Error(t, got.err)
+}
+
+func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
+	for _, child := range []string{"child", "child-elsewhere", "child-without-environment"} {
+		t.Run(child, func(t *testing.T) {
+			s := newStage(t)
+			s.ready("good")
+			pid, err := s.check(t.Context(), child, "")
+			require.NoError(t, err)
+			runs := func() bool {
+				text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+				return err == nil && !strings.Contains(string(text), ") Z ")
+			}
+			require.True(t, runs())
+			number, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			defer func() { _ = syscall.Kill(number, syscall.SIGKILL) }()
+			s.Stop("hostile")
+			s.until("the plugin is stopped", s.is(Stopped))
+			s.still("its child has ended", func() bool { return !runs() })
+		})
+	}
+}

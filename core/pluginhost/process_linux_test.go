@@ -1,0 +1,15 @@
+package pluginhost
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+func TestTheMemoryOfAHubIsHiddenFromItsPlugins(t *testing.T) {
+	newStage(t)
+	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
+	require.NoError(t, err)
+	require.Zero(t, dumpable)
+}

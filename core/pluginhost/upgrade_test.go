@@ -1,0 +1,100 @@
+package pluginhost
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnUpgradeLosesNoCall(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	file := filepath.Join(t.TempDir(), "go")
+	slow := s.asked("wait", file)
+	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+
+	s.install("second")
+	upgraded := make(chan error, 1)
+	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
+	s.still("the new version answers", func() bool {
+		message, err := s.check(t.Context(), "version", "")
+		require.NoError(t, err, "no call fails during an upgrade")
+		return message == "2.0.0"
+	})
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	got := <-slow
+	require.NoError(t, got.err)
+	require.Equal(t, "1.0.0", got.message, "the old version ends what it began")
+	require.NoError(t, <-upgraded)
+	require.Equal(t, "2.0.0", s.state().Version)
+}
+
+func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	answers := func(version string) {
+		t.Helper()
+		message, err := s.check(t.Context(), "version", "")
+		require.NoError(t, err)
+		require.Equal(t, version, message)
+	}
+	s.install("dies")
+	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "version 1.0.0 goes on until the hub is started again: it ended before it served")
+	require.Equal(t, Ready, s.state().State)
+	answers("1.0.0")
+
+	s.until("the old one is started again", s.another(s.signal(syscall.SIGKILL)))
+	answers("1.0.0")
+	s.Stop("hostile")
+	s.until("it is stopped", s.is(Stopped))
+	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it ended before it served", "an operator has it tried again")
+	s.until("the old one is started again", s.is(Ready))
+	answers("1.0.0")
+
+	s.install("second")
+	require.NoError(t, s.Upgrade(t.Context(), "hostile"))
+	s.until("the new one is started again", s.another(s.signal(syscall.SIGKILL)))
+	answers("2.0.0")
+}
+
+func TestANewVersionIsWatchedWhileTheOldOneEndsItsCalls(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	file := filepath.Join(t.TempDir(), "go")
+	slow := s.asked("wait", file)
+	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
+	s.install("second")
+	upgraded := make(chan error, 1)
+	go func() { upgraded <- s.Upgrade(t.Context(), "hostile") }()
+	s.still("the new version serves", func() bool { return s.state().Version == "2.0.0" && s.state().InFlight == 0 })
+	killed := s.signal(syscall.SIGKILL)
+	s.until("it is started again", s.another(killed))
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Equal(t, answered{"1.0.0", nil}, <-slow)
+	require.NoError(t, <-upgraded)
+}
+
+func TestAnUpgradeOfAPluginThatDoesNotRunWaitsForItsStart(t *testing.T) {
+	for _, at := range []struct {
+		state State
+		bring func(*stage)
+	}{
+		{Backoff, func(s *stage) { s.Start("hostile"); s.still("backoff", s.is(Backoff)) }},
+		{Quarantined, func(s *stage) { s.Start("hostile"); s.until("quarantine", s.is(Quarantined)) }},
+		{Stopped, func(s *stage) { s.Start("hostile"); s.Stop("hostile"); s.until("it is stopped", s.is(Stopped)) }},
+	} {
+		t.Run(string(at.state), func(t *testing.T) {
+			s := newStage(t)
+			s.install("dies")
+			at.bring(s)
+			err := s.Upgrade(t.Context(), "hostile")
+			require.ErrorContains(t, err, "does not get ready: it ended before it served (exit status 7")
+			s.install("second")
+			require.NoError(t, s.Upgrade(t.Context(), "hostile"))
+			require.Equal(t, []any{Ready, "2.0.0"}, []any{s.state().State, s.state().Version})
+		})
+	}
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Outlet is a store as a platform that a plugin serves knows it: by an id of the
+// platform's own, or where it was given none, and the store is listed there, by
+// the store's ref_id.
+type Outlet struct{ Platform, ID string }
+
+// outlets are those of a store on the platforms.
+func outlets(ref string, listing Listing, data []PlatformData, platforms []core.Platform) (list []Outlet) {
+	for _, p := range platforms {
+		id := ""
+		if at := slices.IndexFunc(data, func(d PlatformData) bool { return d.Name == p.Name }); at >= 0 {
+			id = data[at].PlatformStoreID
+		}
+		if id == "" && listing.On(p.Name) {
+			id = ref
+		}
+		if id != "" && p.ServedBy != core.ServedByOwn {
+			list = append(list, Outlet{p.Name, id})
+		}
+	}
+	return list
+}
+
+// with is a stored store as the fields that were sent make it.
+func (p Present) with(o Object) Present {
+	switch {
+	case o.ExcludedPlatforms != nil:
+		p.Listing = Listing{Excluded: o.ExcludedPlatforms}
+	case o.IncludedPlatforms != nil:
+		p.Listing = Listing{Included: o.IncludedPlatforms}
+	}
+	if o.PlatformData != nil {
+		p.PlatformData = o.PlatformData
+	}
+	return p
+}
+
+// refuseTaken notes against the stores of a request that a platform would know
+// them by what it knows another store by: their menus would replace each other
+// there. A store keeps what it was known by before, and those of one request may
+// change places. Whoever is refused keeps its own, which may refuse another.
+func refuseTaken(request Request, known Known, wrong []string) {
+	kept, fresh := make([][]Outlet, len(wrong)), make([][]Outlet, len(wrong))
+	for i, submitted := range request.Stores {
+		ref, stored := *submitted.Object.RefID, known.Stores[*submitted.Object.RefID]
+		kept[i] = outlets(ref, stored.Listing, stored.PlatformData, known.Platforms)
+		then := stored.with(submitted.Object)
+		fresh[i] = outlets(ref, then.Listing, then.PlatformData, known.Platforms)
+	}
+	for settled := false; !settled; {
+		settled = true
+		taken := maps.Clone(known.Outlets)
+		if taken == nil {
+			taken = map[Outlet]string{}
+		}
+		for i, submitted := range request.Stores {
+			for _, outlet := range kept[i] {
+				if wrong[i] != "" || slices.Contains(fresh[i], outlet) {
+					taken[outlet] = *submitted.Object.RefID
+				}
+			}
+		}
+		for i, submitted := range request.Stores {
+			for _, outlet := range fresh[i] {
+				if wrong[i] != "" || slices.Contains(kept[i], outlet) {
+					continue
+				}
+				if other, is := taken[outlet]; is {
+					wrong[i], settled = knownAlready(outlet, other), false
+				} else {
+					taken[outlet] = *submitted.Object.RefID
+				}
+			}
+		}
+	}
+}
+
+func knownAlready(o Outlet, other string) string {
+	return fmt.Sprintf("platform_data: the platform %q knows store %q by %q already", o.Platform, other, o.ID)
+}

@@ -1,0 +1,106 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+const week = 7 * fullDay
+
+// The days of a week, as spans count them.
+var weekdays = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
+
+// span is a time of the week, counted from where Monday begins.
+type span struct{ start, end time.Duration }
+
+// EitherHours are all the times of two lists of hours that CheckHours has
+// accepted, each day once and no slot over another.
+func EitherHours(a, b []DayHours) []DayHours {
+	return hoursOf(union(append(spansOf(a), spansOf(b)...)))
+}
+
+// BothHours are the times that lie within two lists of hours, likewise. Where
+// there are none it is a day without slots: hours that name no day at all are
+// none, and mean always.
+func BothHours(a, b []DayHours) []DayHours {
+	var both []span
+	others := union(spansOf(b))
+	for _, one := range union(spansOf(a)) {
+		for _, other := range others {
+			if start, end := max(one.start, other.start), min(one.end, other.end); start < end {
+				both = append(both, span{start, end})
+			}
+		}
+	}
+	return hoursOf(both)
+}
+
+func spansOf(list []DayHours) (spans []span) {
+	for _, hours := range list {
+		midnight := time.Duration(slices.Index(weekdays[:], hours.Day)) * fullDay
+		for _, slot := range hours.Slots {
+			start, end := slot.times()
+			if end < start {
+				end += fullDay
+			}
+			start, end = midnight+start, midnight+end
+			spans = append(spans, span{start, min(end, week)})
+			if end > week {
+				spans = append(spans, span{0, end - week})
+			}
+		}
+	}
+	return spans
+}
+
+// union puts spans in order and joins those that meet.
+func union(spans []span) (joined []span) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for _, next := range spans {
+		if last := len(joined) - 1; last >= 0 && next.start <= joined[last].end {
+			joined[last].end = max(joined[last].end, next.end)
+		} else {
+			joined = append(joined, next)
+		}
+	}
+	return joined
+}
+
+// hoursOf writes joined spans as hours: a span stands on the day that it begins
+// on, also where it passes midnight, and is cut there only if it lasts a day or more.
+func hoursOf(spans []span) []DayHours {
+	if last := len(spans) - 1; last > 0 && spans[0].start == 0 && spans[last].end == week {
+		spans[last].end += spans[0].end // it passes from Sunday to Monday
+		spans = spans[1:]
+	}
+	var slots [7][]HoursSlot
+	for _, s := range spans {
+		for s.start < s.end {
+			end, midnight := s.end, s.start-s.start%fullDay+fullDay
+			if end-s.start >= fullDay {
+				end = midnight
+			}
+			slot := HoursSlot{timeOfDay(s.start), timeOfDay(end)}
+			if end == midnight {
+				slot.EndTime = "23:59:59"
+			}
+			day := s.start / fullDay % 7
+			slots[day] = append(slots[day], slot)
+			s.start = end
+		}
+	}
+	list := []DayHours{}
+	for day, ofDay := range slots {
+		if len(ofDay) > 0 {
+			slices.SortFunc(ofDay, func(a, b HoursSlot) int { return cmp.Compare(a.StartTime, b.StartTime) })
+			list = append(list, DayHours{weekdays[day], ofDay})
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, DayHours{weekdays[0], []HoursSlot{}})
+	}
+	return list
+}
+
+func timeOfDay(t time.Duration) string { return time.Time{}.Add(t).Format(time.TimeOnly) }

@@ -1,0 +1,1 @@
+ALTER TABLE publications DROP COLUMN outlet;

@@ -1,0 +1,1 @@
+ALTER TABLE call_lines DROP COLUMN told;

@@ -1,0 +1,2 @@
+ALTER TABLE plugin_hubs DROP COLUMN about;
+ALTER TABLE plugins DROP COLUMN published_about;

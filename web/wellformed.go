@@ -1,0 +1,55 @@
+package web
+
+import (
+	"bytes"
+	"net/url"
+	"unicode/utf8"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// refuseMalformed refuses what other programs would read otherwise than the hub:
+// an address with what is no text, which the database would leave out (so that a
+// name counted for another), and a request that tells its length or its host
+// twice, which a proxy before the hub may end elsewhere (RFC 9112, 6.3).
+func (s *Server) refuseMalformed(c *fiber.Ctx) error {
+	if framedTwice(c.Request().Header.RawHeaders()) {
+		c.Set(fiber.HeaderConnection, "close")
+		return core.Errorf(core.Invalid, "the request has more than one of Content-Length, Transfer-Encoding, or more than one Host")
+	}
+	address := c.Request().URI()
+	path := address.PathOriginal()
+	if decoded, err := url.PathUnescape(string(path)); err == nil { // else no handler reads it
+		path = []byte(decoded)
+	}
+	if !isText(path) {
+		return core.Errorf(core.NotFound, "there is nothing at this address: it has bytes that are no text")
+	}
+	query := true
+	if len(address.QueryString()) > 0 {
+		address.QueryArgs().VisitAll(func(name, value []byte) { query = query && isText(name) && isText(value) })
+	}
+	if !query {
+		return core.Errorf(core.Invalid, "the address has bytes after its ? that are no text: it must be UTF-8, without the character 0")
+	}
+	return c.Next()
+}
+
+func isText(part []byte) bool { return utf8.Valid(part) && bytes.IndexByte(part, 0) < 0 }
+
+// framedTwice tells whether the headers, as they came, say twice where the body ends or whose it is.
+func framedTwice(headers []byte) bool {
+	lengths, hosts := 0, 0
+	for line := range bytes.Lines(headers) {
+		name, _, _ := bytes.Cut(line, []byte{':'})
+		switch {
+		case bytes.EqualFold(name, []byte("Host")):
+			hosts++
+		case bytes.EqualFold(name, []byte("Content-Length")), bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			lengths++
+		}
+	}
+	return lengths > 1 || hosts > 1
+}
