@@ -323,7 +323,11 @@ func TestItemsThatCameWhileAPluginWasDownAreHeldAgainstItsRulesOnceItIsBack(t *t
 	refs, _ := n.sees("p-a")
 	require.Len(t, refs, 2, "nobody could be asked")
 	n.hub.config.host.Start("aggregator-a")
-	n.passing("the rules are applied", func() bool { refs, _ := n.sees("p-a"); return len(refs) == 1 })
+	waitUntil(t, "the rules are applied", func() bool {
+		n.clock.Advance(time.Second) // a plugin that is down is asked again every five
+		refs, _ := n.sees("p-a")
+		return len(refs) == 1
+	})
 	n.passing("the platform sells what they allow", func() bool {
 		all := n.board.all()
 		last := all[len(all)-1].body
