@@ -117,12 +117,13 @@ func (k *keeper) begin(ctx context.Context) (*instance, string, error) {
 		if err == nil {
 			i, err = k.start(ctx, p, k.enter)
 		}
-		k.settle(err)
 		if err == nil {
 			k.spend()
 			k.serve(i)
+			k.settle(nil)
 			return i, p.text, nil
 		}
+		k.settle(err)
 		if k.spare == nil || ctx.Err() != nil {
 			return nil, p.text, err
 		}
