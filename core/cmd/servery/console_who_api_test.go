@@ -23,7 +23,9 @@ func TestWhoChangedAWebhookByTheAPIIsInTheAuditTrail(t *testing.T) {
 	made := f.ok("POST", webhooksRoute, `{"event_type":"store_action","url":"https://pos.example.com/a","headers":{"X-Token":"hush-hush"}}`)
 	f.ok("POST", webhooksRoute, `{"event_type":"store_action","url":"https://pos.example.com/a","headers":{"X-Token":"hush-hush"}}`)
 	id := fmt.Sprintf("%.0f", made.body["webhook_id"])
+	f.clock.Advance(time.Millisecond) // entries go by their moments
 	f.ok("PUT", webhooksRoute+id+"/", `{"headers":{"X-Token":"hush again"}}`)
+	f.clock.Advance(time.Millisecond)
 	f.ok("PUT", webhooksRoute+id+"/", `{"url":"https://pos.example.com/b","active":false}`)
 	actions := f.actions(t, f.tenant.ID)
 	require.ElementsMatch(t, []string{"webhook.update", "webhook.update", "webhook.create"}, actions[:len(actions)-before], "what changes nothing is not told")

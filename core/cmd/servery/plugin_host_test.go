@@ -205,7 +205,7 @@ func TestSecretsOfAPlatformAreSealedAndOfOneBusiness(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, relay.Access{Settings: []byte{}, Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub, Currency: "USD"}, set,
 		"what one plugin was given is not for another")
-	entries, err := postgres.Console{DB: db}.Audit(t.Context(), one.ID, console.EntryFilter{Object: "platform/tasty", Limit: 1})
+	entries, err := postgres.Console{DB: db}.Audit(t.Context(), one.ID, console.EntryFilter{Object: "platform/tasty", Action: "platform.change", Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, string(entries[0].Detail), `"token": "set"`, "the audit trail says what it had")
 }
