@@ -25,7 +25,7 @@ func (s *Server) boundBody(header *fasthttp.RequestHeader) (bounds fasthttp.Requ
 
 // readable is how many bytes of its body are read of a request, and why no more are.
 func (s *Server) readable(header *fasthttp.RequestHeader) (most int, more error) {
-	path := header.RequestURI()
+	path, _, _ := bytes.Cut(header.RequestURI(), []byte{'?'})
 	for below, most := range s.OpenBodies {
 		if bytes.HasPrefix(path, []byte(below)) {
 			return most, tooLarge(most)
@@ -34,7 +34,7 @@ func (s *Server) readable(header *fasthttp.RequestHeader) (most int, more error)
 	if s.SystemOnly {
 		return OpenBody, tooLarge(OpenBody)
 	}
-	if bytes.Contains(path, []byte("/callback/")) { // the body may be what shows who calls
+	if bytes.HasPrefix(path, []byte("/channel/")) && bytes.Contains(path, []byte("/callback/")) { // the body may be what shows who calls
 		most = min(s.MaxBody, order.MaxBody)
 		return most, tooLarge(most)
 	}

@@ -55,6 +55,7 @@ func TestALargeBodyIsNotReadBeforeItIsKnownWhoSendsIt(t *testing.T) {
 		{storesRoute, long + "\r\nAuthorization: apikey pos:svk_wrong", "", 401, "apikey USERNAME:API_KEY"},
 		{storesRoute, "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", web.OpenBody+1, strings.Repeat(" ", web.OpenBody+1)), 401, "apikey USERNAME:API_KEY"},
 		{storesRoute, fmt.Sprintf("Authorization: %s\r\nContent-Length: %d", d.tenant.Authorization, 64<<20+1), "", 413, "larger than 67108864 bytes"},
+		{storesRoute + "?x=/channel/a/callback/", long, "", 401, "apikey USERNAME:API_KEY"},
 		{"/channel/api/v1/a/callback/order/?business=1", fmt.Sprintf("Content-Length: %d", order.MaxBody+1), "", 413, "larger than 1048576 bytes"},
 		{shell.SignInPath, long, "", 413, "larger than 65536 bytes"},
 		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, "", 413, "larger than 65536 bytes"},
