@@ -48,7 +48,7 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 	if err != nil {
 		return core.ID{}, err
 	}
-	err = a.inTx(ctx, func(tx bun.Conn) error {
+	err = a.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		reference = s.Reference
 		// Locked, so that of two at the same time one sees the other.
 		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM orders WHERE business_id = ? AND id = ? FOR UPDATE`, s.Business, s.OrderID); err != nil {
@@ -59,14 +59,11 @@ func (a Actions) Submit(ctx context.Context, s action.Submission) (reference cor
 		if !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		return a.queueCalls(ctx, tx, []newCall{{
+		return box.call(ctx, tx, []newCall{{
 			business: s.Business, id: s.Reference, kind: relay.Action, line: relay.Line(relay.Action, s.Reference.String()),
 			platform: s.Platform, order: s.OrderID, payload: payload, actor: s.Actor, at: s.At,
 		}})
 	})
-	if err == nil {
-		a.lookForCalls()
-	}
 	return reference, err
 }
 
@@ -133,9 +130,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 	default: // it is still under way
 		return nil
 	}
-	box := outbox{db: a.DB}
-	defer box.rolledBack()
-	err := a.inTx(ctx, func(tx bun.Conn) error {
+	return a.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		var id core.ID
 		err := tx.QueryRowContext(ctx, `SELECT c.id FROM calls c JOIN orders o ON o.business_id = c.business_id AND o.id = c.order_id
 			WHERE c.business_id = ?0 AND c.kind = ?1 AND c.platform = ?2 AND CASE WHEN ?3::uuid <> ?4::uuid THEN c.id = ?3::uuid
@@ -160,10 +155,6 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 		}
 		return box.publish(ctx, tx, events...)
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 // expireAtOnce is how many actions one transaction gives up.
@@ -173,8 +164,7 @@ const expireAtOnce = 500
 // given time, tells so, and counts them. Any replica may call it.
 func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
 	for step := expireAtOnce; step == expireAtOnce; n += step {
-		box := outbox{db: a.DB}
-		err := a.inTx(ctx, func(tx bun.Conn) error {
+		err := a.tell(ctx, func(tx bun.Conn, box *outbox) error {
 			now := a.clock.Now()
 			ended, err := endedBy(ctx, tx, `UPDATE calls c SET state = ?, message = ?, finished_at = ? FROM (
 					SELECT business_id, id FROM calls WHERE state = 'pending' AND kind = ? AND finished_at <= ?
@@ -190,10 +180,8 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 			return box.publish(ctx, tx, events...)
 		})
 		if err != nil {
-			box.rolledBack()
 			return n, fmt.Errorf("giving up actions: %w", err)
 		}
-		box.committed()
 	}
 	return n, nil
 }

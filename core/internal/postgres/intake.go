@@ -54,10 +54,8 @@ func (i *Intake) store(ctx context.Context, arrivals []order.Arrival) []verdict[
 }
 
 func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdict[order.Receipt], error) {
-	box := outbox{db: i.db}
-	defer box.rolledBack()
 	b := &intakeBatch{ctx: ctx, db: i.db, pantry: &i.pantry, ids: &i.ids, arrivals: arrivals, verdicts: make([]verdict[order.Receipt], len(arrivals))}
-	err := i.db.inTx(ctx, func(tx bun.Conn) error {
+	err := i.db.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		b.tx = tx
 		if err := b.read(); err != nil {
 			return err
@@ -71,17 +69,13 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdic
 		if err := b.settle(); err != nil {
 			return err
 		}
-		if err := i.db.queueCalls(ctx, tx, b.acknowledgements()); err != nil {
+		if err := box.call(ctx, tx, b.acknowledgements()); err != nil {
 			return err
 		}
 		return box.publish(ctx, tx, b.events()...)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)
-	}
-	box.committed()
-	if len(b.acknowledgements()) > 0 {
-		i.db.lookForCalls()
 	}
 	b.meetCancellations()
 	return b.verdicts, nil

@@ -18,9 +18,7 @@ import (
 func (m Menus) IngestTimings(ctx context.Context, work core.Job, refIDs []string,
 	decide func(categories map[string]int64) (menu.IngestedTimings, error),
 ) error {
-	box := outbox{db: m.DB}
-	defer box.rolledBack()
-	err := m.inTx(ctx, func(tx bun.Conn) error {
+	return m.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -43,10 +41,6 @@ func (m Menus) IngestTimings(ctx context.Context, work core.Job, refIDs []string
 		}
 		return m.end(ctx, tx, work, jobEnd{failure: ingested.Failure, result: ingested.Result, event: ingested.Event.ID, objects: ingested.Objects})
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 func categoryIDs(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (map[string]int64, error) {

@@ -42,9 +42,7 @@ func (m Menus) Foresee(ctx context.Context, business core.BusinessID, scope menu
 func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
 	decide func(menu.State, func() int64) (menu.Ingested, error),
 ) error {
-	box := outbox{db: m.DB}
-	defer box.rolledBack()
-	err := m.inTx(ctx, func(tx bun.Conn) error {
+	return m.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -111,10 +109,6 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		}
 		return m.end(ctx, tx, work, end)
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 // idBlockSize is by how much the sequence of menu ids goes up.

@@ -84,9 +84,7 @@ func orNoOrder(err error) error {
 // and tells nothing, but Acknowledged with another preparation time is a step of
 // its own. NotFound and Conflict as order.State.Move.
 func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, change order.Change) (from order.State, err error) {
-	box := outbox{db: o.DB}
-	defer box.rolledBack()
-	err = o.inTx(ctx, func(tx bun.Conn) error {
+	err = o.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		subject, events := order.Subject{OrderID: id}, 0
 		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, o.platform_order_id, s.ref_id, o.events
 			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
@@ -116,17 +114,13 @@ func (o Orders) Change(ctx context.Context, business core.BusinessID, id int64, 
 			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes, change.Actor); err != nil {
 			return fmt.Errorf("keeping the order's history: %w", err)
 		}
-		if err := o.relayOrderStatus(ctx, tx, business, subject, from, change); err != nil {
+		if err := o.relayOrderStatus(ctx, tx, box, business, subject, from, change); err != nil {
 			return err
 		}
 		return box.publish(ctx, tx, core.Event{
 			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, Order: id, Place: events + 1,
 		})
 	})
-	if err == nil {
-		box.committed()
-		o.lookForCalls()
-	}
 	return from, err
 }
 

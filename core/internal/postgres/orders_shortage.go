@@ -36,10 +36,7 @@ func (o Orders) Refer(ctx context.Context, business core.BusinessID, id int64, r
 // report: where one that says the same waits, or was the last and did not fail,
 // that one's, and nothing more is done.
 func (o Orders) Report(ctx context.Context, business core.BusinessID, reference core.ID, s order.Shortage) (id int64, known core.ID, err error) {
-	box := outbox{db: o.DB}
-	defer box.rolledBack()
-	called := false
-	err = o.inTx(ctx, func(tx bun.Conn) error {
+	err = o.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		platform, servedBy, placed, err := o.match(ctx, tx, business, &s)
 		if err != nil {
 			return err
@@ -78,18 +75,13 @@ func (o Orders) Report(ctx context.Context, business core.BusinessID, reference 
 		if err != nil {
 			return err
 		}
-		called = true
-		return o.queueCalls(ctx, tx, []newCall{{
+		return box.call(ctx, tx, []newCall{{
 			business: business, id: reference, kind: relay.ItemsOOS, line: relay.OrderLine(id),
 			platform: platform, order: id, payload: payload, actor: s.Actor, at: now,
 		}})
 	})
 	if err != nil {
 		return 0, core.ID{}, err
-	}
-	box.committed()
-	if called {
-		o.lookForCalls()
 	}
 	return id, known, nil
 }

@@ -23,6 +23,19 @@ type outbox struct {
 	left  int // deliveries that somebody has to claim
 	// events that had no receiver
 	unheard []unheardKey
+	called  bool // there are calls to make
+}
+
+// tell runs a transaction and, once it has committed, begins what it put into the
+// outbox.
+func (db *DB) tell(ctx context.Context, do func(tx bun.Conn, box *outbox) error) error {
+	box := outbox{db: db}
+	defer box.rolledBack()
+	err := db.inTx(ctx, func(tx bun.Conn) error { return do(tx, &box) })
+	if err == nil {
+		box.committed()
+	}
+	return err
 }
 
 // byCopy is from how many rows on they are written by COPY.
@@ -183,7 +196,7 @@ func nonEmpty(c *copyRows, s string) {
 	c.text(s)
 }
 
-// committed begins the first attempts.
+// committed begins the first attempts, and has this replica look at its calls.
 func (o *outbox) committed() {
 	o.db.unheard.add(o.unheard, o.db.clock.Now())
 	for _, d := range o.start {
@@ -191,6 +204,9 @@ func (o *outbox) committed() {
 	}
 	if o.left > 0 && o.db.starter != nil {
 		o.db.starter.Wake()
+	}
+	if o.called && o.db.wakeRelay != nil {
+		o.db.wakeRelay()
 	}
 	o.start = nil
 }
@@ -212,11 +228,5 @@ func endpointOf(business core.BusinessID, url string) int64 {
 
 // Publish stores events with their deliveries, in one transaction.
 func (db *DB) Publish(ctx context.Context, events ...core.Event) error {
-	box := outbox{db: db}
-	defer box.rolledBack()
-	err := db.inTx(ctx, func(tx bun.Conn) error { return box.publish(ctx, tx, events...) })
-	if err == nil {
-		box.committed()
-	}
-	return err
+	return db.tell(ctx, func(tx bun.Conn, box *outbox) error { return box.publish(ctx, tx, events...) })
 }

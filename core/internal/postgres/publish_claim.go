@@ -120,19 +120,13 @@ func (p Publications) Release(ctx context.Context, owner core.ID, w publish.Work
 // Finish records what came of a claimed publication, with the events that tell
 // it, in one transaction. It does nothing where the lease is not the owner's any more.
 func (p Publications) Finish(ctx context.Context, owner core.ID, r publish.Result, events []core.Event) error {
-	box := outbox{db: p.DB}
-	defer box.rolledBack()
-	err := p.inTx(ctx, func(tx bun.Conn) error {
+	return p.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		held, err := p.settle(ctx, tx, owner, r)
 		if err != nil || !held {
 			return err
 		}
 		return box.publish(ctx, tx, events...)
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 func (p Publications) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {

@@ -30,10 +30,10 @@ type newCall struct {
 	trace    core.Trace // "": of the context in which it is queued
 }
 
-// queueCalls stores calls, each at the end of its line. The lines are locked in
+// call stores calls, each at the end of its line. The lines are locked in
 // the order of their keys; a call takes its place only then, so that places are
 // in the order of commits.
-func (db *DB) queueCalls(ctx context.Context, tx bun.Conn, calls []newCall) error {
+func (o *outbox) call(ctx context.Context, tx bun.Conn, calls []newCall) error {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -64,12 +64,14 @@ func (db *DB) queueCalls(ctx context.Context, tx bun.Conn, calls []newCall) erro
 		calls[0].at, array(businesses), array(ids), array(lines), array(kinds), array(platforms), array(orders), array(payloads), array(actors), array(traces)); err != nil {
 		return fmt.Errorf("queueing calls: %w", err)
 	}
-	return db.tellOfCalls(ctx, tx)
+	return o.wakeRelays(ctx, tx)
 }
 
-// tellOfCalls wakes the workers of all replicas when the transaction commits.
-func (db *DB) tellOfCalls(ctx context.Context, tx bun.Conn) error {
-	if !seldom(&db.toldCalls) {
+// wakeRelays has the workers of all replicas look at the calls when the transaction
+// has committed.
+func (o *outbox) wakeRelays(ctx context.Context, tx bun.Conn) error {
+	o.called = true
+	if !seldom(&o.db.toldCalls) {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, callsChannel); err != nil {
@@ -87,10 +89,3 @@ func seldom(told *atomic.Int64) bool {
 
 // UseRelay has this replica told at once of the calls that it queues.
 func (db *DB) UseRelay(wake func()) { db.wakeRelay = wake }
-
-// lookForCalls has this replica look at the calls.
-func (db *DB) lookForCalls() {
-	if db.wakeRelay != nil {
-		db.wakeRelay()
-	}
-}

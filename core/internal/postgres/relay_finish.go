@@ -28,9 +28,7 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 	if len(results) == 0 {
 		return nil
 	}
-	box := outbox{db: q.DB}
-	defer box.rolledBack()
-	err := q.inTx(ctx, func(tx bun.Conn) error {
+	return q.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		n := len(results)
 		businesses, lines := make([]int64, n), make([]string, n)
 		for i, r := range results {
@@ -69,10 +67,6 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		}
 		return box.publish(ctx, tx, slices.Concat(events, shortages, switches)...)
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 // unrecordedCalls leaves out results whose attempts are on record: all of them has

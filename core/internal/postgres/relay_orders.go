@@ -26,7 +26,7 @@ func acknowledgement(business core.BusinessID, placed *placedOrder) newCall {
 // order is taken, that comes first: an order that the POS cancels while it is
 // Placed is refused. Nobody is told whose platform no plugin serves, nor the
 // platform that made the change itself.
-func (db *DB) relayOrderStatus(ctx context.Context, tx bun.Conn, business core.BusinessID, subject order.Subject, from order.State, change order.Change) error {
+func (db *DB) relayOrderStatus(ctx context.Context, tx bun.Conn, box *outbox, business core.BusinessID, subject order.Subject, from order.State, change order.Change) error {
 	if change.Platform != "" {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (db *DB) relayOrderStatus(ctx context.Context, tx bun.Conn, business core.B
 			return err
 		}
 	}
-	return db.queueCalls(ctx, tx, calls)
+	return box.call(ctx, tx, calls)
 }
 
 // Refuse has the platform's plugin tell the aggregator that an order was not
@@ -77,7 +77,7 @@ func (q Calls) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 	if err != nil {
 		return err
 	}
-	err = q.inTx(ctx, func(tx bun.Conn) error {
+	err = q.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		line := relay.RefusalLine(caller.Platform, refusal.PlatformOrderID)
 		var waits bool
 		if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND line = ? AND state = 'waiting')`,
@@ -85,7 +85,7 @@ func (q Calls) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 			return err
 		}
 		now := q.clock.Now()
-		return q.queueCalls(ctx, tx, []newCall{{
+		return box.call(ctx, tx, []newCall{{
 			business: caller.Business, id: core.NewID(now), kind: relay.OrderAcknowledge, line: line,
 			platform: caller.Platform, payload: payload, actor: "platform:" + caller.Platform, at: now,
 		}})
@@ -93,6 +93,5 @@ func (q Calls) Refuse(ctx context.Context, caller relay.Caller, refusal relay.Or
 	if err != nil {
 		return fmt.Errorf("telling that an order was refused: %w", err)
 	}
-	q.lookForCalls()
 	return nil
 }

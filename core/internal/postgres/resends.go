@@ -177,9 +177,7 @@ func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally,
 
 // End stores the callback and ends the job, in one transaction.
 func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
-	box := outbox{db: r.DB}
-	defer box.rolledBack()
-	err := r.inTx(ctx, func(tx bun.Conn) error {
+	return r.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		if err := r.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -192,8 +190,4 @@ func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally
 		result := fmt.Appendf(nil, `{"retried":%d,"failed":%d}`, tally.Sent, tally.Failed)
 		return r.end(ctx, tx, work, jobEnd{failure, result, event.ID, tally.Chosen})
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }

@@ -106,9 +106,7 @@ type named struct {
 
 // RollBack makes the menu what it was right after a revision (menu.Rollbacks).
 func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish func(menu.Undone) (menu.Ingested, error)) error {
-	box := outbox{db: m.DB}
-	defer box.rolledBack()
-	err := m.inTx(ctx, func(tx bun.Conn) error {
+	return m.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -135,10 +133,6 @@ func (m Menus) RollBack(ctx context.Context, work core.Job, to core.ID, finish f
 		}
 		return m.end(ctx, tx, work, jobEnd{failure: ingested.Failure, result: ingested.Result, event: ingested.Event.ID})
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 var errNoRevision = core.Errorf(core.NotFound, "there is no revision with this id; revisions are kept as long as events")

@@ -60,10 +60,8 @@ func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error
 
 func (r *Riders) takeStatuses(ctx context.Context, updates []order.RiderUpdate) []verdict[bool] {
 	return apart(updates, func(updates []order.RiderUpdate) ([]verdict[bool], error) {
-		box := outbox{db: r.db}
-		defer box.rolledBack()
 		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, verdicts: make([]verdict[bool], len(updates))}
-		err := r.db.inTx(ctx, func(tx bun.Conn) error {
+		err := r.db.tell(ctx, func(tx bun.Conn, box *outbox) error {
 			b.tx = tx
 			if err := b.read(); err != nil {
 				return err
@@ -74,14 +72,13 @@ func (r *Riders) takeStatuses(ctx context.Context, updates []order.RiderUpdate) 
 			if err := b.write(); err != nil {
 				return err
 			}
+			if err := box.call(ctx, tx, b.calls); err != nil {
+				return err
+			}
 			return box.publish(ctx, tx, b.events...)
 		})
 		if err != nil {
 			return nil, fmt.Errorf("storing %d statuses of riders: %w", len(updates), err)
-		}
-		box.committed()
-		if len(b.calls) > 0 {
-			r.db.lookForCalls()
 		}
 		return b.verdicts, nil
 	})

@@ -184,5 +184,5 @@ func (b *riderBatch) write() error {
 		WHERE o.business_id = t.business AND o.id = t.id`, array(businesses), array(orders)); err != nil {
 		return fmt.Errorf("counting the events of orders: %w", err)
 	}
-	return b.db.queueCalls(b.ctx, b.tx, b.calls)
+	return nil
 }

@@ -17,11 +17,8 @@ import (
 func (r *Riders) takePlaces(ctx context.Context, places []order.RiderLocation) []verdict[struct{}] {
 	return apart(places, func(places []order.RiderLocation) ([]verdict[struct{}], error) {
 		b := &placeBatch{db: r.db, places: places, verdicts: make([]verdict[struct{}], len(places))}
-		if err := r.db.inTx(ctx, func(tx bun.Conn) error { return b.store(ctx, tx) }); err != nil {
+		if err := r.db.tell(ctx, func(tx bun.Conn, box *outbox) error { return b.store(ctx, tx, box) }); err != nil {
 			return nil, fmt.Errorf("storing %d places of riders: %w", len(places), err)
-		}
-		if len(b.newest) > 0 {
-			r.db.lookForCalls()
 		}
 		return b.verdicts, nil
 	})
@@ -43,7 +40,7 @@ type relayed struct {
 	newest             int // among the places
 }
 
-func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
+func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox) error {
 	orders, err := b.read(ctx, tx)
 	if err != nil {
 		return err
@@ -67,7 +64,7 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn) error {
 			o.newest = i
 		}
 	}
-	return b.write(ctx, tx, orders)
+	return b.write(ctx, tx, box, orders)
 }
 
 var riddenOrders = planned{
@@ -124,7 +121,7 @@ var newestPlaces = planned{
 // newer one. The lines are locked in the order of their keys. A line that is
 // being tried again keeps its schedule; one that was told lately waits until a
 // place may be told again.
-func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]*relayed) error {
+func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox, orders map[rideKey]*relayed) error {
 	n := len(b.newest)
 	if n == 0 {
 		return nil
@@ -151,7 +148,7 @@ func (b *placeBatch) write(ctx context.Context, tx bun.Conn, orders map[rideKey]
 	if _, err := tx.ExecContext(ctx, query); err != nil {
 		return fmt.Errorf("queueing places of riders: %w", err)
 	}
-	return b.db.tellOfCalls(ctx, tx)
+	return box.wakeRelays(ctx, tx)
 }
 
 // placeKept is how long a line of places stays when there is nothing to tell: a

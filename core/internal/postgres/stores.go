@@ -68,9 +68,7 @@ func storeStatements() (stage, insert, update, columns string) {
 func (s Stores) Ingest(ctx context.Context, work core.Job, request store.Request,
 	decide func(store.Known, func() int64) (store.Ingested, error),
 ) error {
-	box := outbox{db: s.DB}
-	defer box.rolledBack()
-	err := s.inTx(ctx, func(tx bun.Conn) error {
+	return s.tell(ctx, func(tx bun.Conn, box *outbox) error {
 		if err := s.hold(ctx, tx, work); err != nil {
 			return err
 		}
@@ -104,10 +102,6 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, request store.Request
 		}
 		return s.end(ctx, tx, work, jobEnd{ingested.Failure, ingested.Result, ingested.Event.ID, len(request.Stores)})
 	})
-	if err == nil {
-		box.committed()
-	}
-	return err
 }
 
 func (s Stores) known(ctx context.Context, tx bun.Conn, business core.BusinessID, request store.Request) (known store.Known, err error) {

@@ -79,18 +79,6 @@ func (t Toggles) closeStore(ctx context.Context, tx bun.Conn, box *outbox, busin
 	return t.tellStores(ctx, tx, box, places, err)
 }
 
-// tell runs a transaction that tells platforms and receivers of something.
-func (t Toggles) tell(ctx context.Context, do func(tx bun.Conn, box *outbox) error) error {
-	box := outbox{db: t.DB}
-	defer box.rolledBack()
-	err := t.inTx(ctx, func(tx bun.Conn) error { return do(tx, &box) })
-	if err == nil {
-		box.committed()
-		t.lookForCalls()
-	}
-	return err
-}
-
 // storeSwitch says what is to become of a store s on platforms f.
 type storeSwitch struct {
 	enable                bool
@@ -160,7 +148,7 @@ func (t Toggles) tellStores(ctx context.Context, tx bun.Conn, box *outbox, place
 		}
 		calls = append(calls, call)
 	}
-	if err := t.queueCalls(ctx, tx, calls); err != nil {
+	if err := box.call(ctx, tx, calls); err != nil {
 		return err
 	}
 	if err := t.recordStores(ctx, tx, places); err != nil {

@@ -180,7 +180,7 @@ func (t Toggles) switchItems(ctx context.Context, tx bun.Conn, box *outbox, s it
 		}
 		calls = append(calls, call)
 	}
-	if err := t.queueCalls(ctx, tx, calls); err != nil { // its lines are locked before the publications, as by Finish
+	if err := box.call(ctx, tx, calls); err != nil { // its lines are locked before the publications, as by Finish
 		return 0, err
 	}
 	if err := t.publishSwitch(ctx, tx, s, &plan); err != nil {
