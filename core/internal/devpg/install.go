@@ -22,6 +22,9 @@ func provide(ctx context.Context, cfg Config, at place) (binaries, error) {
 	if b, ok := choose(found, major); ok {
 		return b, nil
 	}
+	if err := ctx.Err(); err != nil { // what is there may not have been found for that
+		return binaries{}, fmt.Errorf("looking for PostgreSQL: %w", err)
+	}
 	if !cfg.Install {
 		return binaries{}, missing(at, major, found, nil)
 	}

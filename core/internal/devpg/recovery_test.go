@@ -194,6 +194,8 @@ func TestStartEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	_, err := Start(ctx, cfg)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
+	_, err = Start(ctx, fast(dataDir(t)))
+	require.ErrorIs(t, err, context.DeadlineExceeded, "whatever it was doing, looking for the programs too")
 	left, err := filepath.Glob(filepath.Join(cfg.DataDir, "postgres*init*"))
 	require.NoError(t, err)
 	assert.Empty(t, left)
