@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,20 +25,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Parallel == 0 {
-		c.Parallel = 4
-	}
-	if c.MaxAttempts == 0 {
-		c.MaxAttempts = 25
-	}
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&c.Lease, 15 * time.Second}, {&c.Poll, time.Second}, {&c.Limit, 5 * time.Minute}, {&c.StopWithin, 10 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
+	c.Parallel = cmp.Or(c.Parallel, 4)
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 25)
+	c.Lease = cmp.Or(c.Lease, 15*time.Second)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.Limit = cmp.Or(c.Limit, 5*time.Minute)
+	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
@@ -50,7 +43,7 @@ type Runner struct {
 	observer Observer
 	log      *slog.Logger
 	owner    core.ID
-	wake     chan struct{}
+	bell     core.Bell // look at the queue
 
 	mu      sync.Mutex
 	running map[core.ID]*Progress
@@ -61,17 +54,12 @@ type Runner struct {
 func NewRunner(config Config, queue Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer, log *slog.Logger) *Runner {
 	return &Runner{
 		config: config.withDefaults(), queue: queue, handlers: handlers, clock: clock, observer: observer, log: log,
-		owner: core.NewID(clock.Now()), wake: make(chan struct{}, 1), running: map[core.ID]*Progress{},
+		owner: core.NewID(clock.Now()), bell: core.NewBell(), running: map[core.ID]*Progress{},
 	}
 }
 
 // Wake makes the runner look at the queue soon. It never blocks.
-func (r *Runner) Wake() {
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
-}
+func (r *Runner) Wake() { r.bell.Wake() }
 
 // Run works until the context ends, then lets running jobs end (at most
 // StopWithin) and returns.
@@ -84,27 +72,12 @@ func (r *Runner) Run(ctx context.Context) {
 		r.renew(jobs)
 	}()
 	for ctx.Err() == nil {
-		next := r.claim(ctx, jobs)
-		timer, giveUp := r.clock.At(next)
-		select {
-		case <-ctx.Done():
-		case <-r.wake:
-		case <-timer:
-		}
-		giveUp()
+		r.bell.Wait(ctx, r.clock, r.claim(ctx, jobs))
 	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		r.ended.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(r.config.StopWithin):
+	core.Drain(&r.ended, r.config.StopWithin, func() {
 		r.log.Warn("cutting off jobs that did not end in time; they begin again")
 		cutOff()
-		<-ended
-	}
+	})
 	cutOff()
 	<-renewing
 }
@@ -272,12 +245,9 @@ func (r *Runner) Busy() bool {
 // the context ends.
 func (r *Runner) renew(ctx context.Context) {
 	for {
-		timer, giveUp := r.clock.At(r.clock.Now().Add(r.config.Lease / 3))
-		select {
-		case <-ctx.Done():
-			giveUp()
+		core.Pause(ctx, r.clock, r.clock.Now().Add(r.config.Lease/3))
+		if ctx.Err() != nil {
 			return
-		case <-timer:
 		}
 		r.mu.Lock()
 		running := make([]Progress, 0, len(r.running))

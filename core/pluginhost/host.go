@@ -5,6 +5,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -45,16 +46,11 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.TempDir == "" {
-		c.TempDir = os.TempDir()
-	}
-	for value, otherwise := range map[*time.Duration]time.Duration{
-		&c.StartWithin: sdk.StartWithin, &c.HealthEvery: 3 * time.Second, &c.DrainWithin: 30 * time.Second, &c.Patience: 3 * time.Second,
-	} {
-		if *value == 0 {
-			*value = otherwise
-		}
-	}
+	c.TempDir = cmp.Or(c.TempDir, os.TempDir())
+	c.StartWithin = cmp.Or(c.StartWithin, sdk.StartWithin)
+	c.HealthEvery = cmp.Or(c.HealthEvery, 3*time.Second)
+	c.DrainWithin = cmp.Or(c.DrainWithin, 30*time.Second)
+	c.Patience = cmp.Or(c.Patience, 3*time.Second)
 	return c
 }
 

@@ -1,6 +1,9 @@
 package publish
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Debounce says when changes are published: when none has come for Quiet, but at
 // most Most after the first.
@@ -11,13 +14,7 @@ type Debounce struct {
 
 // OrDefault is the debounce with its defaults for what is zero.
 func (d Debounce) OrDefault() Debounce {
-	if d.Quiet == 0 {
-		d.Quiet = 2 * time.Second
-	}
-	if d.Most == 0 {
-		d.Most = 15 * time.Second
-	}
-	return d
+	return Debounce{Quiet: cmp.Or(d.Quiet, 2*time.Second), Most: cmp.Or(d.Most, 15*time.Second)}
 }
 
 // Due is when changes are due of which the first and the latest came then.

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -27,25 +28,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, n := range []struct {
-		value *int
-		or    int
-	}{{&c.Held, 32}, {&c.EndpointInFlight, 8}, {&c.Renderings, 1}} {
-		if *n.value == 0 {
-			*n.value = n.or
-		}
-	}
-	if c.PluginHeld == 0 {
-		c.PluginHeld = max(1, c.Held/2)
-	}
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&c.Lease, time.Minute}, {&c.Poll, time.Second}, {&c.Absence, 5 * time.Second}, {&c.StopWithin, 10 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
+	c.Held = cmp.Or(c.Held, 32)
+	c.PluginHeld = cmp.Or(c.PluginHeld, max(1, c.Held/2))
+	c.EndpointInFlight = cmp.Or(c.EndpointInFlight, 8)
+	c.Renderings = cmp.Or(c.Renderings, 1)
+	c.Lease = cmp.Or(c.Lease, time.Minute)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.Absence = cmp.Or(c.Absence, 5*time.Second)
+	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
@@ -64,8 +54,8 @@ type Parts struct {
 type Engine struct {
 	Config
 	Parts
+	bell      core.Bell // look at the queue
 	owner     core.ID
-	wake      chan struct{}
 	rendering chan struct{}
 	calls     context.Context // of everything under way; ended by cutOff
 	cutOff    context.CancelFunc
@@ -94,17 +84,12 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		wake: make(chan struct{}, 1), rendering: make(chan struct{}, config.Renderings), lanes: map[int64]*lane{}, plugins: map[string]int{},
+		bell: core.NewBell(), rendering: make(chan struct{}, config.Renderings), lanes: map[int64]*lane{}, plugins: map[string]int{},
 	}
 }
 
 // Wake makes the engine look at the queue soon. It never blocks.
-func (e *Engine) Wake() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
+func (e *Engine) Wake() { e.bell.Wake() }
 
 // Run publishes until the context ends, then ends what is under way (at most
 // StopWithin) and returns.
@@ -113,18 +98,10 @@ func (e *Engine) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		e.look(ctx)
 	}
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		e.running.Wait()
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(e.StopWithin):
+	core.Drain(&e.running, e.StopWithin, func() {
 		e.Log.Warn("cutting off menus on their way to aggregators")
 		e.cutOff()
-		<-stopped
-	}
+	})
 }
 
 // look claims what there is room for, then waits for a reason to look again: a
@@ -148,13 +125,7 @@ func (e *Engine) look(ctx context.Context) {
 			next = due
 		}
 	}
-	timer, giveUp := e.Clock.At(next)
-	defer giveUp()
-	select {
-	case <-ctx.Done():
-	case <-e.wake:
-	case <-timer:
-	}
+	e.bell.Wait(ctx, e.Clock, next)
 }
 
 // room tells how much may be claimed now, and for whom nothing.
@@ -322,25 +293,13 @@ func (e *Engine) record(result Result) {
 	if err != nil {
 		e.Log.Error("the outcome of a publication could not be told", "error", err)
 	}
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		ctx, cancel := context.WithTimeout(result.Trace.In(context.Background()), 10*time.Second)
+	core.Persist(result.Trace.In(e.calls), e.Clock, result.LeasedTo, func(ctx context.Context) error {
 		err := e.Queue.Finish(ctx, e.owner, result, events)
-		cancel()
-		if err == nil {
-			return
+		if err != nil {
+			e.Log.Error("the outcome of a publication could not be recorded", "store", result.StoreRef, "platform", result.Platform, "error", err)
 		}
-		e.Log.Error("the outcome of a publication could not be recorded", "store", result.StoreRef, "platform", result.Platform, "error", err)
-		timer, giveUp := e.Clock.At(e.Clock.Now().Add(pause))
-		select {
-		case <-e.calls.Done():
-			giveUp()
-			return
-		case <-timer:
-		}
-		if e.Clock.Now().After(result.LeasedTo) {
-			return
-		}
-	}
+		return err
+	})
 }
 
 func (e *Engine) tell(r Result) {

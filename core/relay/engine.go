@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -37,23 +38,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Held == 0 {
-		c.Held = 1024
-	}
-	if c.PluginHeld == 0 {
-		c.PluginHeld = max(1, c.Held/2)
-	}
-	if c.EndpointInFlight == 0 {
-		c.EndpointInFlight = 16
-	}
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&c.Lease, 20 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
+	c.Held = cmp.Or(c.Held, 1024)
+	c.PluginHeld = cmp.Or(c.PluginHeld, max(1, c.Held/2))
+	c.EndpointInFlight = cmp.Or(c.EndpointInFlight, 16)
+	c.Lease = cmp.Or(c.Lease, 20*time.Second)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	return c
 }
 
@@ -73,8 +63,8 @@ type Parts struct {
 type Engine struct {
 	Config
 	Parts
+	bell    core.Bell // look at the queue
 	owner   core.ID
-	wake    chan struct{}
 	results chan Result
 	calls   context.Context // of every call; ended by cutOff
 	cutOff  context.CancelFunc
@@ -106,17 +96,12 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		wake: make(chan struct{}, 1), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{}, plugins: map[string]int{},
+		bell: core.NewBell(), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{}, plugins: map[string]int{},
 	}
 }
 
 // Wake makes the engine look at the queue soon. It never blocks.
-func (e *Engine) Wake() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
+func (e *Engine) Wake() { e.bell.Wake() }
 
 // Run makes calls until the context ends, then ends those under way (at most
 // StopWithin), gives back what was not started, and returns.
@@ -131,19 +116,11 @@ func (e *Engine) Run(ctx context.Context) {
 		e.look(ctx)
 	}
 	e.release(e.drain())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		e.running.Wait()
-		close(e.results)
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(e.StopWithin):
+	core.Drain(&e.running, e.StopWithin, func() {
 		e.Log.Warn("cutting off calls to aggregators that did not end in time")
 		e.cutOff()
-		<-stopped
-	}
+	})
+	close(e.results)
 	<-finished
 }
 
@@ -165,13 +142,7 @@ func (e *Engine) look(ctx context.Context) {
 			next = due
 		}
 	}
-	timer, giveUp := e.Clock.At(next)
-	defer giveUp()
-	select {
-	case <-ctx.Done():
-	case <-e.wake:
-	case <-timer:
-	}
+	e.bell.Wait(ctx, e.Clock, next)
 }
 
 // room tells how many calls may be claimed now, and for whom none.
@@ -313,20 +284,7 @@ func (e *Engine) release(calls []Call) {
 // finish records results in batches: while one transaction is under way the next
 // batch gathers.
 func (e *Engine) finish() {
-	for first := range e.results {
-		batch := append(make([]Result, 0, 64), first)
-	gather:
-		for len(batch) < cap(e.results) {
-			select {
-			case r, open := <-e.results:
-				if !open {
-					break gather
-				}
-				batch = append(batch, r)
-			default:
-				break gather
-			}
-		}
+	for batch := range core.Batches(e.results, cap(e.results)) {
 		e.record(batch)
 		e.mu.Lock()
 		for _, r := range batch {
@@ -341,26 +299,13 @@ func (e *Engine) finish() {
 // when the engine has been cut off, or when the leases are long over and others
 // have taken the calls up.
 func (e *Engine) record(batch []Result) {
-	deadline := e.Clock.Now().Add(5 * e.Lease)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	core.Persist(e.calls, e.Clock, e.Clock.Now().Add(5*e.Lease), func(ctx context.Context) error {
 		err := e.Queue.Finish(ctx, e.owner, batch)
-		cancel()
-		if err == nil {
-			return
+		if err != nil {
+			e.Log.Error("calls to aggregators could not be recorded", "calls", len(batch), "error", err)
 		}
-		e.Log.Error("calls to aggregators could not be recorded", "calls", len(batch), "error", err)
-		timer, giveUp := e.Clock.At(e.Clock.Now().Add(pause))
-		select {
-		case <-e.calls.Done():
-			giveUp()
-			return
-		case <-timer:
-		}
-		if e.Clock.Now().After(deadline) {
-			return
-		}
-	}
+		return err
+	})
 }
 
 func (e *Engine) tell(r Result) {

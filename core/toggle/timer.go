@@ -48,11 +48,6 @@ func (t Timer) Run(ctx context.Context) {
 		if soon := now.Add(atMost); look.Before(soon) {
 			look = soon
 		}
-		due, giveUp := t.Clock.At(look)
-		select {
-		case <-ctx.Done():
-		case <-due:
-		}
-		giveUp()
+		core.Pause(ctx, t.Clock, look)
 	}
 }

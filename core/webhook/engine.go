@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -70,22 +71,14 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	for _, n := range []struct {
-		value *int
-		or    int
-	}{{&c.Held, 2048}, {&c.Bodies, 128 << 20}, {&c.EndpointInFlight, 16}, {&c.Batch, 512}, {&c.FinishBatch, 512}} {
-		if *n.value == 0 {
-			*n.value = n.or
-		}
-	}
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&c.Lease, 20 * time.Second}, {&c.Poll, time.Second}, {&c.StopWithin, 10 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
+	c.Held = cmp.Or(c.Held, 2048)
+	c.Bodies = cmp.Or(c.Bodies, 128<<20)
+	c.EndpointInFlight = cmp.Or(c.EndpointInFlight, 16)
+	c.Batch = cmp.Or(c.Batch, 512)
+	c.FinishBatch = cmp.Or(c.FinishBatch, 512)
+	c.Lease = cmp.Or(c.Lease, 20*time.Second)
+	c.Poll = cmp.Or(c.Poll, time.Second)
+	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
 	c.Probing = c.Probing.withDefaults()
 	return c
 }
@@ -105,7 +98,7 @@ type Engine struct {
 	log      *slog.Logger
 	owner    core.ID
 
-	wake     chan struct{} // look at the queue
+	bell     core.Bell // look at the queue
 	results  chan Result
 	attempts context.Context // of every attempt; ended by cutOff
 	cutOff   context.CancelFunc
@@ -128,7 +121,7 @@ func NewEngine(config Config, queue Queue, poster Poster, clock core.Clock, obse
 		config: config, queue: queue, poster: poster, clock: clock, observer: observer, log: log,
 		attempts: attempts, cutOff: cutOff,
 		owner:   core.NewID(clock.Now()),
-		wake:    make(chan struct{}, 1),
+		bell:    core.NewBell(),
 		results: make(chan Result, config.Held),
 		lanes:   map[int64]*lane{},
 		bodies:  bodies{of: map[core.ID]*body{}},
@@ -142,12 +135,7 @@ func (e *Engine) Owner() core.ID { return e.owner }
 func (e *Engine) LeaseUntil() time.Time { return e.clock.Now().Add(e.config.Lease) }
 
 // Wake makes the engine look at the queue soon. It never blocks.
-func (e *Engine) Wake() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
+func (e *Engine) Wake() { e.bell.Wake() }
 
 // Run delivers until the context ends, then finishes what is in flight (at
 // most StopWithin), gives back what was not started, and returns.
@@ -161,19 +149,11 @@ func (e *Engine) Run(ctx context.Context) {
 	e.claimLoop(ctx)
 
 	e.release(e.drain())
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		e.running.Wait()
-		close(e.results)
-	}()
-	select {
-	case <-stopped:
-	case <-time.After(e.config.StopWithin):
+	core.Drain(&e.running, e.config.StopWithin, func() {
 		e.log.Warn("cutting off attempts that did not end in time")
 		e.cutOff()
-		<-stopped
-	}
+	})
+	close(e.results)
 	<-finished
 }
 
@@ -203,33 +183,14 @@ func (e *Engine) claimLoop(ctx context.Context) {
 			(more || room.Deliveries == 0 || len(now.Busy) < len(room.Busy) || now.Bodies > room.Bodies) {
 			continue
 		}
-		timer, giveUp := e.clock.At(next)
-		select {
-		case <-ctx.Done():
-		case <-e.wake:
-		case <-timer:
-		}
-		giveUp()
+		e.bell.Wait(ctx, e.clock, next)
 	}
 }
 
 // finish records results in batches: while one transaction is under way the
 // next batch gathers. A result is kept until it is recorded.
 func (e *Engine) finish() {
-	for first := range e.results {
-		batch := append(make([]Result, 0, 64), first)
-	gather:
-		for len(batch) < e.config.FinishBatch {
-			select {
-			case r, open := <-e.results:
-				if !open {
-					break gather
-				}
-				batch = append(batch, r)
-			default:
-				break gather
-			}
-		}
+	for batch := range core.Batches(e.results, e.config.FinishBatch) {
 		e.recorded(batch, e.record(batch))
 	}
 }
@@ -237,27 +198,14 @@ func (e *Engine) finish() {
 // record writes a batch, again and again while the database is away. It gives
 // up when the engine has been cut off, or when the leases are over and others
 // have taken the deliveries up.
-func (e *Engine) record(batch []Result) Outlook {
-	deadline := e.clock.Now().Add(5 * e.config.Lease)
-	for pause := 50 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		attempt, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		outlook, err := e.queue.Finish(attempt, e.owner, batch, e.config.Probing)
-		cancel()
-		if err == nil {
-			return outlook
+func (e *Engine) record(batch []Result) (outlook Outlook) {
+	core.Persist(e.attempts, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
+		if outlook, err = e.queue.Finish(ctx, e.owner, batch, e.config.Probing); err != nil {
+			e.log.Error("attempts could not be recorded", "attempts", len(batch), "error", err)
 		}
-		e.log.Error("attempts could not be recorded", "attempts", len(batch), "error", err)
-		timer, giveUp := e.clock.At(e.clock.Now().Add(pause))
-		select {
-		case <-e.attempts.Done():
-			giveUp()
-			return Outlook{}
-		case <-timer:
-		}
-		if e.clock.Now().After(deadline) {
-			return Outlook{}
-		}
-	}
+		return err
+	})
+	return outlook
 }
 
 func (e *Engine) release(deliveries []Delivery) {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 )
@@ -15,17 +16,10 @@ type Probing struct {
 }
 
 func (p Probing) withDefaults() Probing {
-	if p.After == 0 {
-		p.After = 20
-	}
-	for _, d := range []struct {
-		value *time.Duration
-		or    time.Duration
-	}{{&p.For, time.Minute}, {&p.First, time.Second}, {&p.Longest, 30 * time.Second}} {
-		if *d.value == 0 {
-			*d.value = d.or
-		}
-	}
+	p.After = cmp.Or(p.After, 20)
+	p.For = cmp.Or(p.For, time.Minute)
+	p.First = cmp.Or(p.First, time.Second)
+	p.Longest = cmp.Or(p.Longest, 30*time.Second)
 	return p
 }
 

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"io"
@@ -25,25 +26,12 @@ type SenderConfig struct {
 }
 
 func (c SenderConfig) withDefaults() SenderConfig {
-	defaulted := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	defaulted(&c.ConnectTimeout, 3*time.Second)
-	defaulted(&c.ExchangeTimeout, 5*time.Second)
-	if c.ReadLimit == 0 {
-		c.ReadLimit = 64 << 10
-	}
-	if c.KeepLimit == 0 {
-		c.KeepLimit = 4 << 10
-	}
-	if c.IdlePerHost == 0 {
-		c.IdlePerHost = 32
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = "Servery"
-	}
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 3*time.Second)
+	c.ExchangeTimeout = cmp.Or(c.ExchangeTimeout, 5*time.Second)
+	c.ReadLimit = cmp.Or(c.ReadLimit, 64<<10)
+	c.KeepLimit = cmp.Or(c.KeepLimit, 4<<10)
+	c.IdlePerHost = cmp.Or(c.IdlePerHost, 32)
+	c.UserAgent = cmp.Or(c.UserAgent, "Servery")
 	return c
 }
 

@@ -1,0 +1,89 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+func TestBatchesBringEverythingInItsOrderAndNeverTooMuchAtOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sent := rapid.SliceOf(rapid.Int()).Draw(t, "sent")
+		most := rapid.IntRange(1, 9).Draw(t, "most")
+		from := make(chan int, rapid.IntRange(0, 9).Draw(t, "room"))
+		go func() {
+			defer close(from)
+			for _, n := range sent {
+				from <- n
+			}
+		}()
+		var got []int
+		for batch := range core.Batches(from, most) {
+			assert.NotEmpty(t, batch)
+			assert.LessOrEqual(t, len(batch), most)
+			got = append(got, batch...)
+		}
+		assert.Equal(t, sent, append([]int{}, got...))
+	})
+}
+
+func TestPersistTriesUntilItSucceedsOrIsToGiveUp(t *testing.T) {
+	away := errors.New("the database is away")
+	for _, c := range []struct {
+		name    string
+		succeed int           // at which try; 0 never
+		cutOff  int           // at which try
+		within  time.Duration // of trying
+		tries   int
+	}{
+		{name: "at once", succeed: 1, within: time.Hour, tries: 1},
+		{name: "at last", succeed: 9, within: time.Hour, tries: 9},
+		{name: "no more time", within: time.Second, tries: 5},
+		{name: "cut off", cutOff: 3, within: time.Hour, tries: 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock := hubtest.NewClock()
+			ctx, cutOff := context.WithCancel(t.Context())
+			tries := 0
+			core.Persist(ctx, leaping{clock}, clock.Now().Add(c.within), func(try context.Context) error {
+				if tries++; tries == c.succeed {
+					return nil
+				}
+				if tries == c.cutOff {
+					cutOff()
+					assert.NoError(t, try.Err(), "what is being written is not cut off")
+				}
+				return away
+			})
+			assert.Equal(t, c.tries, tries)
+			cutOff()
+		})
+	}
+}
+
+// leaping is a clock that goes to every time for which somebody waits, one after
+// the other.
+type leaping struct{ *hubtest.Clock }
+
+func (c leaping) At(t time.Time) (<-chan time.Time, func()) {
+	c.Advance(t.Sub(c.Now()))
+	return c.Clock.At(t)
+}
+
+func TestDrainCutsOffWhatDoesNotEndInTime(t *testing.T) {
+	var running sync.WaitGroup
+	running.Go(func() {})
+	core.Drain(&running, time.Minute, func() { t.Error("it ended by itself") })
+
+	cut := make(chan struct{})
+	running.Go(func() { <-cut })
+	core.Drain(&running, time.Nanosecond, func() { close(cut) })
+}
