@@ -6,7 +6,9 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -240,16 +242,41 @@ func (c *Console) Mount(router fiber.Router) {
 	for _, d := range c.doors {
 		router.Add(d.method, d.path, d.handle)
 	}
+	pages := map[string]bool{}
+	for _, r := range c.table {
+		if r.method == fiber.MethodGet {
+			pages[r.path] = true
+		}
+	}
 	for _, r := range c.table {
 		if r.method == fiber.MethodGet {
 			router.Get(r.path, c.shell.Page(r.least, r.handle))
-		} else {
-			router.Add(r.method, r.path, c.shell.Write(r.least, r.handle))
+			continue
+		}
+		router.Add(r.method, r.path, c.shell.Write(r.least, r.handle))
+		if !pages[r.path] {
+			router.Get(r.path, c.shell.Page(access.Viewer, toPage(r.path, pages)))
 		}
 	}
 	router.Get(shell.Root+"*", c.shell.Page(access.Viewer, func(*fiber.Ctx, *shell.Visit) error {
 		return core.Errorf(core.NotFound, "there is no such page")
 	}))
+}
+
+// toPage goes from the address of a form, where somebody comes back to after signing in
+// or by a reload, to the page that it is on: the nearest above.
+func toPage(form string, pages map[string]bool) shell.Handler {
+	levels := 0
+	for ; !pages[form]; levels++ {
+		form = path.Dir(strings.TrimSuffix(form, "/")) + "/"
+	}
+	return func(c *fiber.Ctx, _ *shell.Visit) error {
+		page := c.Path()
+		for range levels {
+			page = path.Dir(strings.TrimSuffix(page, "/")) + "/"
+		}
+		return c.Redirect(page, fiber.StatusSeeOther)
+	}
 }
 
 // Run looks for changes, for live updates, until the context ends.

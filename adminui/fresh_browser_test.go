@@ -115,3 +115,34 @@ func TestOnPaperAndInForcedColoursNothingIsLost(t *testing.T) {
 	assert.NotEqual(t, style(page, ".chart", "", "backgroundColor"), style(page, ".chart-key", "::before", "backgroundColor"))
 	page.Screenshot(t, "console-forced-business")
 }
+
+func TestAPageThatIsNotLetInAtFirstConnectsLater(t *testing.T) {
+	browser := browsertest.Start(t)
+	f := full()
+	base := served(t, f)
+	enter(t, browser, base, "sam@example.com")
+	f.deaf.Store(true)
+	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
+	page.Wait(t, `!document.querySelector("#away").hidden`)
+	f.mu.Lock()
+	f.deliveries[0].LastError = "changed meanwhile"
+	f.mu.Unlock()
+	f.deaf.Store(false)
+	page.Wait(t, `document.querySelector("main").innerText.includes("changed meanwhile") && document.querySelector("#away").hidden`)
+	page.Allow("503")
+	assert.Empty(t, page.Problems())
+}
+
+func TestAConnectionThatFallsSilentIsSaidToBeAway(t *testing.T) {
+	browser := browsertest.Start(t)
+	f := full()
+	base := served(t, f)
+	enter(t, browser, base, "sam@example.com")
+	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
+	page.Wait(t, `document.querySelector("#pulse")._htmx?.sse?.reader`)
+	browsertest.Eval[int](t, page, `(window.told = Date.now, Date.now = () => told() + 60000, 0)`)
+	page.Wait(t, `!document.querySelector("#away").hidden`)
+	browsertest.Eval[int](t, page, `(Date.now = told, document.querySelector("#pulse").dispatchEvent(new CustomEvent("beat", { bubbles: true })), 0)`)
+	assert.True(t, browsertest.Eval[bool](t, page, `document.querySelector("#away").hidden`))
+	assert.Empty(t, page.Problems())
+}

@@ -212,3 +212,20 @@ func TestTheOverviewTellsHowFreshItIs(t *testing.T) {
 	assert.True(t, strings.Contains(page, "As of "+noon.Format(time.TimeOnly)+" UTC."), "As of "+noon.Format(time.TimeOnly)+" UTC.")
 	assert.True(t, strings.Contains(page, `data-every="30"`), `data-every="30"`)
 }
+
+func TestTheAddressOfAFormLeadsToItsPage(t *testing.T) {
+	f := full()
+	base := served(t, f)
+	client := entered(t, base)
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	for form, page := range map[string]string{
+		"b/7/settings/watching/": "b/7/settings/", "b/7/sandbox/faults/off/": "b/7/sandbox/", "b/7/webhooks/3/pause/": "b/7/webhooks/3/",
+		"b/7/deliveries/retry/": "b/7/deliveries/", "sign-out/": "",
+	} {
+		response, err := client.Get(base + shell.Root + form)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, http.StatusSeeOther, response.StatusCode, form)
+		assert.Equal(t, shell.Root+page, response.Header.Get("Location"))
+	}
+}

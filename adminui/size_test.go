@@ -73,7 +73,7 @@ func TestPagesTellPeopleThatTheDatabaseIsAway(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
 		assert.Contains(t, string(body), "<h1>The hub cannot answer now</h1>", path)
-		assert.Contains(t, string(body), "Its database does not answer. Nothing was lost; try again in a moment.", path)
+		assert.Contains(t, string(body), "Its database cannot be used now. Nothing was lost; try again in a moment.", path)
 		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
 		assert.NotContains(t, string(body), "The link does not work", path)
 	}

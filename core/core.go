@@ -36,10 +36,11 @@ func NewID(at time.Time) ID {
 }
 
 // FirstID is the smallest ID that can be made at or after the instant, for
-// asking a range of time in terms of identifiers.
+// asking a range of time in terms of identifiers. Of instants outside of what
+// identifiers can tell (1970 to 10889) it is the first or the last one.
 func FirstID(at time.Time) ID {
 	var id ID
-	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16)
+	binary.BigEndian.PutUint64(id[:8], uint64(min(max(at.UnixMilli(), 0), 1<<48-1))<<16)
 	return id
 }
 

@@ -19,6 +19,10 @@ func TestWhatCutsTheDatabaseOff(t *testing.T) {
 		fmt.Errorf("reading: %w", io.EOF):                   true,
 		&net.OpError{Op: "dial", Err: io.ErrClosedPipe}:     true,
 		said("57P03"):       true,
+		said("53100"):       true, // the disk is full
+		said("53300"):       true, // too many connections
+		said("25006"):       true, // read-only
+		said("25P02"):       false,
 		said("23505"):       false,
 		errors.New("other"): false,
 	} {

@@ -75,13 +75,19 @@ func CodeOf(err error) Code {
 	}
 }
 
-// IsCutOff tells whether an error means that the database was lost, starts or stops, or
-// did not answer in time.
+// IsCutOff tells whether an error means that the database was lost, starts or stops, did
+// not answer in time, has no room, memory or connection left, or takes no changes now.
 func IsCutOff(err error) bool {
 	var network net.Error // deadlines among them
 	var said interface{ Field(byte) string }
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) ||
-		errors.As(err, &said) && strings.HasPrefix(said.Field('C'), "57P") // operator intervention
+	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {
+		return true
+	}
+	if !errors.As(err, &said) {
+		return false
+	}
+	code := said.Field('C') // 57P: operator intervention; 53: insufficient resources; 25006: read-only
+	return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "53") || code == "25006"
 }
 
 // MaxViolations bounds the violations listed in one answer.

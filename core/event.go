@@ -84,7 +84,7 @@ type Event struct {
 	Reference   string // the request's reference, when it answers one
 	CallbackURL string // when set, the event goes there and to no subscription
 	Order       int64  // the order that it belongs to; 0: none
-	Place       int    // its position among the events of its order, from 1
+	Place       int    // its position among the events of its order, from 1; 0: the next one, when it is stored
 	WebhookID   int64  // when set, the event goes to this subscription alone, switched on or not
 	Test        bool   // a sample, sent on request
 	Trace       Trace  // where it happened; "": where the context is in which it is stored

@@ -25,7 +25,8 @@ const (
 	OrderRetryJob JobKind = "order_retry"
 	// RedeliveryJob sends deliveries again that a person has chosen.
 	RedeliveryJob JobKind = "redelivery"
-	// RecheckJob holds stored items against the rules of a platform.
+	// RecheckJob holds stored items against the rules of a platform, its subject. It
+	// waits for those of the same platform alone.
 	RecheckJob JobKind = "recheck"
 )
 
@@ -45,6 +46,7 @@ type Job struct {
 	Trace       Trace  // of the request
 	Actor       string // who asked for it, such as key:pos; only where it is enqueued
 	Unready     string // why its body cannot be read, in plain words; "": it can
+	Cause       string // why the attempt before failed; "" where it did not, or ended without a word
 }
 
 // Postponed is the error of a job whose work waits for something: it is given

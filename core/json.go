@@ -18,15 +18,18 @@ import (
 // (RFC 8259), text after the value, a name given twice in one object, invalid
 // UTF-8, a NUL character, more than 10,000 levels of nesting, and a value of the
 // wrong type, each as an Invalid error that names the place. Unknown names are
-// ignored; null leaves a field as it is.
-func DecodeJSON(body []byte, into any) error {
+// ignored, unless the options say otherwise; null leaves a field as it is.
+func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	var v Violations
-	if err := json.Unmarshal(body, into); err != nil {
+	if err := json.Unmarshal(body, into, options...); err != nil {
 		path, code, rule := explain(err)
-		if code == "syntax" && path != "" {
+		switch {
+		case code == "syntax" && path != "":
 			rule = "at " + path + ": " + rule
 			v.AddBody("", code, rule)
 			return v.Err()
+		case code != "syntax" && path == "":
+			rule = "the body " + rule
 		}
 		v.AddBody(path, code, rule)
 		return v.Err()
@@ -112,6 +115,9 @@ func explain(err error) (path, code, rule string) {
 		return "", "syntax", "the body is not valid JSON"
 	}
 	path = fieldPath(semantic.JSONPointer)
+	if errors.Is(semantic.Err, json.ErrUnknownName) {
+		return path, "unknown", "is no field of this request"
+	}
 	var ruled *RuleError
 	if errors.As(semantic.Err, &ruled) {
 		return path, ruled.Code, ruled.Rule

@@ -46,7 +46,7 @@ func TestDecodeNamesThePlaceOfWhatItRefuses(t *testing.T) {
 		"nothing":          {``, `not valid JSON`, "", "syntax"},
 		"cut short":        {`{"rows":[{"ref_id":"a"`, `not valid JSON`, "", "syntax"},
 		"text after":       {`{} x`, `not valid JSON`, "", "syntax"},
-		"not an object":    {`[1]`, `must be an object`, "", "type"},
+		"not an object":    {`[1]`, `the body must be an object`, "", "type"},
 		"array as string":  {`{"rows":"x"}`, `rows must be an array`, "rows", "type"},
 		"row not object":   {`{"rows":[1]}`, `rows[0]: must be an object`, "rows[0]", "type"},
 		"null row":         {`{"rows":[null]}`, `rows[0]: must be an object`, "rows[0]", "type"},
@@ -104,5 +104,20 @@ func TestAmountKeepsEveryDigit(t *testing.T) {
 		b, err := ParseAmount(fmt.Sprint(a))
 		require.NoError(t, err, s)
 		require.True(t, a.Equal(b.Decimal), s)
+	}
+}
+
+func TestAmountRoundsWhatLiesBeyondTheEighteenthDecimal(t *testing.T) {
+	for sent, read := range map[string]string{
+		"5.551115123125783e-17": "0.000000000000000056", "-0.00012780000000000402": "-0.000127800000000004", "1.00000000000000000049": "1",
+		"0.1000000000000000055511151231257827021181583404541015625": "0.100000000000000006", "1e-400": "0", "-5e-19": "-0.000000000000000001",
+	} {
+		a, err := ParseAmount(sent)
+		require.NoError(t, err, sent)
+		require.Equal(t, read, a.String())
+	}
+	for _, sent := range []string{"999999999999999.9999999999999999999", "1e15", "1e999", strings.Repeat("1", 101)} {
+		_, err := ParseAmount(sent)
+		require.ErrorContains(t, err, "at most 15 digits before the decimal point", sent)
 	}
 }

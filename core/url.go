@@ -15,6 +15,9 @@ func CheckURL(s string) string {
 	if len(s) > MaxURLLength {
 		return "must be at most 2048 bytes long"
 	}
+	if strings.TrimSpace(s) != s {
+		return "must not begin or end with a blank"
+	}
 	u, err := url.Parse(s)
 	switch {
 	case err != nil || u.Host == "" || u.Hostname() == "" || u.Opaque != "":

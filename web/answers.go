@@ -34,6 +34,7 @@ type envelope struct {
 	Reference   string           `json:"reference,omitzero"`
 	ReferenceID string           `json:"reference_id,omitzero"` // the same, where the spec shows it under this name too
 	WebhookID   int64            `json:"webhook_id,omitzero"`
+	Active      *bool            `json:"active,omitzero"` // of a webhook that was created
 	Count       *int             `json:"count,omitzero"`
 	Secret      string           `json:"secret,omitzero"`
 	OldUntil    int64            `json:"old_secret_until,omitzero"` // epoch milliseconds
@@ -70,7 +71,7 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		if known == nil && core.IsCutOff(err) {
-			known = &core.Error{Code: core.Unavailable, Message: "the hub has no answer of its database, and " + fate(c) + " the request; send it again", RetryAfter: time.Second}
+			known = &core.Error{Code: core.Unavailable, Message: "the hub cannot use its database now, and " + fate(c) + " the request; send it again", RetryAfter: time.Second}
 		} else {
 			known = core.Errorf(core.Internal, "the hub could not process the request, and %s it; send it again", fate(c))
 		}

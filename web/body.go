@@ -36,7 +36,7 @@ func (s *Server) body(c *fiber.Ctx, most int) ([]byte, error) {
 	if len(raw) > most {
 		return nil, tooLarge(most)
 	}
-	switch encoding := c.Get(fiber.HeaderContentEncoding); encoding {
+	switch strings.ToLower(c.Get(fiber.HeaderContentEncoding)) { // RFC 9110, 8.4.1
 	case "", "identity":
 		return bytes.Clone(raw), nil
 	case "gzip":

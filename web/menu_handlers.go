@@ -14,10 +14,7 @@ import (
 // postMenu accepts a menu request for the master catalogue or one store (spec,
 // Endpoint 2). With ?dry_run=true the job tells what it would do.
 func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
-	dryRun, err := flag(c, "dry_run")
-	if err != nil {
-		return err
-	}
+	dryRun := c.Query("dry_run") == "true"
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
@@ -29,6 +26,9 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	}
 	request, err := menu.Decode(body, scope, s.Rulebook.Of(business))
 	if err != nil {
+		return err
+	}
+	if err := s.checkCallback(request.CallbackURL); err != nil {
 		return err
 	}
 	now := s.Clock.Now()

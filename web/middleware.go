@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -47,16 +48,17 @@ func requestID(c *fiber.Ctx) string {
 	return id
 }
 
-// probes are asked every few seconds: their spans would say nothing.
+// probes are asked every few seconds: among so many answers the others would be lost,
+// in figures, spans and in the log.
 var probes = []string{"/healthz", "/readyz", "/metrics"}
 
 // observe logs and counts every answer. It renders the error itself, so that
 // the status it sees is the one that is sent.
 func (s *Server) observe(c *fiber.Ctx) error {
 	began := time.Now()
-	tracer := s.Tracer
+	tracer, observer, level := s.Tracer, s.Observer.Answered, slog.LevelInfo
 	if slices.Contains(probes, c.Path()) {
-		tracer = nil
+		tracer, observer, level = nil, func(string, string, int, time.Duration) {}, slog.LevelDebug
 	}
 	ctx, span := tracer.Begin(c.UserContext(), core.ServerSpan, c.Method(), "")
 	c.SetUserContext(ctx)
@@ -70,14 +72,14 @@ func (s *Server) observe(c *fiber.Ctx) error {
 	if r := c.Route(); r != nil && r.Path != "/" {
 		path = strings.Clone(r.Path)
 	}
-	s.Observer.Answered(path, strings.Clone(c.Method()), status, took)
+	observer(path, strings.Clone(c.Method()), status, took)
 	business, _ := c.Locals(localBusiness).(core.BusinessID)
 	log := s.Log
 	if id := core.TraceOf(ctx).ID(); id != "" {
 		log = log.With("trace_id", id)
 		s.tell(c, span, path, status)
 	}
-	log.Info("request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
+	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
 		"took", took, "business", business)
 	return nil
 }

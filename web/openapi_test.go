@@ -75,6 +75,11 @@ func checkGuards(t *testing.T, name string, r route, operation *openapi3.Operati
 		assert.Contains(t, responses, "401", name)
 		assert.Contains(t, responses, "403", name)
 	}
+	tries := operation.Parameters.GetByInAndName("query", "dry_run") != nil
+	assert.Equal(t, r.method != "GET" && slices.Contains(dryRuns, r.path), tries, "%s can be tried", name)
+	if r.method != "GET" && r.scope != platformKey {
+		assert.Contains(t, responses, "400", name)
+	}
 	said, _ := operation.Extensions["x-rate-limit"].(map[string]any)
 	if r.limit == "" {
 		assert.Nil(t, said, "%s is not throttled", name)

@@ -179,11 +179,16 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 
 // moment is a time of the query string, in epoch milliseconds.
 func moment(c *fiber.Ctx, name string, v *core.Violations) time.Time {
-	n := number(c, name, 0, 1, 9_999_999_999_999, v)
-	if n == 0 {
+	text := c.Query(name)
+	if text == "" {
 		return time.Time{}
 	}
-	return time.UnixMilli(int64(n)).UTC()
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || ms < 1e12 || ms >= 1e13 { // what is less was sent in seconds
+		v.AddBody(name, "range", "must be a moment in epoch milliseconds")
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
 }
 
 // ofOrder says of a refusal which order it is about; 0 is none that is known.

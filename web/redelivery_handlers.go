@@ -13,10 +13,6 @@ import (
 // retryDeliveries has the deliveries that the body names or describes sent
 // again; with dry_run it only counts them.
 func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
-	dryRun, err := flag(c, "dry_run")
-	if err != nil {
-		return err
-	}
 	body, err := s.jsonBody(c)
 	if err != nil {
 		return err
@@ -31,7 +27,7 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	reply := envelope{Status: "success", Count: &count}
-	if dryRun {
+	if c.Query("dry_run") == "true" {
 		reply.Message = fmt.Sprintf("%d deliveries would be sent again; send the request without dry_run to do it", count)
 		return answer(c, http.StatusOK, reply)
 	}

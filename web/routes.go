@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -90,6 +91,24 @@ func (s *Server) routes() []route {
 	}
 }
 
+// dryRuns are the calls that ?dry_run=true tries and does not carry out.
+var dryRuns = []string{"/external/api/v1/inventory/locations/:location_ref_id/", "/external/api/v1/deliveries/retry/"}
+
+// checkDryRun refuses to try a call that cannot be tried: it would be carried out.
+func (r route) checkDryRun(c *fiber.Ctx) error {
+	if r.method == fiber.MethodGet || !c.Context().QueryArgs().Has("dry_run") {
+		return nil
+	}
+	var v core.Violations
+	switch sent := c.Query("dry_run"); {
+	case sent != "true" && sent != "false":
+		v.AddBody("dry_run", "value", "must be true or false")
+	case sent == "true" && !slices.Contains(dryRuns, r.path):
+		v.AddBody("dry_run", "unknown", "is not offered by this call; nothing was done")
+	}
+	return v.Err()
+}
+
 // mount puts the table into the router.
 func (s *Server) mount() {
 	for _, r := range s.routes() {
@@ -101,7 +120,7 @@ func (s *Server) mount() {
 }
 
 // guard authenticates, checks the scope and counts, in this order: a request
-// that is refused for its credentials does not count.
+// that is refused for its credentials, or as a dry run, does not count.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if r.scope == "" || r.scope == platformKey { // the latter looks at the key, and counts, itself
@@ -115,6 +134,9 @@ func (s *Server) guard(r route) fiber.Handler {
 		c.Locals(localBusiness, caller.Business)
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
+		}
+		if err := r.checkDryRun(c); err != nil {
+			return err
 		}
 		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
 			return err

@@ -21,6 +21,9 @@ func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkCallback(request.CallbackURL); err != nil {
+		return err
+	}
 	now := s.Clock.Now()
 	job := core.Job{
 		ID: core.NewID(now), Business: caller.Business, Kind: core.StoreJob, Body: body,

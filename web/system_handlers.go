@@ -24,12 +24,12 @@ func (s *Server) health(c *fiber.Ctx, _ core.Caller) error {
 	return answer(c, http.StatusOK, healthBody{"ok"})
 }
 
-// ready tells whether requests may be sent here: the database answers and the
-// server is not shutting down.
+// ready tells whether requests may be sent here: the database answers and takes
+// changes, and the server is not shutting down.
 func (s *Server) ready(c *fiber.Ctx, _ core.Caller) error {
 	if err := s.Ready(c.UserContext()); err != nil {
 		s.Log.Warn("not ready", "error", err)
-		return core.Errorf(core.Unavailable, "the database does not answer")
+		return core.Errorf(core.Unavailable, "the database does not answer, or takes no changes")
 	}
 	return answer(c, http.StatusOK, healthBody{"ready"})
 }

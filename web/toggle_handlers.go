@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	s.heard(caller, presence.Sign{StoreRef: request.LocationRefID})
-	return answerSwitch(c, reference, string(request.Action), n, string(callback))
+	return answerSwitch(c, reference, string(request.Action), n, string(callback), nil)
 }
 
 // postItems makes items and options of a store available or unavailable. It is so
@@ -53,7 +54,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	reference := core.NewID(now)
-	n, err := s.Toggles.SwitchItems(c.UserContext(), caller.Business, request, reference, caller.Actor())
+	n, undone, err := s.Toggles.SwitchItems(c.UserContext(), caller.Business, request, reference, caller.Actor())
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (s *Server) postItems(c *fiber.Ctx, caller core.Caller) error {
 	case len(request.Items) == 0:
 		callbacks = callbacks[1:]
 	}
-	return answerSwitch(c, reference, string(request.Action), n, strings.Join(callbacks, " and "))
+	return answerSwitch(c, reference, string(request.Action), n, strings.Join(callbacks, " and "), undone)
 }
 
 // outcomeBody is an outcome as it is posted to webhooks.
@@ -104,12 +105,18 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	return answer(c, http.StatusOK, body)
 }
 
-func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string) error {
+func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string, undone []core.Switched) error {
 	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback + " callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
 		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
 	} else if platforms == 0 {
 		message = action + " accepted; the store is listed on no platform, and nobody is told"
+	}
+	if len(undone) > 0 {
+		message += fmt.Sprintf("; %q: %s", undone[0].RefID, undone[0].Reason)
+	}
+	if len(undone) > 1 {
+		message += fmt.Sprintf(" (and %d more)", len(undone)-1)
 	}
 	return answer(c, http.StatusOK, envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message})
 }

@@ -114,7 +114,7 @@ type Callers interface {
 // on its way to platforms, when it returns.
 type Toggles interface {
 	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID, actor string) (platforms int, err error)
-	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (platforms int, err error)
+	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (platforms int, undone []core.Switched, err error)
 	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Standing, error)
 }
 
@@ -136,9 +136,10 @@ type PlatformStores interface {
 
 // Subscriptions changes webhooks.
 type Subscriptions interface {
-	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (webhook.Subscription, bool, error)
+	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (sub webhook.Subscription, before *webhook.Subscription, err error)
 	Update(ctx context.Context, business core.BusinessID, actor string, id int64, input webhook.Input) error
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
+	CheckAddress(field, address string) error
 }
 
 // SubscriptionRecords reads webhooks.

@@ -36,13 +36,18 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	sub, created, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
+	sub, before, err := s.Subscriptions.Create(c.UserContext(), caller.Business, caller.Actor(), input)
 	if err != nil {
 		return err
 	}
-	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url", WebhookID: sub.ID}
-	if created {
+	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url", WebhookID: sub.ID, Active: &sub.Active}
+	switch {
+	case before == nil:
 		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery", sub.Secret
+	case !sub.Active:
+		reply.Message += "; it is switched off, and gets nothing before active is true"
+	case before.DisabledReason != "":
+		reply.Message += "; it is on again, after the hub had switched it off: " + before.DisabledReason
 	}
 	return answer(c, http.StatusOK, reply)
 }
@@ -61,6 +66,15 @@ func (s *Server) putWebhook(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: "webhook updated", WebhookID: id})
+}
+
+// checkCallback refuses the callback_url of a request where no delivery may go, as the
+// url of a webhook is refused; "" was not sent.
+func (s *Server) checkCallback(address string) error {
+	if address == "" {
+		return nil
+	}
+	return s.Subscriptions.CheckAddress("callback_url", address)
 }
 
 // testWebhook sends a sample of its event type to the webhook.

@@ -245,8 +245,14 @@ func RetryButton(v *shell.Visit, d webhook.DeliveryRecord) *ui.Button {
 }
 
 // seen tells how a delivery stood when its button was shown, so that a form that is
-// sent twice, as by a double click, sends it again once.
-func seen(d webhook.DeliveryRecord) string { return fmt.Sprintf("%s %d", d.State, d.Attempts) }
+// sent twice, as by a double click, sends it again once. What waits is tried by the hub
+// itself meanwhile, and asking for it twice sends it no oftener.
+func seen(d webhook.DeliveryRecord) string {
+	if d.State == webhook.Pending || d.State == webhook.Held {
+		return "waiting"
+	}
+	return fmt.Sprintf("%s %d", d.State, d.Attempts)
+}
 
 // Retry sends one delivery again.
 func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {

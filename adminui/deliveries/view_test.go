@@ -19,3 +19,14 @@ func TestTheCommandQuotesWhatAShellWouldRead(t *testing.T) {
 func TestALongPayloadIsReadFromAFile(t *testing.T) {
 	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, curlPayload+1)), "--data-binary @00000000-0000-0000-0000-000000000000.json")
 }
+
+func TestAFormIsOldOnceAnEndedDeliveryHasBeenSentAgainNotWhileTheHubTries(t *testing.T) {
+	stands := func(state webhook.State, attempts int) string {
+		return seen(webhook.DeliveryRecord{State: state, Attempts: attempts})
+	}
+	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Pending, 2))
+	require.Equal(t, stands(webhook.Pending, 1), stands(webhook.Held, 1))
+	require.NotEqual(t, stands(webhook.Failed, 6), stands(webhook.Pending, 6))
+	require.NotEqual(t, stands(webhook.Pending, 1), stands(webhook.Delivered, 2))
+	require.NotEqual(t, stands(webhook.Delivered, 1), stands(webhook.Delivered, 2))
+}

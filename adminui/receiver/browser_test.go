@@ -43,7 +43,9 @@ func TestPageInTheBrowser(t *testing.T) {
 		"full":  fullURL + receiver.Path,
 		"one":   fullURL + receiver.Path + "deliveries/2/",
 	} {
-		t.Run(name, func(t *testing.T) { browser.Open(t, url, browsertest.Views()[0]).EachView(t, "receiver-"+name) })
+		t.Run(name, func(t *testing.T) {
+			browser.Open(t, url, browsertest.Views()[0]).EachView(t, "receiver-"+name, browsertest.Views()...)
+		})
 	}
 	t.Run("opened", func(t *testing.T) {
 		page := browser.Open(t, fullURL+receiver.Path, browsertest.Views()[0])
@@ -53,7 +55,7 @@ func TestPageInTheBrowser(t *testing.T) {
 			chromedp.Click(chromedp.CSS("#delivery-2 details summary")),
 			chromedp.WaitVisible(chromedp.CSS("#delivery-2 .code")),
 		)
-		page.EachView(t, "receiver-opened")
+		page.EachView(t, "receiver-opened", browsertest.Views()...)
 	})
 }
 

@@ -20,7 +20,7 @@ type guide struct{ name, title, text string }
 func (g guide) path() string { return Path + "/" + g.name }
 
 // guideNames are the guides in the order in which they are best read.
-var guideNames = []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "changes"}
+var guideNames = []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "decisions", "changes"}
 
 // readGuides reads all guides, each with the hub's address in its commands.
 func readGuides(base string) ([]guide, error) {

@@ -54,7 +54,7 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 }
 
 func TestTheGuidesWritingIsAllUnderstood(t *testing.T) {
-	for _, file := range []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "changes"} {
+	for _, file := range []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "decisions", "changes"} {
 		_, page := get(t, app(t), "/docs/"+file)
 		plain := regexp.MustCompile(`(?s)<pre[^>]*>.*?</pre>|<code>.*?</code>`).ReplaceAllString(page, "")
 		for _, left := range []string{"](", "```", "<p>#", "**"} {

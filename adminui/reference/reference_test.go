@@ -156,7 +156,18 @@ func TestPageInTheBrowser(t *testing.T) {
 	blocks := browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code").length`)
 	assert.Positive(t, blocks)
 	assert.Equal(t, blocks, browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code button").length`), "buttons to copy")
-	page.EachView(t, "docs")
+	for _, view := range browsertest.Views() {
+		t.Run(view.Name, func(t *testing.T) {
+			page.Look(t, view)
+			page.Screenshot(t, "docs-"+view.Name)
+			if view.Dark { // the parts of a long page have the same colours everywhere
+				page.CheckPart(t, "#postStores")
+				return
+			}
+			page.Check(t)
+		})
+	}
+	page.Close()
 	t.Run("without script", func(t *testing.T) {
 		page := browser.Open(t, base+"/docs", browsertest.View{Width: 390, Height: 844, NoScript: true})
 		page.Do(t,

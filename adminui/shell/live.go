@@ -180,7 +180,7 @@ func (l *Live) Stream(c *fiber.Ctx, v *Visit) error {
 			case <-watcher:
 				message = "event: changed\ndata: 1\n\n"
 			case <-beat.C:
-				message = ": beat\n\n"
+				message = "event: beat\ndata: 1\n\n"
 			}
 		}
 	})

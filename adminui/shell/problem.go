@@ -24,7 +24,7 @@ var problems = map[*core.Error]string{
 	access.ErrLink: text.ProblemLink, access.ErrUnknown: text.ProblemUnknown, access.ErrPresent: text.ProblemPresent,
 	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword), access.ErrEmail: text.ProblemEmail,
 	access.ErrRole: text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess, access.ErrUsername: text.ProblemUsername,
-	access.ErrScope: text.ProblemScope,
+	access.ErrScope: text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }
 
 // Problem tells the status of an error and what may be said of it. What is our

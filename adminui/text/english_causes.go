@@ -3,8 +3,8 @@ package text
 // Words of what keeps stores and items from platforms, and what mends it.
 const (
 	AwayTitle         = "The hub cannot answer now"
-	Away              = "Its database does not answer. Nothing was lost; try again in a moment."
-	AwayMeanwhile     = "Its database does not answer, so it is not certain whether this was done. Look again in a moment, before you repeat it."
+	Away              = "Its database cannot be used now. Nothing was lost; try again in a moment."
+	AwayMeanwhile     = "Its database cannot be used now, so it is not certain whether this was done. Look again in a moment, before you repeat it."
 	TryAgain          = "Try again"
 	DoneBut           = "%s, %s of %s refused"
 	DoneWarned        = "%s, with warnings"

@@ -50,7 +50,7 @@ func signing(v *shell.Visit, e console.Endpoint) time.Time {
 }
 
 // seen tells one rotation from the next, so that of two people at once only
-// one rotates: the other would end the secret that receivers still use.
+// one rotates.
 func seen(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
 
 // Pause switches a webhook off.

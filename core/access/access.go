@@ -36,7 +36,7 @@ type Key struct {
 type Records interface {
 	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
 	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error)
-	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business does not exist
+	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business, or its platform, does not exist
 }
 
 // Access authenticates callers and makes businesses and keys.
@@ -92,6 +92,9 @@ func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	}
 	if key.Scope != core.ScopePOS && key.Scope != core.ScopeChannel {
 		return Key{}, "", ErrScope
+	}
+	if key.Platform != "" && key.Scope != core.ScopeChannel {
+		return Key{}, "", ErrPlatform
 	}
 	var random [32]byte
 	if _, err := rand.Read(random[:]); err != nil {

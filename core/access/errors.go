@@ -18,4 +18,5 @@ var (
 	ErrOwnAccess = core.Errorf(core.Conflict, "you cannot take your own access away; ask another admin")
 	ErrUsername  = core.Errorf(core.Invalid, "username must be 1 to 64 of letters, digits and . _ @ -")
 	ErrScope     = core.Errorf(core.Invalid, "scope must be pos or channel")
+	ErrPlatform  = core.Errorf(core.Invalid, "platform is of a key with scope channel alone")
 )

@@ -43,7 +43,7 @@ type PluginHub struct {
 	InFlight int
 	Memory   int64 // bytes
 	Calls    []PluginCall
-	About    []byte // what it says of itself there (protocol buffer), as it is told; not read
+	Renderer string // tells apart what renders menus there; told, not read
 }
 
 // PluginCall is how calls of one kind fared since their hub was started.

@@ -167,8 +167,11 @@ func (r *Runner) isLast(ctx context.Context, job core.Job, err error) bool {
 // whose request cannot be read, or is what ends the process, fails without a word.
 const failTries = 5
 
-// end ends a job as failed. Where that fails its lease runs out, and the next
-// attempt comes here.
+// failPause is how long the next attempt to tell of a failure waits.
+const failPause = 5 * time.Second
+
+// end ends a job as failed. Where that fails it is given back with its cause, and the
+// next attempt comes here.
 func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	log.Error("job failed for good", "error", cause)
 	err := r.attempt(ctx, func(ctx context.Context) error {
@@ -179,6 +182,7 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 	})
 	if err != nil {
 		log.Error("the failure could not be recorded", "error", err)
+		r.giveBack(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
 	}
 }
 
@@ -222,7 +226,7 @@ func (r *Runner) run(progress *Progress) func(ctx context.Context) error {
 		case handler == nil:
 			return errors.New("no handler for this kind of job")
 		case job.Attempts > r.config.MaxAttempts:
-			return errors.New("the last attempt ended without a word, as when the process that makes it is ended for the memory that it takes")
+			return errors.New(cmp.Or(job.Cause, "the last attempt ended without a word, as when the process that makes it is ended for the memory that it takes"))
 		case job.Unready != "":
 			return errors.New(job.Unready)
 		}

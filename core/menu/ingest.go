@@ -232,11 +232,12 @@ type Versions struct {
 	Timings   string // which category timings are open now
 }
 
-// menuForm counts the changes in how effective menus are rendered.
-const menuForm = 3
+// Form counts the changes in how effective menus are rendered, for customers and for
+// plugins: with another one caches are void, and platforms published anew.
+const Form = 3
 
 // ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
-	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, menuForm, v.StoreID, v.Catalogue, v.Store, v.Open,
+	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, Form, v.StoreID, v.Catalogue, v.Store, v.Open,
 		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)
 }

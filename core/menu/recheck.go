@@ -23,8 +23,9 @@ type RecheckRecords interface {
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
 	// KeepFindings puts what a platform has against items in the place of what it had
 	// before, but for items that have changed since they were read; it tells how many
-	// these are. Conflict when the job's lease is no longer held.
-	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding) (stale int, err error)
+	// these are. Where there are none the next attempt at the job gets the given body.
+	// Conflict when the job's lease is no longer held.
+	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding, body []byte) (stale int, err error)
 	// EndRecheck ends the job.
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
 }
@@ -37,19 +38,29 @@ type Rechecker struct {
 	Clock     core.Clock
 }
 
-// Bounds of a recheck: items at a time, how often a page is begun anew because
-// items in it change, and the wait for a plugin that is down.
+// Bounds of a recheck: items at a time, few enough for a plugin that is slow; how often
+// a page is begun anew because items in it change, and the wait for a plugin that is down.
 const (
-	recheckPage  = 2000
+	recheckPage  = 200
 	recheckAgain = 5
 	recheckPause = 5 * time.Second
 )
 
-// Run checks page after page. Begun anew, it comes to the same.
+// progress is how far a recheck is: the body of its job.
+type progress struct {
+	After   int64 `json:"after,omitzero"` // the id of the last item that was checked
+	Checked int   `json:"items"`
+	Found   int   `json:"items_with_findings"`
+}
+
+// Run checks page after page. Another attempt goes on where this one ends.
 func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
-	checked, found, again := 0, 0, 0
-	for after := int64(0); ; {
-		items, err := r.Records.ItemsAfter(ctx, job.Business, after, recheckPage)
+	var at progress
+	if err := json.Unmarshal(job.Body, &at); err != nil {
+		return fmt.Errorf("the stored recheck cannot be read: %w", err)
+	}
+	for again := 0; ; {
+		items, err := r.Records.ItemsAfter(ctx, job.Business, at.After, recheckPage)
 		if err != nil {
 			return err
 		}
@@ -60,21 +71,26 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 		if err != nil {
 			return err
 		}
-		stale, err := r.Records.KeepFindings(ctx, job, job.Subject, items, findings)
+		next := progress{items[len(items)-1].Item.ID, at.Checked + len(items), at.Found + len(findings)}
+		body, err := json.Marshal(next)
+		if err != nil {
+			return err
+		}
+		stale, err := r.Records.KeepFindings(ctx, job, job.Subject, items, findings, body)
 		if err != nil {
 			return err
 		}
 		if again++; stale > 0 && again < recheckAgain {
 			continue
 		}
-		again, checked, found, after = 0, checked+len(items), found+len(findings), items[len(items)-1].Item.ID
-		report(checked, checked)
+		again, at = 0, next
+		report(at.Checked, at.Checked)
 	}
-	result, err := json.Marshal(map[string]int{"items": checked, "items_with_findings": found}, json.Deterministic(true))
+	result, err := json.Marshal(progress{Checked: at.Checked, Found: at.Found})
 	if err != nil {
 		return err
 	}
-	return r.Records.EndRecheck(ctx, job, "", result, checked)
+	return r.Records.EndRecheck(ctx, job, "", result, at.Checked)
 }
 
 // inspect tells what the platform has against the items that are listed there:

@@ -3,6 +3,7 @@ package menu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ type larder struct {
 	found  map[string][]Finding
 	stale  int // pages of which something changes meanwhile
 	asked  []string
-	err    error
+	err    error  // of an inspection
+	late   string // an item at which the platform is late
+	body   []byte // of the job
 	result string
 }
 
@@ -30,7 +33,7 @@ func (l *larder) ItemsAfter(_ context.Context, _ core.BusinessID, after int64, l
 	return l.items[at:min(len(l.items), at+limit)], nil
 }
 
-func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []StoredItem, findings map[string][]Finding) (int, error) {
+func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []StoredItem, findings map[string][]Finding, body []byte) (int, error) {
 	if l.stale > 0 {
 		l.stale--
 		return 1, nil
@@ -38,6 +41,7 @@ func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []S
 	for _, item := range items {
 		l.found[item.Item.RefID] = findings[item.Item.RefID]
 	}
+	l.body = body
 	return 0, nil
 }
 
@@ -51,6 +55,9 @@ func (l *larder) Platforms(context.Context, core.BusinessID) ([]string, error) {
 func (l *larder) Inspect(_ context.Context, _ core.BusinessID, platform string, items []*Item) (map[string][]Finding, error) {
 	found := map[string][]Finding{}
 	for _, item := range items {
+		if item.RefID == l.late {
+			return nil, core.Errorf(core.Internal, "it did not answer in time")
+		}
 		l.asked = append(l.asked, item.RefID)
 		if item.Title == "salt" {
 			found[item.RefID] = []Finding{{Platform: platform, Rule: "salt", Message: "too salty"}}
@@ -60,7 +67,7 @@ func (l *larder) Inspect(_ context.Context, _ core.BusinessID, platform string, 
 }
 
 func newLarder() *larder {
-	l := &larder{found: map[string][]Finding{"b": {{Rule: "old"}}, "c": {{Rule: "old"}}}}
+	l := &larder{found: map[string][]Finding{"b": {{Rule: "old"}}, "c": {{Rule: "old"}}}, body: []byte("{}")}
 	for i, ref := range []string{"a", "b", "c"} {
 		l.items = append(l.items, StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: ref}, Title: map[string]string{"a": "salt"}[ref]}})
 	}
@@ -70,7 +77,22 @@ func newLarder() *larder {
 
 func (l *larder) recheck() error {
 	r := Rechecker{Records: l, Inspector: l, Clock: core.NewSystemClock(nil)}
-	return r.Run(context.Background(), core.Job{Subject: "tasty"}, func(int, int) {})
+	return r.Run(context.Background(), core.Job{Subject: "tasty", Body: l.body}, func(int, int) {})
+}
+
+func TestARecheckGoesOnWhereAPluginWasLate(t *testing.T) {
+	l := newLarder()
+	l.items = nil
+	for i := range recheckPage + 1 {
+		l.items = append(l.items, StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: fmt.Sprint(i)}, Title: "salt"}})
+	}
+	l.late = fmt.Sprint(recheckPage)
+	require.ErrorContains(t, l.recheck(), "it did not answer in time", "such an attempt counts: it is not waited for without end")
+	require.Len(t, l.asked, recheckPage)
+	l.late, l.asked = "", nil
+	require.NoError(t, l.recheck())
+	require.Equal(t, []string{fmt.Sprint(recheckPage)}, l.asked)
+	require.Equal(t, fmt.Sprintf(`{"items":%d,"items_with_findings":%[1]d}`, recheckPage+1), l.result)
 }
 
 func TestARecheckBringsTheFindingsUpToDate(t *testing.T) {

@@ -55,8 +55,15 @@ func (p spot) text(field, s string, longest int) {
 	}
 }
 
+// residue is what the arithmetic of doubles may leave of 0: 0.3 - (0.1 + 0.2) is -5.6e-17.
+var residue = decimal.New(-1, -9)
+
 func (p spot) notNegative(field string, a *core.Amount) {
-	if a != nil && a.IsNegative() {
+	switch {
+	case a == nil || !a.IsNegative():
+	case a.GreaterThan(residue):
+		*a = core.Amount{}
+	default:
 		p.fail(field, "range", "must not be negative")
 	}
 }
@@ -68,7 +75,7 @@ func (p spot) amount(field string, a *core.Amount) {
 	p.notNegative(field, a)
 }
 
-func (p spot) quantity(n *int64) {
+func (p spot) quantity(n *core.Integer) {
 	if n != nil && (*n < 1 || *n > maxQuantity) {
 		p.fail("quantity", "range", fmt.Sprintf("must be a whole number from 1 to %d", maxQuantity))
 	}

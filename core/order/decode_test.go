@@ -25,7 +25,7 @@ func TestDecodeTakesWhatIsLeftOutAsNotSent(t *testing.T) {
 	for _, body := range []string{shortest(""), shortest(nulls)} {
 		draft, err := Decode([]byte(body))
 		require.NoError(t, err)
-		one := int64(1)
+		one := core.Integer(1)
 		require.Equal(t, Draft{Platform: "web", PlatformOrderID: "W-1", StoreRefID: "s1", Kind: ForDelivery, Items: []Line{{RefID: "dal", Quantity: &one}}}, draft)
 	}
 	draft, err := Decode([]byte(shortest(`,"charges":[],"taxes":[]`)))
@@ -34,12 +34,31 @@ func TestDecodeTakesWhatIsLeftOutAsNotSent(t *testing.T) {
 	require.NotNil(t, draft.Taxes)
 }
 
+func TestDecodeReadsWholeNumbersFromTextAndWithAZeroAfterThePoint(t *testing.T) {
+	for sent, want := range map[string]core.Integer{`2`: 2, `"2"`: 2, `2.0`: 2, `2e0`: 2} {
+		draft, err := Decode([]byte(withItem(`"ref_id":"dal","quantity":` + sent + `,"options":[{"ref_id":"hot","quantity":` + sent + `}]`)))
+		require.NoError(t, err, sent)
+		require.Equal(t, []core.Integer{want, want}, []core.Integer{*draft.Items[0].Quantity, *draft.Items[0].Options[0].Quantity})
+	}
+	draft, err := Decode([]byte(shortest(`,"delivery_datetime":"1733156700000"`)))
+	require.NoError(t, err)
+	require.EqualValues(t, 1733156700000, *draft.DeliverAt)
+}
+
 func TestDecodeReadsAPlatformOrderIDFromAWholeNumber(t *testing.T) {
 	for sent, want := range map[string]string{`"A-1"`: "A-1", `88014217300000000001`: "88014217300000000001", `"007"`: "007", `-5`: "-5"} {
 		draft, err := Decode([]byte(strings.Replace(shortest(""), `"W-1"`, sent, 1)))
 		require.NoError(t, err, sent)
 		require.Equal(t, want, string(draft.PlatformOrderID))
 	}
+}
+
+func TestDecodeTakesWhatTheArithmeticOfDoublesLeavesOver(t *testing.T) {
+	draft, err := Decode([]byte(shortest(`,"discounts":[{"value":5.551115123125783e-17},{"value":-5.551115123125783e-17}],"payment":[{"option":"cash","amount":1.4210854715202004e-14}],
+		"customer":{"address":{"latitude":-0.00012780000000000402,"longitude":0}}`)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"0.000000000000000056", "0", "0.000000000000014211", "-0.000127800000000004"}, []string{
+		draft.Discounts[0].Value.String(), draft.Discounts[1].Value.String(), draft.Payment[0].Amount.String(), draft.Customer.Address.Latitude.String()})
 }
 
 func TestDecodeRefusals(t *testing.T) {
@@ -125,6 +144,7 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	f.Add([]byte(withItem(`"ref_id":"dal","quantity":100000,"price":10000000000`))) // what it comes to has 16 digits
 	f.Fuzz(func(t *testing.T, body []byte) {
 		draft, err := Decode(body)
 		if err != nil {
@@ -133,7 +153,15 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if _, err := Place(draft, Setting{Currency: "USD"}, 1, time.Unix(0, 0)); err != nil && core.CodeOf(err) != core.Invalid {
+		relay, err := Place(draft, Setting{Currency: "USD"}, 1, time.Unix(0, 0))
+		if err == nil {
+			body, failure := relay.AppendTo(nil)
+			if failure == nil {
+				_, failure = ReadRelay(body)
+			}
+			err = failure
+		}
+		if err != nil && core.CodeOf(err) != core.Invalid {
 			t.Fatalf("not a refusal but a fault: %v", err)
 		}
 	})

@@ -50,7 +50,7 @@ type Draft struct {
 	Payment         []Payment       `json:"payment"`
 	Coupon          string          `json:"coupon"`
 	Instructions    string          `json:"instructions"`
-	DeliverAt       *int64          `json:"delivery_datetime"` // epoch milliseconds
+	DeliverAt       *core.Integer   `json:"delivery_datetime"` // epoch milliseconds
 	Totals
 }
 
@@ -66,20 +66,20 @@ type Totals struct {
 
 // Line is an item of a draft.
 type Line struct {
-	RefID        string       `json:"ref_id"`
-	Quantity     *int64       `json:"quantity"`
-	Price        *core.Amount `json:"price"` // of one, without its options; nil: what the menu says
-	Title        string       `json:"title"`
-	Instructions string       `json:"instructions"`
-	Options      []Choice     `json:"options"`
+	RefID        string        `json:"ref_id"`
+	Quantity     *core.Integer `json:"quantity"`
+	Price        *core.Amount  `json:"price"` // of one, without its options; nil: what the menu says
+	Title        string        `json:"title"`
+	Instructions string        `json:"instructions"`
+	Options      []Choice      `json:"options"`
 }
 
 // Choice is an option of a line.
 type Choice struct {
-	RefID    string       `json:"ref_id"`
-	Quantity *int64       `json:"quantity"` // for each one of the item; nil: 1
-	Price    *core.Amount `json:"price"`
-	Title    string       `json:"title"`
+	RefID    string        `json:"ref_id"`
+	Quantity *core.Integer `json:"quantity"` // for each one of the item; nil: 1
+	Price    *core.Amount  `json:"price"`
+	Title    string        `json:"title"`
 }
 
 // Levy is a charge or a tax of an order or item, both as sent and as told on.

@@ -38,7 +38,7 @@ func cafe() Setting {
 			"latte": item(7001, "Latte", "4.50"), "croissant": item(7002, "Butter croissant", "3.95"), "sold-out": item(7003, "Sold out", "1"),
 			"elsewhere": item(7004, "Elsewhere", "0"), "closed": item(7005, "Closed", "1"), "web-only": item(7006, "Web only", "1"),
 		},
-		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"), Available: true}},
+		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"), Available: true, Groups: []int64{7201}}},
 		Taxes: []MenuTax{
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("2"), Items: map[int64]bool{7002: true}},
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("8.625"), All: true},
@@ -52,6 +52,7 @@ func cafe() Setting {
 			{Title: "Packaging Charge", Basis: OnQuantity, Value: amount("0.255"), All: true},
 		},
 	}
+	s.Items["latte"].Groups = []MenuGroup{{ID: 7201, Title: "Milk", Active: true, Max: -1}}
 	s.Items["sold-out"].Stock = 0
 	s.Items["elsewhere"].Sold = false
 	s.Items["closed"].Available = false

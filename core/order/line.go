@@ -24,7 +24,7 @@ const unpriced = "is required: the store's menu has no such "
 func (t *till) item(line *Line, p spot, path string) Item {
 	known := t.setting.Items[line.RefID]
 	item := Item{
-		RefID: line.RefID, Title: line.Title, Quantity: *line.Quantity, Instructions: line.Instructions,
+		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
 		Charges: []Levy{}, Taxes: []Levy{}, Options: make([]Option, len(line.Options)),
 	}
 	if known != nil {
@@ -37,13 +37,17 @@ func (t *till) item(line *Line, p spot, path string) Item {
 		menuPrice = &known.Price
 	}
 	item.Price = t.price(line.Price, menuPrice, p, path, "item")
-	t.doubtItem(known, *line.Quantity, path)
+	t.ordered[line.RefID] += item.Quantity
+	t.doubtItem(known, t.ordered[line.RefID], path)
 	each := item.Price.Decimal
 	for i := range line.Options {
 		within := p
 		within.prefix = fmt.Sprintf("options[%d].", i)
 		item.Options[i] = t.option(&line.Options[i], within, fmt.Sprintf("%s.options[%d]", path, i))
 		each = each.Add(item.Options[i].Price.Mul(decimal.NewFromInt(item.Options[i].Quantity)))
+	}
+	if menuPrice != nil {
+		t.doubtOptions(known, item.Options, path)
 	}
 	item.Total.Decimal = t.round(each.Mul(decimal.NewFromInt(item.Quantity)))
 	item.TotalWithTax = item.Total
@@ -54,7 +58,7 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	known := t.setting.Options[choice.RefID]
 	option := Option{RefID: choice.RefID, Title: choice.Title, Quantity: 1}
 	if choice.Quantity != nil {
-		option.Quantity = *choice.Quantity
+		option.Quantity = int64(*choice.Quantity)
 	}
 	var menuPrice *core.Amount
 	switch {

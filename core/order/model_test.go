@@ -44,9 +44,9 @@ func model(d Draft, s Setting) (m modelled) {
 		}
 		each := new(big.Rat).Set(fraction(price))
 		for _, o := range line.Options {
-			each.Add(each, product(fraction(*o.Price), big.NewRat(*o.Quantity, 1)))
+			each.Add(each, product(fraction(*o.Price), big.NewRat(int64(*o.Quantity), 1)))
 		}
-		totals[i] = cents(product(each, big.NewRat(*line.Quantity, 1)))
+		totals[i] = cents(product(each, big.NewRat(int64(*line.Quantity), 1)))
 		m.subtotal += totals[i]
 	}
 	for i, line := range d.Items {
@@ -68,7 +68,7 @@ func model(d Draft, s Setting) (m modelled) {
 			}
 			switch c.Basis {
 			case OnQuantity:
-				m.charges += cents(product(fraction(c.Value), big.NewRat(*line.Quantity, 1)))
+				m.charges += cents(product(fraction(c.Value), big.NewRat(int64(*line.Quantity), 1)))
 			case OnPrice:
 				m.charges += cents(product(total, fraction(c.Value), big.NewRat(1, 100)))
 			}
@@ -143,14 +143,14 @@ func drawSetting(t *rapid.T) Setting {
 func drawDraft(t *rapid.T) Draft {
 	d := Draft{Platform: "p", PlatformOrderID: "1", StoreRefID: "s", Kind: ForDelivery}
 	for range rapid.IntRange(1, 4).Draw(t, "lines") {
-		quantity := rapid.Int64Range(1, 7).Draw(t, "quantity")
+		quantity := core.Integer(rapid.Int64Range(1, 7).Draw(t, "quantity"))
 		line := Line{RefID: rapid.SampledFrom([]string{"i1", "i2", "i3"}).Draw(t, "item"), Quantity: &quantity}
 		if rapid.Bool().Draw(t, "priced") {
 			price := drawAmount(t, "price")
 			line.Price = &price
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "options") {
-			price, count := drawAmount(t, "option price"), rapid.Int64Range(1, 3).Draw(t, "option quantity")
+			price, count := drawAmount(t, "option price"), core.Integer(rapid.Int64Range(1, 3).Draw(t, "option quantity"))
 			line.Options = append(line.Options, Choice{RefID: "o", Price: &price, Quantity: &count})
 		}
 		d.Items = append(d.Items, line)

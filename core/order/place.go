@@ -15,6 +15,7 @@ type till struct {
 	scale   int32 // decimal places of the currency
 	flags   []Flag
 	items   []Item
+	ordered map[string]int64 // how many of an item, over all lines
 }
 
 // Place works an order out. What the channel sent is taken as it is; what it
@@ -22,8 +23,8 @@ type till struct {
 // doubtful, the order is flagged. An Invalid error says that a price is missing
 // that nobody knows.
 func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) {
-	t := till{draft: &draft, setting: &setting, scale: core.MinorDigits(setting.Currency)}
-	t.doubtStore()
+	t := till{draft: &draft, setting: &setting, scale: core.MinorDigits(setting.Currency), ordered: map[string]int64{}}
+	t.doubtStore(at)
 	if err := t.ring(); err != nil {
 		return Relay{}, err
 	}
@@ -32,11 +33,12 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 		subtotal = subtotal.Add(t.items[i].Total.Decimal)
 	}
 	subtotal = t.stated("order_subtotal", draft.Subtotal, subtotal)
+	t.doubtMinimum(subtotal)
 	charges := t.charges(subtotal)
 	taxes := t.taxes()
 	details := Details{
 		ID: id, Business: setting.Business, Channel: setting.Platform.Name, Kind: draft.Kind, Created: at.UnixMilli(),
-		DeliverAt: draft.DeliverAt, Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
+		DeliverAt: (*int64)(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
 		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{t.platform()},
 		Subtotal:     core.Amount{Decimal: subtotal},
 		TotalCharges: core.Amount{Decimal: t.stated("total_charges", draft.Totals.Charges, sum(charges))},
@@ -86,7 +88,9 @@ func (t *till) doubt(path, code, message string) {
 	t.flags = append(t.flags, Flag{Path: path, Code: code, Message: message})
 }
 
-func (t *till) doubtStore() {
+// doubtStore flags what keeps the store from making the order: its opening hours
+// at the moment for which the order is, else at which it came.
+func (t *till) doubtStore(at time.Time) {
 	store := &t.setting.Store
 	if !store.Active {
 		t.doubt("store_ref_id", StoreInactive, "the store is not active")
@@ -96,6 +100,25 @@ func (t *till) doubtStore() {
 	}
 	if !store.Listed {
 		t.doubt("store_ref_id", NotListed, "the store is not listed on this platform")
+	}
+	if len(store.Hours) == 0 {
+		return
+	}
+	if t.draft.DeliverAt != nil {
+		at = time.UnixMilli(int64(*t.draft.DeliverAt))
+	}
+	if open, _ := core.WithinHours(store.Hours, at.In(store.Zone)); !open {
+		t.doubt("store_ref_id", StoreClosed, "the store is closed at that time")
+	}
+}
+
+// doubtMinimum flags an order of less than the store takes on the merchant's own
+// channels: aggregators are not told of that.
+func (t *till) doubtMinimum(subtotal decimal.Decimal) {
+	minimum := t.setting.Store.MinOrder
+	if minimum != nil && t.setting.Platform.ServedBy == core.ServedByOwn && subtotal.LessThan(minimum.Decimal) {
+		t.flags = append(t.flags, Flag{Path: "order_subtotal", Code: BelowMinimum, Message: "the store takes no orders of less than its min_order_value",
+			Sent: &core.Amount{Decimal: subtotal}, Computed: minimum})
 	}
 }
 

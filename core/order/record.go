@@ -64,12 +64,21 @@ func (r Record) Read() (Reading, error) {
 	reading := Reading{
 		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, Shortages: r.Shortages, Rider: r.Rides.reading(),
 	}
-	if err := json.Unmarshal(r.Relay, &reading.Relay); err != nil {
-		return reading, fmt.Errorf("a stored order cannot be read: %w", err)
+	var err error
+	if reading.Relay, err = ReadRelay(r.Relay); err != nil {
+		return reading, err
 	}
 	reading.enter(r.State)
 	reading.Flags = orEmpty(reading.Order.Details.Flags)
 	return reading, nil
+}
+
+// ReadRelay reads the stored body of an order_placed event.
+func ReadRelay(stored []byte) (relay Relay, err error) {
+	if err := json.Unmarshal(stored, &relay, core.OfAnySize()); err != nil {
+		return relay, fmt.Errorf("a stored order cannot be read: %w", err)
+	}
+	return relay, nil
 }
 
 // Filter narrows a list of orders; zero values narrow nothing.

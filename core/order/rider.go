@@ -45,24 +45,36 @@ type Rider struct {
 // be anybody.
 func (r Rider) is(other Rider) bool {
 	if r.Phone != "" && other.Phone != "" {
-		return r.Phone == other.Phone || dialled(r.Phone) != "" && dialled(r.Phone) == dialled(other.Phone)
+		return r.Phone == other.Phone || sameNumber(dialled(r.Phone), dialled(other.Phone))
 	}
 	return r.Name == "" || other.Name == "" || r.Name == other.Name
 }
 
-// nationalDigits is how many digits of a number tell whose it is: those without
-// the country's, which some systems write and others do not.
-const nationalDigits = 10
+// How many digits at the end of a number tell whose it is, at most and at least: some
+// systems write the country's before them, or a 0, and others do not.
+const (
+	mostDigits   = 10
+	fewestDigits = 7
+)
 
 // dialled is what tells a phone number from others, whatever stands between its digits.
 func dialled(phone string) string {
-	digits := strings.Map(func(r rune) rune {
+	digits := strings.TrimLeft(strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
 			return -1
 		}
 		return r
-	}, phone)
-	return digits[max(0, len(digits)-nationalDigits):]
+	}, phone), "0")
+	return digits[max(0, len(digits)-mostDigits):]
+}
+
+// sameNumber tells whether two dialled numbers are one, where the shorter may be
+// without the country's digits.
+func sameNumber(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	return a == b && a != "" || len(a) >= fewestDigits && strings.HasSuffix(b, a)
 }
 
 // Delivery is how the delivery of an order stands: the last status of its
@@ -115,10 +127,10 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	var sent struct {
 		OrderID core.Whole  `json:"order_id"`
 		Status  RiderStatus `json:"status"`
-		Rider   struct {
+		Data    core.Members[struct {
 			Name  string          `json:"rider_name"`
 			Phone core.Identifier `json:"rider_phone_number"`
-		} `json:"rider_data"`
+		}] `json:"rider_data"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return RiderUpdate{}, err
@@ -134,8 +146,9 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case !slices.Contains(RiderStatuses(), sent.Status):
 		p.other("status", string(sent.Status), "one of: "+riderStatusNames())
 	}
-	p.text("rider_data.rider_name", sent.Rider.Name, maxName)
-	p.text("rider_data.rider_phone_number", string(sent.Rider.Phone), maxName)
-	rider := Rider{strings.TrimSpace(sent.Rider.Name), strings.TrimSpace(string(sent.Rider.Phone))}
+	data := sent.Data.Value
+	p.text("rider_data.rider_name", data.Name, maxName)
+	p.text("rider_data.rider_phone_number", string(data.Phone), maxName)
+	rider := Rider{strings.TrimSpace(data.Name), strings.TrimSpace(string(data.Phone))}
 	return RiderUpdate{OrderID: int64(sent.OrderID), Status: sent.Status, Rider: rider}, v.Err()
 }

@@ -61,12 +61,17 @@ type Ride struct {
 	Rides   Rides
 }
 
-// CheckRidden is Invalid where others than the merchant deliver the order.
+// CheckRidden is Invalid where others than the merchant deliver the order, or, as
+// carrier "" says, nobody does.
 func CheckRidden(orderID int64, carrier Carrier) error {
-	if carrier != BySelf {
+	switch carrier {
+	case BySelf:
+		return nil
+	case "":
+		return core.Errorf(core.Invalid, "order_id %d: nobody brings the order: it is not for delivery", orderID)
+	default:
 		return core.Errorf(core.Invalid, "order_id %d: the order is not self-delivery: the platform's riders bring it", orderID)
 	}
-	return nil
 }
 
 // Followed tells whether anybody may be told where the rider of an order is: from

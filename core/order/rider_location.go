@@ -47,10 +47,10 @@ func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	var sent struct {
 		OrderID  core.Whole `json:"order_id"`
-		Location struct {
+		Location core.Members[struct {
 			Latitude  degrees `json:"latitude"`
 			Longitude degrees `json:"longitude"`
-		} `json:"location"`
+		}] `json:"location"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return RiderLocation{}, err
@@ -60,9 +60,10 @@ func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	if sent.OrderID == 0 {
 		p.fail("order_id", "required", "is required")
 	}
-	p.degrees("location.latitude", sent.Location.Latitude, 90)
-	p.degrees("location.longitude", sent.Location.Longitude, 180)
-	return RiderLocation{OrderID: int64(sent.OrderID), Latitude: string(sent.Location.Latitude), Longitude: string(sent.Location.Longitude)}, v.Err()
+	at := sent.Location.Value
+	p.degrees("location.latitude", at.Latitude, 90)
+	p.degrees("location.longitude", at.Longitude, 180)
+	return RiderLocation{OrderID: int64(sent.OrderID), Latitude: string(at.Latitude), Longitude: string(at.Longitude)}, v.Err()
 }
 
 func (p spot) degrees(field string, sent degrees, limit int64) {

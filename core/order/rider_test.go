@@ -136,8 +136,34 @@ func TestAnOrderTakesABoundedNumberOfStatuses(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 
+func TestARiderWithoutDataMayBeSentAsAnEmptyArray(t *testing.T) {
+	for _, data := range []string{`[]`, `{}`, `null`} {
+		update, err := DecodeRiderUpdate([]byte(`{"order_id":17,"status":"UNASSIGNED","rider_data":` + data + `}`))
+		require.NoError(t, err, data)
+		require.Equal(t, RiderUpdate{OrderID: 17, Status: Unassigned}, update)
+	}
+	_, err := DecodeRiderUpdate([]byte(`{"order_id":17,"status":"UNASSIGNED","rider_data":["Asha"]}`))
+	require.ErrorContains(t, err, "rider_data must be an object")
+	_, err = DecodeRiderLocation([]byte(`{"order_id":17,"location":[]}`))
+	require.ErrorContains(t, err, "location.latitude is required")
+}
+
+func TestRidersAreTheSameByTheirPhoneNumbersHoweverTheyAreWritten(t *testing.T) {
+	for _, row := range []struct {
+		one, other string
+		same       bool
+	}{
+		{"+1 (415) 555-0100", "4155550100", true}, {"+971501234567", "0501234567", true}, {"00971501234567", "501234567", true},
+		{"+65 9123 4567", "91234567", true}, {"+79121234567", "8 912 123 45 67", true}, {"+354 555 0100", "5550100", true},
+		{"0501234567", "0501234568", false}, {"+1 415 555 0100", "555 0101", false}, {"12345", "99912345", false}, {"12-34", "1234", true}, {"none", "nobody", false},
+	} {
+		one, other := Rider{Phone: row.one}, Rider{Phone: row.other}
+		require.Equal(t, []bool{row.same, row.same}, []bool{one.is(other), other.is(one)}, "%s and %s", row.one, row.other)
+	}
+}
+
 func TestALocationIsReadFromTextOrNumber(t *testing.T) {
-	for sent, want := range map[string]string{`"12.50"`: "12.5", `12.5`: "12.5", `"-90"`: "-90", `90`: "90", `"1e1"`: "10", `-0.000000001`: "-0.000000001"} {
+	for sent, want := range map[string]string{`"12.50"`: "12.5", `12.5`: "12.5", `"-90"`: "-90", `90`: "90", `"1e1"`: "10", `-0.000000001`: "-0.000000001", `"-0.00012780000000000402"`: "-0.000127800000000004"} {
 		got, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":"17","location":{"latitude":%s,"longitude":"180"}}`, sent))
 		require.NoError(t, err, sent)
 		require.Equal(t, RiderLocation{OrderID: 17, Latitude: want, Longitude: "180"}, got)

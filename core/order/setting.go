@@ -2,6 +2,7 @@ package order
 
 import (
 	"slices"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 )
@@ -28,7 +29,10 @@ type Store struct {
 	PlatformStoreID string // what the platform calls it; "" where it was not told
 	Active          bool
 	OrderingEnabled bool
-	Listed          bool // on the platform
+	Listed          bool            // on the platform
+	Hours           []core.DayHours // none: it is always open
+	Zone            *time.Location  // of the hours
+	MinOrder        *core.Amount    // below which it takes no order of the merchant's own channels
 }
 
 // MenuItem is an item of the business as it stands at the store.
@@ -41,6 +45,7 @@ type MenuItem struct {
 	Available bool
 	Stock     int64 // negative: never out of stock
 	Listed    bool  // on the platform
+	Groups    []MenuGroup
 }
 
 // MenuOption is an option of the business as it stands at the store.
@@ -50,6 +55,8 @@ type MenuOption struct {
 	Sold      bool
 	Price     core.Amount
 	Available bool
+	Groups    []int64     // of which it is
+	Nested    []MenuGroup // underneath it
 }
 
 // MenuTax is an active tax: a percentage of the totals of items.
@@ -102,13 +109,17 @@ type Flag struct {
 
 // The codes of flags.
 const (
-	Differs          = "differs" // sent and computed are not the same
-	Exceeds          = "exceeds" // sent is more than it can be, which is computed
+	Differs          = "differs"       // sent and computed are not the same
+	Exceeds          = "exceeds"       // sent is more than it can be, which is computed
+	BelowMinimum     = "below_minimum" // sent is less than it has to be, which is computed
 	NotOnMenu        = "not_on_menu"
 	NotSold          = "not_sold"
 	NotListed        = "not_listed" // on the platform
 	NotAvailable     = "unavailable"
 	OutOfStock       = "out_of_stock"
+	TooFewOptions    = "too_few_options"
+	TooManyOptions   = "too_many_options"
+	StoreClosed      = "store_closed" // by its opening hours
 	StoreInactive    = "store_inactive"
 	OrderingDisabled = "ordering_disabled"
 )

@@ -37,6 +37,7 @@ func DecodeShortage(body []byte) (Shortage, error) {
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Shortage{}, err
 	}
+	sent.Items = slices.DeleteFunc(sent.Items, func(item jsontext.Value) bool { return item.Kind() == 'n' })
 	var v core.Violations
 	whole := spot{v: &v}
 	if sent.OrderID == 0 && sent.Reference == "" {

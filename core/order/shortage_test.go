@@ -17,6 +17,7 @@ func TestReportsAreReadAsPOSClientsSendThem(t *testing.T) {
 		`{"order_upipr_id":"","order_ref_id":"P-1","items_oos":[{"upipr_id":"","ref_id":"dal"}]}`:            {Reference: "P-1", Items: []ShortItem{{0, "dal"}}},
 		`{"order_upipr_id":"10001.0","order_ref_id":"","items_oos":[{"upipr_id":7.0,"ref_id":""}]}`:          {OrderID: 10001, Items: []ShortItem{{7, ""}}},
 		`{"order_ref_id":4471,"items_oos":[{"ref_id":12,"extra":{}}]}`:                                       {Reference: "4471", Items: []ShortItem{{0, "12"}}},
+		`{"order_ref_id":1,"items_oos":[null,{"ref_id":"dal"},null]}`:                                        {Reference: "1", Items: []ShortItem{{0, "dal"}}},
 	} {
 		got, err := DecodeShortage([]byte(body))
 		require.NoError(t, err, body)
@@ -30,6 +31,7 @@ func TestReportsThatNameNothingAreRefused(t *testing.T) {
 		`{"order_upipr_id":0,"items_oos":[{"ref_id":"dal"}]}`:                                 "order_upipr_id or order_ref_id is required",
 		`{"order_upipr_id":1}`:                                                                "items_oos must hold at least one item",
 		`{"order_upipr_id":1,"items_oos":[{"ref_id":"dal"},{"ref_id":null}]}`:                 "items_oos[1]: ref_id is required",
+		`{"order_upipr_id":1,"items_oos":[null]}`:                                             "items_oos must hold at least one item",
 		`{"order_upipr_id":1,"items_oos":[7]}`:                                                "items_oos[0]: must be an object",
 		`{"order_upipr_id":1,"allow_edit":"yes","items_oos":[]}`:                              "allow_edit must be true or false",
 		`{"order_upipr_id":1,"items_oos":[` + strings.Repeat(`{"ref_id":"x"},`, 500) + `{}]}`: "at most 500 items; 501 were sent",

@@ -35,7 +35,7 @@ func benchHost(b *testing.B) *Host {
 }
 
 func askOnce(b *testing.B, h *Host, text string) {
-	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, []*sdk.Item{{RefId: "x", Description: text}})
+	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, time.Minute, []*sdk.Item{{RefId: "x", Description: text}})
 	require.NoError(b, err)
 }
 

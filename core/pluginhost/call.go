@@ -83,11 +83,35 @@ func ask[A any](ctx context.Context, p Plugin, call string, question func(contex
 			continue
 		}
 		var none A
-		if outcome, err = k.explain(ctx, call, err, unanswered); outcome != calledCanceled {
+		outcome, err = k.explain(ctx, call, err, unanswered)
+		if outcome != calledCanceled && !(outcome == calledLate && call == checkItems) {
 			i.answered(outcome != calledLate)
 		}
 		return none, err
 	}
+}
+
+// checkItems is the call whose lateness is no sign that the plugin hangs: it takes as
+// long as the items are many, and the hub is in a hurry.
+const checkItems = "Menu.CheckItems"
+
+// late is the error of a call that was not answered in time.
+type late struct{ error }
+
+// Unwrap is core's error.
+func (l late) Unwrap() error { return l.error }
+
+// bounded asks within a time; that the plugin takes longer is Internal, where it is
+// called: a failure at what is asked, which may be asked again a few times. That it
+// cannot be called stays Unavailable.
+func bounded[A any](ctx context.Context, p Plugin, within time.Duration, question func(context.Context) (A, error)) (A, error) {
+	ctx, cancel := until(ctx, p.host.config.Clock, within)
+	defer cancel()
+	answer, err := question(ctx)
+	if errors.As(err, new(late)) {
+		err = core.Errorf(core.Internal, "%s", err)
+	}
+	return answer, err
 }
 
 // checked is the fault of an answer that is of no use, such as a plan that reaches
@@ -140,6 +164,10 @@ func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func()
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
+				return nil, nil, k.down(state, "all its calls are taken")
+			}
+			if ctx.Err() != nil { // both came at once
+				<-slots
 				return nil, nil, k.down(state, "all its calls are taken")
 			}
 			if i.begin() {
@@ -202,7 +230,7 @@ func (k *keeper) explain(ctx context.Context, call string, err error, lost bool)
 	case code == codes.DeadlineExceeded || ctx.Err() != nil:
 		fault := fmt.Errorf("%s: it did not answer in time", call)
 		k.note(fault, false)
-		return calledLate, core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)
+		return calledLate, late{core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)}
 	case lost:
 		return calledDown, core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)
 	default:

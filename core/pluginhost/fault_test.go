@@ -37,7 +37,8 @@ func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 	late := func() {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		_, err := s.check(ctx, "wait", "/nowhere")
+		_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1}, &sdk.InboundRequest{Kind: "wait"})
+		require.Equal(t, core.Unavailable, core.CodeOf(err))
 		require.ErrorContains(t, err, "it did not answer in time")
 	}
 	for range mostLate - 1 {
@@ -48,7 +49,14 @@ func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 	for range mostLate - 1 {
 		late()
 	}
-	require.Equal(t, first, s.state().PID)
+	for range mostLate {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		_, err := s.check(ctx, "wait", "/nowhere")
+		cancel()
+		require.Equal(t, core.Internal, core.CodeOf(err))
+	}
+	s.still("its health is fine", s.is(Ready))
+	require.Equal(t, first, s.state().PID, "that many items take it long is no sign that it hangs")
 	late()
 	s.until("it is started again", s.another(first))
 	require.Contains(t, s.fault(), "it did not answer 5 calls in a row in time")
@@ -63,11 +71,26 @@ func TestACheckOfItemsIsBoundedWithTheWaitForAPlace(t *testing.T) {
 		calls = append(calls, s.asked("wait", "/nowhere"))
 	}
 	s.still("all places are taken", func() bool { return s.state().InFlight == 4 })
+	failed := map[core.Code]int{}
 	for _, call := range calls {
 		var got answered
 		s.until("the call has failed", arrived(call, &got))
-		require.Equal(t, core.Unavailable, core.CodeOf(got.err))
+		failed[core.CodeOf(got.err)]++
 	}
+	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "late, or never asked")
+}
+
+func TestAMenuThatAPluginDoesNotRenderInTimeHasFailedThere(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	failed, got := make(chan answered, 1), answered{}
+	go func() {
+		_, err := s.Plugin("hostile").Render(t.Context(), Subject{Business: 1}, &sdk.Menu{})
+		failed <- answered{err: err}
+	}()
+	s.until("the call has failed", arrived(failed, &got))
+	require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down: others are rendered meanwhile")
+	require.ErrorContains(t, got.err, "Menu.Render: it did not answer in time")
 }
 
 func TestAStatusThatThePluginItselfGaveIsNoLostCall(t *testing.T) {

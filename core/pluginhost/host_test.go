@@ -125,7 +125,7 @@ func (s *stage) install(mode string, change ...func(*sdk.Manifest)) {
 		version = "2.0.0"
 	}
 	manifest := &sdk.Manifest{
-		ID: "hostile", Version: version, Protocol: 1, Capabilities: []string{"menu_check", "order_translate", "rider_status"},
+		ID: "hostile", Version: version, Protocol: 1, Capabilities: []string{"menu_check", "menu_render", "order_translate", "rider_status"},
 		Binaries:  []sdk.Binary{{OS: runtime.GOOS, Arch: runtime.GOARCH, Path: mode, SHA256: digest}},
 		Endpoints: []sdk.ManifestEndpoint{{Name: "api", Hosts: []string{"api.example.com"}}}, Secrets: []string{"token"},
 		Limits: sdk.ManifestLimits{MemoryMB: 128, InFlight: 4},
@@ -193,7 +193,7 @@ func (s *stage) check(ctx context.Context, refID, description string) (string, e
 }
 
 func (s *stage) checkAs(ctx context.Context, subject Subject, refID, description string) (string, error) {
-	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, []*sdk.Item{{RefId: refID, Description: description}})
+	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, 30*time.Second, []*sdk.Item{{RefId: refID, Description: description}})
 	if err != nil || len(findings) == 0 {
 		return "", err
 	}

@@ -301,7 +301,7 @@ func (k *keeper) status() Status {
 	if k.current != nil {
 		s.PID, s.InFlight = k.current.process.pid(), k.current.underWay()
 		s.Memory = k.current.memory.Load()
-		s.Digest = k.current.parcel.digest
+		s.Digest, s.Manifest = k.current.parcel.digest, k.current.parcel.text
 	}
 	return s
 }

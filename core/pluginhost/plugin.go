@@ -71,15 +71,14 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 	})
 }
 
-// checkWithin bounds a check of items with the wait for a place: a menu waits for it.
-const checkWithin = 8 * time.Second
-
-// CheckItems tells which items break the aggregator's rules.
-func (p Plugin) CheckItems(ctx context.Context, s Subject, items []*sdk.Item) ([]*sdk.Finding, error) {
-	ctx, cancel := until(ctx, p.host.config.Clock, checkWithin)
-	defer cancel()
-	findings, err := ask(ctx, p, "Menu.CheckItems", func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
-		return i.client.CheckItems(ctx, s.call(), items)
+// CheckItems tells which items break the aggregator's rules, within a time that
+// includes the wait for a place. That it takes longer is Internal: a failure at these
+// items, and no sign that the plugin hangs.
+func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration, items []*sdk.Item) ([]*sdk.Finding, error) {
+	findings, err := bounded(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
+		return ask(ctx, p, checkItems, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+			return i.client.CheckItems(ctx, s.call(), items)
+		})
 	})
 	for _, finding := range findings {
 		brief(finding)
@@ -87,9 +86,15 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, items []*sdk.Item) ([
 	return findings, err
 }
 
-// Render turns a store and its menu into a request in the aggregator's format.
+// renderWithin bounds the rendering of a menu with the wait for a place.
+const renderWithin = 20 * time.Second
+
+// Render turns a store and its menu into a request in the aggregator's format. That
+// it takes longer than 20 s is Internal: a failure at this very menu.
 func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
-	return decide(ctx, p, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
+	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
+		return decide(ctx, p, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
+	})
 }
 
 // InterpretPublish reads the aggregator's answer to a menu.
@@ -99,11 +104,13 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 	})
 }
 
-// PlanUnlist plans how a store is taken off the aggregator. The request's call is
-// filled in from the subject, here and below.
+// PlanUnlist plans how a store is taken off the aggregator, within the time of Render.
+// The request's call is filled in from the subject, here and below.
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
+		return decide(ctx, p, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+	})
 }
 
 // Translate reads an inbound request that brings an order, or cancels one. An order

@@ -37,6 +37,7 @@ type Status struct {
 	ID       string           `json:"id"`
 	Version  string           `json:"version,omitzero"` // that is running, else that was tried last
 	Digest   string           `json:"digest,omitzero"`  // SHA-256 of the program that is running
+	Manifest string           `json:"-"`                // SHA-256 of the manifest of what is running
 	State    State            `json:"state"`
 	Since    time.Time        `json:"since"`
 	PID      int              `json:"pid,omitzero"`

@@ -21,6 +21,7 @@ type Config struct {
 	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
 	EndpointInFlight int           // most of them to one platform of a business: 8; to one that does not answer fewer
 	Renderings       int           // of them being rendered: 1, so that menus take half of a small machine at most
+	RenderingHeld    time.Duration // 1 s; how long one that is being rendered counts so: one that hangs keeps no other waiting
 	Lease            time.Duration // 60 s; longer than rendering and sending
 	Poll             time.Duration // 1 s; how often to look when nothing wakes
 	Absence          time.Duration // 5 s; how long a platform is left alone whose plugin is down
@@ -32,6 +33,7 @@ func (c Config) withDefaults() Config {
 	c.PluginHeld = cmp.Or(c.PluginHeld, max(1, c.Held/2))
 	c.EndpointInFlight = cmp.Or(c.EndpointInFlight, 8)
 	c.Renderings = cmp.Or(c.Renderings, 1)
+	c.RenderingHeld = cmp.Or(c.RenderingHeld, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Absence = cmp.Or(c.Absence, 5*time.Second)
@@ -213,7 +215,9 @@ func (e *Engine) run(l *lane, work Work) {
 func (e *Engine) leaveAlone(l *lane, until time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l.absent = until
+	if until.After(l.absent) {
+		l.absent = until
+	}
 }
 
 // release gives work back for another replica to take.
@@ -253,15 +257,21 @@ func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result
 	return settled(result, sent, e.Clock.Now())
 }
 
+// render renders when the replica has room for it. Where it gets none in half of the
+// lease, the work is given back as it was: the other half is for rendering and sending.
 func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
+	wait, cancel := context.WithTimeout(ctx, e.Lease/2)
+	defer cancel()
 	select {
 	case e.rendering <- struct{}{}:
-		defer func() { <-e.rendering }()
-		e.makeRoom(ctx)
-		return e.Renderer.Render(ctx, work)
-	case <-ctx.Done():
-		return Rendering{}, core.Errorf(core.Unavailable, "the hub is busy with other menus")
+	case <-wait.Done():
+		return Rendering{}, core.Postponed{}
 	}
+	leave := sync.OnceFunc(func() { <-e.rendering })
+	defer leave()
+	defer time.AfterFunc(e.RenderingHeld, leave).Stop()
+	e.makeRoom(ctx)
+	return e.Renderer.Render(ctx, work)
 }
 
 // How long a rendering makes room, and how often it looks whether it still has to.

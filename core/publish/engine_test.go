@@ -14,7 +14,8 @@ import (
 )
 
 // shelf is a queue in memory of one publication for each endpoint; the plugin of
-// endpoint 1 is down, another replica has that of endpoint 4.
+// endpoint 1 is down, another replica has that of endpoint 4, and the rendering of
+// endpoint 50 hangs.
 type shelf struct {
 	mu      sync.Mutex
 	due     []Work
@@ -22,6 +23,7 @@ type shelf struct {
 	left    int
 	results map[int64][]Result
 	block   chan struct{} // what hangs from endpoint 5 on; nil: sending takes no time
+	hangs   chan struct{} // gets a word when a rendering of endpoint 50 begins, which ends when it is closed
 }
 
 func (s *shelf) Claim(_ context.Context, _ core.ID, limit, share int, busy core.Busy, until time.Time) (work []Work, _ time.Time, _ error) {
@@ -68,6 +70,9 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 		panic("broken")
 	case 4:
 		return Rendering{}, core.Postponed{Until: time.Now().Add(time.Hour)}
+	case 50:
+		s.hangs <- struct{}{}
+		<-s.hangs
 	}
 	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
 		if s.block != nil && w.Endpoint > 4 {
@@ -170,4 +175,39 @@ func TestAStopEndsWhatIsUnderWayAndGivesBackWhatDoesNotEnd(t *testing.T) {
 	await(t, func() bool { claims, _ := s.count(9); return claims == 1 })
 	stop()
 	require.Equal(t, "cut off", s.results[9][0].Message)
+}
+
+func TestARenderingThatHangsKeepsNoOtherWaiting(t *testing.T) {
+	s := &shelf{hangs: make(chan struct{})}
+	due := []int64{50, 50}
+	for range 100 {
+		due = append(due, 3, 6)
+	}
+	stop := s.start(t, Config{RenderingHeld: time.Millisecond}, due...)
+	await(t, func() bool {
+		_, one := s.count(3)
+		_, other := s.count(6)
+		return one == 100 && other == 100
+	})
+	<-s.hangs
+	<-s.hangs
+	_, results := s.count(50)
+	require.Zero(t, results)
+	close(s.hangs)
+	await(t, func() bool { _, results := s.count(50); return results == 2 })
+	stop()
+}
+
+func TestWorkThatFindsNoRoomToBeRenderedIsGivenBackAsItWas(t *testing.T) {
+	s := &shelf{hangs: make(chan struct{})}
+	stop := s.start(t, Config{RenderingHeld: time.Hour, Lease: endMargin + 20*time.Millisecond, Absence: time.Hour}, 50)
+	<-s.hangs
+	s.mu.Lock()
+	s.due = append(s.due, Work{Endpoint: 3})
+	s.mu.Unlock()
+	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.left > 0 })
+	close(s.hangs)
+	await(t, func() bool { _, results := s.count(3); return results == 1 })
+	stop()
+	require.Equal(t, Published, s.results[3][0].State, "its platform was not left alone")
 }

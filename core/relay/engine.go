@@ -103,15 +103,12 @@ func NewEngine(config Config, parts Parts) *Engine {
 // Wake makes the engine look at the queue soon. It never blocks.
 func (e *Engine) Wake() { e.bell.Wake() }
 
-// Run makes calls until the context ends, then ends those under way (at most
-// StopWithin), gives back what was not started, and returns.
+// Run makes calls until the context ends, then ends those under way and records what
+// came of them (at most StopWithin each), gives back what was not started, and returns.
 func (e *Engine) Run(ctx context.Context) {
 	defer e.cutOff()
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		e.finish()
-	}()
+	var recording sync.WaitGroup
+	recording.Go(e.finish)
 	for ctx.Err() == nil {
 		e.look(ctx)
 	}
@@ -121,7 +118,10 @@ func (e *Engine) Run(ctx context.Context) {
 		e.cutOff()
 	})
 	close(e.results)
-	<-finished
+	core.Drain(&recording, e.StopWithin, func() {
+		e.Log.Warn("calls to aggregators cannot be recorded; they are made again when their leases are over")
+		e.cutOff()
+	})
 }
 
 // look claims what there is room for, then waits for a reason to look again: a

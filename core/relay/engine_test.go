@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -199,6 +200,24 @@ func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 	await(t, func() bool { return b.finished("swift") == 5 })
 	stop()
 	require.Equal(t, Done, b.results[0].State, "an answer that the plugin cannot read is judged by the plan")
+}
+
+func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
+	b := &bench{failing: math.MaxInt}
+	b.calls("swift", 2, 1)
+	_, stop := b.run(t, Config{Lease: time.Hour, StopWithin: time.Millisecond})
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.failing < math.MaxInt })
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		stop()
+	}()
+	select {
+	case <-stopped:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stop waits for the database")
+	}
+	require.Empty(t, b.results)
 }
 
 func TestAFaultInAPlanLetsTheCallWait(t *testing.T) {

@@ -148,7 +148,7 @@ func (c checker) platformData(list []PlatformData) {
 			c.fail(field+".name", "duplicate", "is given twice")
 		}
 		seen[p.Name] = true
-		if wrong := core.CheckURL(p.URL); p.URL != "" && wrong != "" {
+		if wrong := core.CheckURL(strings.TrimSpace(p.URL)); p.URL != "" && wrong != "" {
 			c.fail(field+".url", "url", wrong)
 		}
 		c.text(field+".platform_store_id", &p.PlatformStoreID, 0, maxShort)

@@ -40,7 +40,7 @@ func DecodeInput(body []byte, update bool) (Input, error) {
 	}
 	var v core.Violations
 	input := Input{Active: root.Active, URL: root.URL, Headers: root.Headers}
-	input.EventType = readEventType(root.EventType, !update, &v)
+	input.EventType = readEventType("event_type", root.EventType, !update, &v)
 	switch {
 	case root.URL != nil:
 		if wrong := core.CheckURL(*root.URL); wrong != "" {
@@ -60,10 +60,10 @@ func DecodeInput(body []byte, update bool) (Input, error) {
 	return input, v.Err()
 }
 
-func readEventType(raw jsontext.Value, required bool, v *core.Violations) core.EventType {
+func readEventType(field string, raw jsontext.Value, required bool, v *core.Violations) core.EventType {
 	if raw == nil || raw.Kind() == 'n' {
 		if required {
-			v.AddBody("event_type", "required", "is required, one of "+core.EventTypeNames())
+			v.AddBody(field, "required", "is required, one of "+core.EventTypeNames())
 		}
 		return ""
 	}
@@ -77,7 +77,7 @@ func readEventType(raw jsontext.Value, required bool, v *core.Violations) core.E
 	}
 	event, known := core.ParseEventType(text)
 	if !known {
-		v.AddBody("event_type", "value", "must be one of "+core.EventTypeNames())
+		v.AddBody(field, "value", "must be one of "+core.EventTypeNames())
 	}
 	return event
 }

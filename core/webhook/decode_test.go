@@ -27,6 +27,7 @@ func TestDecodeInputRefusesNamingTheField(t *testing.T) {
 		"other scheme":           {`{"event_type":18,"url":"ftp://a.example"}`, "url"},
 		"credentials in the url": {`{"event_type":18,"url":"https://a:b@a.example"}`, "url"},
 		"fragment":               {`{"event_type":18,"url":"https://a.example/#x"}`, "url"},
+		"blank after the url":    {`{"event_type":18,"url":"https://a.example/x "}`, "url"},
 		"units":                  {`{` + good + `,"retrial_interval_units":"hours"}`, "retrial_interval_units"},
 		"active as text":         {`{` + good + `,"active":"yes"}`, "active"},
 		"headers as list":        {`{` + good + `,"headers":[]}`, "headers"},

@@ -24,9 +24,11 @@ type Queue interface {
 
 // Room is what a replica has room for.
 type Room struct {
-	Deliveries int     // at most
-	Bodies     int     // bytes of large bodies, each event's counted once: the last of them may go beyond; 0: no large body
-	Busy       []int64 // endpoints to which nothing is to be claimed; never nil
+	Deliveries int           // at most
+	Bodies     int           // bytes of large bodies, each event's counted once: the last of them may go beyond; 0: no large body
+	Busy       []int64       // endpoints to which nothing is to be claimed; never nil
+	Most       map[int64]int // of an endpoint, probes and what a person asked for aside
+	First      int           // of any other endpoint; 0: as many as its share
 }
 
 // LargeBody is the size, in bytes, above which bodies are held within a bound of
@@ -85,7 +87,7 @@ func (c Config) withDefaults() Config {
 
 // startMargin is how much of its lease a delivery must have left when its
 // attempt starts: the longest exchange and time to record it. A delivery that
-// cannot start in time is let go; whoever claims it next starts it afresh.
+// cannot start in time is given back; whoever claims it next starts it afresh.
 const startMargin = 7 * time.Second
 
 // Engine makes the deliveries of one replica. Run owns every goroutine it starts.
@@ -106,6 +108,7 @@ type Engine struct {
 	mu       sync.Mutex
 	lanes    map[int64]*lane
 	held     int
+	back     []Delivery // held still, to be given back
 	bodies   bodies
 	round    int  // of claims
 	short    bool // the last look at the queue was limited by room
@@ -137,30 +140,33 @@ func (e *Engine) LeaseUntil() time.Time { return e.clock.Now().Add(e.config.Leas
 // Wake makes the engine look at the queue soon. It never blocks.
 func (e *Engine) Wake() { e.bell.Wake() }
 
-// Run delivers until the context ends, then finishes what is in flight (at
-// most StopWithin), gives back what was not started, and returns.
+// Run delivers until the context ends, then finishes what is in flight and records
+// it (at most StopWithin each), gives back what was not started, and returns.
 func (e *Engine) Run(ctx context.Context) {
 	defer e.cutOff()
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		e.finish()
-	}()
+	var recording sync.WaitGroup
+	recording.Go(e.finish)
 	e.claimLoop(ctx)
 
-	e.release(e.drain())
+	e.drain()
+	e.release(e.given())
 	core.Drain(&e.running, e.config.StopWithin, func() {
 		e.log.Warn("cutting off attempts that did not end in time")
 		e.cutOff()
 	})
 	close(e.results)
-	<-finished
+	core.Drain(&recording, e.config.StopWithin, func() {
+		e.log.Warn("attempts cannot be recorded; they are made again when their leases are over")
+		e.cutOff()
+	})
 }
 
-// claimLoop claims whenever there is room and reason: a wake-up, the exact due
-// time of the next retry, or the poll that finds what nobody told of.
+// claimLoop gives back what this replica is not to start, and claims whenever
+// there is room and reason: a wake-up, the exact due time of the next retry, or
+// the poll that finds what nobody told of.
 func (e *Engine) claimLoop(ctx context.Context) {
 	for ctx.Err() == nil {
+		e.release(e.given())
 		next := e.clock.Now().Add(e.config.Poll)
 		room := e.room()
 		more, asked := false, room.Deliveries == 0
@@ -206,15 +212,4 @@ func (e *Engine) record(batch []Result) (outlook Outlook) {
 		return err
 	})
 	return outlook
-}
-
-func (e *Engine) release(deliveries []Delivery) {
-	if len(deliveries) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := e.queue.Release(ctx, e.owner, deliveries); err != nil {
-		e.log.Warn("leases could not be given back; they will run out", "deliveries", len(deliveries), "error", err)
-	}
 }

@@ -22,7 +22,9 @@ type line struct {
 	finished map[core.ID]int
 	all      chan struct{} // closed when everything is finished
 	expected int
-	share    int // most deliveries of an endpoint in a claim; 0: all
+	share    int   // most deliveries of an endpoint in a claim; 0: all
+	version  int64 // of all webhooks
+	returned int
 }
 
 func newLine(n int, endpoint func(i int) int64) *line {
@@ -38,9 +40,19 @@ func (l *line) Claim(_ context.Context, _ core.ID, room Room, until time.Time) (
 	defer l.mu.Unlock()
 	var batch Batch
 	of := map[int64]int{} // endpoints have a share of a claim each
+	most := func(endpoint int64) int {
+		if n, known := room.Most[endpoint]; known {
+			return n
+		}
+		return room.First
+	}
 	bodies := 0
 	l.waiting = slices.DeleteFunc(l.waiting, func(d Delivery) bool {
 		if len(batch.Deliveries) == room.Deliveries || l.share > 0 && of[d.Endpoint] == l.share || slices.Contains(room.Busy, d.Endpoint) {
+			return false
+		}
+		if of[d.Endpoint] == most(d.Endpoint) {
+			batch.NextDue = d.DueAt // it is due still
 			return false
 		}
 		if len(d.Body) > LargeBody {
@@ -53,7 +65,7 @@ func (l *line) Claim(_ context.Context, _ core.ID, room Room, until time.Time) (
 			bodies += len(d.Body)
 		}
 		of[d.Endpoint]++
-		d.LeasedTo = until
+		d.LeasedTo, d.Version = until, l.version
 		l.leased[d.ID] = d
 		batch.Deliveries = append(batch.Deliveries, d)
 		return true
@@ -81,8 +93,23 @@ func (l *line) Release(_ context.Context, _ core.ID, deliveries []Delivery) erro
 	for _, d := range deliveries {
 		delete(l.leased, d.ID)
 		l.waiting = append(l.waiting, d)
+		l.returned++
 	}
 	return nil
+}
+
+// held is how many are leased.
+func (l *line) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.leased)
+}
+
+// givenBack is how often a lease was given back.
+func (l *line) givenBack() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.returned
 }
 
 type poster func(ctx context.Context, d Delivery) Attempt
@@ -95,7 +122,7 @@ func (blind) Attempted(Result, time.Duration) {}
 
 func accepted(context.Context, Delivery) Attempt { return Attempt{Status: 200} }
 
-func runEngine(t *testing.T, l *line, config Config, post poster) {
+func runEngine(t *testing.T, l *line, config Config, post poster) *Engine {
 	t.Helper()
 	e := NewEngine(config, l, post, core.NewSystemClock(nil), blind{}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -108,6 +135,7 @@ func runEngine(t *testing.T, l *line, config Config, post poster) {
 		cancel()
 		<-done
 	})
+	return e
 }
 
 // TestNothingWaitsForThePoll has a queue that nobody announces anything of and
@@ -173,36 +201,56 @@ func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
 
 func TestAnEndpointHasAsManyPlacesAsItEarns(t *testing.T) {
 	at := time.Now()
-	l := &lane{places: core.Places{Now: firstPlaces, Most: 16}}
-	after := func(times int, answered bool) (int, int) {
-		for range times {
-			l.ended(at, answered)
-		}
-		return l.places.Now, l.allowed(at)
-	}
+	l := &lane{places: core.Places{Now: firstPlaces, Most: 16}, longest: 1000, inFlight: 3000}
 	for _, step := range []struct {
 		times           int
 		well            bool
+		took            time.Duration
 		places, allowed int
-	}{{1, true, 5, 21}, {30, true, 16, 95}, {1, false, 8, 63}, {9, false, 1, 35}, {3, true, 4, 50}} {
-		places, allowed := after(step.times, step.well)
-		require.Equal(t, []int{step.places, step.allowed}, []int{places, allowed}, "%+v", step)
+	}{
+		{1, true, 10 * time.Millisecond, 5, 5 + 5*16}, {1, true, 400 * time.Millisecond, 6, 6 + 6*2}, {1, true, 1500 * time.Millisecond, 7, 7 + 3},
+		{28, true, 1500 * time.Millisecond, 16, 16 + 31}, {1, false, 5 * time.Second, 8, 8 + 31}, {9, false, 5 * time.Second, 1, 1 + 31},
+		{3, true, 0, 4, 4 + 4*16}, {2000, true, 0, 16, 16 + 1000},
+	} {
+		for range step.times {
+			l.ended(at, step.took, step.well)
+		}
+		require.Equal(t, []int{step.places, step.allowed}, []int{l.places.Now, l.allowed(at)}, "%+v", step)
 	}
-	require.Equal(t, 4, l.allowed(at.Add(3*time.Second)), "what it took in the last seconds counts no longer")
+	l.inFlight = 0
+	require.Equal(t, 16+16*16, l.allowed(at.Add(3*time.Second)), "what it took in the last seconds counts no longer")
+	l.inFlight = 1
+	require.Equal(t, 16, l.allowed(at.Add(3*time.Second)), "it hangs")
+	for took, allowed := range map[time.Duration]int{5 * time.Second: 1, time.Millisecond: 1 + 16} { // hangs, refuses at once
+		l = &lane{places: core.Places{Now: firstPlaces, Most: 16}, longest: 1000}
+		for range firstPlaces {
+			l.ended(at, took, false)
+		}
+		require.Equal(t, allowed, l.allowed(at), "%v", took)
+	}
 }
 
-func TestADeliveryThatCannotStartWithinItsLeaseIsLetGo(t *testing.T) {
+func TestMoreIsClaimedForAnEndpointBeforeItsLineIsUsedUp(t *testing.T) {
+	at := time.Now()
+	l := &lane{places: core.Places{Now: 16, Most: 16}, longest: 1000, recent: 10, since: at, moved: at, pace: time.Second, inFlight: 16}
+	for waiting, room := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
+		l.waiting = make([]Delivery, waiting)
+		require.Equal(t, room, l.room(at, 512), "%d waiting", waiting)
+	}
+	l.recent, l.waiting = 900, make([]Delivery, 750)
+	require.Zero(t, l.room(at, 200))
+	l.recent = 1000
+	require.Equal(t, 250, l.room(at, 200), "a whole claim, though the line is not half used up")
+}
+
+func TestADeliveryThatCannotStartWithinItsLeaseIsGivenBackAtOnce(t *testing.T) {
 	l := newLine(1, func(int) int64 { return 1 })
 	tried := make(chan struct{}, 1)
 	runEngine(t, l, Config{Lease: startMargin - time.Second, Poll: 10 * time.Millisecond}, func(ctx context.Context, d Delivery) Attempt {
 		tried <- struct{}{}
 		return accepted(ctx, d)
 	})
-	require.Eventually(t, func() bool {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		return len(l.leased) == 1
-	}, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.givenBack() > 0 }, 5*time.Second, time.Millisecond)
 	require.Empty(t, tried)
 }
 

@@ -13,34 +13,57 @@ import (
 // which nothing is known yet.
 const firstPlaces = 4
 
+// promised is how many deliveries, for each place, wait at most for an endpoint that
+// answers or refuses fast, but has not taken many yet.
+const promised = 16
+
 // lane is what this replica holds for one endpoint: a few attempts under way and
-// a short line behind them, so that an endpoint that hangs delays only itself,
-// and many that hang leave room for the others.
+// a line of about a second behind them, so that an endpoint that hangs delays only
+// itself, and many that hang leave room for the others.
 type lane struct {
 	places   core.Places // of attempts under way
 	inFlight int
 	reserved int // promised by Reserve, not started yet
 	waiting  []Delivery
-	recent   int       // attempts that it answered since the mark
-	since    time.Time // the mark, moved every second
-	before   int       // those in the second before the mark
-	probedIn int       // the round of claims in which the endpoint was last seen to fail
+	recent   int           // attempts that it answered since the mark
+	since    time.Time     // the mark, moved every second
+	before   int           // those in the second before the mark
+	pace     time.Duration // of the last attempt; 0: there was none
+	longest  int           // line behind the attempts under way
+	moved    time.Time     // when an attempt last ended, or began while there was none
+	probedIn int           // the round of claims in which the endpoint was last seen to fail
+	version  int64         // of the webhook, as far as a change of it was told; what was read before is not started
 }
 
 func (l *lane) held() int { return l.inFlight + l.reserved + len(l.waiting) }
 
 // allowed is how many deliveries the lane may hold: those in flight, and behind
-// them, while the endpoint answers, a few more and as many as it took in the
-// last second or so. A fast endpoint earns a long line, one that hangs has none.
+// them as many as the endpoint took in the last second or so, or would by the time
+// of its last attempt, of these a few. A fast endpoint earns a long line, a slow one a
+// short one, one that hangs has none; none takes more than half of the replica.
 func (l *lane) allowed(now time.Time) int {
-	if took := max(l.recent, l.before); took > 0 && now.Sub(l.since) <= 2*time.Second {
-		return 4*l.places.Now + took
+	if l.pace == 0 || l.inFlight > 0 && now.Sub(l.moved) > 2*time.Second {
+		return l.places.Now
 	}
-	return l.places.Now
+	line := l.places.Now * min(int(time.Second/l.pace), promised)
+	if now.Sub(l.since) <= 2*time.Second {
+		line = max(line, l.recent, l.before)
+	}
+	return l.places.Now + min(line, l.longest)
 }
 
-// ended notes what an attempt found.
-func (l *lane) ended(now time.Time, answered bool) {
+// room is how many more are worth a claim: half a line, or a batch, at least.
+func (l *lane) room(now time.Time, batch int) int {
+	allowed := l.allowed(now)
+	free := allowed - l.held()
+	if free < max(1, min((allowed-l.places.Now)/2, batch)) {
+		return 0
+	}
+	return free
+}
+
+// ended notes what an attempt that took so long found.
+func (l *lane) ended(now time.Time, took time.Duration, answered bool) {
 	l.inFlight--
 	if age := now.Sub(l.since); age > time.Second {
 		l.before = l.recent
@@ -50,16 +73,20 @@ func (l *lane) ended(now time.Time, answered bool) {
 		l.recent, l.since = 0, now
 	}
 	l.places.Ended(answered)
+	l.pace, l.moved = max(took, time.Millisecond), now
 	if answered {
 		l.recent++
 	}
 }
 
+// first is how many places an endpoint has of which nothing is known yet.
+func (e *Engine) first() int { return min(firstPlaces, e.config.EndpointInFlight) }
+
 // lane finds or makes the lane of an endpoint. The caller holds mu.
 func (e *Engine) lane(endpoint int64) *lane {
 	l := e.lanes[endpoint]
 	if l == nil {
-		l = &lane{places: core.Places{Now: min(firstPlaces, e.config.EndpointInFlight), Most: e.config.EndpointInFlight}}
+		l = &lane{places: core.Places{Now: e.first(), Most: e.config.EndpointInFlight}, longest: e.config.Held / 2, since: e.clock.Now()}
 		e.lanes[endpoint] = l
 	}
 	return l
@@ -71,13 +98,14 @@ func (e *Engine) room() Room {
 	defer e.mu.Unlock()
 	e.round++
 	now := e.clock.Now()
-	busy := []int64{} // never nil: that would be NULL to the database, which is unlike to nothing
+	most, busy := map[int64]int{}, []int64{} // busy is never nil: that would be NULL to the database, which is unlike to nothing
 	for endpoint, l := range e.lanes {
 		if l.held() == 0 && now.Sub(l.since) > time.Minute {
 			delete(e.lanes, endpoint)
 			continue
 		}
-		if allowed := l.allowed(now); l.held() >= max(1, allowed/2, allowed-e.config.Batch) {
+		if most[endpoint] = l.room(now, e.config.Batch); most[endpoint] == 0 {
+			delete(most, endpoint)
 			busy = append(busy, endpoint)
 		}
 	}
@@ -87,7 +115,7 @@ func (e *Engine) room() Room {
 		room = 0 // small claims cost as much as large ones: wait for more room
 	}
 	e.short = room < e.config.Batch || len(busy) > 0 || e.bodies.bytes > 0
-	return Room{Deliveries: room, Bodies: max(0, e.config.Bodies-e.bodies.bytes), Busy: busy}
+	return Room{Deliveries: room, Bodies: max(0, e.config.Bodies-e.bodies.bytes), Busy: busy, Most: most, First: e.first()}
 }
 
 // Reserve promises to start one delivery to the endpoint right after it has
@@ -128,49 +156,66 @@ func (e *Engine) Start(d Delivery) {
 		e.release([]Delivery{d})
 		return
 	}
-	e.bodies.hold(&d)
-	l.waiting = append(l.waiting, d)
-	e.advance(l)
+	e.wait(l, d)
 	e.mu.Unlock()
 }
 
-// accept puts claimed deliveries into their lanes and returns those for which
-// a lane has no place, or whose endpoint was seen to fail since they were claimed.
+// wait puts a delivery that counts as held into its lane, unless its webhook has
+// been changed since it was read. The caller holds mu.
+func (e *Engine) wait(l *lane, d Delivery) {
+	e.bodies.hold(&d)
+	if d.Version < l.version {
+		e.giveBack(d)
+		return
+	}
+	l.waiting = append(l.waiting, d)
+	e.advance(l)
+}
+
+// accept puts claimed deliveries into their lanes and returns those whose endpoint
+// was seen to fail since they were claimed.
 func (e *Engine) accept(claimed []Delivery) []Delivery {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	now := e.clock.Now()
-	var surplus []Delivery
+	var refused []Delivery
 	for _, d := range claimed {
 		l := e.lane(d.Endpoint)
-		failed := l.probedIn == e.round && !d.Probe && !d.Asked
-		if failed || l.held() >= l.allowed(now)+e.config.Batch/2 {
-			surplus = append(surplus, d)
+		if l.probedIn == e.round && d.patient() {
+			refused = append(refused, d)
 			continue
 		}
 		e.held++
-		e.bodies.hold(&d)
-		l.waiting = append(l.waiting, d)
-		e.advance(l)
+		e.wait(l, d)
 	}
-	return surplus
+	return refused
 }
 
 // advance starts attempts while the lane has waiting deliveries and places in
-// flight. The caller holds mu.
+// flight, and gives back what it cannot start in time, or is far more than the
+// lane may hold by now. The caller holds mu.
 func (e *Engine) advance(l *lane) {
+	now := e.clock.Now()
 	for !e.stopping && len(l.waiting) > 0 && l.inFlight < l.places.Now {
 		d := l.waiting[0]
 		l.waiting[0] = Delivery{} // let the body go
 		l.waiting = l.waiting[1:]
-		if e.clock.Now().Add(startMargin).After(d.LeasedTo) {
-			e.held-- // too late to start; somebody claims it when the lease is over
-			e.bodies.letGo(d)
+		if now.Add(startMargin).After(d.LeasedTo) {
+			e.giveBack(d)
 			continue
+		}
+		if l.inFlight == 0 {
+			l.moved = now
 		}
 		l.inFlight++
 		e.running.Add(1)
 		go e.attempt(l, d)
+	}
+	if allowed := l.allowed(now); l.held() > 2*allowed {
+		keep := allowed - l.inFlight - l.reserved
+		e.giveBackOf(l, func(d Delivery) bool {
+			keep--
+			return keep < 0 && d.patient()
+		})
 	}
 }
 
@@ -179,6 +224,7 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	defer e.running.Done()
 	ctx, span := e.config.Tracer.Begin(d.Trace.In(e.attempts), core.ClientSpan, "deliver", string(d.EventType))
 	d.Trace = core.TraceOf(ctx)
+	began := e.clock.Now()
 	record := e.poster.Post(ctx, d)
 	span.Number("servery.business", int64(d.Business))
 	span.Number("servery.webhook", d.WebhookID)
@@ -195,7 +241,8 @@ func (e *Engine) attempt(l *lane, d Delivery) {
 	defer e.mu.Unlock()
 	e.bodies.letGo(d)   // before the result wakes who looks for room
 	e.results <- result // holds all that can be held: never blocks
-	l.ended(e.clock.Now(), record.Answered())
+	now := e.clock.Now()
+	l.ended(now, now.Sub(began), record.Answered())
 	e.advance(l)
 }
 
@@ -230,47 +277,14 @@ func (e *Engine) tell(r Result) {
 func (e *Engine) recorded(batch []Result, outlook Outlook) {
 	e.mu.Lock()
 	e.held -= len(batch)
-	var back []Delivery
 	for _, endpoint := range outlook.Probed {
 		l := e.lane(endpoint)
 		l.probedIn = e.round
-		back = append(back, e.unstarted(l)...)
+		e.giveBackOf(l, Delivery.patient)
 	}
 	look := e.short || outlook.Due || len(outlook.Probed) > 0 || slices.ContainsFunc(batch, func(r Result) bool { return r.State == Pending })
 	e.mu.Unlock()
-	e.release(back)
 	if look {
 		e.Wake()
 	}
-}
-
-// unstarted takes from a lane what waits in it, except for probes and what a
-// person asked for. The caller holds mu.
-func (e *Engine) unstarted(l *lane) []Delivery {
-	var back, kept []Delivery
-	for _, d := range l.waiting {
-		if d.Probe || d.Asked {
-			kept = append(kept, d)
-		} else {
-			back = append(back, d)
-			e.bodies.letGo(d)
-		}
-	}
-	l.waiting = kept
-	e.held -= len(back)
-	return back
-}
-
-// drain stops new starts and returns what has not been started.
-func (e *Engine) drain() []Delivery {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.stopping = true
-	var waiting []Delivery
-	for _, l := range e.lanes {
-		waiting = append(waiting, l.waiting...)
-		e.held -= len(l.waiting)
-		l.waiting = nil
-	}
-	return waiting
 }

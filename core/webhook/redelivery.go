@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
 	"github.com/servery-hub/servery/core"
@@ -21,6 +22,7 @@ type Choice struct {
 	State     State          `json:"state,omitempty"`
 	EventType core.EventType `json:"event_type,omitempty"`
 	WebhookID int64          `json:"webhook_id,omitempty"`
+	OrderID   int64          `json:"order_id,omitempty"`
 	Reference string         `json:"reference,omitempty"`
 	From      time.Time      `json:"from,omitzero"`     // created at or after
 	To        time.Time      `json:"to,omitzero"`       // created before
@@ -29,20 +31,22 @@ type Choice struct {
 
 // DecodeRedelivery reads the body of a request to send deliveries again: ids,
 // or a filter. Without a state the filter is for deliveries that have failed;
-// none created after now is chosen.
+// none created after now is chosen. A field that it does not know is refused: left
+// out, it would choose more than was meant.
 func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	var root struct {
 		IDs    []string `json:"ids"`
 		Filter *struct {
-			State     *string `json:"state"`
-			EventType *string `json:"event_type"`
-			WebhookID *int64  `json:"webhook_id"`
-			Reference *string `json:"reference"`
-			From      *int64  `json:"from"`
-			To        *int64  `json:"to"`
+			State     *string        `json:"state"`
+			EventType jsontext.Value `json:"event_type"` // a name, or a numeric id as number or string
+			WebhookID *core.Integer  `json:"webhook_id"`
+			OrderID   *core.Integer  `json:"order_id"`
+			Reference *string        `json:"reference"`
+			From      *int64         `json:"from"`
+			To        *int64         `json:"to"`
 		} `json:"filter"`
 	}
-	if err := core.DecodeJSON(body, &root); err != nil {
+	if err := core.DecodeJSON(body, &root, json.RejectUnknownMembers(true)); err != nil {
 		return Choice{}, err
 	}
 	var v core.Violations
@@ -61,19 +65,21 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	if c.State != Failed && c.State != Delivered && c.State != Pending {
 		v.AddBody("filter.state", "value", "must be failed, delivered or pending")
 	}
-	if f.EventType != nil {
-		known := false
-		if c.EventType, known = core.ParseEventType(*f.EventType); !known {
-			v.AddBody("filter.event_type", "value", "must be one of "+core.EventTypeNames())
-		}
-	}
+	c.EventType = readEventType("filter.event_type", f.EventType, false, &v)
 	if f.WebhookID != nil {
-		if c.WebhookID = *f.WebhookID; c.WebhookID < 1 {
+		if c.WebhookID = int64(*f.WebhookID); c.WebhookID < 1 {
 			v.AddBody("filter.webhook_id", "range", "must be the number of a webhook")
 		}
 	}
+	if f.OrderID != nil {
+		if c.OrderID = int64(*f.OrderID); c.OrderID < 1 {
+			v.AddBody("filter.order_id", "range", "must be the number of an order")
+		}
+	}
 	if f.Reference != nil {
-		c.Reference = *f.Reference
+		if c.Reference = *f.Reference; c.Reference == "" {
+			v.AddBody("filter.reference", "required", "must not be empty")
+		}
 	}
 	if f.From != nil {
 		c.From = instant("filter.from", f.From, &v)
@@ -124,7 +130,7 @@ func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Jo
 // Redone is how far the sending again of deliveries is.
 type Redone struct {
 	Resent  int `json:"resent"`
-	Skipped int `json:"skipped"` // switched off, under way, or no longer kept
+	Skipped int `json:"skipped"` // switched off, under way, or no longer kept, or of ids that there are not
 }
 
 // Redeliveries sends chosen deliveries again.

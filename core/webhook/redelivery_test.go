@@ -25,23 +25,36 @@ func TestDecodeRedelivery(t *testing.T) {
 	c, err = DecodeRedelivery([]byte(`{"filter":{}}`), now)
 	require.NoError(t, err)
 	require.Equal(t, Choice{State: Failed, To: end}, c)
-	c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":"18","webhook_id":7,"reference":"r","from":%d,"to":%d}}`,
-		now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
+	for _, event := range []string{`"order_placed"`, `"18"`, `18`} {
+		c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r","from":%d,"to":%d}}`,
+			event, now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
+		require.NoError(t, err)
+		require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001, Reference: "r", From: now.Add(-time.Hour), To: end}, c)
+	}
+	c, err = DecodeRedelivery([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
 	require.NoError(t, err)
-	require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, Reference: "r", From: now.Add(-time.Hour), To: end}, c)
+	require.Equal(t, Choice{State: Failed, From: time.UnixMilli(0).UTC(), To: end}, c, "what is null was not sent")
 
 	for body, problem := range map[string]string{
 		`{}`:                                  "ids or filter is required",
 		`{"ids":["` + one + `"],"filter":{}}`: "ids or filter is required",
 		`{"ids":[]}`:                          "ids must be 1 to 1000",
 		`{"ids":[` + strings.Repeat(`"`+one+`",`, 1000) + `"` + one + `"]}`: "ids must be 1 to 1000",
-		`{"ids":["x"]}`:                      "ids[0] must be the id",
-		`{"filter":{"state":"held"}}`:        "filter.state must be",
-		`{"filter":{"event_type":"lunch"}}`:  "filter.event_type must be",
-		`{"filter":{"webhook_id":0}}`:        "filter.webhook_id must be",
-		`{"filter":{"from":-1}}`:             "filter.from must be in epoch milliseconds",
-		`{"filter":{"from":2000,"to":2000}}`: "filter.from must be before filter.to",
-		`{"filter":{"from":99999999999999}}`: "filter.from must be before filter.to",
+		`{"ids":["x"]}`:                                        "ids[0] must be the id",
+		`{"filter":{"state":"held"}}`:                          "filter.state must be",
+		`{"filter":{"event_type":"lunch"}}`:                    "filter.event_type must be",
+		`{"filter":{"event_type":17}}`:                         "filter.event_type must be",
+		`{"filter":{"webhook_id":0}}`:                          "filter.webhook_id must be",
+		`{"filter":{"order_id":0}}`:                            "filter.order_id must be",
+		`{"filter":{"order_id":"W-7"}}`:                        "filter.order_id must be",
+		`{"filter":{"reference":""}}`:                          "filter.reference must not be empty",
+		`{"filter":{"webhookid":7}}`:                           "filter.webhookid is no field of this request",
+		`{"filter":{},"order_id":10001}`:                       "order_id is no field of this request",
+		`{"filter":{"from":-1}}`:                               "filter.from must be in epoch milliseconds",
+		`{"filter":{"from":1795262400}}`:                       "filter.from must be in epoch milliseconds",
+		`{"filter":{"to":999999999999}}`:                       "filter.to must be in epoch milliseconds",
+		`{"filter":{"from":99999999999999}}`:                   "filter.from must be before filter.to",
+		`{"filter":{"from":1763700000000,"to":1763700000000}}`: "filter.from must be before filter.to",
 	} {
 		_, err := DecodeRedelivery([]byte(body), now)
 		require.Equal(t, core.Invalid, core.CodeOf(err), body)

@@ -50,8 +50,7 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 	if v.Any() {
 		return r, v.Err()
 	}
-	y, m, d := now.In(zone).Date()
-	today := time.Date(y, m, d, 0, 0, 0, 0, zone)
+	today := dayOf(now.In(zone))
 	switch {
 	case !r.From.Before(r.To):
 		v.AddBody("start_time", "range", "must be before end_time")
@@ -65,14 +64,30 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 	return r, v.Err()
 }
 
-// latestInstant is the end of the year 9999, after which times have no usual form.
-const latestInstant = 253402300799999
+// dayOf is when the day of a moment began, in its zone: at midnight, or where the
+// clocks are put forward at midnight, so that the day has none, when they were.
+func dayOf(now time.Time) time.Time {
+	y, m, d := now.Date()
+	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
+	if midnight.Day() != d {
+		_, midnight = midnight.ZoneBounds()
+	}
+	return midnight
+}
 
+// Instants are in epoch milliseconds: what is less than the earliest was sent in
+// seconds. The latest is the end of the year 9999, after which times have no usual form.
+const (
+	earliestInstant = 1_000_000_000_000
+	latestInstant   = 253402300799999
+)
+
+// instant reads an instant; 0 is the beginning of time.
 func instant(field string, ms *int64, v *core.Violations) time.Time {
 	switch {
 	case ms == nil:
 		v.AddBody(field, "required", "is required, in epoch milliseconds")
-	case *ms < 0 || *ms > latestInstant:
+	case *ms != 0 && (*ms < earliestInstant || *ms > latestInstant):
 		v.AddBody(field, "range", "must be in epoch milliseconds")
 	default:
 		return time.UnixMilli(*ms).UTC()

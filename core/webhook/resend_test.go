@@ -46,7 +46,9 @@ func TestDecodeRetryRequest(t *testing.T) {
 		"null is not sent":                      {body: `{"event_type":18,"start_time":null,"end_time":1}`, problem: "start_time is required"},
 		"a time as text":                        {body: `{"event_type":18,"start_time":"1","end_time":2}`, problem: "start_time must be"},
 		"a time of another age":                 {body: `{"event_type":18,"start_time":-1,"end_time":2}`, problem: "start_time must be in epoch milliseconds"},
-		"microseconds are taken for no instant": {body: `{"event_type":18,"start_time":1,"end_time":1772960400000000}`, problem: "end_time must be in epoch milliseconds"},
+		"since ever":                            {body: fmt.Sprintf(`{"event_type":18,"start_time":0,"end_time":%d}`, ms(now)), from: midnight, clipped: true},
+		"seconds are taken for no instant":      {body: `{"event_type":18,"start_time":0,"end_time":1772960400}`, problem: "end_time must be in epoch milliseconds"},
+		"microseconds are taken for no instant": {body: `{"event_type":18,"start_time":0,"end_time":1772960400000000}`, problem: "end_time must be in epoch milliseconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request, err := DecodeRetryRequest([]byte(row.body), now, zone)
@@ -60,6 +62,22 @@ func TestDecodeRetryRequest(t *testing.T) {
 			require.Equal(t, row.clipped, request.Clipped)
 		})
 	}
+}
+
+func TestTheDayBeginsWithItsFirstInstantAlsoWhereItHasNoMidnight(t *testing.T) {
+	for _, name := range []string{"America/Santiago", "America/Havana", "Atlantic/Azores", "Asia/Beirut", "Africa/Cairo", "Asia/Kolkata", "Pacific/Auckland"} {
+		zone, err := time.LoadLocation(name)
+		require.NoError(t, err)
+		for noon := time.Date(2026, 1, 1, 12, 0, 0, 0, zone); noon.Year() == 2026; noon = noon.AddDate(0, 0, 1) {
+			began := dayOf(noon)
+			require.Equal(t, noon.Format(time.DateOnly), began.Format(time.DateOnly), name)
+			require.NotEqual(t, noon.Format(time.DateOnly), began.Add(-time.Millisecond).Format(time.DateOnly), name)
+		}
+	}
+	zone, err := time.LoadLocation("America/Santiago")
+	require.NoError(t, err)
+	noon := time.Date(2026, 9, 6, 12, 0, 0, 0, zone)
+	require.Equal(t, time.Date(2026, 9, 6, 1, 0, 0, 0, zone), dayOf(noon), "the day had no hour from 0 to 1")
 }
 
 func FuzzDecodeRetryRequest(f *testing.F) {

@@ -19,14 +19,19 @@ func RetryAfter(attempts int, units Units) (time.Duration, bool) {
 	return unit << (attempts - 1), true
 }
 
-// judge decides what follows from an attempt that ended at the given instant.
+// judge decides what follows from an attempt that ended at the given instant. Who
+// answers 410 wants no more: a subscription is switched off, and what was on its way
+// waits until it is on again; a callback_url is not tried again.
 func judge(d Delivery, a Attempt, ended time.Time) Result {
 	r := Result{Delivery: d, Attempt: a, State: Delivered}
 	if a.OK() {
 		return r
 	}
-	r.Disable = a.ErrorClass == Gone && d.WebhookID != 0
 	wait, more := RetryAfter(d.Attempts-d.Base+1, d.Units)
+	if a.ErrorClass == Gone {
+		r.Disable = d.WebhookID != 0
+		more = more && r.Disable
+	}
 	if !more {
 		r.State = Failed
 		return r

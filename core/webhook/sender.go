@@ -106,13 +106,15 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 		return nil, err
 	}
 	signature, err := Sign(d.Secret, d.EventID, at, d.Body)
-	if err == nil && d.OldSecret != "" {
-		var old string
-		old, err = Sign(d.OldSecret, d.EventID, at, d.Body)
-		signature += " " + old
-	}
 	if err != nil {
 		return nil, err
+	}
+	for _, secret := range d.Earlier {
+		also, err := Sign(secret, d.EventID, at, d.Body)
+		if err != nil {
+			return nil, err
+		}
+		signature += " " + also
 	}
 	h := request.Header
 	for name, value := range d.Headers {

@@ -33,29 +33,35 @@ type Subscriptions struct {
 }
 
 // Create makes a subscription, or changes the one that the business already has
-// for the event type and address; created tells which.
-func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, actor string, input Input) (sub Subscription, created bool, err error) {
-	if err := s.checkAddress(input.URL); err != nil {
-		return Subscription{}, false, err
+// for the event type and address: before is what that was, nil where there was none.
+// One that the hub had switched off is on again, since whoever subscribes wants
+// events; one that somebody else switched off stays so unless the input says active.
+func (s Subscriptions) Create(ctx context.Context, business core.BusinessID, actor string, input Input) (sub Subscription, before *Subscription, err error) {
+	if err := s.CheckAddress("url", *input.URL); err != nil {
+		return Subscription{}, nil, err
 	}
 	now := s.Clock.Now()
 	sub, err = s.Records.Upsert(ctx, business, actor, input.EventType, *input.URL, func(existing *Subscription) (Subscription, error) {
-		if created = existing == nil; created {
-			existing = &Subscription{
-				Business: business, EventType: input.EventType, URL: *input.URL, Active: true, Units: Minutes,
-				Headers: map[string]string{}, Secret: NewSecret(), CreatedAt: now,
-			}
+		sub := Subscription{
+			Business: business, EventType: input.EventType, URL: *input.URL, Active: true, Units: Minutes,
+			Headers: map[string]string{}, Secret: NewSecret(), CreatedAt: now,
 		}
-		input.apply(existing, now)
-		return *existing, nil
+		if before = existing; before != nil {
+			sub = *before
+		}
+		if sub.DisabledReason != "" && input.Active == nil {
+			sub.Active, sub.DisabledReason = true, ""
+		}
+		input.apply(&sub, now)
+		return sub, nil
 	})
-	return sub, created, err
+	return sub, before, err
 }
 
 // Update changes the fields that the input carries.
 func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, actor string, id int64, input Input) error {
 	if input.URL != nil {
-		if err := s.checkAddress(input.URL); err != nil {
+		if err := s.CheckAddress("url", *input.URL); err != nil {
 			return err
 		}
 	}
@@ -70,31 +76,30 @@ func (s Subscriptions) Update(ctx context.Context, business core.BusinessID, act
 	})
 }
 
-func (s Subscriptions) checkAddress(url *string) error {
+// CheckAddress refuses an address to which no delivery may go, with an Invalid error
+// that names the field of the request in which it stands.
+func (s Subscriptions) CheckAddress(field, address string) error {
 	var v core.Violations
-	if wrong := s.Guard.CheckURL(*url); wrong != "" {
-		v.AddBody("url", "address", wrong)
+	if wrong := s.Guard.CheckURL(address); wrong != "" {
+		v.AddBody(field, "address", wrong)
 	}
 	return v.Err()
 }
 
-// apply changes what the input carries. Switching a subscription on again
-// clears the reason for which the hub had switched it off.
+// apply changes what the input carries. Who switches a subscription on or off has the
+// last word: the reason for which the hub had switched it off is none any more.
 func (i Input) apply(sub *Subscription, now time.Time) {
 	if i.URL != nil {
 		sub.URL = *i.URL
 	}
 	if i.Active != nil {
-		sub.Active = *i.Active
+		sub.Active, sub.DisabledReason = *i.Active, ""
 	}
 	if i.Units != nil {
 		sub.Units = *i.Units
 	}
 	if i.Headers != nil {
 		sub.Headers = i.Headers
-	}
-	if sub.Active {
-		sub.DisabledReason = ""
 	}
 	sub.UpdatedAt = now
 }

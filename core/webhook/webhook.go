@@ -30,10 +30,9 @@ type Subscription struct {
 	Active         bool
 	Units          Units
 	Headers        map[string]string
-	Secret         string // whsec_…, signs every delivery
-	OldSecret      string // signs beside it until OldSecretUntil; set by Rotate alone
-	OldSecretUntil time.Time
-	DisabledReason string // why the hub switched it off
+	Secret         string    // whsec_…, signs every delivery
+	OldSecretUntil time.Time // until when the one before signs too; set by Rotate alone
+	DisabledReason string    // why the hub switched it off
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
@@ -67,7 +66,8 @@ type Delivery struct {
 	Units     Units
 	Headers   map[string]string
 	Secret    string
-	OldSecret string    // signs too; "": none
+	Earlier   []string  // secrets that sign too
+	Version   int64     // of the webhook, as these were read
 	Unready   string    // why it cannot be sent, in plain words: the attempt fails for that; "": it can
 	Attempts  int       // finished so far
 	Base      int       // of them, before the schedule was begun anew by hand
@@ -80,6 +80,10 @@ type Delivery struct {
 	Test      bool      // its event is a sample
 	Trace     core.Trace
 }
+
+// patient tells whether the delivery waits while its endpoint fails: it is no probe,
+// and nobody asked for it.
+func (d Delivery) patient() bool { return !d.Probe && !d.Asked }
 
 // Attempt is the record of one try.
 type Attempt struct {

@@ -28,9 +28,10 @@ trap stop EXIT INT TERM
 say() { printf '%s\n' "$*"; }
 
 say "starting PostgreSQL with an archive of its WAL"
+cp "$here/../archive.sh" "$dir/archive.sh"
 starts "$port" <<-SETTINGS
 	archive_mode = on
-	archive_command = 'test ! -f $dir/wal/%f && cp %p $dir/wal/%f'
+	archive_command = 'sh $dir/archive.sh %p $dir/wal/%f'
 	wal_level = replica
 SETTINGS
 
@@ -87,7 +88,26 @@ $as touch -d '3 days ago' "$outdated"
 sleep 1 # they are named by the second
 backup=$(backs)
 [ ! -e "$outdated" ] || { say "an outdated backup is kept"; exit 1; }
-takes $((orders + 1)) $((2 * orders))
+takes $((orders + 1)) $((2 * orders - 1))
+
+say "taking the archive away for a while"
+archives() { ! "$servery" doctor | grep -q 'cannot archive its WAL'; }
+mv "$dir/wal" "$dir/away"
+sql "$port" 'SELECT pg_switch_wal()' >/dev/null
+for _ in $(seq 100); do
+	if ! archives; then break; fi
+	sleep 0.1
+done
+! archives || { say "the doctor does not tell that nothing is archived"; exit 1; }
+mv "$dir/away" "$dir/wal"
+takes $((2 * orders)) $((2 * orders))
+sql "$port" 'SELECT pg_switch_wal()' >/dev/null
+for _ in $(seq 100); do
+	if archives; then break; fi
+	sleep 0.1
+done
+archives || { say "nothing is archived any more"; exit 1; }
+
 moment=$(sql "$port" "SELECT clock_timestamp()")
 accepted=$(counted "$port")
 [ "$accepted" -eq $((2 * orders)) ] || { say "only $accepted of $((2 * orders)) orders were stored"; exit 1; }

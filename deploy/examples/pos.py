@@ -4,7 +4,8 @@
 
 It subscribes to every event, sends a store and its menu, switches some of them off and on, and then takes
 orders: gives each a number of its own and moves it from state to state. HOOKS is where the hub reaches LISTEN.
-ORDERS ends it after so many orders. SECRETS is the file that keeps the signing secrets.
+ORDERS ends it after so many orders. SECRETS is the file that keeps the signing secrets. TAX is a tax on every item,
+by a code of the business's country: TAX=ST_P,"Sales Tax",8.25 in the United States.
 """
 
 import base64
@@ -101,7 +102,7 @@ class Receiver:
         with self.news:
             if headers["webhook-id"] in self.seen:
                 return 200
-            self.seen.add(headers["webhook-id"])  # a real one forgets those of last week
+            self.seen.add(headers["webhook-id"])  # a real one keeps them in a file, for 30 days
             if event == "order_placed" and not test:
                 self.orders.put(payload)
             else:
@@ -136,8 +137,11 @@ def genuine(secret, id, timestamp, signatures, body):
 
 
 class POS:
-    def __init__(self, hub, receiver):
-        self.hub, self.receiver, self.number = hub, receiver, 0
+    def __init__(self, hub, receiver, tax):
+        self.hub, self.receiver, self.number, self.taxes = hub, receiver, 0, []
+        if tax:
+            code, title, percent = tax.split(",")
+            self.taxes = [{"code": code, "title": title, "structure": {"value": float(percent)}, "item_ref_ids": ["all"]}]
 
     def subscribe(self):
         for event in EVENTS:
@@ -175,7 +179,7 @@ class POS:
                       for ref, price in (("dal", 9.5), ("naan", 2.25), ("soup", 4))],
             "option_groups": [{"ref_id": "heat", "title": "Heat", "min_selectable": 0, "max_selectable": 1, "item_ref_ids": ["dal"]}],
             "options": [{"ref_id": "hot", "title": "Hot", "price": 0.5, "opt_grp_ref_ids": ["heat"]}],
-            "taxes": [{"code": "ST_P", "title": "Sales Tax", "structure": {"value": 8.25}, "item_ref_ids": ["all"]}],
+            "taxes": self.taxes,
         })
         options = [{"ref_id": "hot", "price": 0.5}]
         self.send_menu("P-1", {**unflushed, "items": [{"ref_id": ref, "price": 5} for ref in ("dal", "naan", "soup")], "options": options})
@@ -215,7 +219,7 @@ def complain(objects):
 
 def main():
     receiver = Receiver(os.environ.get("LISTEN", "127.0.0.1:9100"), os.environ.get("HOOKS"), os.environ.get("SECRETS", "pos-secrets.json"))
-    pos = POS(Hub(os.environ["BASE"], os.environ["KEY"]), receiver)
+    pos = POS(Hub(os.environ["BASE"], os.environ["KEY"]), receiver, os.environ.get("TAX"))
     pos.subscribe()
     pos.send_store()
     pos.send_menus()

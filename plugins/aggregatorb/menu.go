@@ -105,7 +105,7 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 			Accepts: store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
 		},
 	}
-	leftOut := sdk.NestedLeftOut(menu)
+	leftOut := append(sdk.NestedLeftOut(menu), emptyLeftOut(menu)...)
 	for _, c := range menu.GetCharges() {
 		if narrow := narrower(c); narrow != "" {
 			leftOut = append(leftOut, &sdk.PublishError{Entity: "charge", RefId: c.GetCode(), Code: "charge_scope",
@@ -120,6 +120,24 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	decision.LeftOut = leftOut
 	return decision, nil
+}
+
+// emptyLeftOut tells of the option groups of items of which nothing may be chosen: B's
+// 0 is any number.
+func emptyLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
+	offered := map[string]bool{}
+	for _, item := range menu.GetItems() {
+		for _, ref := range item.GetOptionGroupRefIds() {
+			offered[ref] = true
+		}
+	}
+	for _, g := range menu.GetOptionGroups() {
+		if g.GetMaxSelectable() == 0 && offered[g.GetRefId()] {
+			list = append(list, &sdk.PublishError{Entity: "option_group", RefId: g.GetRefId(), Code: "nothing_to_choose",
+				Message: g.GetTitle() + " lets nothing be chosen (max_selectable is 0), and is left out: to the aggregator 0 is any number"})
+		}
+	}
+	return list
 }
 
 // narrower tells what a charge falls on that a fee of B cannot say; "" where it is
@@ -149,7 +167,7 @@ func newKitchen(menu *sdk.Menu, s settings) kitchen {
 	k := kitchen{menu, s, make(map[string]addOnSet, len(menu.GetOptionGroups()))}
 	for _, g := range menu.GetOptionGroups() {
 		if g.GetMaxSelectable() == 0 {
-			continue // there is nothing to choose, and B's 0 is any number
+			continue // told by emptyLeftOut
 		}
 		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0), []addOn{}}
 	}

@@ -41,43 +41,29 @@ func settingsOf(call *sdk.Call) (s settings, err error) {
 	return s, err
 }
 
-// digits are those after the point of a currency, and what is wrong with the
-// settings where they say others: every amount would be ten or a hundred times what
-// it is. Only where no currency is told do they decide.
-func (s settings) digits(currency string) (digits int, wrong string) {
-	digits, told := sdk.MinorDigits(currency)
-	switch {
-	case s.MinorDigits == nil || *s.MinorDigits == digits:
-		return digits, ""
-	case told:
-		return digits, fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, currency, digits)
-	}
-	return *s.MinorDigits, ""
-}
-
-// Configure holds the settings against the business's currency.
+// Configure holds new settings against the business's currency: with others than its
+// digits every amount would be ten or a hundred times what it is.
 func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, error) {
 	s, err := settingsOf(call)
 	if err != nil {
 		return nil, err
 	}
-	if _, wrong := s.digits(call.GetCurrency()); wrong != "" {
-		return []*sdk.Problem{{Path: "minor_digits", Message: wrong}}, nil
+	if digits, told := sdk.MinorDigits(call.GetCurrency()); told && s.MinorDigits != nil && *s.MinorDigits != digits {
+		return []*sdk.Problem{{Path: "minor_digits", Message: fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, call.GetCurrency(), digits)}}, nil
 	}
 	return nil, nil
 }
 
-// minorDigits are the digits of the amounts of a call.
+// minorDigits are the digits after the point of the amounts of a call. Settings that
+// were accepted before currencies were asked after count as they were written: the
+// shop's account at the aggregator goes by them.
 func minorDigits(call *sdk.Call) (int, error) {
 	s, err := settingsOf(call)
-	if err != nil {
-		return 0, err
+	digits, _ := sdk.MinorDigits(call.GetCurrency())
+	if s.MinorDigits != nil {
+		digits = *s.MinorDigits
 	}
-	digits, wrong := s.digits(call.GetCurrency())
-	if wrong != "" {
-		return 0, sdk.Refusef("settings of platform %s: minor_digits %s", call.GetPlatform(), wrong)
-	}
-	return digits, nil
+	return digits, err
 }
 
 // Describe says what the plugin is.

@@ -686,7 +686,7 @@ type MenuReading struct {
 
 // MenuRequest is as the reference describes it.
 type MenuRequest struct {
-	CallbackURL       *string       `json:"callback_url,omitzero"`        // Where this request's callback goes instead of to the webhooks
+	CallbackURL       *string       `json:"callback_url,omitzero"`        // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
 	Categories        []Category    `json:"categories,omitzero"`          // Categories
 	Charges           []Charge      `json:"charges,omitzero"`             // Charges
 	ConfirmFlush      *bool         `json:"confirm_flush,omitzero"`       // Carries out a flush that takes out more than whoever runs the hub allows at once
@@ -796,7 +796,7 @@ type OrderChangeExtra struct {
 // OrderFlag: Something odd about an order
 type OrderFlag struct {
 	Code     string       `json:"code"`
-	Computed *json.Number `json:"computed,omitzero"` // The amount that the hub works out
+	Computed *json.Number `json:"computed,omitzero"` // The amount that the hub works out; of `below_minimum` the store's `min_order_value`
 	Message  string       `json:"message"`
 	Path     string       `json:"path"`          // In the order as it was sent, such as `items[0].price`
 	Sent     *json.Number `json:"sent,omitzero"` // The amount that was sent
@@ -1023,7 +1023,7 @@ type PostOrderRetryBody struct {
 
 // PostTimingGroupsBody is as the reference describes it.
 type PostTimingGroupsBody struct {
-	CallbackURL  *string       `json:"callback_url,omitzero"` // Where the callback goes instead of to the webhooks
+	CallbackURL  *string       `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
 	TimingGroups []TimingGroup `json:"timing_groups"`
 }
 
@@ -1082,6 +1082,7 @@ type RetryDeliveriesBody struct {
 type RetryDeliveriesBodyFilter struct {
 	EventType *string `json:"event_type,omitzero"` // Name or numeric id of an event type
 	From      *int64  `json:"from,omitzero"`       // Created at or after, in epoch milliseconds
+	OrderID   *int64  `json:"order_id,omitzero"`   // Of the order that the event tells of, with what came of calls to its aggregator
 	Reference *string `json:"reference,omitzero"`  // Of the request that the event answers
 	State     *string `json:"state,omitzero"`      // `pending` ones are made due now
 	To        *int64  `json:"to,omitzero"`         // Created before, in epoch milliseconds; at most now
@@ -1466,7 +1467,7 @@ type StoredTitledTranslation struct {
 
 // StoresRequest is as the reference describes it.
 type StoresRequest struct {
-	CallbackURL *string `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks
+	CallbackURL *string `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
 	Stores      []Store `json:"stores"`                // The stores
 }
 
@@ -1566,6 +1567,7 @@ type WebhookChanged struct {
 
 // WebhookCreated is as the reference describes it.
 type WebhookCreated struct {
+	Active    bool    `json:"active"`          // Whether events are sent
 	Message   string  `json:"message"`         // What was done, for people
 	Secret    *string `json:"secret,omitzero"` // Verifies signatures
 	Status    string  `json:"status"`          // Always `success`

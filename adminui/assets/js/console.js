@@ -70,6 +70,7 @@ setInterval(tick, 1000);
 // While changes are not heard of, the page says so. What happened meanwhile is fetched
 // once they are heard of again.
 let connected = false;
+let heard = 0; // when the connection last gave a sign of life
 const note = document.getElementById("away");
 const away = () => {
   if (!note?.hidden) return;
@@ -78,14 +79,32 @@ const away = () => {
   note.hidden = false;
 };
 document.addEventListener("htmx:sse:error", away);
+// Who was never let in is not tried again by htmx.
 document.addEventListener("htmx:finally:request", (event) => {
-  if (event.target.id === "pulse" && !connected) away();
+  if (event.target.id !== "pulse" || connected) return;
+  away();
+  setTimeout(() => {
+    const fresh = event.target.cloneNode();
+    fresh.removeAttribute("data-htmx-powered");
+    event.target.replaceWith(fresh);
+    htmx.process(fresh);
+  }, 5000);
 });
 document.addEventListener("htmx:sse:after:connection", (event) => {
+  heard = Date.now();
+  const late = connected || note?.hidden === false;
   if (note && event.detail.connection.status === 200) note.hidden = true;
-  if (connected) changed();
+  if (late) changed();
   connected = true;
 });
+// A network may drop what comes without a word: then the beats are missed.
+setInterval(() => { if (connected && Date.now() - heard > 50000) away(); }, 1000);
+document.addEventListener("beat", () => {
+  heard = Date.now();
+  if (!note || note.hidden) return;
+  note.hidden = true;
+  changed();
+}, true);
 
 // What was just done is said once: the address forgets it.
 const address = new URL(location);

@@ -32,11 +32,11 @@ func (p *Page) Check(t *testing.T) { t.Helper(); p.check(t, "html", everyRule) }
 // CheckPart checks as Check does, with axe looking at one part of the page alone.
 func (p *Page) CheckPart(t *testing.T, selector string) { t.Helper(); p.check(t, selector, everyRule) }
 
-// EachView checks an open page in every view, takes
-// pictures of it that bear the name, and closes it. In the dark only colours differ.
-func (p *Page) EachView(t *testing.T, name string) {
+// EachView checks an open page in the views, takes pictures of it that bear the name,
+// and closes it. In the dark only colours differ.
+func (p *Page) EachView(t *testing.T, name string, views ...View) {
 	t.Helper()
-	for _, view := range Views() {
+	for _, view := range views {
 		t.Run(view.Name, func(t *testing.T) {
 			p.Look(t, view)
 			p.Screenshot(t, name+"-"+view.Name)

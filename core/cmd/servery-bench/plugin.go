@@ -61,7 +61,7 @@ func (p *pluginBench) program(id string) string { return filepath.Join(p.dir, id
 
 // ask has one item of so many bytes checked.
 func (p *pluginBench) ask(ctx context.Context, id string, size int) error {
-	_, err := p.Plugin(id).CheckItems(ctx, pluginhost.Subject{Business: 1, Platform: id}, []*sdk.Item{{RefId: "x", Description: strings.Repeat("x", size)}})
+	_, err := p.Plugin(id).CheckItems(ctx, pluginhost.Subject{Business: 1, Platform: id}, time.Minute, []*sdk.Item{{RefId: "x", Description: strings.Repeat("x", size)}})
 	return err
 }
 

@@ -179,6 +179,7 @@ func TestAPluginThatNamesAnotherPlatformReachesNothingOfIt(t *testing.T) {
 
 func TestActionRefusals(t *testing.T) {
 	f := newFleet(t, nil)
+	collected := f.order("a", "A-3", `,"order_type":"pickup","delivery_type":"self"`)
 	partner, own, selfish := f.order("a", "A-1", ""), f.order("web", "W-1", ""), f.order("a", "A-2", `,"delivery_type":"self"`)
 	mask := func(id int64, more string) string {
 		return fmt.Sprintf(`{"order_id":"%d","action":"rider_with_mask","wearing_mask":true%s}`, id, more)
@@ -193,6 +194,7 @@ func TestActionRefusals(t *testing.T) {
 		{fmt.Sprintf(`{"order_id":%d,"action":"dance"}`, partner), "action must be one of: rider_body_temp"},
 		{fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, partner), "is for bulk orders only"},
 		{mask(partner, `,"phone":"4155550177"`), "phone is for self-delivery orders only"},
+		{mask(collected, `,"phone":"4155550177"`), "phone is for self-delivery orders only"},
 		{mask(selfish, `,"phone":"41555"`), "phone must be 10 digits"},
 		{mask(own, ""), "the order is of the platform web, not of a"},
 	} {

@@ -76,6 +76,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		"gzip bomb":         {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`), map[string]string{"Content-Encoding": "gzip"}, 413, "larger than 1048576 bytes"},
 		"empty":             {``, nil, 400, "not valid JSON"},
 		"malformed":         {`{"stores":[`, nil, 400, "not valid JSON"},
+		"an array":          {`[{"ref_id":"a"}]`, nil, 400, "the body must be an object"},
 		"duplicate key":     {`{"stores":[{"ref_id":"a","ref_id":"b"}]}`, nil, 400, "stores[0].ref_id is given twice"},
 		"invalid UTF-8":     {"{\"stores\":[{\"ref_id\":\"\xff\"}]}", nil, 400, "UTF-8"},
 		"NUL":               {`{"stores":[{"ref_id":"a\u0000"}]}`, nil, 400, "stores[0].ref_id must not contain the NUL"},
@@ -87,12 +88,9 @@ func TestBodiesThatAreRefused(t *testing.T) {
 			requireEnvelope(t, a.do(t, request{"POST", storesRoute, tenant.Authorization, row.body, row.headers}), row.status, row.message)
 		})
 	}
-	for _, body := range []string{oneStore, gzipped(oneStore)} {
-		headers := map[string]string{"Content-Type": "application/json; charset=UTF-8"}
-		if body != oneStore {
-			headers["Content-Encoding"] = "gzip"
-		}
-		require.Equal(t, 200, a.do(t, request{"POST", storesRoute, tenant.Authorization, body, headers}).status)
+	for coding, body := range map[string]string{"": oneStore, "gzip": gzipped(oneStore), "GZIP": gzipped(oneStore), "Identity": oneStore} {
+		headers := map[string]string{"Content-Type": "application/json; charset=UTF-8", "Content-Encoding": coding}
+		require.Equal(t, 200, a.do(t, request{"POST", storesRoute, tenant.Authorization, body, headers}).status, coding)
 	}
 }
 

@@ -3,12 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 type businessSet struct {
@@ -57,6 +60,45 @@ func (c businessSet) set(w *console.Watching) error {
 	}
 	if c.CloseSilentStores != nil {
 		w.CloseSilent = *c.CloseSilentStores
+	}
+	return nil
+}
+
+type businessSecret struct {
+	databaseFlags
+	overlapFlag
+	Business int64 `required:"" help:"Id of the business."`
+	JSON     bool  `help:"Print JSON."`
+}
+
+// Run gives a business another callback secret and prints it.
+func (c businessSecret) Run(ctx context.Context, out output) error {
+	if err := c.wrong(); err != nil {
+		return err
+	}
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		secret, until := webhook.NewSecret(), db.Clock().Now().Add(c.SecretOverlap)
+		err := postgres.Access{DB: db}.ReplaceCallbackSecret(ctx, core.BusinessID(c.Business), secret, until)
+		if err != nil || c.JSON {
+			return printJSON(out, struct {
+				Secret string `json:"callback_secret"`
+				Until  int64  `json:"old_secret_until"` // epoch milliseconds
+			}{secret, until.UnixMilli()}, err)
+		}
+		_, err = fmt.Fprintf(out.stdout, "callback secret of business %d (signs deliveries to a callback_url; shown once): %s\nthe earlier one signs too until %s\n",
+			c.Business, secret, until.UTC().Format(time.RFC3339))
+		return err
+	})
+}
+
+// overlapFlag says how long the earlier of two signing secrets signs too.
+type overlapFlag struct {
+	SecretOverlap time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long an earlier signing secret signs too after there is another."`
+}
+
+func (f overlapFlag) wrong() error {
+	if f.SecretOverlap < 0 || f.SecretOverlap > 30*24*time.Hour {
+		return errors.New("SERVERY_SECRET_OVERLAP: must be from 0 to 720h")
 	}
 	return nil
 }

@@ -34,3 +34,40 @@ func TestBusinessSetSaysHowABusinessIsWatchedOver(t *testing.T) {
 		require.Contains(t, r.stderr, "no business")
 	}
 }
+
+func TestBusinessCallbackSecretIsShownOnceAndReplacesTheEarlier(t *testing.T) {
+	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
+	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	require.Equal(t, 0, made.status, made.stderr)
+	replace := func(flags ...string) ended {
+		return servery(t, env, append([]string{"business", "callback-secret"}, flags...)...)
+	}
+	plain := replace("--business", "1")
+	require.Regexp(t, `(?s)^callback secret of business 1 .* shown once.*: whsec_[A-Za-z0-9+/]{43}=\nthe earlier one signs too until 20.*Z\n$`, plain.stdout, plain.stderr)
+	require.Regexp(t, `^{"callback_secret":"whsec_[A-Za-z0-9+/]{43}=","old_secret_until":[0-9]{13}}\n$`, replace("--business", "1", "--json").stdout)
+	for wrong, flags := range map[string][]string{"no business 9": {"--business", "9"}, "from 0 to 720h": {"--business", "1", "--secret-overlap", "1000h"}} {
+		r := replace(flags...)
+		require.Equal(t, 1, r.status)
+		require.Contains(t, r.stderr, wrong)
+		require.Empty(t, r.stdout)
+	}
+}
+
+func TestAKeyIsForAPlatformThatThereIsAndForAChannel(t *testing.T) {
+	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
+	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	require.Equal(t, 0, made.status, made.stderr)
+	create := func(business, scope, platform string) ended {
+		return servery(t, env, "key", "create", "--business", business, "--username", "shop", "--scope", scope, "--platform", platform)
+	}
+	require.Equal(t, 0, create("1", "channel", "web").status)
+	for problem, refused := range map[string]ended{
+		`there is no platform "nope"`:                   create("1", "channel", "nope"),
+		"there is no business 9":                        create("9", "channel", "web"),
+		"platform is of a key with scope channel alone": create("1", "pos", "web"),
+	} {
+		require.Equal(t, 1, refused.status)
+		require.Contains(t, refused.stderr, problem)
+		require.Empty(t, refused.stdout)
+	}
+}

@@ -20,7 +20,7 @@ func TestATranslatedOrderIsReadAsAChannelBringsIt(t *testing.T) {
 	require.NoError(t, err)
 	draft, err := order.Decode(body)
 	require.NoError(t, err, string(body))
-	require.Equal(t, []any{"b", core.Identifier("007"), "12", "9.5", "4.75", "17", "42", "0", "8.25", "77", "94103", "1.5", int64(1795262400123), int64(2)}, []any{
+	require.Equal(t, []any{"b", core.Identifier("007"), "12", "9.5", "4.75", "17", "42", "0", "8.25", "77", "94103", "1.5", core.Integer(1795262400123), core.Integer(2)}, []any{
 		draft.Platform, draft.PlatformOrderID, draft.StoreRefID, draft.Total.String(), draft.Items[0].Price.String(), draft.Items[0].RefID, draft.Items[0].Title,
 		draft.Items[0].Options[0].Price.String(), draft.Taxes[0].Rate.String(), draft.Payment[0].Serial, draft.Customer.Address.Pin,
 		draft.Customer.Address.Latitude.String(), *draft.DeliverAt, *draft.Items[0].Quantity,

@@ -141,6 +141,8 @@ func (f databaseFlags) check() error {
 	}
 	if f.DatabaseURL != "" {
 		mistakes = append(mistakes, postgres.CheckURL(f.DatabaseURL))
+	} else if _, set := os.LookupEnv("SERVERY_DATABASE_URL"); set {
+		mistakes = append(mistakes, errors.New("SERVERY_DATABASE_URL: is set, but empty; unset it where the private PostgreSQL is meant"))
 	}
 	return errors.Join(mistakes...)
 }
@@ -173,6 +175,16 @@ func (c serveCommand) places() (mistakes []error) {
 		mistakes = append(mistakes, errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090"))
 	}
 	return mistakes
+}
+
+// wrongBase tells what is wrong with a hub's address as people reach it: its pages
+// name each other from the root on, so nothing may follow the host.
+func wrongBase(text string) error {
+	u, err := url.Parse(text)
+	if err == nil && isAddress(text) && strings.EqualFold(strings.TrimSuffix(text, "/"), u.Scheme+"://"+u.Host) {
+		return nil
+	}
+	return errors.New("SERVERY_BASE_URL: must be an address such as https://hub.example.com, without a path")
 }
 
 // isAddress tells whether a text is the address of something that speaks HTTP.

@@ -58,6 +58,9 @@ func TestNoPageIsShownWithinAnother(t *testing.T) {
 		}
 		path := strings.NewReplacer(":business", fmt.Sprint(mine.ID), ":id", "1", ":reference", core.NewID(a.clock.Now()).String(), ":platform", "web").Replace(route)
 		page := sam.get(t, path)
+		if page.status == http.StatusSeeOther { // the address of a form
+			continue
+		}
 		require.Contains(t, page.header.Get("Content-Security-Policy"), "frame-ancestors 'none'", path)
 		require.Contains(t, page.header.Get("Content-Security-Policy"), "form-action 'self'", path)
 		require.Equal(t, "no-store", page.header.Get("Cache-Control"), path)

@@ -196,4 +196,10 @@ func TestIdentitySettingsAreChecked(t *testing.T) {
 		require.Len(t, wrong, 1)
 		require.ErrorContains(t, wrong[0], want)
 	}
+	for address, right := range map[string]bool{
+		"https://hub.example": true, "http://127.0.0.1:8080/": true, "HTTPS://Hub.example/": true, "https://hub.example/servery": false, "https://hub.example/?a=b": false,
+		"https://hub.example#c": false, "https://hub.example?": false, "https://sam:secret@hub.example": false,
+	} {
+		require.Equal(t, right, identityFlags{BaseURL: address}.wrong() == nil, address)
+	}
 }

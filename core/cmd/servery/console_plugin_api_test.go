@@ -89,7 +89,7 @@ func TestNothingThatAPluginLogsRunsInTheConsole(t *testing.T) {
 	a := consoleHub(t)
 	records := postgres.Plugins{DB: a.hub.db}
 	require.NoError(t, records.Know(t.Context(), []string{"aggregator-z"}))
-	_, err := records.Tell(t.Context(), core.NewID(a.clock.Now()), "aggregator-z", `{"id":"aggregator-z","version":"<img src=x onerror=alert(1)>","state":"quarantined","starts":6,
+	err := records.Tell(t.Context(), core.NewID(a.clock.Now()), "aggregator-z", `{"id":"aggregator-z","version":"<img src=x onerror=alert(1)>","state":"quarantined","starts":6,
 		"faults":[{"at":"2026-11-21T09:00:00Z","text":"<script>alert(1)</script>","ended":true}],"log":["<script>alert(2)</script>","{\"@level\":\"warn\",\"@message\":\"<script>alert(3)</script>\",\"x\":\"</code>\"}"]}`, nil)
 	require.NoError(t, err)
 	require.NoError(t, records.TellHub(t.Context(), []console.PluginHub{{Plugin: "aggregator-z", Hub: core.NewID(a.clock.Now()), State: "quarantined"}}))

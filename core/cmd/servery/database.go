@@ -20,7 +20,7 @@ import (
 type databaseFlags struct {
 	DatabaseURL string `name:"database-url" env:"SERVERY_DATABASE_URL" help:"PostgreSQL to use: postgres://USER:PASSWORD@HOST:5432/DATABASE. Without it a private one runs in the data directory."`
 	DataDir     string `name:"data-dir" env:"SERVERY_DATA_DIR" default:".servery" help:"Directory of the private PostgreSQL, the secret key and the demo's credentials."`
-	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it one is made and kept in the data directory."`
+	SecretKey   string `name:"secret-key" env:"SERVERY_SECRET_KEY" help:"32 bytes in hexadecimal or base64 that seal the secrets in the database. Without it, that of the data directory, where the beginning of a hub makes one."`
 
 	Connections int `name:"database-connections" env:"SERVERY_DATABASE_CONNECTIONS" help:"Connections to the database at most; 8 for each processor, at least 16."`
 
@@ -41,7 +41,7 @@ func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool)
 	if f.DatabaseURL == "" && !f.begins && !devpg.Exists(f.DataDir) {
 		return nil, fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as the hub has them (servery serve begins a new one)", f.DataDir)
 	}
-	key, err := f.secretKey()
+	key, err := f.secretKey(log)
 	if err != nil {
 		return nil, err
 	}
@@ -100,8 +100,9 @@ func (d *database) close(log *slog.Logger) {
 }
 
 // secretKey is the configured key, or the one of the data directory, which is
-// made on first use.
-func (f databaseFlags) secretKey() (string, error) {
+// made where a hub begins, and by no other command: what it sealed with a key of its
+// own, no hub could open.
+func (f databaseFlags) secretKey(log *slog.Logger) (string, error) {
 	if f.SecretKey != "" {
 		return f.SecretKey, nil
 	}
@@ -113,6 +114,9 @@ func (f databaseFlags) secretKey() (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("reading the secret key: %w", err)
 	}
+	if !f.begins {
+		return "", fmt.Errorf("SERVERY_SECRET_KEY is not set, and there is no %s: set it as the hubs have it", file)
+	}
 	if err := os.MkdirAll(f.DataDir, 0o755); err != nil {
 		return "", fmt.Errorf("making the data directory: %w", err)
 	}
@@ -122,6 +126,9 @@ func (f databaseFlags) secretKey() (string, error) {
 	}
 	if err := writeNew(file, []byte(hex.EncodeToString(random)+"\n")); err != nil {
 		return "", fmt.Errorf("keeping the secret key: %w", err)
+	}
+	if f.DatabaseURL != "" {
+		log.Warn("a secret key was made, without which the secrets in the database cannot be read: keep it, and give it to every hub as SERVERY_SECRET_KEY", "file", file)
 	}
 	key, err = os.ReadFile(file) // ours, or that of a command which was quicker
 	return string(key), err

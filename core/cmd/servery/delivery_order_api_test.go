@@ -32,6 +32,13 @@ func TestTheDeliveriesOfAnOrderAreFoundAndShowWhatIsSent(t *testing.T) {
 	require.Len(t, list(fmt.Sprintf("?event_type=order_placed&to=%d", between.UnixMilli())), 1)
 	require.Equal(t, []any{second}, list(fmt.Sprintf("?event_type=order_placed&from=%d", between.UnixMilli())))
 
+	again := func(filter string) any {
+		return c.ok("POST", deliveriesRoute+"retry/?dry_run=true", `{"filter":{"state":"delivered",`+filter+`}}`).body["count"]
+	}
+	require.Equal(t, 2.0, again(`"order_id":`+order))
+	require.Equal(t, 1.0, again(`"event_type":18,"order_id":"`+order+`"`))
+	require.Equal(t, 0.0, again(`"order_id":77`))
+
 	one := c.ok("GET", deliveriesRoute+at(first, "id").(string)+"/", "")
 	var sent any
 	require.NoError(t, json.Unmarshal(c.orders.Arrivals()[0].Body, &sent))
@@ -39,5 +46,8 @@ func TestTheDeliveriesOfAnOrderAreFoundAndShowWhatIsSent(t *testing.T) {
 	require.Contains(t, one.text, string(c.orders.Arrivals()[0].Body), "to the letter")
 	for _, query := range []string{"?order_id=0", "?order_id=x", "?from=yesterday", "?to=-1"} {
 		requireEnvelope(t, c.send("GET", deliveriesRoute+query, ""), 400, "must be")
+	}
+	for _, path := range []string{deliveriesRoute + "?from", ordersRoute + "?to", revisionsRoute + "?from", "/external/api/v1/inventory/locations/s1/items/dal/at/?platform=web&time"} {
+		requireEnvelope(t, c.send("GET", fmt.Sprintf("%s=%d", path, between.Unix()), ""), 400, "must be a moment in epoch milliseconds")
 	}
 }

@@ -29,6 +29,9 @@ var connectionMends = []struct{ said, do string }{
 	{"28000", "make the role, or let it in from this machine (pg_hba.conf); or correct the user in SERVERY_DATABASE_URL"},
 	{"28P01", "correct the password in SERVERY_DATABASE_URL; what is no letter or digit in it must be percent-encoded"},
 	{"53300", "raise max_connections of the server, or end what holds its connections"},
+	{"is a standby", "let SERVERY_DATABASE_URL name the primary, or wait until this server has become it"},
+	{"default_transaction_read_only", "mend what it was set for, such as a full disk; then set default_transaction_read_only = off for server, database and role"},
+	{"must be in UTF8", "make the database by CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0, and set no client_encoding for it or its role"},
 	{"57P03", "wait until the server has started; its log says how far it is"},
 	{"SSL is not enabled", "set ssl = on at the server, or sslmode=disable in SERVERY_DATABASE_URL where nobody can listen in on the way"},
 	{"certificate", "let sslrootcert in SERVERY_DATABASE_URL name the file of the authority that signed the server's certificate, for the host as it is written there"},
@@ -36,6 +39,7 @@ var connectionMends = []struct{ said, do string }{
 	{"no such file", "start PostgreSQL, or correct the directory of its socket in SERVERY_DATABASE_URL"},
 	{"lookup ", "correct the host in SERVERY_DATABASE_URL, or the name service: the name leads nowhere from here"},
 	{"there is no hub", "run the doctor with the hub's own settings; where there is to be one, start it"},
+	{"SERVERY_SECRET_KEY", "set SERVERY_SECRET_KEY as the hubs have it; for the first one `openssl rand -hex 32` makes it"},
 	{"secret key", "make SERVERY_DATA_DIR a directory that the hub may write to, or set SERVERY_SECRET_KEY"},
 	{"data directory", "make SERVERY_DATA_DIR a directory that the hub may write to"},
 }
@@ -71,12 +75,13 @@ func (d *doctor) database(ctx context.Context, db *postgres.DB) bool {
 		found, do string
 	}{
 		{condition.Version < oldestVersion, broken, "it is older than PostgreSQL 14", "upgrade PostgreSQL"},
-		{condition.Standby, broken, "the server is a standby, which takes no changes", "let SERVERY_DATABASE_URL name the primary"},
+		{!condition.Stages, broken, "the hub's role may not make temporary tables: no request for stores or menus can be carried out", "GRANT TEMPORARY ON DATABASE … TO the role of the hub"},
 		{!condition.Fsync, broken, "fsync is off: a crash of the machine may destroy the database", "set fsync = on"},
 		{!condition.FullPageWrites, broken, "full_page_writes is off: a crash of the machine may destroy the database", "set full_page_writes = on"},
 		{condition.SynchronousCommit == "off", broken, "synchronous_commit is off: what was accepted may be lost in a crash", "set synchronous_commit = on, also of the role and the database"},
 		{condition.Spare < spareConns, doubt, fmt.Sprintf("only %d of max_connections are left", condition.Spare), fmt.Sprintf("raise max_connections: a hub uses up to %d", condition.PoolSize+1)},
 		{condition.TimeZone != "UTC", broken, "sessions have the time zone " + condition.TimeZone + " although they ask for UTC", "let hubs connect without a pooler, or with one that passes settings of the session on"},
+		{condition.Unarchived, doubt, "the server cannot archive its WAL: its own disk fills with it, and no backup comes to an end", "see the log of PostgreSQL for what archive_command says, mostly that the disk of the archive is full"},
 		{!condition.Checksums, doubt, "the data has no checksums: a disk that changes it is not noticed", "make the cluster with initdb --data-checksums, or run pg_checksums --enable"},
 	} {
 		if row.wrong {
@@ -131,7 +136,7 @@ func (d *doctor) wall(ctx context.Context, db *postgres.DB) {
 // What is said where the database does not keep businesses apart, and what mends it.
 const (
 	noWall    = "the hub may not take the role servery_tenant: that queries name their business is all that keeps businesses apart"
-	mendsWall = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT wall_off(); then start the hubs anew"
+	mendsWall = "as an administrator of PostgreSQL: CREATE ROLE servery_tenant NOLOGIN, where there is none, and GRANT servery_tenant TO the role of the hub; as the hub: SELECT wall_off(); then start the hubs anew. The tables must be in the schema public: one named as the hub's role is not seen by another"
 )
 
 // secrets checks that the secrets in the database can be opened.

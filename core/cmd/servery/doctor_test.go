@@ -76,14 +76,21 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
 	require.NoError(t, err)
-	role, database := *there, *there
+	role, database, latin, frozen := *there, *there, *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
+	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
+	server := openLedger(t, there.String())
+	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`, `DROP DATABASE `+latin.Host)
+	server.do(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
+	server.do(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
 	for name, c := range map[string]struct{ url, found, do string }{
 		"nothing listens":  {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
 		"no such host":     {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
 		"no such socket":   {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file", "start PostgreSQL"},
 		"no such database": {database.String(), "does not exist", "make the database"},
 		"no such role":     {role.String(), "nobody", "correct the user"},
+		"not in UTF8":      {latin.String(), "must be in UTF8", "ENCODING 'UTF8' TEMPLATE template0"},
+		"read-only":        {frozen.String(), "default_transaction_read_only is on", "default_transaction_read_only = off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,6 +100,23 @@ func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
 			require.Contains(t, found["database"][0].Do, c.do)
 		})
 	}
+}
+
+func TestTheDoctorTellsOfARoleThatMayNotMakeTemporaryTables(t *testing.T) {
+	there, err := url.Parse(hubtest.DatabaseURL(t))
+	require.NoError(t, err)
+	role := there.Host + "_role"
+	server := openLedger(t, there.String())
+	server.do(t, `CREATE ROLE `+role+` LOGIN`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	server.do(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
+	there.User = url.User(role)
+	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
+	_, found := diagnoses(t, env)
+	require.False(t, says(found, "database", broken, "may not make temporary tables"), "every role may: %v", found["database"])
+
+	server.do(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
+	_, found = diagnoses(t, env)
+	require.True(t, says(found, "database", broken, "may not make temporary tables"), found["database"])
 }
 
 func TestTheDoctorTellsOfADirectoryThatIsNone(t *testing.T) {

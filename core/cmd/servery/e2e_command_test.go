@@ -76,7 +76,7 @@ func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
 
 func TestServeRefusesAValueThatCannotBeRead(t *testing.T) {
 	for variable, value := range map[string]string{
-		"SERVERY_JOB_LEASE": "soon", "SERVERY_MAX_BODY": "big", "SERVERY_ROLES": "api,cook", "SERVERY_SECRET_KEY": "short",
+		"SERVERY_JOB_LEASE": "1h", "SERVERY_DELIVERY_LEASE": "9999h", "SERVERY_MAX_BODY": "big", "SERVERY_ROLES": "api,cook", "SERVERY_SECRET_KEY": "short",
 		"SERVERY_DATABASE_URL": "mysql://there",
 	} {
 		env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_SECRET_KEY": hubtest.SecretKey}
@@ -85,6 +85,40 @@ func TestServeRefusesAValueThatCannotBeRead(t *testing.T) {
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "SERVERY_"), "_", "-"))
 		require.True(t, strings.Contains(e.stderr, variable) || strings.Contains(e.stderr, flag), "%s in %s", variable, e.stderr)
 	}
+}
+
+// Both would be started without a word: a hub without its data, or one that does nothing.
+func TestServeRefusesADatabaseAndRolesThatAreSetButEmpty(t *testing.T) {
+	for _, variable := range []string{"SERVERY_DATABASE_URL", "SERVERY_ROLES"} {
+		dir := filepath.Join(openDir(t), "hub")
+		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}.with(variable, ""), "serve")
+		require.Equal(t, 1, e.status, variable)
+		require.Contains(t, e.stderr, variable+": is")
+		require.NoDirExists(t, dir)
+	}
+}
+
+func TestNoCommandSealsWithAKeyThatNoHubHas(t *testing.T) {
+	env, dir := onDatabase(hubtest.DatabaseURL(t)), openDir(t)
+	delete(env, "SERVERY_SECRET_KEY")
+	there, elsewhere := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")), env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
+	began := servery(t, there, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency", "USD")
+	require.Zero(t, began.status, began.stderr)
+	require.Contains(t, began.stderr, "a secret key was made")
+	key := []string{"key", "create", "--business", "1", "--username", "till"}
+	again := servery(t, there, key...)
+	require.Zero(t, again.status, again.stderr)
+	for _, args := range [][]string{key, {"secrets", "rotate"}, {"migrate", "status"}, {"doctor"}} {
+		e := servery(t, elsewhere, args...)
+		require.Equal(t, 1, e.status, args)
+		require.Contains(t, e.stdout+e.stderr, "SERVERY_SECRET_KEY", args)
+		require.NoDirExists(t, elsewhere["SERVERY_DATA_DIR"], args)
+	}
+	made, err := os.ReadFile(filepath.Join(there["SERVERY_DATA_DIR"], "secret.key"))
+	require.NoError(t, err)
+	rotate := there.with("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(made)))
+	require.Contains(t, servery(t, rotate, "secrets", "rotate").stderr, "SERVERY_SECRET_KEY: is needed", "nor with one that lies there")
+	require.Zero(t, servery(t, rotate.with("SERVERY_SECRET_KEY", hubtest.SecretKey), "secrets", "rotate").status)
 }
 
 func TestServeRefusesAnotherSecretKey(t *testing.T) {
@@ -129,6 +163,15 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	again := servery(t, env, "migrate", "up")
 	require.Zero(t, again.status, again.stderr)
 	require.Equal(t, "nothing to do\n", again.stdout)
+
+	made := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency", "USD")
+	require.Zero(t, made.status, made.stderr)
+	refused := servery(t, env, "migrate", "down")
+	require.Equal(t, 1, refused.status)
+	require.Contains(t, refused.stderr, "add --yes")
+	migrations(t, env, true)
+	down = servery(t, env, "migrate", "down", "--yes")
+	require.Zero(t, down.status, down.stderr)
 	startHub(t, env)
 }
 

@@ -93,6 +93,6 @@ func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
 	require.Equal(t, pid, postmaster(t, dir))
 	require.Equal(t, http.StatusOK, call(t, "GET", third.url+storesPath, beside.authorization, nil).status)
 	require.True(t, third.running())
-	require.Zero(t, third.terminate(t))
+	require.Zero(t, third.end(t, ends()[len(ends())-1]), "its terminal is closed")
 	requireNoProcess(t, dir)
 }

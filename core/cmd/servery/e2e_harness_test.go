@@ -186,9 +186,11 @@ func (h *hubProcess) kill() {
 }
 
 // terminate asks the hub to stop and returns its exit status.
-func (h *hubProcess) terminate(t *testing.T) int {
+func (h *hubProcess) terminate(t *testing.T) int { return h.end(t, syscall.SIGTERM) }
+
+func (h *hubProcess) end(t *testing.T, by os.Signal) int {
 	t.Helper()
-	require.NoError(t, h.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, h.cmd.Process.Signal(by))
 	select {
 	case <-h.exited:
 	case <-time.After(patience):
@@ -254,11 +256,16 @@ type integrator struct {
 
 func newIntegrator(t *testing.T, env environment) integrator {
 	t.Helper()
+	return newIntegratorIn(t, env, "US")
+}
+
+func newIntegratorIn(t *testing.T, env environment, country string) integrator {
+	t.Helper()
 	var made struct {
 		ID             int64  `json:"id"`
 		CallbackSecret string `json:"callback_secret"`
 	}
-	serveryJSON(t, env, &made, "business", "create", "--name", "Test Kitchen", "--country", "US",
+	serveryJSON(t, env, &made, "business", "create", "--name", "Test Kitchen", "--country", country,
 		"--timezone", "America/New_York", "--currency", "USD")
 	require.Positive(t, made.ID)
 	who := newKey(t, env, made.ID, "pos")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"testing"
 
@@ -23,6 +24,19 @@ func (l ledger) number(t *testing.T, query string) (n int) {
 	t.Helper()
 	require.NoError(t, l.db.QueryRowContext(t.Context(), query).Scan(&n))
 	return n
+}
+
+// do changes the database, and takes the change back when the test ends.
+func (l ledger) do(t *testing.T, statement, undo string) {
+	t.Helper()
+	_, err := l.db.ExecContext(t.Context(), statement)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if undo != "" {
+			_, err := l.db.ExecContext(context.Background(), undo)
+			require.NoError(t, err)
+		}
+	})
 }
 
 type ledgerJob struct {

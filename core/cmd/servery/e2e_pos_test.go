@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,18 +22,18 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 	needsPrograms(t, "python3")
 	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s", "SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
-	who := newIntegrator(t, env)
+	who := newIntegratorIn(t, env, "CA")
 	shop := newKey(t, env, who.business, "channel")
 	program, err := filepath.Abs(filepath.Join(root, "deploy/examples/pos.py"))
 	require.NoError(t, err)
 	address := fmt.Sprint("127.0.0.1:", hubtest.Port(t))
 	dir := t.TempDir()
-	pos := func() (wait func() string) {
+	pos := func(more ...string) (wait func() string) {
 		t.Helper()
 		said := newTranscript(regexp.MustCompile(`^(open for orders)$`))
 		run := exec.CommandContext(t.Context(), "python3", "-u", program)
 		run.Dir, run.Stdout, run.Stderr = dir, said, said
-		run.Env = append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(who.authorization, "apikey "), "LISTEN="+address, "ORDERS=2")
+		run.Env = slices.Concat(os.Environ(), []string{"BASE=" + hub.url, "KEY=" + strings.TrimPrefix(who.authorization, "apikey "), "LISTEN=" + address, "ORDERS=2"}, more)
 		require.NoError(t, run.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- run.Wait() }()
@@ -47,12 +48,14 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 		}
 	}
 	for turn := range 2 {
+		var tax []string
 		if turn == 1 { // all of it exists, the secrets are lost, and somebody else has used the throttle up
 			require.NoError(t, os.Remove(filepath.Join(dir, "pos-secrets.json")))
+			tax = []string{"TAX=GST_P,GST,5"}
 			for call(t, "GET", hub.url+"/external/api/v1/webhooks/", who.authorization, nil).status != http.StatusTooManyRequests {
 			}
 		}
-		wait := pos()
+		wait := pos(tax...)
 		var orders []int64
 		for n := range 2 {
 			placed := call(t, "POST", hub.url+"/channel/api/v1/orders/", shop.authorization, fmt.Sprintf(
@@ -71,4 +74,5 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 	}
 	menu := call(t, "GET", hub.url+"/channel/api/v1/stores/P-1/menu/?platform=web", who.authorization, nil).object(t)
 	require.Len(t, menu["items"], 2, "the flush took the third from the store")
+	require.Len(t, menu["taxes"], 1)
 }

@@ -102,10 +102,10 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
 			core.StoreJob:      store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
-			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(), Rollbacks: postgres.Menus{DB: db}, Clock: clock},
+			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(inspectedWithin, inspectedAtOnce), Rollbacks: postgres.Menus{DB: db}, Clock: clock},
 			core.TimingJob:     menu.TimingIngestor{Records: postgres.Menus{DB: db}, Clock: clock},
 			core.OrderRetryJob: webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: clock},
-			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: config.inspector(), Clock: clock},
+			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: config.inspector(recheckedWithin, recheckedAtOnce), Clock: clock},
 			core.RedeliveryJob: webhook.Redelivery{Records: postgres.Deliveries{DB: db}, Clock: clock},
 		}
 		for kind := range handlers {
@@ -196,19 +196,21 @@ func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string
 }
 
 // At a stop, new requests are told so for a moment, in which a balancer notices;
-// then those under way may take drainTime to end.
+// then those under way may take drainTime to end. What waits for the database after
+// stopTime has no answer to hope for: whoever manages the process ends it soon.
 const (
 	refuseTime = 250 * time.Millisecond
 	drainTime  = 10 * time.Second
+	stopTime   = 25 * time.Second
 )
 
 // run serves on the listener until the context ends, then stops gracefully:
 // no new requests, no new claims, what is in flight ends.
 func (h *hub) run(ctx context.Context, listener net.Listener) error {
-	again := h.maintain(ctx)
 	if err := h.db.SetClock(ctx); err != nil {
 		return err
 	}
+	_, again := h.maintain(ctx)
 	if there, err := h.db.Walled(ctx); err == nil && !there {
 		h.log.Warn(noWall, "do", mendsWall)
 	}
@@ -253,6 +255,10 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	select {
 	case <-ctx.Done():
 		h.log.Info("stopping")
+		defer time.AfterFunc(stopTime, func() {
+			h.log.Warn("cutting off the database, which does not answer in time")
+			h.db.CutOff()
+		}).Stop()
 		h.server.Drain()
 		if h.console != nil {
 			h.console.Stop()
@@ -292,16 +298,23 @@ func (h *hub) tellUnreadable(ctx context.Context) {
 	}
 }
 
-// maintain makes and drops partitions, and tells when to do so again: sooner where
-// something could not be done, which stops nothing.
-func (h *hub) maintain(ctx context.Context) time.Duration {
-	if err := h.db.Maintain(ctx, h.config.retention); err != nil {
+// maintain makes and drops partitions, and tells for how long what has been is kept and
+// when to do so again: sooner where something could not be done, which stops nothing.
+func (h *hub) maintain(ctx context.Context) (retention, again time.Duration) {
+	retention, err := h.db.Retention(ctx, h.config.retention)
+	if err == nil {
+		err = h.db.Maintain(ctx, retention)
+	}
+	if err != nil {
 		if ctx.Err() == nil {
 			h.log.Warn("partitions could not be made or dropped; meanwhile the default ones take the rows", "error", err)
 		}
-		return 5 * time.Minute
+		return retention, 5 * time.Minute
 	}
-	return time.Hour
+	if retention > h.config.retention {
+		h.log.Warn("SERVERY_RETENTION is longer at another hub, or was within a day: that counts, for all", "here", h.config.retention.String(), "counts", retention.String())
+	}
+	return retention, time.Hour
 }
 
 // housekeep keeps the clock right, the queue moving and, from then on, the partitions
@@ -318,8 +331,12 @@ func (h *hub) housekeep(ctx context.Context, then time.Duration) {
 		case <-clock.C:
 			err = errors.Join(h.db.SetClock(ctx), postgres.Deliveries{DB: h.db}.Sweep(ctx))
 		case <-partitions.C:
-			partitions.Reset(h.maintain(ctx))
-			err = errors.Join(postgres.Orders{DB: h.db}.DropOld(ctx, h.config.retention), h.riders.Sweep(ctx))
+			retention, again := h.maintain(ctx)
+			partitions.Reset(again)
+			if retention > 0 {
+				err = postgres.Orders{DB: h.db}.DropOld(ctx, retention)
+			}
+			err = errors.Join(err, h.riders.Sweep(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			h.log.Warn("housekeeping failed; it is tried again", "error", err)

@@ -22,10 +22,13 @@ type identityFlags struct {
 
 // wrong tells what is wrong with the flags.
 func (f identityFlags) wrong() (mistakes []error) {
-	for name, text := range map[string]string{"SERVERY_BASE_URL": f.BaseURL, "SERVERY_OIDC_ISSUER": f.Issuer} {
-		if text != "" && !isAddress(text) {
-			mistakes = append(mistakes, errors.New(name+": must be an address such as https://hub.example.com"))
+	if f.BaseURL != "" {
+		if err := wrongBase(f.BaseURL); err != nil {
+			mistakes = append(mistakes, err)
 		}
+	}
+	if f.Issuer != "" && !isAddress(f.Issuer) {
+		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER: must be an address such as https://id.example.com"))
 	}
 	if (f.Issuer == "") != (f.ClientID == "") {
 		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))

@@ -42,9 +42,18 @@ type output struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), ends()...)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))
+}
+
+// ends are the signals that end a command in good order; a terminal that is closed
+// sends the last, unless the command was started to outlive it (nohup).
+func ends() []os.Signal {
+	if signal.Ignored(syscall.SIGHUP) {
+		return []os.Signal{os.Interrupt, syscall.SIGTERM}
+	}
+	return []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 }
 
 // run runs one command and returns the exit status.

@@ -155,4 +155,5 @@ func (b backlog) Collect(ch chan<- prometheus.Metric) {
 	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
 	gauge(endpointAge, waiting.WorstEndpoint.Seconds())
 	gauge(queueAge, waiting.OldestCall.Seconds(), "calls")
+	gauge(queueAge, waiting.OldestPublication.Seconds(), "publications")
 }

@@ -42,6 +42,20 @@ func TestTheReadmeListsTheFiguresThatHubsShow(t *testing.T) {
 	require.Empty(t, told, "no hub shows these")
 }
 
+// Alerts take the share of the answers that failed: there are more probes than requests.
+func TestFiguresOfRequestsLeaveProbesOut(t *testing.T) {
+	a := newAPI(t, nil)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/openapi.json"} {
+		require.Equal(t, 200, a.do(t, request{method: "GET", path: path}).status)
+	}
+	var routes []string
+	page := a.do(t, request{method: "GET", path: "/metrics"}).text
+	for _, row := range regexp.MustCompile(`(?m)^servery_http_request_duration_seconds_count\{.*route="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		routes = append(routes, row[1])
+	}
+	require.Equal(t, []string{"/openapi.json"}, routes)
+}
+
 func TestAHubShowsFiguresOfItsPluginsQueuesAndLines(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -30,11 +32,17 @@ func (c migrateUp) Run(ctx context.Context, out output) error {
 	})
 }
 
-type migrateDown struct{ databaseFlags }
+type migrateDown struct {
+	databaseFlags
+	Yes bool `help:"Yes, also where businesses lose their data."`
+}
 
 // Run takes the last group back.
 func (c migrateDown) Run(ctx context.Context, out output) error {
 	return c.with(ctx, out, func(db *postgres.DB) error {
+		if used, err := db.Used(ctx); err != nil || used && !c.Yes && c.DatabaseURL != "" {
+			return cmp.Or(err, errors.New("there are businesses, whose data would be lost; earlier programs work on the schema as it is: add --yes if it is to be lost all the same"))
+		}
 		names, err := db.MigrateDown(ctx)
 		return report(out, "taken back", names, err)
 	})
@@ -100,6 +108,7 @@ func (f databaseFlags) withSchema(ctx context.Context, out output, do func(acces
 type businessCommand struct {
 	Create businessCreate `cmd:"" help:"Make a business."`
 	Set    businessSet    `cmd:"" help:"Say, or show, how a business is watched over: orders that wait, POSes that are silent."`
+	Secret businessSecret `cmd:"" name:"callback-secret" help:"Make another callback secret, which signs deliveries to a callback_url; it is shown once."`
 }
 
 type businessCreate struct {

@@ -152,6 +152,24 @@ func TestAnOddOrderIsAcceptedAndFlagged(t *testing.T) {
 	require.Equal(t, 5.0, at(s.ok("GET", ordersRoute, "").body["orders"].([]any)[0], "flags"))
 }
 
+func TestAnOrderThatItsStoreWouldNotMakeIsFlagged(t *testing.T) {
+	s := newShop(t, nil)
+	s.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","min_order_value":500,"timings":[{"day":"monday","slots":[]}]}]}`)
+	s.ok("POST", menuRoute+"-1/", `{"option_groups":[{"ref_id":"heat","max_selectable":1,"min_selectable":1},{"ref_id":"size","title":"Size","min_selectable":1,"item_ref_ids":["dal"]}],
+		"options":[{"ref_id":"hot","price":0.5,"opt_grp_ref_ids":["size"]}]}`)
+	s.await(4)
+	placed := s.bring("POST", channelOrdersRoute, `{"platform":"web","platform_order_id":"1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":"2.0"},
+		{"ref_id":"dal","quantity":1,"price":10000000000000,"options":[{"ref_id":"hot","quantity":100000,"price":10000000000000}]}]}`)
+	require.Equal(t, 200, placed.status, placed.text)
+	var codes []any
+	for _, flag := range s.ok("GET", fmt.Sprintf("%s%v/", ordersRoute, placed.body["order_id"]), "").body["flags"].([]any) {
+		codes = append(codes, at(flag, "code"))
+	}
+	require.Equal(t, []any{"store_closed", "too_few_options", "too_few_options", "differs", "differs"}, codes)
+	s.bring("POST", channelOrdersRoute, orderOf("2", ""))
+	require.Contains(t, fmt.Sprint(s.awaitOrderEvents(2)), "below_minimum")
+}
+
 func TestThePriceIsThatOfThePlatform(t *testing.T) {
 	s := newShop(t, nil)
 	for platform, want := range map[string]float64{"web": 9.5, "app": 10} {

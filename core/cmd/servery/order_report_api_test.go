@@ -80,6 +80,9 @@ func TestItemsOutOfStockOnOwnChannelsAreReadWithTheOrder(t *testing.T) {
 		require.Equal(t, []any{true, references[n], "web", float64(id), "P-1", "W-1"}, []any{event["success"], event["reference_id"], event["platform"],
 			event["upipr_order_id"], event["ref_order_id"], event["platform_order_id"]})
 	}
+	found := s.ok("GET", fmt.Sprintf("%s?event_type=order_items_oos_processed&order_id=%d", deliveriesRoute, id), "").body["deliveries"].([]any)
+	require.Len(t, found, 2)
+	require.Equal(t, float64(id), at(found[0], "order_id"))
 	for _, read := range []answered{s.ok("GET", oneOrder(id), ""), s.bring("GET", fmt.Sprintf("%s%d/", channelOrdersRoute, id), "")} {
 		reports := read.body["items_oos"].([]any)
 		require.Len(t, reports, 2)

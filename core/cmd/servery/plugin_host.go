@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -189,25 +190,34 @@ func described(s pluginhost.Status) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(s.About)
 }
 
-// tell records how the plugins are, where that has changed or is not settled.
+// rendererOf tells apart what renders a plugin's menus: its program, by its manifest
+// and what it says of itself, and the hub's part in it; "" where it does not run.
+func rendererOf(s pluginhost.Status, about []byte) string {
+	if s.Manifest == "" || about == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %s %s", menu.Form, s.Manifest, about)))
+}
+
+// tell records how the plugins are, where that has changed, or where menus are still to
+// be published as they are rendered here.
 func (h *pluginHost) tell(ctx context.Context) error {
 	for _, s := range h.Status() {
-		s.InFlight, s.Memory = 0, 0
-		text, err := json.Marshal(toldStatus{s, h.Logs(s.ID)})
-		if err != nil || h.told[s.ID] == string(text) {
-			continue
-		}
 		about, err := described(s)
 		if err != nil {
 			return err
 		}
-		settled, err := h.records.Tell(ctx, h.tally.hub, s.ID, string(text), about)
-		if err != nil {
+		s.InFlight, s.Memory = 0, 0
+		told := toldStatus{s, rendererOf(s, about), h.Logs(s.ID)}
+		text, err := json.Marshal(told)
+		settled := s.State != pluginhost.Ready || h.wanted[s.ID].Renderer == told.Renderer
+		if err != nil || settled && h.told[s.ID] == string(text) {
+			continue
+		}
+		if err := h.records.Tell(ctx, h.tally.hub, s.ID, string(text), about); err != nil {
 			return err
 		}
-		if settled {
-			h.told[s.ID] = string(text)
-		}
+		h.told[s.ID] = string(text)
 	}
 	return nil
 }
@@ -215,7 +225,8 @@ func (h *pluginHost) tell(ctx context.Context) error {
 // toldStatus is what hubs tell of a plugin, for the command line and the console.
 type toldStatus struct {
 	pluginhost.Status
-	Log []string `json:"log,omitzero"` // its last lines
+	Renderer string   `json:"renderer"`
+	Log      []string `json:"log,omitzero"` // its last lines
 }
 
 // run follows and tells until the context ends; a worker also says which plugins it has.

@@ -15,13 +15,21 @@ import (
 )
 
 // inspector holds items against the rules of plugins (menu.Inspector).
-type inspector struct{ *pluginHost }
+type inspector struct {
+	*pluginHost
+	within time.Duration // how long the plugin may take
+	atOnce int           // how many jobs a plugin may inspect for here
+}
 
-// One plugin inspects for half of the jobs that a replica runs at once, at most:
-// one that hangs leaves room for the others. The next is put off.
+// One plugin inspects for half of the jobs that a replica runs at once, at most: one
+// that hangs leaves room for the others. The next is put off. A menu waits for its
+// inspection; of rechecks, for which nobody waits, one leaves room for a menu.
 const (
+	inspectedWithin = 8 * time.Second
 	inspectedAtOnce = 2
 	inspectedAfter  = 2 * time.Second
+	recheckedWithin = time.Minute
+	recheckedAtOnce = 1
 )
 
 // Platforms lists the platforms that a plugin with rules serves.
@@ -55,7 +63,7 @@ func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 			return nil, err
 		}
 	}
-	list, err := plugin.CheckItems(ctx, subject, asked)
+	list, err := plugin.CheckItems(ctx, subject, n.within, asked)
 	found := map[string][]menu.Finding{}
 	for _, f := range list {
 		found[f.GetRefId()] = append(found[f.GetRefId()], menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()})
@@ -67,7 +75,7 @@ func (n inspector) Inspect(ctx context.Context, business core.BusinessID, platfo
 func (n inspector) enter(plugin string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.inspects[plugin] >= inspectedAtOnce {
+	if n.inspects[plugin] >= n.atOnce {
 		return false
 	}
 	n.inspects[plugin]++
@@ -143,9 +151,9 @@ func whole(n *int64) int64 {
 }
 
 // inspector is nil in a hub without plugins.
-func (c hubConfig) inspector() menu.Inspector {
+func (c hubConfig) inspector(within time.Duration, atOnce int) menu.Inspector {
 	if c.host == nil {
 		return nil
 	}
-	return inspector{c.host}
+	return inspector{c.host, within, atOnce}
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,8 +14,10 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
@@ -28,7 +33,7 @@ func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
 	source := postgres.NewMenuSource(d.hub.db)
 	ask := func(h *pluginHost) (plan, inspect error) {
 		_, plan = h.Plan(t.Context(), call, nil)
-		_, inspect = inspector{h}.Inspect(t.Context(), d.tenant.ID, "tasty", nil)
+		_, inspect = inspector{h, inspectedWithin, inspectedAtOnce}.Inspect(t.Context(), d.tenant.ID, "tasty", nil)
 		return plan, inspect
 	}
 	publishes := func(h *pluginHost) error {
@@ -105,16 +110,18 @@ func TestAPluginThatHangsLeavesRoomForOtherJobs(t *testing.T) {
 	d.platform("tasty", "hostile", "")
 	host := d.hub.config.host
 	ctx, stop := context.WithCancel(t.Context())
-	inspect := func(refID string) error {
+	inspectFor := func(atOnce int, refID string) error {
 		description := "/nowhere"
-		_, err := inspector{host}.Inspect(ctx, d.tenant.ID, "tasty", []*menu.Item{{Ref: menu.Ref{RefID: refID}, Description: &description}})
+		_, err := inspector{host, inspectedWithin, atOnce}.Inspect(ctx, d.tenant.ID, "tasty", []*menu.Item{{Ref: menu.Ref{RefID: refID}, Description: &description}})
 		return err
 	}
+	inspect := func(refID string) error { return inspectFor(inspectedAtOnce, refID) }
 	ended := make(chan error, inspectedAtOnce)
-	for range inspectedAtOnce {
+	for n := range inspectedAtOnce {
 		go func() { ended <- inspect("wait") }()
+		waitUntil(t, "a place is taken", func() bool { return host.Status()[0].InFlight == n+1 })
+		require.Equal(t, core.Postponed{Until: d.clock.Now().Add(inspectedAfter)}, inspectFor(recheckedAtOnce, "version"), "a recheck leaves room for a menu")
 	}
-	waitUntil(t, "its places are taken", func() bool { return host.Status()[0].InFlight == inspectedAtOnce })
 	require.Equal(t, core.Postponed{Until: d.clock.Now().Add(inspectedAfter)}, inspect("version"))
 	stop()
 	for range inspectedAtOnce {
@@ -122,4 +129,32 @@ func TestAPluginThatHangsLeavesRoomForOtherJobs(t *testing.T) {
 	}
 	ctx = t.Context()
 	require.NoError(t, inspect("version"))
+}
+
+func TestAProgramIsKnownAgainAfterAStartAndAnotherOneIsPublishedAnew(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	db, clock := newDatabase(t)
+	start := func() postgres.Plugin {
+		clock.Advance(2 * time.Minute) // the hub before is not waited for any more
+		host, err := openPlugins(t.Context(), dir, db, nil, hubtest.Logger())
+		require.NoError(t, err)
+		defer host.Close()
+		waitUntil(t, "the plugin is ready", func() bool { return host.Status()[0].State == pluginhost.Ready })
+		require.NoError(t, errors.Join(host.follow(t.Context()), host.tell(t.Context())))
+		list, err := host.records.List(t.Context())
+		require.NoError(t, err)
+		return list[0]
+	}
+	first := start()
+	require.Len(t, first.Renderer, 64)
+	require.Equal(t, first.Renderer, start().Renderer)
+	manifest, err := os.OpenFile(filepath.Join(dir, "aggregator-a", sdk.ManifestName), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = manifest.WriteString("# packaged anew\n")
+	require.NoError(t, errors.Join(err, manifest.Close()))
+	another := start()
+	require.Equal(t, first.Description, another.Description, "it says the same of itself")
+	require.Len(t, another.Renderer, 64)
+	require.NotEqual(t, first.Renderer, another.Renderer)
 }

@@ -72,7 +72,7 @@ func (h *pluginHost) measure(ctx context.Context, now time.Time) error {
 			return err
 		}
 		list = append(list, console.PluginHub{Plugin: s.ID, Hub: h.tally.hub, Version: s.Version, State: string(s.State),
-			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.tally.of(s.ID), About: about})
+			InFlight: s.InFlight, Memory: int64(s.Memory), Calls: h.tally.of(s.ID), Renderer: rendererOf(s, about)})
 	}
 	return h.records.TellHub(ctx, list)
 }

@@ -237,10 +237,10 @@ func BenchmarkInspection(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		platforms, err := inspector{host}.Platforms(context.Background(), tenant.ID)
+		platforms, err := inspector{host, inspectedWithin, inspectedAtOnce}.Platforms(context.Background(), tenant.ID)
 		require.NoError(b, err)
 		for _, platform := range platforms {
-			_, err := inspector{host}.Inspect(context.Background(), tenant.ID, platform, items)
+			_, err := inspector{host, inspectedWithin, inspectedAtOnce}.Inspect(context.Background(), tenant.ID, platform, items)
 			require.NoError(b, err)
 		}
 	}

@@ -99,11 +99,14 @@ func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Ren
 		r.Note = "the store is not active; the platform was told so"
 	}
 	r.Send = func(ctx context.Context) publish.Sent {
+		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
+		if sent.State != publish.Published {
+			return sent // it stays on sale where it was
+		}
 		left := leave(ctx)
 		if left.State == publish.Waiting {
 			return left
 		}
-		sent := m.send(ctx, w, plugin, subject, *plan, s.Access)
 		sent.Problems = append(left.Problems, sent.Problems...)
 		return sent
 	}
@@ -127,7 +130,10 @@ func (m menuRenderer) leave(ctx context.Context, w publish.Work, plugin pluginho
 		if plan != nil {
 			left = m.carry(ctx, w, *plan, s.Access, unread)
 		}
-		if left.State == publish.Failed {
+		switch left.State {
+		case publish.Waiting:
+			left.Message = fmt.Sprintf("the platform has taken the menu; the store is still to be taken off under the id %q: %s", s.OnSale, left.Message)
+		case publish.Failed:
 			left.Problems = []publish.Problem{{Entity: "store", RefID: w.StoreRef, Code: "former_id",
 				Message: fmt.Sprintf("the platform may still sell what it has under the id %q, by which it knew the store before: %s", s.OnSale, left.Message)}}
 		}

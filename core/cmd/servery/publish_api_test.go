@@ -419,7 +419,7 @@ func TestAnOrderOfAnAggregatorIsAcknowledgedAndItsStatesAreTold(t *testing.T) {
 
 	require.NoError(t, postgres.Platforms{DB: n.hub.db}.NameStores(t.Context(), n.tenant.ID, "p-a", map[string]string{"s1": "R-7"}))
 	n.passing("the menu goes to the outlet", func() bool { return len(paths()) == 3 })
-	require.Equal(t, []string{"PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-7/menu"}, paths()[1:])
+	require.Equal(t, []string{"PUT /v2/outlets/R-7/menu", "PUT /v2/outlets/s1/listing"}, paths()[1:])
 	taken := post("A-2", "R-7")
 	require.Equal(t, 200, taken.status, taken.text)
 	for _, state := range []string{"Acknowledged", "Food Ready", "Completed"} {

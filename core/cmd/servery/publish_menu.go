@@ -12,7 +12,8 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// storeForPlugin is a store as a plugin renders it.
+// storeForPlugin is a store as a plugin renders it. A change here or in menuForPlugin
+// counts menu.Form up.
 func storeForPlugin(s postgres.MenuSubject) *pb.Store {
 	o := s.Store.Object
 	out := &pb.Store{

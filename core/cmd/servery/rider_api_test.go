@@ -242,6 +242,12 @@ func TestRiderRefusals(t *testing.T) {
 	gone := f.order("b", "B-2", `,"delivery_type":"self"`)
 	f.ok("PUT", oneOrder(gone)+"status/", `{"new_status":"Cancelled"}`)
 	requireEnvelope(t, f.rider(gone, "ASSIGNED", asha), 409, fmt.Sprintf("order_id %d: the order is Cancelled", gone))
+	for _, kind := range []string{"pickup", "dine_in"} {
+		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
+		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400, fmt.Sprintf("order_id %d: nobody brings the order: it is not for delivery", id))
+		place := fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, id)
+		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "nobody brings the order")
+	}
 	stranger := hubtest.Business(t, f.hub.db)
 	foreign := request{method: "POST", path: riderStatusRoute, authorization: stranger.Authorization, body: fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED"}`, mine)}
 	requireEnvelope(t, f.do(t, foreign), 404, "no order")

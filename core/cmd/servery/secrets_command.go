@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,6 +20,16 @@ type secretsRotate struct {
 	databaseFlags
 	DryRun bool `name:"dry-run" help:"Only count what is sealed with which key."`
 	JSON   bool `help:"Print JSON."`
+}
+
+// check wants the key to be said: one that happens to lie in the directory of whoever
+// runs this need not be that of the hubs.
+func (c secretsRotate) check() error {
+	err := c.databaseFlags.check()
+	if c.DatabaseURL != "" && c.SecretKey == "" {
+		err = errors.Join(err, errors.New("SERVERY_SECRET_KEY: is needed: everything is sealed with it from now on, by the hubs too"))
+	}
+	return err
 }
 
 // Run seals everything anew, or counts.

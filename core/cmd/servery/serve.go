@@ -27,6 +27,7 @@ type serveCommand struct {
 	pluginFlags
 	simulatorFlags
 	identityFlags
+	overlapFlag
 	Listen         string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Roles          []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow   []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
@@ -49,7 +50,6 @@ type serveCommand struct {
 	ActionWithin   time.Duration `name:"action-within" env:"SERVERY_ACTION_WITHIN" default:"1h" help:"How long an aggregator may owe the outcome of a feature action before it counts as failed; 0 is for ever."`
 	AckWithin      time.Duration `name:"order-ack-within" env:"SERVERY_ORDER_ACK_WITHIN" default:"5m" help:"How long an order may wait for its acknowledgement before it is escalated; 0 escalates none."`
 	SilentAfter    time.Duration `name:"pos-silent-after" env:"SERVERY_POS_SILENT_AFTER" default:"30m" help:"After what time without a sign of life the POS of an open store counts as silent; 0 looks for none."`
-	SecretOverlap  time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long the earlier signing secret of a webhook signs too after it got another."`
 	LogLevel       slog.Level    `name:"log-level" env:"SERVERY_LOG_LEVEL" default:"info" help:"debug, info, warn or error."`
 	LogFile        string        `name:"log-file" env:"SERVERY_LOG_FILE" help:"File to write the log to instead of standard error."`
 	DeliveryLease  time.Duration `name:"delivery-lease" env:"SERVERY_DELIVERY_LEASE" default:"20s" help:"How soon another replica takes over deliveries of one that died."`
@@ -85,11 +85,13 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	}
 	slog.SetDefault(log) // for libraries that log by themselves
 	// First the address: when it is taken nothing has been started yet.
-	listener, err := listen(ctx, c.Listen)
+	bound, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer bound.Close()
+	listener, started := greet(bound)
+	defer started()
 	c.begins = true
 	db, err := c.open(ctx, log, true)
 	if err != nil {
@@ -121,7 +123,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	return h.run(ctx, listener)
 }
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
+func listen(ctx context.Context, address string) (*net.TCPListener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("%s is in use, perhaps by another servery: stop it, or choose another address with SERVERY_LISTEN=HOST:PORT", address)
@@ -129,7 +131,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)
 	}
-	return listener, nil
+	return listener.(*net.TCPListener), nil // as the network tcp has it
 }
 
 // addressHere is how this machine reaches what listens on the address.
@@ -141,6 +143,9 @@ func addressHere(listens string) string {
 	}
 	return "http://" + listens
 }
+
+// longestLease bounds how long the work of a hub that died waits.
+const longestLease = 10 * time.Minute
 
 // config checks the flags, all of them, and names every mistake at once.
 func (c serveCommand) config() (hubConfig, error) {
@@ -175,6 +180,9 @@ func (c serveCommand) config() (hubConfig, error) {
 		mistakes = append(mistakes, err)
 	}
 	mistakes = append(mistakes, c.places()...)
+	if len(c.Roles) == 0 {
+		mistakes = append(mistakes, errors.New("SERVERY_ROLES: is empty: a hub does at least one of api, worker, console"))
+	}
 	config.rulebook = menu.Rulebook{FlushGuard: c.FlushGuard}
 	if c.FlushGuard < 0 || c.FlushGuard > 100 {
 		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
@@ -196,8 +204,9 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	config.identity = c.identityFlags
 	mistakes = append(mistakes, c.identityFlags.wrong()...)
-	if config.secretOverlap = c.SecretOverlap; c.SecretOverlap < 0 || c.SecretOverlap > 30*24*time.Hour {
-		mistakes = append(mistakes, errors.New("SERVERY_SECRET_OVERLAP: must be from 0 to 720h"))
+	config.secretOverlap = c.SecretOverlap
+	if err := c.overlapFlag.wrong(); err != nil {
+		mistakes = append(mistakes, err)
 	}
 	if c.PublishQuiet <= 0 || c.PublishWithin < c.PublishQuiet {
 		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_QUIET: must be above 0 and at most SERVERY_PUBLISH_WITHIN"))
@@ -205,11 +214,11 @@ func (c serveCommand) config() (hubConfig, error) {
 	if c.Renderings < 1 || c.Renderings > 64 {
 		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_RENDERINGS: must be from 1 to 64"))
 	}
-	if c.DeliveryLease < 10*time.Second {
-		mistakes = append(mistakes, errors.New("SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange"))
+	if c.DeliveryLease < 10*time.Second || c.DeliveryLease > longestLease {
+		mistakes = append(mistakes, errors.New("SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange, and at most 10m"))
 	}
-	if c.JobLease < time.Second {
-		mistakes = append(mistakes, errors.New("SERVERY_JOB_LEASE: must be at least 1s"))
+	if c.JobLease < time.Second || c.JobLease > longestLease {
+		mistakes = append(mistakes, errors.New("SERVERY_JOB_LEASE: must be from 1s to 10m"))
 	}
 	if c.Demo {
 		config.allow = append(config.allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))

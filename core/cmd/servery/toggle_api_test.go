@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -277,4 +278,26 @@ func TestWhatIsClosedUntilATimeOpensByItselfOnce(t *testing.T) {
 	_, app, _ := s.shown("app")
 	require.Equal(t, []bool{true, false, true}, []bool{web, app, s.at("aggregator-b").Open})
 	require.Contains(t, s.onSaleAt("aggregator-b"), "dal")
+}
+
+func TestASwitchOfAStoreThatIsListedNowhereIsKnownAndNamesWhatItCouldNotDo(t *testing.T) {
+	d := newDiner(t, unlimited)
+	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"S-9","name":"N","city":"C"}]}`)
+	waitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
+	stranger := hubtest.Business(t, d.hub.db)
+	for body, says := range map[string]string{
+		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `nobody is told; "ghost": there is no item with this ref_id (and 1 more)`,
+		`{"location_ref_id":"S-9","action":"disable"}`:                                    "nobody is told",
+		`{"location_ref_id":"S-9","action":"publish"}`:                                    "nobody is told",
+	} {
+		route := locationRoute
+		if strings.Contains(body, "item_ref_ids") {
+			route = itemsRoute
+		}
+		taken := d.ok("POST", route, body)
+		require.Contains(t, taken.body["message"], says)
+		standing := "/hub/api/v1/switches/" + taken.body["reference"].(string) + "/"
+		require.Equal(t, map[string]any{"reference": taken.body["reference"], "outcomes": []any{}, "waiting": []any{}}, d.ok("GET", standing, "").body)
+		requireEnvelope(t, d.do(t, request{method: "GET", path: standing, authorization: stranger.Authorization}), 404, "no switch")
+	}
 }

@@ -69,26 +69,32 @@ func TestAStoreThatIsTakenOffAPlatformIsTakenOffAtItsAggregator(t *testing.T) {
 	})
 }
 
+// storeChanges changes the store s1, and tells what the platform was sent then.
+func (n *newspaper) storeChanges(change string) (paths []string) {
+	n.t.Helper()
+	before := len(n.board.all())
+	n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1",`+change+`}]}`)
+	n.heard++
+	n.await(n.heard)
+	n.quiet()
+	for _, one := range n.board.all()[before:] {
+		paths = append(paths, one.path)
+	}
+	return paths
+}
+
+// knownAs is a change after which the platform p-a knows the store by another id.
+func knownAs(id string) string {
+	return fmt.Sprintf(`"platform_data":[{"name":"p-a","platform_store_id":%q}]`, id)
+}
+
 func TestAStoreThatAPlatformKnowsByAnotherIDIsTakenOffThereUnderTheFormer(t *testing.T) {
 	n := newNewspaper(t, "a")
 	n.menu("s1", soup)
 	n.quiet()
-	sent := func(change string) (paths []string) {
-		before := len(n.board.all())
-		n.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1",`+change+`}]}`)
-		n.heard++
-		n.await(n.heard)
-		n.quiet()
-		for _, one := range n.board.all()[before:] {
-			paths = append(paths, one.path)
-		}
-		return paths
-	}
-	known := func(id string) string {
-		return fmt.Sprintf(`"platform_data":[{"name":"p-a","platform_store_id":%q}]`, id)
-	}
-	require.Equal(t, []string{"PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-33/menu"}, sent(known("R-33")))
-	require.Equal(t, []string{"PUT /v2/outlets/R-33/listing", "PUT /v2/outlets/R-34/menu"}, sent(known("R-34")))
+	sent, known := n.storeChanges, knownAs
+	require.Equal(t, []string{"PUT /v2/outlets/R-33/menu", "PUT /v2/outlets/s1/listing"}, sent(known("R-33")))
+	require.Equal(t, []string{"PUT /v2/outlets/R-34/menu", "PUT /v2/outlets/R-33/listing"}, sent(known("R-34")))
 	require.Equal(t, []string{"PUT /v2/outlets/R-34/listing"}, sent(`"included_platforms":[],"platform_data":[]`))
 	require.Equal(t, []string{"PUT /v2/outlets/R-35/menu"}, sent(`"included_platforms":["p-a"],`+known("R-35")), "where it was taken off it is not on sale")
 
@@ -100,12 +106,41 @@ func TestAStoreThatAPlatformKnowsByAnotherIDIsTakenOffThereUnderTheFormer(t *tes
 		}
 		return 200, `{"accepted":true}`
 	})
-	require.Equal(t, []string{"PUT /v2/outlets/R-35/listing", "PUT /v2/outlets/R-36/menu"}, sent(known("R-36")))
+	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu", "PUT /v2/outlets/R-35/listing"}, sent(known("R-36")))
 	event := n.events(told + 1)["p-a"]
 	require.Equal(t, "success", event["status"])
 	require.Equal(t, []any{"store", "s1", "former_id"}, []any{at(event["errors"].([]any)[0], "entity"), at(event["errors"].([]any)[0], "ref_id"), at(event["errors"].([]any)[0], "code")})
 	require.Contains(t, at(event["errors"].([]any)[0], "message"), `under the id "R-35"`)
 	require.Equal(t, []string{"PUT /v2/outlets/R-36/menu"}, sent(`"name":"Renamed"`), "it is told once")
+}
+
+func TestAStoreStaysOnSaleUnderTheFormerIDUntilThePlatformHasTakenItsMenuUnderTheNewOne(t *testing.T) {
+	n := newNewspaper(t, "a")
+	n.menu("s1", soup)
+	n.quiet()
+	n.board.answers(func(_ int, r posted) (int, string) {
+		if strings.Contains(r.path, "R-typo") {
+			return 404, `{"message":"no such outlet"}`
+		}
+		return 200, `{"accepted":true}`
+	})
+	told := len(n.told.Arrivals())
+	require.Equal(t, []string{"PUT /v2/outlets/R-typo/menu"}, n.storeChanges(knownAs("R-typo")))
+	require.Equal(t, "error", n.events(told + 1)["p-a"]["status"])
+	refused := 0
+	n.board.answers(func(_ int, r posted) (int, string) {
+		if strings.HasSuffix(r.path, "/listing") {
+			if refused++; refused == 1 {
+				return 503, `{}`
+			}
+		}
+		return 200, `{"accepted":true}`
+	})
+	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu", "PUT /v2/outlets/s1/listing", "PUT /v2/outlets/R-1/menu", "PUT /v2/outlets/s1/listing"},
+		n.storeChanges(knownAs("R-1")), "both are told again until it is taken off")
+	event := n.events(told + 2)["p-a"]
+	require.Equal(t, []any{"success", []any{}}, []any{event["status"], event["errors"]})
+	require.Equal(t, []string{"PUT /v2/outlets/R-1/menu"}, n.storeChanges(`"name":"Renamed"`))
 }
 
 func TestAPlatformThatNeverHadAStoreIsNotToldThatItIsTakenOff(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -34,6 +35,9 @@ type userCreate struct {
 	BaseURL  string  `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub as people reach it, for the link."`
 	JSON     bool    `help:"Print JSON."`
 }
+
+// check finds what is wrong with the flags, all of it.
+func (c userCreate) check() error { return errors.Join(c.databaseFlags.check(), wrongBase(c.BaseURL)) }
 
 // Run makes a user, or finds the one there is, and prints a one-time link.
 func (c userCreate) Run(ctx context.Context, out output) error {

@@ -27,7 +27,7 @@ func TestUserCreatePrintsALinkEachTime(t *testing.T) {
 	require.Equal(t, "sam@example.com", made.Email)
 	require.Equal(t, "admin", made.Role, "who is there stays as they are")
 	require.NotContains(t, first.stdout, made.Link)
-	for _, wrong := range [][]string{{"--email", "sam"}, {"--email", "a@example.com", "--role", "boss"}, {"--email", "a@example.com", "--business", "999"}} {
+	for _, wrong := range [][]string{{"--email", "sam"}, {"--email", "a@example.com", "--base-url", "https://hub.example.com/?a=b"}, {"--email", "a@example.com", "--role", "boss"}, {"--email", "a@example.com", "--business", "999"}} {
 		require.Equal(t, 1, servery(t, env, append([]string{"user", "create"}, wrong...)...).status, wrong)
 	}
 }

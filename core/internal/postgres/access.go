@@ -128,6 +128,27 @@ func (a Access) CallbackSecret(ctx context.Context, business core.BusinessID) (s
 	return string(secret), err
 }
 
+// ReplaceCallbackSecret gives a business another secret for what goes to a
+// request's callback_url; the one before signs too until then. NotFound where
+// there is no such business.
+func (a Access) ReplaceCallbackSecret(ctx context.Context, business core.BusinessID, secret string, until time.Time) error {
+	return a.inTx(ctx, func(tx bun.Conn) error {
+		sealed, err := a.sealIn(ctx, tx, callbackSecretPlace(business), []byte(secret))
+		if err != nil {
+			return err
+		}
+		var id int64
+		if err := tx.QueryRowContext(ctx, `UPDATE businesses SET `+replaceSecret("callback_secret")+` WHERE id = ?3 RETURNING id`,
+			sealed, until, a.clock.Now(), business).Scan(&id); err != nil {
+			return notFound(err, "there is no business %d", business)
+		}
+		change := byCommand(business, "business.callback_secret")
+		change.Object = fmt.Sprintf("business/%d", business)
+		change.After = map[string]any{"earlier_secret_signs_until": until.UTC().Format(time.RFC3339)}
+		return Console(a).record(ctx, tx, change)
+	})
+}
+
 // byCommand is a change that is made by the command line.
 func byCommand(business core.BusinessID, action string) access.Change {
 	return access.Change{Business: business, Actor: "cli", Action: action}

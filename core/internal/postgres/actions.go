@@ -28,7 +28,7 @@ func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, pl
 	}
 	var carrier order.Carrier
 	var state order.State
-	err = a.of(business).QueryRowContext(ctx, `SELECT platform, delivery_type, is_bulk_order, state FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
+	err = a.of(business).QueryRowContext(ctx, `SELECT o.platform, `+carriedBy+`, o.is_bulk_order, o.state FROM orders o WHERE o.business_id = ? AND o.id = ?`, business, orderID).
 		Scan(&o.Platform, &carrier, &o.Bulk, &state)
 	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.BySelf, state == order.Completed, state == order.Cancelled
 	if errors.Is(err, sql.ErrNoRows) {
@@ -135,7 +135,7 @@ func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform 
 		err := tx.QueryRowContext(ctx, `SELECT c.id FROM calls c JOIN orders o ON o.business_id = c.business_id AND o.id = c.order_id
 			WHERE c.business_id = ?0 AND c.kind = ?1 AND c.platform = ?2 AND CASE WHEN ?3::uuid <> ?4::uuid THEN c.id = ?3::uuid
 				ELSE o.platform = ?2 AND o.platform_order_id = ?5 AND c.payload::jsonb ->> 'action' = ?6 END
-			ORDER BY c.place DESC LIMIT 1`, business, relay.Action, platform, outcome.CallID, core.ID{}, outcome.PlatformOrderID, outcome.Action).Scan(&id)
+			ORDER BY c.place DESC LIMIT 1 FOR UPDATE OF o`, business, relay.Action, platform, outcome.CallID, core.ID{}, outcome.PlatformOrderID, outcome.Action).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return errNoAction
 		}
@@ -167,8 +167,8 @@ func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err e
 		err := a.tell(ctx, func(tx bun.Conn, box *outbox) error {
 			now := a.clock.Now()
 			ended, err := endedBy(ctx, tx, `UPDATE calls c SET state = ?, message = ?, finished_at = ? FROM (
-					SELECT business_id, id FROM calls WHERE state = 'pending' AND kind = ? AND finished_at <= ?
-					ORDER BY finished_at LIMIT ? FOR UPDATE SKIP LOCKED) late
+					SELECT c.business_id, c.id FROM calls c JOIN orders o ON o.business_id = c.business_id AND o.id = c.order_id
+					WHERE c.state = 'pending' AND c.kind = ? AND c.finished_at <= ? ORDER BY c.finished_at LIMIT ? FOR UPDATE SKIP LOCKED) late
 				WHERE c.business_id = late.business_id AND c.id = late.id`, relay.Failed, "the aggregator has not told the outcome in time", now, relay.Action, now.Add(-within), expireAtOnce)
 			if step = len(ended); err != nil || step == 0 {
 				return err
@@ -236,7 +236,7 @@ func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []ended
 			return nil, fmt.Errorf("writing the event: %w", err)
 		}
 		at := now.Add(time.Duration(len(events)) * time.Microsecond)
-		events = append(events, core.Event{ID: core.NewID(at), Business: c.business, Type: core.FeatureAction, At: now, Body: body, Reference: c.id.String(), Trace: c.trace})
+		events = append(events, core.Event{ID: core.NewID(at), Business: c.business, Type: core.FeatureAction, At: now, Body: body, Reference: c.id.String(), Order: c.order, Trace: c.trace})
 	}
 	return events, nil
 }

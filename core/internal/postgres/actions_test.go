@@ -11,6 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -153,4 +154,49 @@ func TestAContactThatTheAggregatorOwesForTooLongIsGivenUpAndTold(t *testing.T) {
 	require.Contains(t, string(d.db.EventBodies(t, core.FeatureAction)[0]), `"status":"failed","message":"the aggregator has not told the outcome in time"`)
 	require.NoError(t, actions.Settle(context.Background(), d.business, "b", relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
 	require.Equal(t, 1, d.contacts(), "what comes later is of no use any more")
+}
+
+func TestAllThatIsToldOfAnOrderStandsInItsLine(t *testing.T) {
+	d := newDepot(t)
+	id, own, orders := d.order("b", ""), d.order("web", ""), postgres.Orders{DB: d.db}
+	report := func(id int64) {
+		t.Helper()
+		d.clock.Advance(time.Millisecond)
+		_, _, err := orders.Report(context.Background(), d.business, core.NewID(d.clock.Now()), order.Shortage{OrderID: id, Items: []order.ShortItem{{RefID: "curry"}}, Actor: "key:pos"})
+		require.NoError(t, err)
+	}
+	report(own)
+	report(id)
+	d.submit(id, action.CustomerData)
+	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
+	calls := d.claim(me)
+	require.Len(t, calls, 3)
+	var results []relay.Result
+	for _, c := range calls {
+		results = append(results, d.done(c))
+	}
+	d.finish(me, results...)
+	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
+	places := func(id int64) (list string) {
+		d.db.Row(t, &list, `SELECT string_agg(concat(place, ' ', event_type), ', ' ORDER BY place) FROM events WHERE order_id = ?`, id)
+		return list
+	}
+	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", places(own))
+	require.Equal(t, "1 order_placed, 2 rider_status_update, 3 feature_action, 4 order_items_oos_processed, 5 rider_status_update", places(id))
+}
+
+func TestWhatTellsOfAnOrderLocksItBeforeItsCalls(t *testing.T) {
+	d := newDepot(t)
+	id := d.order("b", "")
+	d.submit(id, action.CustomerData)
+	calls := d.claim(me)
+	exec, commit := d.db.Other(t)
+	exec(`SELECT 1 FROM orders WHERE id = ? FOR UPDATE`, id)
+	done := make(chan error, 1)
+	go func() { done <- d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])}) }()
+	require.Eventually(t, func() bool { return d.db.SomebodyWaits(t) }, 10*time.Second, time.Millisecond)
+	exec(`SELECT 1 FROM call_lines FOR UPDATE NOWAIT`) // as a change of the order queues a call behind
+	commit()
+	require.NoError(t, <-done)
+	require.Equal(t, 1, d.contacts())
 }

@@ -47,7 +47,8 @@ const endpoints = `endpoints AS (
 const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.endpoint AND p.probing_since IS NOT NULL)`
 
 // Claim leases due deliveries, the longest waiting endpoints first and of each
-// a share, so that the backlog of one costs the others nothing. Of an endpoint
+// a share, so that the backlog of one costs the others nothing; what is left of the
+// shares of those for which there is less room goes to the others. Of an endpoint
 // that is probed it takes the longest waiting one when a probe is due, and what
 // a person asked for. Those of a subscription that is switched off are parked
 // instead: they wait until it is switched on again. Large bodies for which there is
@@ -55,6 +56,11 @@ const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.
 func (q Deliveries) Claim(ctx context.Context, owner core.ID, room webhook.Room, until time.Time) (webhook.Batch, error) {
 	var rows []queueRow
 	now, epoch := q.reading()
+	known := slices.Sorted(maps.Keys(room.Most)) // the same set, the same statement
+	most := make([]int, len(known))
+	for i, endpoint := range known {
+		most[i] = room.Most[endpoint]
+	}
 	largest := math.MaxInt32
 	if room.Bodies == 0 {
 		largest = webhook.LargeBody
@@ -65,10 +71,13 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, room webhook.Room,
 				WHERE ?6`+unset+` AND e.probing_since IS NOT NULL AND e.next_probe <= ?0 AND e.endpoint <> ALL (?1) AND EXISTS (
 					SELECT 1 FROM delivery_queue WHERE endpoint = e.endpoint AND available_at <= ?0 AND NOT asked AND size <= ?7) FOR UPDATE SKIP LOCKED) due
 			WHERE h.endpoint = due.endpoint AND h.business_id = due.business_id RETURNING h.endpoint),
-		heads AS (SELECT e.endpoint FROM endpoints e
+		heads AS (SELECT e.endpoint, coalesce(r.most, nullif(?11, 0), ?2) AS most FROM endpoints e
+			LEFT JOIN unnest(?9::bigint[], ?10::integer[]) AS r (endpoint, most) ON r.endpoint = e.endpoint
 			CROSS JOIN LATERAL (SELECT available_at FROM delivery_queue
 				WHERE endpoint = e.endpoint AND available_at <= ?0 AND size <= ?7 ORDER BY available_at LIMIT 1) head
 			WHERE e.endpoint <> ALL (?1) AND NOT `+isProbed+` ORDER BY head.available_at LIMIT ?2),
+		share AS (SELECT greatest(4, (?2 - coalesce(sum(most) FILTER (WHERE NOT long), 0)) / greatest(1, count(*) FILTER (WHERE long))) AS most
+			FROM (SELECT most, most >= ?2 / count(*) OVER () AS long FROM heads) h),
 		due AS (SELECT d.*, true AS probe FROM probes p CROSS JOIN LATERAL (
 				SELECT business_id, id, event_id, available_at, size FROM delivery_queue WHERE endpoint = p.endpoint AND available_at <= ?0 AND NOT asked AND size <= ?7
 				ORDER BY available_at LIMIT 1 FOR UPDATE SKIP LOCKED) d
@@ -77,7 +86,7 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, room webhook.Room,
 				ORDER BY available_at LIMIT 16 FOR UPDATE SKIP LOCKED) d)
 			UNION ALL (SELECT d.*, false FROM heads h CROSS JOIN LATERAL (
 				SELECT business_id, id, event_id, available_at, size FROM delivery_queue WHERE endpoint = h.endpoint AND available_at <= ?0 AND size <= ?7
-				ORDER BY available_at LIMIT greatest(4, ?2 / (SELECT count(*) FROM heads)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
+				ORDER BY available_at LIMIT least(h.most, (SELECT most FROM share)) FOR UPDATE SKIP LOCKED) d LIMIT ?2)),
 		placed AS (SELECT *, row_number() OVER (ORDER BY NOT probe, available_at, id) AS place FROM due),
 		told AS (SELECT *, min(place) OVER (PARTITION BY event_id) AS first FROM placed),
 		fit AS (SELECT *, sum(CASE WHEN place = first AND size > ?8 THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before FROM told)
@@ -85,7 +94,8 @@ func (q Deliveries) Claim(ctx context.Context, owner core.ID, room webhook.Room,
 		WHERE ?6`+unset+` AND q.business_id = fit.business_id AND q.id = fit.id AND (fit.size <= ?8 OR fit.before < ?5)
 		RETURNING q.business_id, q.id, q.event_id, coalesce(q.webhook_id, 0) AS webhook_id, q.url, q.endpoint, q.attempts, q.base, q.due_at,
 			q.line, q.place, q.asked, fit.probe`,
-		now, pgdialect.Array(room.Busy), room.Deliveries, owner, until, room.Bodies, epoch, largest, webhook.LargeBody).Scan(ctx, &rows)
+		now, pgdialect.Array(room.Busy), room.Deliveries, owner, until, room.Bodies, epoch, largest, webhook.LargeBody,
+		pgdialect.Array(known), pgdialect.Array(most), room.First).Scan(ctx, &rows)
 	if err != nil {
 		return webhook.Batch{}, fmt.Errorf("claiming deliveries: %w", err)
 	}

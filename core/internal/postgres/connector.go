@@ -3,11 +3,14 @@ package postgres
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +29,7 @@ const lockTime = 10 * time.Second
 // newConnector reads the address. TLS is settled here, by an explicit
 // configuration, instead of by the driver: without sslmode a server on another machine must
 // show a valid certificate, one on this machine need not speak TLS.
-func newConnector(config Config) (*pgdriver.Connector, error) {
+func newConnector(config Config) (driver.Connector, error) {
 	u, err := url.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
@@ -54,19 +57,22 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 	if u.User.Username() == "" {
 		return nil, errAddress
 	}
+	query, err := parameters(u)
+	if err != nil {
+		return nil, err
+	}
 	if password, given := u.User.Password(); given {
 		options = append(options, pgdriver.WithPassword(password))
 	}
 	options = append(options, pgdriver.WithUser(u.User.Username()))
 	if u.Scheme == "unix" {
-		return pgdriver.NewConnector(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
-			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))...), nil
+		return newPrimaries(append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
+			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))), nil
 	}
-	query := u.Query()
-	if socket := query.Get("host"); strings.HasPrefix(socket, "/") {
+	if socket := query.Get("host"); socket != "" {
 		options = append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(socket+"/.s.PGSQL."+orElse(query.Get("port"), "5432")),
 			pgdriver.WithInsecure(true))
-		return pgdriver.NewConnector(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))...), nil
+		return newPrimaries(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
 	}
 	host := u.Hostname()
 	if host == "" || len(u.Path) < 2 {
@@ -82,7 +88,24 @@ func newConnector(config Config) (*pgdriver.Connector, error) {
 	} else {
 		options = append(options, pgdriver.WithTLSConfig(security))
 	}
-	return pgdriver.NewConnector(options...), nil
+	return newPrimaries(options), nil
+}
+
+// parameters are those of an address, of which none is passed over.
+func parameters(u *url.URL) (url.Values, error) {
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, errors.New("SERVERY_DATABASE_URL: what stands after its ? cannot be read")
+	}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains([]string{"sslmode", "sslrootcert", "host", "port"}, name) {
+			return nil, fmt.Errorf("SERVERY_DATABASE_URL has a parameter %q, which the hub does not know; it knows sslmode, sslrootcert, and host and port of a socket", name)
+		}
+	}
+	if (query.Has("host") || query.Has("port")) && (u.Scheme == "unix" || !strings.HasPrefix(query.Get("host"), "/")) {
+		return nil, errors.New("SERVERY_DATABASE_URL: host as a parameter must be the directory of a socket, and port goes with it; those of a server stand before the database")
+	}
+	return query, nil
 }
 
 // CheckURL tells what is wrong with the form of a database's address.

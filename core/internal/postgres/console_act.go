@@ -103,7 +103,7 @@ func (c Console) keys(ctx context.Context, in bun.IDB, which string, args ...any
 	return list, rows.Err()
 }
 
-// AddKey stores a key; NotFound where there is no such business.
+// AddKey stores a key; NotFound where there is no such business, or it has no such platform.
 func (c Console) AddKey(ctx context.Context, key access.Key, change access.Change) (access.Key, error) {
 	err := c.inTx(ctx, func(tx bun.Conn) error {
 		err := tx.QueryRowContext(ctx, `INSERT INTO api_keys (business_id, username, key_hash, prefix, scope, platform, created_at)
@@ -114,6 +114,13 @@ func (c Console) AddKey(ctx context.Context, key access.Key, change access.Chang
 		}
 		if err != nil {
 			return fmt.Errorf("storing the key: %w", err)
+		}
+		if key.Platform != "" {
+			var known bool
+			err := tx.QueryRowContext(ctx, `SELECT true FROM platforms WHERE business_id = ? AND name = ?`, key.Business, key.Platform).Scan(&known)
+			if err != nil {
+				return notFound(err, "there is no platform %q", key.Platform)
+			}
 		}
 		change.Object = fmt.Sprintf("key/%d", key.ID)
 		change.After = map[string]any{"username": key.Username, "prefix": key.Prefix, "scope": key.Scope}

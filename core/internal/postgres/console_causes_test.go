@@ -197,3 +197,27 @@ func TestTheGridKnowsThatAChangeWaitsWhereAMenuIs(t *testing.T) {
 	require.Equal(t, "the plugin is not running", there.Note)
 	require.False(t, there.DueAt.IsZero() || there.PublishedAt.IsZero())
 }
+
+func TestOneFlushOfAttemptsBeforeAndAfterAnotherAddressTellsOfTheNewAlone(t *testing.T) {
+	c := newClinic(t)
+	read, write := postgres.Console{DB: c.db}, postgres.Webhooks{DB: c.db}
+	var tally console.Tally
+	old := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now()}
+	tally.Count(old)
+	old.Class, old.Error = "status", "500"
+	tally.Count(old)
+	c.clock.Advance(time.Second)
+	require.NoError(t, write.Change(t.Context(), c.business, "key:pos", c.sub.ID, func(s *webhook.Subscription) error {
+		s.URL = "https://pos.example/moved"
+		return nil
+	}))
+	c.clock.Advance(time.Second)
+	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now(), Class: "connect", Error: "nothing answers"})
+	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
+	one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
+	require.NoError(t, err)
+	require.Zero(t, one.Health.AcceptedAt)
+	require.Equal(t, c.clock.Now(), one.Health.RefusedAt.UTC())
+	require.Equal(t, c.clock.Now(), one.Health.FailingSince.UTC())
+	require.Equal(t, "nothing answers", one.Health.Error)
+}

@@ -75,9 +75,12 @@ func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]conso
 		errors, deliveries = append(errors, change.Error), append(deliveries, change.Delivery.String())
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO endpoint_health AS h (business_id, webhook_id, accepted_at, refused_at, failing_since, status, error_class, error, delivery_id)
-		SELECT b, w, nullif(a, '-infinity'), nullif(r, '-infinity'), nullif(f, '-infinity'), s, c, e, d
+		SELECT b, w, CASE WHEN a >= since THEN a END, CASE WHEN r >= since THEN r END,
+			CASE WHEN f >= since THEN f WHEN r >= since AND f > '-infinity' THEN r END, s, c, e, d
 		FROM unnest(?::bigint[], ?::bigint[], ?::timestamptz[], ?::timestamptz[], ?::timestamptz[], ?::smallint[], ?::text[], ?::text[], ?::uuid[])
-			AS n (b, w, a, r, f, s, c, e, d) ORDER BY b, w
+			AS n (b, w, a, r, f, s, c, e, d)
+		CROSS JOIN LATERAL (SELECT coalesce((SELECT k.anew_at FROM endpoint_health k WHERE k.business_id = b AND k.webhook_id = w), '0001-01-01') AS since) known
+		ORDER BY b, w
 		ON CONFLICT (business_id, webhook_id) DO UPDATE SET
 			accepted_at = greatest(h.accepted_at, excluded.accepted_at),
 			refused_at = greatest(h.refused_at, excluded.refused_at),

@@ -95,8 +95,9 @@ func (c Console) eventsOfOrder(ctx context.Context, business core.BusinessID, id
 	rows, err := c.of(business).QueryContext(ctx, `SELECT e.id, e.event_type, e.body FROM orders o JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
 			WHERE o.business_id = ?0 AND o.id = ?1
 		UNION ALL SELECT * FROM (SELECT id, event_type, body FROM events WHERE business_id = ?0 AND event_type <> ?2 AND (`+condition+`) ORDER BY id LIMIT 1000) e
+		UNION ALL SELECT id, event_type, NULL FROM events WHERE business_id = ?0 AND order_id = ?1 AND event_type = ?3
 		UNION ALL SELECT e.id, e.event_type, NULL FROM calls c JOIN events e ON e.business_id = c.business_id AND e.reference = c.id::text AND e.reference <> ''
-			WHERE c.business_id = ?0 AND c.order_id = ?1`, business, id, core.OrderPlaced)
+			WHERE c.business_id = ?0 AND c.order_id = ?1`, business, id, core.OrderPlaced, core.OrderItemsOOSProcessed)
 	if err != nil {
 		return nil, fmt.Errorf("looking for the events of an order: %w", err)
 	}

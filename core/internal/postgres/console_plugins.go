@@ -26,10 +26,10 @@ func (p Plugins) TellHub(ctx context.Context, list []console.PluginHub) error {
 				return err
 			}
 			if _, err := tx.ExecContext(ctx, `INSERT INTO plugin_hubs (plugin_id, hub, told_at, version, state, in_flight, memory, calls, about)
-					VALUES (?, ?, ?, ?, ?, ?, ?, ?, coalesce(encode(sha256(?::bytea), 'hex'), ''))
+					VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (plugin_id, hub) DO UPDATE SET told_at = excluded.told_at, version = excluded.version, state = excluded.state,
 					in_flight = excluded.in_flight, memory = excluded.memory, calls = excluded.calls, about = excluded.about`,
-				h.Plugin, h.Hub, now, h.Version, h.State, h.InFlight, h.Memory, string(calls), h.About); err != nil {
+				h.Plugin, h.Hub, now, h.Version, h.State, h.InFlight, h.Memory, string(calls), h.Renderer); err != nil {
 				return fmt.Errorf("recording how plugin %s fares: %w", h.Plugin, err)
 			}
 		}

@@ -70,13 +70,26 @@ func (c Console) Counts(ctx context.Context, businesses []core.BusinessID, webho
 // Figures counts what waits and what failed in businesses.
 func (c Console) Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error) {
 	var f console.Figures
-	err := c.bun.QueryRowContext(ctx, `SELECT
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE business_id = ANY (?0) AND NOT `+isHeld+` LIMIT ?2) x),
-		(SELECT count(*) FROM (SELECT 1 FROM delivery_queue d WHERE business_id = ANY (?0) AND `+isHeld+` LIMIT ?2) x),
+	// What is held is found by the endpoints that hold it: a queue of which nothing is
+	// held is not read for that.
+	err := c.bun.QueryRowContext(ctx, `WITH endpoints AS (
+			SELECT w.business_id, w.id AS endpoint, w.active, u.endpoint IS NOT NULL AS probed FROM webhooks w
+				LEFT JOIN unwell_endpoints u ON u.business_id = w.business_id AND u.endpoint = w.id AND u.probing_since IS NOT NULL
+				WHERE w.business_id = ANY (?0)
+			UNION ALL SELECT u.business_id, u.endpoint, true, true FROM unwell_endpoints u
+				WHERE u.business_id = ANY (?0) AND u.endpoint < 0 AND u.probing_since IS NOT NULL),
+		figures AS (SELECT
+			(SELECT count(*) FROM (SELECT 1 FROM delivery_queue WHERE business_id = ANY (?0) LIMIT ?3) x) AS queued,
+			(SELECT count(*) FROM (SELECT 1 FROM endpoints e JOIN LATERAL (
+				SELECT 1 FROM delivery_queue d WHERE d.endpoint = e.endpoint AND d.business_id = e.business_id AND d.available_at = 'infinity'
+				UNION ALL SELECT 1 FROM delivery_queue d WHERE (e.probed OR NOT e.active) AND d.endpoint = e.endpoint AND d.business_id = e.business_id
+					AND d.available_at < 'infinity' AND d.owner IS NULL AND NOT (e.active AND d.asked)) d ON true LIMIT ?3) x) AS held)
+		SELECT least(queued - held, ?2), least(held, ?2),
 		(SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
-		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)`,
-		businessArray(businesses), core.FirstID(since), console.Many).Scan(&f.Waiting, &f.Held, &f.GivenUp, &f.FailedJobs, &f.OpenJobs)
+		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)
+		FROM figures`,
+		businessArray(businesses), core.FirstID(since), console.Many, 2*console.Many).Scan(&f.Waiting, &f.Held, &f.GivenUp, &f.FailedJobs, &f.OpenJobs)
 	if err != nil {
 		return f, fmt.Errorf("counting what waits: %w", err)
 	}

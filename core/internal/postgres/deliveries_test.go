@@ -223,6 +223,7 @@ func (d dead) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second
 func (dead) Reserve(int64) bool      { return true }
 func (dead) Forget(int64)            {}
 func (dead) Start(webhook.Delivery)  {}
+func (dead) Recall(int64, int64)     {}
 func (dead) Wake()                   {}
 
 func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {

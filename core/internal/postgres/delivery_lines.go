@@ -24,6 +24,43 @@ import (
 // lock on that one proves it. Where the lock is not to be had at once, somebody
 // is taking that one out just now, and the row does not wait.
 
+// queueUp gives events of orders that have no place the next ones in their lines.
+// The transaction has locked their orders, before it locked any line of calls.
+func queueUp(ctx context.Context, tx bun.Conn, events []core.Event) error {
+	var businesses, orders []int64
+	for _, event := range events {
+		if event.Order != 0 && event.Place == 0 {
+			businesses, orders = append(businesses, int64(event.Business)), append(orders, event.Order)
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, `UPDATE orders o SET events = o.events + t.n
+		FROM (SELECT business, id, count(*) AS n FROM unnest(?::bigint[], ?::bigint[]) AS t (business, id) GROUP BY 1, 2) t
+		WHERE o.business_id = t.business AND o.id = t.id RETURNING o.id, o.events - t.n`, array(businesses), array(orders))
+	if err != nil {
+		return fmt.Errorf("counting the events of orders: %w", err)
+	}
+	defer rows.Close()
+	had := map[int64]int{}
+	for rows.Next() {
+		var order int64
+		var events int
+		if err := rows.Scan(&order, &events); err != nil {
+			return fmt.Errorf("counting the events of orders: %w", err)
+		}
+		had[order] = events
+	}
+	for i := range events {
+		if e := &events[i]; e.Order != 0 && e.Place == 0 {
+			had[e.Order]++
+			e.Place = had[e.Order]
+		}
+	}
+	return rows.Err()
+}
+
 // behind tells which of the new rows stand behind others that may still start.
 // Those are not to be started from memory; the claim looks once more.
 func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, error) {

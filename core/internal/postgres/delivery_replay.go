@@ -55,6 +55,13 @@ func (q Deliveries) chosenRows(ctx context.Context, db bun.IDB, business core.Bu
 		}
 		conditions += " AND " + answers
 	}
+	if c.OrderID != 0 {
+		tells, err := q.ofOrder(ctx, db, business, c.OrderID)
+		if err != nil {
+			return "", err
+		}
+		conditions += " AND " + tells
+	}
 	ended := `SELECT d.id FROM deliveries d WHERE ` + conditions
 	waiting := `SELECT d.id FROM delivery_queue d WHERE ` + conditions
 	switch {
@@ -126,7 +133,10 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 				return err
 			}
 		}
-		so, more = at.Redone, len(ids) == limit
+		if more = len(ids) == limit; !more && c.IDs != nil {
+			at.Skipped = len(c.IDs) - at.Resent // those that there are not, too
+		}
+		so = at.Redone
 		stored, err := json.Marshal(at)
 		if err != nil {
 			return err

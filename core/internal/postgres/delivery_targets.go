@@ -33,23 +33,26 @@ func routeOf(event core.Event) route {
 
 // target is a receiver of deliveries, as stored and, once opened, in clear.
 type target struct {
-	ID      int64         `bun:"id"` // of the webhook; 0: the address is that of a request
-	URL     string        `bun:"url"`
-	Units   webhook.Units `bun:"retrial_interval_units"`
-	Headers []byte        `bun:"headers"`
-	Secret  []byte        `bun:"secret"`
-	Old     []byte        `bun:"old_secret"`
-	OldEnds time.Time     `bun:"old_secret_until"`
-	Probed  bool          `bun:"probed"` // it fails, and is probed; read for new deliveries alone
+	ID        int64         `bun:"id"`      // of the webhook; 0: the address is that of a request
+	Version   int64         `bun:"version"` // of the webhook
+	URL       string        `bun:"url"`
+	Units     webhook.Units `bun:"retrial_interval_units"`
+	Headers   []byte        `bun:"headers"`
+	Secret    []byte        `bun:"secret"`
+	Old       []byte        `bun:"old_secret"`
+	OldEnds   time.Time     `bun:"old_secret_until"`
+	Older     []byte        `bun:"older_secret"`
+	OlderEnds time.Time     `bun:"older_secret_until"`
+	Probed    bool          `bun:"probed"` // it fails, and is probed; read for new deliveries alone
 
 	headers map[string]string
 	secret  string
-	old     string // the secret that signs too
-	unready string // why it cannot be used
+	earlier []string // secrets that sign too
+	unready string   // why it cannot be used
 }
 
 // targetColumns reads a target from webhooks w.
-const targetColumns = `w.id, w.url, w.retrial_interval_units, w.headers, w.secret, w.old_secret, w.old_secret_until`
+const targetColumns = `w.id, w.version, w.url, w.retrial_interval_units, w.headers, w.secret, w.old_secret, w.old_secret_until, w.older_secret, w.older_secret_until`
 
 // probedTarget tells whether the endpoint named is probed.
 func probedTarget(endpoint string) string {
@@ -57,7 +60,8 @@ func probedTarget(endpoint string) string {
 }
 
 // callbackColumns reads the target of callback_url deliveries from businesses b.
-const callbackColumns = `0 AS id, '' AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, b.callback_secret AS secret, NULL::bytea AS old_secret, NULL::timestamptz AS old_secret_until`
+const callbackColumns = `0 AS id, 0 AS version, '' AS url, 'minutes' AS retrial_interval_units, ''::bytea AS headers, b.callback_secret AS secret,
+	b.old_callback_secret AS old_secret, b.old_callback_secret_until AS old_secret_until, b.older_callback_secret AS older_secret, b.older_callback_secret_until AS older_secret_until`
 
 // ready decrypts what a target is kept sealed of. One that cannot be opened is left
 // unready: its own deliveries fail, and say so, and everybody else's go on.
@@ -81,19 +85,26 @@ func (db *DB) open(business core.BusinessID, t *target) error {
 		return fmt.Errorf("signing secret for %s: %w", place, err)
 	}
 	t.secret = string(secret)
-	if t.OldEnds.After(db.clock.Now()) {
-		old, err := db.seal.open(place, t.Old)
+	now := db.clock.Now()
+	for _, e := range []struct {
+		sealed []byte
+		ends   time.Time
+	}{{t.Old, t.OldEnds}, {t.Older, t.OlderEnds}} {
+		if !e.ends.After(now) {
+			continue
+		}
+		secret, err := db.seal.open(place, e.sealed)
 		if err != nil {
 			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
 		}
-		t.old = string(old)
+		t.earlier = append(t.earlier, string(secret))
 	}
 	return nil
 }
 
 // address completes a delivery with its receiver, which it shares with others.
 func (t target) address(d *webhook.Delivery) {
-	d.URL, d.Units, d.Headers, d.Secret, d.OldSecret, d.Unready = t.URL, t.Units, t.headers, t.secret, t.old, t.unready
+	d.URL, d.Units, d.Headers, d.Secret, d.Earlier, d.Version, d.Unready = t.URL, t.Units, t.headers, t.secret, t.earlier, t.Version, t.unready
 }
 
 // targets are the receivers of events: the address that came with the request,

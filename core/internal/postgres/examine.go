@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -15,11 +14,12 @@ import (
 type Condition struct {
 	Version           int   // such as 160004
 	Size              int64 // bytes
-	Standby           bool
+	Stages            bool  // its role may make temporary tables
 	Fsync             bool
 	FullPageWrites    bool
 	SynchronousCommit string
 	Checksums         bool
+	Unarchived        bool     // what it was to archive last, it could not
 	TimeZone          string   // of the sessions
 	Spare             int      // connections that are not taken
 	PoolSize          int      // connections that a hub takes at most, beside one that listens
@@ -29,11 +29,12 @@ type Condition struct {
 // Examine asks the database how it is.
 func (db *DB) Examine(ctx context.Context) (Condition, error) {
 	c := Condition{PoolSize: db.bun.DB.Stats().MaxOpenConnections}
-	err := db.bun.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, pg_database_size(current_database()), pg_is_in_recovery(),
+	err := db.bun.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, pg_database_size(current_database()), has_database_privilege(current_database(), 'TEMPORARY'),
 		current_setting('fsync')::bool, current_setting('full_page_writes')::bool, current_setting('synchronous_commit'),
 		current_setting('data_checksums')::bool, current_setting('TimeZone'), current_setting('max_connections')::int
-			- current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int`).
-		Scan(&c.Version, &c.Size, &c.Standby, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums, &c.TimeZone, &c.Spare)
+			- current_setting('superuser_reserved_connections')::int - (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int,
+		current_setting('archive_mode') <> 'off' AND (SELECT coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) FROM pg_stat_archiver)`).
+		Scan(&c.Version, &c.Size, &c.Stages, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums, &c.TimeZone, &c.Spare, &c.Unarchived)
 	if err != nil {
 		return c, fmt.Errorf("asking the database how it is: %w", err)
 	}
@@ -41,9 +42,7 @@ func (db *DB) Examine(ctx context.Context) (Condition, error) {
 	if err != nil {
 		return c, err
 	}
-	var known []string
 	for _, m := range list {
-		known = append(known, m.Name[:len("20261121000001")])
 		if !m.Applied {
 			c.Missing = append(c.Missing, m.Name)
 		}
@@ -52,16 +51,8 @@ func (db *DB) Examine(ctx context.Context) (Condition, error) {
 	if err != nil {
 		return c, err
 	}
-	applied, err := migrator.AppliedMigrations(ctx)
-	if err != nil {
-		return c, fmt.Errorf("reading applied migrations: %w", err)
-	}
-	for _, m := range applied {
-		if !slices.Contains(known, m.Name) {
-			c.Unknown = append(c.Unknown, m.Name)
-		}
-	}
-	return c, nil
+	c.Unknown, err = unknownTo(ctx, migrator)
+	return c, err
 }
 
 // ClockDifference is how far the database's clock is ahead of this machine's.

@@ -213,13 +213,16 @@ func (db *DB) Other(t testing.TB) (exec func(query string, args ...any), commit 
 }
 
 // SomebodyWaits tells, for tests, whether a statement waits for a lock.
-func (db *DB) SomebodyWaits(t testing.TB) (waits bool) {
+func (db *DB) SomebodyWaits(t testing.TB) bool {
 	t.Helper()
-	if err := db.bun.QueryRowContext(context.Background(), `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
-		WHERE datname = current_database() AND wait_event_type = 'Lock')`).Scan(&waits); err != nil {
-		t.Fatal(err)
-	}
-	return waits
+	return db.Waiters(t) > 0
+}
+
+// Waiters counts, for tests, the statements that wait for a lock.
+func (db *DB) Waiters(t testing.TB) (n int) {
+	t.Helper()
+	db.Row(t, &n, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+	return n
 }
 
 // reader keeps the statements that hold a text.

@@ -220,18 +220,22 @@ func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID,
 	return done.RowsAffected()
 }
 
-// disable switches a subscription off and says so in the audit trail.
+// disable switches a subscription off, as it was when the attempt was prepared, and
+// says so in the audit trail.
 func (q Deliveries) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
 	d, now := r.Delivery, q.clock.Now()
 	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
-		WHERE business_id = ? AND id = ? AND active AND url = ?`, r.Attempt.Error, now, d.Business, d.WebhookID, r.Attempt.URL)
+		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, now, d.Business, d.WebhookID, d.Version)
 	if err != nil {
 		return fmt.Errorf("switching webhook %d off: %w", d.WebhookID, err)
 	}
 	if n, _ := result.RowsAffected(); n == 0 {
-		return nil // switched off already, or pointed elsewhere meanwhile
+		return nil // switched off already, or changed since the attempt was prepared
 	}
 	if err := forgetHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
+		return err
+	}
+	if err := recall(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail)

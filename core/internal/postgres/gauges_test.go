@@ -56,3 +56,45 @@ func TestWhatWaitsBehindAnAttemptAsksForNoMoreWorkers(t *testing.T) {
 	oldest, worst = ages()
 	require.Zero(t, oldest+worst, "what is held waits for its webhook")
 }
+
+func TestOnlyAJobThatCouldBeRunAsksForWorkers(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	jobs, business := postgres.Jobs{DB: db}, hubtest.Business(t, db).ID
+	oldest := func(expected time.Duration, why string) {
+		t.Helper()
+		backlog, err := db.Backlog(ctx)
+		require.NoError(t, err)
+		require.Equal(t, expected, backlog.OldestJob, why)
+	}
+	for range 2 {
+		require.NoError(t, jobs.Enqueue(ctx, core.Job{ID: core.NewID(clock.Now()), Business: business, Kind: core.StoreJob, Body: []byte(`{}`), CreatedAt: clock.Now()}, "r"))
+	}
+	clock.Advance(20 * time.Second)
+	oldest(20*time.Second, "nobody takes the first")
+	claimed, _, err := jobs.Claim(ctx, core.ID{1}, 10, clock.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.Len(t, claimed, 1)
+	oldest(0, "the second waits for the first, which runs")
+	require.NoError(t, jobs.Retry(ctx, claimed[0], clock.Now().Add(2*time.Hour), "failed"))
+	clock.Advance(time.Hour)
+	oldest(0, "which is tried again later")
+	clock.Advance(time.Hour + 3*time.Second)
+	oldest(3*time.Second, "it is due, and nobody takes it")
+}
+
+func TestWhatWaitsToBePublishedIsOldOnceItIsDue(t *testing.T) {
+	p := newPress(t)
+	oldest := func() time.Duration {
+		t.Helper()
+		backlog, err := p.db.Backlog(context.Background())
+		require.NoError(t, err)
+		return backlog.OldestPublication.Round(time.Second)
+	}
+	p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`)
+	require.Zero(t, oldest(), "it is held for what else may come")
+	p.clock.Advance(time.Hour + 2*time.Second)
+	require.Equal(t, time.Hour, oldest())
+	p.claim(me)
+	require.Zero(t, oldest())
+}

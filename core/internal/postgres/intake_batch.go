@@ -115,11 +115,11 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 
 var intakeInsert = planned{
 	name:  "intake_insert",
-	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[], bigint[]",
+	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[], bigint[], text[]",
 	query: `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
-			flags, events, placed_event, placed_by, created_at, updated_at, scheduled_for)
-		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2, to_timestamp(nullif(due, 0) / 1000.0)
-		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due)
+			flags, events, placed_event, placed_by, created_at, updated_at, scheduled_for, order_type)
+		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2, to_timestamp(nullif(due, 0) / 1000.0), kind
+		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due, kind)
 		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
 }
 
@@ -132,16 +132,16 @@ func (b *intakeBatch) insert() error {
 	}
 	n := len(b.placed)
 	businesses, ids, stores, flags, due := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	platforms, refs, carriers, events, actors := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	bulks := make([]bool, n)
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(min(len(details.Flags), math.MaxInt16))
-		platforms[i], refs[i], carriers[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier)
+		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier), string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk, details.ScheduledFor()
 	}
 	query, err := b.db.prepared.ready(b.ctx, b.tx, &intakeInsert, order.Placed, b.placed[0].event.At, array(businesses), array(ids), array(platforms),
-		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors), array(due))
+		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors), array(due), array(kinds))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/uptrace/bun"
@@ -14,6 +15,28 @@ import (
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/order"
 )
+
+// dishesRead reads items and options of the business at a store. An item in a category
+// that is closed, by itself or by its parent, is not available. Of groups it reads those
+// of an item, or underneath an option, then those that an option is in.
+const dishesRead = `SELECT m.business_id, q.store, m.kind = 3, m.name, m.id, m.record, a.content,
+		m.active AND NOT EXISTS (SELECT 1 FROM menu_links l
+			JOIN menu_masters c ON c.business_id = l.business_id AND c.kind = 0 AND c.id = l.to_id
+			LEFT JOIN menu_masters p ON p.business_id = c.business_id AND p.kind = 0 AND p.id = c.parent_id
+			WHERE l.business_id = m.business_id AND l.relation = 0 AND l.from_id = m.id AND NOT (c.active AND coalesce(p.active, true))),
+		ARRAY(SELECT l.from_id FROM menu_links l WHERE m.kind = 1 AND l.business_id = m.business_id AND l.relation IN (4, 5) AND l.to_id = m.id),
+		ARRAY(SELECT f.platform FROM platform_findings f WHERE m.kind = 1 AND f.business_id = m.business_id AND f.item_id = m.id),
+		(SELECT json_agg(json_build_object('ID', g.id, 'Title', g.record ->> 'title', 'Active', g.active, 'Max', (g.record ->> 'max_selectable')::bigint,
+			'Min', CASE WHEN m.kind = 1 AND EXISTS (SELECT 1 FROM menu_links i
+				JOIN menu_at_store o ON o.business_id = i.business_id AND o.store_id = q.store AND o.kind = 3 AND o.id = i.from_id
+				WHERE i.business_id = g.business_id AND i.relation = 2 AND i.to_id = g.id) THEN (g.record ->> 'min_selectable')::bigint ELSE 0 END) ORDER BY g.id)
+			FROM (SELECT from_id AS id FROM menu_links WHERE m.kind = 1 AND business_id = m.business_id AND relation = 1 AND to_id = m.id
+				UNION ALL SELECT to_id FROM menu_links WHERE m.kind = 3 AND business_id = m.business_id AND relation = 3 AND from_id = m.id) l
+			JOIN menu_masters g ON g.business_id = m.business_id AND g.kind = 2 AND g.id = l.id),
+		ARRAY(SELECT l.to_id FROM menu_links l WHERE m.kind = 3 AND l.business_id = m.business_id AND l.relation = 2 AND l.from_id = m.id)
+	FROM unnest(?::bigint[], ?::bigint[], ?::smallint[], ?::text[]) AS q (business, store, kind, ref)
+	JOIN menu_masters m ON m.business_id = q.business AND m.kind = q.kind AND m.name = q.ref
+	LEFT JOIN menu_at_store a ON a.business_id = q.business AND a.store_id = q.store AND a.kind = q.kind AND a.id = m.id`
 
 // readDishes reads items and options for the settings in which they are named.
 func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
@@ -29,18 +52,7 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 		}
 		businesses, stores, kinds, refs = append(businesses, int64(key.business)), append(stores, key.store), append(kinds, int64(kind)), append(refs, key.ref)
 	}
-	// An item in a category that is closed, by itself or by its parent, is not available.
-	rows, err := b.tx.QueryContext(b.ctx, `SELECT m.business_id, q.store, m.kind = 3, m.name, m.id, m.record, a.content,
-			m.active AND NOT EXISTS (SELECT 1 FROM menu_links l
-				JOIN menu_masters c ON c.business_id = l.business_id AND c.kind = 0 AND c.id = l.to_id
-				LEFT JOIN menu_masters p ON p.business_id = c.business_id AND p.kind = 0 AND p.id = c.parent_id
-				WHERE l.business_id = m.business_id AND l.relation = 0 AND l.from_id = m.id AND NOT (c.active AND coalesce(p.active, true))),
-			ARRAY(SELECT l.from_id FROM menu_links l WHERE m.kind = 1 AND l.business_id = m.business_id AND l.relation IN (4, 5) AND l.to_id = m.id),
-			ARRAY(SELECT f.platform FROM platform_findings f WHERE m.kind = 1 AND f.business_id = m.business_id AND f.item_id = m.id)
-		FROM unnest(?::bigint[], ?::bigint[], ?::smallint[], ?::text[]) AS q (business, store, kind, ref)
-		JOIN menu_masters m ON m.business_id = q.business AND m.kind = q.kind AND m.name = q.ref
-		LEFT JOIN menu_at_store a ON a.business_id = q.business AND a.store_id = q.store AND a.kind = q.kind AND a.id = m.id`,
-		array(businesses), array(stores), array(kinds), array(refs))
+	rows, err := b.tx.QueryContext(b.ctx, dishesRead, array(businesses), array(stores), array(kinds), array(refs))
 	if err != nil {
 		return fmt.Errorf("reading menus: %w", err)
 	}
@@ -49,7 +61,7 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 		var key dishKey
 		var stored storedDish
 		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.record, &stored.content, &stored.open,
-			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked)); err != nil {
+			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked), &stored.groups, pgdialect.Array(&stored.within)); err != nil {
 			return fmt.Errorf("reading menus: %w", err)
 		}
 		for _, s := range named[key] {
@@ -78,16 +90,23 @@ type storedDish struct {
 	open    bool   // active, and in no closed category
 	naming  []int64
 	blocked []string // platforms whose rules refuse the item
+	groups  []byte   // of the item, or underneath the option; nil: none
+	within  []int64  // the groups that the option is in
 }
 
 // on is the dish as it stands on a platform.
 func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
+	var groups []order.MenuGroup
+	if err := decodeStored(d.groups, &groups); err != nil {
+		return dish{}, err
+	}
 	if option {
 		var master menu.Option
 		var here menu.OptionValues
 		err := d.decode(&master, &here)
 		return dish{option: &order.MenuOption{
 			ID: d.id, Title: master.Title, Sold: d.content != nil, Price: here.Price, Available: d.open && here.Available,
+			Groups: d.within, Nested: groups,
 		}}, err
 	}
 	var master menu.Item
@@ -103,6 +122,7 @@ func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
 		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Sold: d.content != nil,
 		Price: menu.ResolvePrice(&master, &here, platform), Available: d.open && here.Available,
 		Stock: here.CurrentStock, Listed: (master.IncludedPlatforms == nil || slices.Contains(platforms, platform.Name)) && !slices.Contains(d.blocked, platform.Name),
+		Groups: groups,
 	}}, nil
 }
 
@@ -205,6 +225,9 @@ func (l *levies) addCharge(id int64, record []byte, all, naming bool) error {
 	}
 	if err := errors.Join(decodeStored(master.FulfillmentModes, &charge.Kinds), decodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
 		return err
+	}
+	if len(charge.Kinds) == 0 && strings.HasPrefix(master.Code, "DC_") { // a delivery charge
+		charge.Kinds = []string{string(order.ForDelivery)}
 	}
 	l.chargeIDs = append(l.chargeIDs, id)
 	l.charges = append(l.charges, charge)

@@ -2,7 +2,10 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -62,7 +65,8 @@ func TestAnOrderMeetsTheMenuAsItIsStored(t *testing.T) {
 
 	app := k.serve(intake, k.arrival("1", "app", both, `,"order_type":"pickup"`))
 	details = app.Order.Details
-	require.Equal(t, []string{"25.5", "2.4", "0.86", "3"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), app.Order.Items[1].Price.String()})
+	// Whoever collects an order pays no delivery charge, also where that names no fulfillment modes.
+	require.Equal(t, []string{"25.5", "2.4", "0.6", "3"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), app.Order.Items[1].Price.String()})
 
 	doubts := k.serve(intake, k.arrival("2", "web", `{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
 		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing","quantity":1,"price":1}`, ""))
@@ -87,6 +91,58 @@ func flagsOf(reading order.Reading) (list []string) {
 		list = append(list, flag.Path+" "+flag.Code)
 	}
 	return list
+}
+
+func TestAnOrderMeetsTheOptionGroupsAsTheyAreStored(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	for _, kitchen := range []*kitchen{neighbour, k} {
+		kitchen.store("s1")
+		kitchen.send("s1", `{"items":[{"ref_id":"pizza","title":"Pizza","price":9}],
+			"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"max_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"egg","title":"Egg","min_selectable":1},
+				{"ref_id":"dip","title":"Dip","min_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"other","title":"Other"}],
+			"options":[{"ref_id":"large","title":"Large","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"small","title":"Small","price":0,"opt_grp_ref_ids":["size"],"nested_opt_grps":["egg"]},
+				{"ref_id":"runny","title":"Runny","price":1,"opt_grp_ref_ids":["egg"]},{"ref_id":"ice","title":"Ice","price":1,"opt_grp_ref_ids":["other"]}]}`)
+	}
+	k.send("-1", `{"options":[{"ref_id":"salsa","title":"Salsa","price":1,"opt_grp_ref_ids":["dip"]}]}`)
+	intake, n := newIntake(t, db), 0
+	flags := func(options string) []string {
+		n++
+		return flagsOf(k.serve(intake, k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
+	}
+	require.Empty(t, flags(`{"ref_id":"small"}`), "of dips the store sells none, and of a nested group none has to be chosen")
+	require.Empty(t, flags(`{"ref_id":"small"},{"ref_id":"runny"}`))
+	require.Equal(t, []string{"items[0].options[0] not_on_menu", "items[0].options[1] not_on_menu", "items[0] too_few_options"}, flags(`{"ref_id":"runny"},{"ref_id":"ice"}`))
+	require.Equal(t, []string{"items[0] too_many_options"}, flags(`{"ref_id":"small"},{"ref_id":"large"}`))
+	neighbour.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
+	require.Empty(t, flags(`{"ref_id":"large"}`))
+	k.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
+	require.Equal(t, []string{"items[0].options[0] unavailable"}, flags(`{"ref_id":"large"}`))
+	k.send("s1", `{"options":[{"ref_id":"salsa","price":1}]}`)
+	require.Equal(t, []string{"items[0] too_few_options"}, flags(``), "now the store sells a dip")
+}
+
+func TestAnOrderMeetsTheHoursAndTheLeastOrderOfItsStore(t *testing.T) {
+	clock := hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	k := newKitchen(t, db, "US")
+	k.store("s1")
+	db.Exec(t, `UPDATE businesses SET timezone = 'Asia/Kolkata'`)
+	intake, n := newIntake(t, db), 0
+	flags := func(more string) []string {
+		n++
+		return flagsOf(k.serve(intake, k.arrival(string(rune('a'+n)), "web", oneCurry, more)))
+	}
+	require.Equal(t, []string{"items[0] not_on_menu"}, flags(""), "without hours the store is open")
+	zone, err := time.LoadLocation("Asia/Kolkata")
+	require.NoError(t, err)
+	soon := clock.Now().In(zone).Add(time.Hour)
+	hours := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":%q,"end_time":%q}]}]`, strings.ToLower(soon.Weekday().String()), soon.Format(time.TimeOnly), soon.Add(time.Minute).Format(time.TimeOnly))
+	db.Exec(t, `UPDATE stores SET timings = ?, min_order_value = 5.5`, hours)
+	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"}, flags(""))
+	require.Equal(t, []string{"items[0] not_on_menu", "order_subtotal below_minimum"}, flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
+	db.Exec(t, `UPDATE businesses SET timezone = 'UTC'`)
+	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"}, flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
 }
 
 func TestAnAggregatorPaysTheExternalPrice(t *testing.T) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"sync"
+	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
@@ -35,6 +36,14 @@ type shelf struct {
 	pantry   *pantry
 	dishes   map[dishName]dish
 	levies   *levies // nil: not read yet
+	opening  opening
+}
+
+// opening is when a store is open, and the texts from which that was read.
+type opening struct {
+	timings, timezone string
+	hours             []core.DayHours
+	zone              *time.Location
 }
 
 // dishName is an item or an option.
@@ -100,6 +109,25 @@ func (s *shelf) put(name dishName, d dish) {
 	}
 	s.dishes[name] = d
 	s.pantry.count()
+}
+
+// opens reads when the store is open, once for as long as that stays as it is.
+func (s *shelf) opens(timings, timezone string) (opening, error) {
+	s.pantry.mu.Lock()
+	defer s.pantry.mu.Unlock()
+	if o := s.opening; o.zone != nil && o.timings == timings && o.timezone == timezone {
+		return o, nil
+	}
+	zone, err := time.LoadLocation(timezone)
+	if err != nil {
+		return opening{}, err
+	}
+	o := opening{timings: timings, timezone: timezone, zone: zone}
+	if err := decodeStored([]byte(timings), &o.hours); err != nil {
+		return opening{}, err
+	}
+	s.opening = o
+	return o, nil
 }
 
 // found is the taxes and charges, nil where they were not read yet.

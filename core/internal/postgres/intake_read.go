@@ -71,7 +71,8 @@ var intakeSettings = planned{
 				SELECT 1 FROM store_switches w WHERE w.business_id = q.business AND w.store_id = s.id AND w.platform = q.platform AND NOT w.open), s.excluded_platforms, s.included_platforms,
 			coalesce((SELECT d ->> 'platform_store_id' FROM jsonb_array_elements(s.platform_data) d WHERE d ->> 'name' = q.platform LIMIT 1), ''),
 			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = 0), 0),
-			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = s.id), 0)
+			coalesce((SELECT version FROM menu_versions WHERE business_id = q.business AND store_id = s.id), 0),
+			coalesce(s.timings::text, ''), b.timezone, s.min_order_value::text
 		FROM unnest($1, $2, $3) AS q (business, platform, store)
 		JOIN businesses b ON b.id = q.business
 		LEFT JOIN platforms p ON p.business_id = q.business AND p.name = q.platform
@@ -98,18 +99,32 @@ func (b *intakeBatch) readSettings() error {
 		var key settingKey
 		var listing store.Listing
 		var versions menuVersions
+		var timings, timezone string
+		var least *string
 		s := &setting{
 			Setting: order.Setting{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
 			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
 		}
 		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.ServedBy, &s.accept, &s.Store.ID, &s.Store.Name, &s.Store.Address,
 			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded), pgdialect.Array(&listing.Included),
-			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store); err != nil {
+			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least); err != nil {
 			return fmt.Errorf("reading stores: %w", err)
 		}
 		s.Business, s.Platform.Name, s.Store.RefID, s.Store.Listed = key.business, key.platform, key.store, listing.On(key.platform)
 		if s.exists() {
 			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
+			opening, err := s.shelf.opens(timings, timezone)
+			if err != nil {
+				return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
+			}
+			s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
+		}
+		if least != nil {
+			amount, err := core.ParseAmount(*least)
+			if err != nil {
+				return fmt.Errorf("reading the least order of store %d: %w", s.Store.ID, err)
+			}
+			s.Store.MinOrder = &amount
 		}
 		b.settings[key] = s
 	}

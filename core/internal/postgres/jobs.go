@@ -33,7 +33,7 @@ func (db *DB) enqueue(ctx context.Context, tx bun.Conn, work core.Job, requestID
 	if _, err := tx.ExecContext(ctx, `WITH kept AS (
 			INSERT INTO jobs (business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run, trace, actor)
 			VALUES (?0, ?1, ?2, ?3, 'queued', ?4, ?5, ?6, ?7, ?8, nullif(?9, ''), ?10))
-		INSERT INTO job_queue (business_id, kind, job_id, available_at) VALUES (?0, ?2, ?1, ?7)`,
+		INSERT INTO job_queue (business_id, kind, subject, job_id, available_at) VALUES (?0, ?2, ?3, ?1, ?7)`,
 		work.Business, work.ID, work.Kind, work.Subject, db.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt, work.DryRun, core.TraceOf(ctx), work.Actor); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
@@ -54,30 +54,35 @@ type claimedJob struct {
 	Attempts    int             `bun:"attempts"`
 	Seq         int64           `bun:"seq"`
 	Trace       core.Trace      `bun:"trace"`
+	Cause       string          `bun:"error"`
 }
 
-// jobLine is the line in which a queued job waits (core.JobKind.Line).
-const jobLine = `CASE kind WHEN '` + string(core.TimingJob) + `' THEN '` + string(core.MenuJob) + `' ELSE kind END`
+// jobLine is the line in which a queued job waits: that of its kind
+// (core.JobKind.Line), and of rechecks one for each platform.
+const jobLine = `CASE kind WHEN '` + string(core.TimingJob) + `' THEN '` + string(core.MenuJob) + `'
+	WHEN '` + string(core.RecheckJob) + `' THEN kind || '/' || subject ELSE kind END`
+
+// jobHeads are the first jobs of each business and line: only they are run.
+const jobHeads = `SELECT DISTINCT ON (business_id, ` + jobLine + `) business_id, kind, seq, available_at
+	FROM job_queue ORDER BY business_id, ` + jobLine + `, seq`
 
 // Claim leases due jobs, of each business and line only the first.
 func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
-	const heads = `SELECT DISTINCT ON (business_id, ` + jobLine + `) business_id, kind, seq, available_at
-		FROM job_queue ORDER BY business_id, ` + jobLine + `, seq`
 	now, epoch := j.reading()
 	var rows []claimedJob
 	// The condition on available_at stands twice: that of the row is judged again
 	// after a concurrent claim has been waited for.
-	err := j.bun.NewRaw(`WITH heads AS (`+heads+`), due AS (
+	err := j.bun.NewRaw(`WITH heads AS (`+jobHeads+`), due AS (
 			SELECT q.business_id, q.kind, q.seq FROM job_queue q JOIN heads h USING (business_id, kind, seq)
 			WHERE ?4`+unset+` AND h.available_at <= ?0 AND q.available_at <= ?0
 			ORDER BY h.available_at LIMIT ?1 FOR UPDATE OF q SKIP LOCKED), claimed AS (
 			UPDATE job_queue q SET owner = ?2, available_at = ?3, attempts = q.attempts + 1
 			FROM due WHERE (q.business_id, q.kind, q.seq) = (due.business_id, due.kind, due.seq)
 			RETURNING q.business_id, q.job_id, q.seq, q.attempts)
-		UPDATE jobs SET state = 'running', started_at = coalesce(started_at, ?0), attempts = claimed.attempts
+		UPDATE jobs SET state = 'running', error = CASE state WHEN 'queued' THEN error ELSE '' END, started_at = coalesce(started_at, ?0), attempts = claimed.attempts
 		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
 		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.dry_run, jobs.created_at,
-			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace`, now, limit, owner, until, epoch).Scan(ctx, &rows)
+			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace, jobs.error`, now, limit, owner, until, epoch).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
@@ -91,14 +96,14 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		claimed[i] = core.Job{
 			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
 			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner, Trace: row.Trace,
-			Unready: unready,
+			Unready: unready, Cause: row.Cause,
 		}
 	}
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
 	}
 	var next sql.NullTime
-	if err := j.bun.QueryRowContext(ctx, `SELECT min(available_at), (SELECT epoch FROM clock_epoch) FROM (`+heads+`) heads`).Scan(&next, &epoch); err != nil {
+	if err := j.bun.QueryRowContext(ctx, `SELECT min(available_at), (SELECT epoch FROM clock_epoch) FROM (`+jobHeads+`) heads`).Scan(&next, &epoch); err != nil {
 		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
 	}
 	return nil, next.Time, j.follow(ctx, epoch)

@@ -44,3 +44,23 @@ func TestAJobWhoseBodyIsDamagedKeepsNoOtherFromItsClaimAndCanBeGivenUp(t *testin
 	require.Len(t, claimed, 1)
 	require.Equal(t, behind, claimed[0].ID)
 }
+
+func TestAClaimedJobKnowsWhyTheAttemptBeforeFailed(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	enqueue(t, db, hubtest.Business(t, db).ID, `{"stores":[{"ref_id":"a"}]}`)
+	jobs := postgres.Jobs{DB: db}
+	claim := func() core.Job {
+		t.Helper()
+		claimed, _, err := jobs.Claim(ctx, core.ID{1}, 1, clock.Now().Add(time.Minute))
+		require.NoError(t, err)
+		require.Len(t, claimed, 1)
+		return claimed[0]
+	}
+	work := claim()
+	require.Empty(t, work.Cause)
+	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "no room on the disk"))
+	require.Equal(t, "no room on the disk", claim().Cause)
+	clock.Advance(2 * time.Minute) // and nothing more was heard of it
+	require.Empty(t, claim().Cause)
+}

@@ -29,7 +29,9 @@ func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls, publicati
 	defer listener.Close()
 	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read does not end with the context
 	defer stop()
-	if err := listener.Listen(ctx, jobsChannel, deliveriesChannel, callsChannel, publicationsChannel); err != nil {
+	beginning, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	if err := listener.Listen(beginning, jobsChannel, deliveriesChannel, callsChannel, publicationsChannel); err != nil {
 		return err
 	}
 	jobs()
@@ -37,7 +39,7 @@ func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls, publicati
 	calls()
 	publications()
 	for {
-		channel, _, err := listener.ReceiveTimeout(ctx, time.Minute)
+		channel, about, err := listener.ReceiveTimeout(ctx, time.Minute)
 		var silence net.Error
 		if errors.As(err, &silence) && silence.Timeout() {
 			return nil // a quiet minute: connect again, in case nobody is there any more
@@ -49,6 +51,7 @@ func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls, publicati
 		case jobsChannel:
 			jobs()
 		case deliveriesChannel:
+			db.recalled(about)
 			deliveries()
 		case callsChannel:
 			calls()

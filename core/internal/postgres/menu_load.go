@@ -21,6 +21,7 @@ type menuLoader struct {
 	tx       bun.Conn
 	business core.BusinessID
 	store    int64 // 0: the master catalogue alone
+	preview  bool  // it is to be told what a request would do
 	// meanwhile, where it is set, decodes what has been read while the database
 	// sends what comes next.
 	meanwhile *errgroup.Group

@@ -173,10 +173,11 @@ func (l *menuLoader) switched(since time.Time, s *menu.State) error {
 }
 
 // spread counts at how many stores entities are referenced that a master flush
-// takes from them all.
+// takes from them all: categories only where that is to be told. It reads every
+// reference of the kind, as taking them does.
 func (l *menuLoader) spread(needs menu.Needs, s *menu.State) error {
 	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
-		if !needs.Entities[kind].Active {
+		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
 			continue
 		}
 		rows, err := l.tx.QueryContext(l.ctx, `SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM menu_at_store

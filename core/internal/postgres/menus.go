@@ -49,7 +49,7 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err := lockMenu(ctx, tx, work.Business); err != nil {
 			return err
 		}
-		loader := menuLoader{ctx: ctx, tx: tx, business: work.Business, store: scope.StoreID}
+		loader := menuLoader{ctx: ctx, tx: tx, business: work.Business, store: scope.StoreID, preview: work.DryRun}
 		state, err := loader.state(needs)
 		if err != nil {
 			return err
@@ -82,11 +82,6 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		if err != nil {
 			return err
 		}
-		for _, platform := range ingested.Missed {
-			if err := m.recheck(ctx, tx, work.Business, platform); err != nil {
-				return err
-			}
-		}
 		reach := menu.Reach{Items: found}
 		if ingested.Plan != nil {
 			reach = ingested.Plan.Reach()
@@ -94,6 +89,11 @@ func (m Menus) Ingest(ctx context.Context, work core.Job, scope menu.Scope, need
 		}
 		if err := m.publishMenus(ctx, tx, work, scope.StoreID, reach); err != nil {
 			return err
+		}
+		for _, platform := range ingested.Missed { // after the publications, as everywhere: both are locked
+			if err := m.recheck(ctx, tx, work.Business, platform); err != nil {
+				return err
+			}
 		}
 		if err := m.endRevision(ctx, tx, work, revision, nil); err != nil {
 			return err

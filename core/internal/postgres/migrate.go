@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -38,9 +39,48 @@ func (db *DB) MigrateUp(ctx context.Context) (names []string, err error) {
 	}
 }
 
-// MigrateDown takes the last applied group of migrations back.
+// MigrateDown takes the last applied group of migrations back: all that were applied
+// at a time. It refuses where the database has some that this program does not know: the
+// last group would be one before theirs.
 func (db *DB) MigrateDown(ctx context.Context) ([]string, error) {
-	return db.migrate(ctx, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Rollback(ctx) })
+	return db.migrate(ctx, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
+		unknown, err := unknownTo(ctx, m)
+		if len(unknown) > 0 {
+			err = fmt.Errorf("the database has %d that this program does not know, the first is %s: only a program that has them takes them back", len(unknown), unknown[0])
+		}
+		if err != nil {
+			return &migrate.MigrationGroup{}, err
+		}
+		return m.Rollback(ctx)
+	})
+}
+
+// unknownTo names the applied migrations that a migrator does not have, the first first.
+func unknownTo(ctx context.Context, m *migrate.Migrator) (names []string, err error) {
+	known, err := m.MigrationsWithStatus(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading migrations: %w", err)
+	}
+	applied, err := m.AppliedMigrations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading applied migrations: %w", err)
+	}
+	for _, one := range applied {
+		if !slices.ContainsFunc(known, func(k migrate.Migration) bool { return k.Name == one.Name }) {
+			names = append(names, one.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Used tells whether there is a business, whose data would be lost with the tables.
+func (db *DB) Used(ctx context.Context) (used bool, err error) {
+	err = db.bun.QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM businesses)`).Scan(&used)
+	if isCode(err, "42P01") { // there is no such table
+		return false, nil
+	}
+	return used, err
 }
 
 func migrator(on *bun.DB) (*migrate.Migrator, error) {

@@ -219,6 +219,9 @@ func (o Orders) DropOld(ctx context.Context, retention time.Duration) error {
 		if _, err := o.bun.ExecContext(ctx, `DELETE FROM refused_orders WHERE business_id = ? AND last_at < ?`, business, before); err != nil {
 			return fmt.Errorf("deleting old orders that were not taken: %w", err)
 		}
+		if _, err := o.bun.ExecContext(ctx, `DELETE FROM untold_switches WHERE business_id = ? AND reference < ?`, business, core.FirstID(before)); err != nil {
+			return fmt.Errorf("deleting old references of switches: %w", err)
+		}
 	}
 	return nil
 }

@@ -109,8 +109,8 @@ func (o Orders) match(ctx context.Context, tx bun.Conn, business core.BusinessID
 	if err != nil {
 		return "", "", placed, err
 	}
-	if err := json.Unmarshal(body, &placed); err != nil {
-		return "", "", placed, fmt.Errorf("a stored order cannot be read: %w", err)
+	if placed, err = order.ReadRelay(body); err != nil {
+		return "", "", placed, err
 	}
 	return platform, servedBy, placed, s.Of(placed, state)
 }
@@ -173,5 +173,5 @@ func shortageEvent(ctx context.Context, tx bun.Conn, now time.Time, c endedCall)
 	if err != nil {
 		return core.Event{}, fmt.Errorf("writing the event: %w", err)
 	}
-	return core.Event{ID: core.NewID(now), Business: c.business, Type: core.OrderItemsOOSProcessed, At: now, Body: body, Reference: c.id.String()}, nil
+	return core.Event{ID: core.NewID(now), Business: c.business, Type: core.OrderItemsOOSProcessed, At: now, Body: body, Reference: c.id.String(), Order: c.order}, nil
 }

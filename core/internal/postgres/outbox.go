@@ -50,11 +50,15 @@ type queued struct {
 	owner     *core.ID
 }
 
-// publish stores events with a delivery of each to every receiver of it. The
+// publish stores events with a delivery of each to every receiver of it, and gives
+// those of orders that have no place the next one. The
 // number of statements does not grow with that of the events.
 func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event) error {
 	if len(events) == 0 {
 		return nil
+	}
+	if err := queueUp(ctx, tx, events); err != nil {
+		return err
 	}
 	receivers, err := o.db.targets(ctx, tx, events)
 	if err != nil {
@@ -78,7 +82,7 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 			row := queued{Delivery: webhook.Delivery{
 				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type, Body: event.Body,
 				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.Order, Place: event.Place,
-				Test: event.Test, Trace: event.Trace,
+				Asked: event.Test, Test: event.Test, Trace: event.Trace,
 			}}
 			if t.ID == 0 {
 				row.callback, row.Endpoint = t.URL, endpointOf(event.Business, t.URL)
@@ -150,12 +154,12 @@ func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [
 
 // writeQueue stores deliveries. Their size is that of the body as it is sent.
 func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
-	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at, available_at, owner`
+	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at, available_at, owner, asked`
 	var rows copyRows
 	for _, d := range list {
 		if len(list) < byCopy {
-			if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.Line, d.Place, d.DueAt, d.available, d.owner); err != nil {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.Line, d.Place, d.DueAt, d.available, d.owner, d.Asked); err != nil {
 				return fmt.Errorf("queueing the delivery: %w", err)
 			}
 			continue
@@ -173,6 +177,7 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 		rows.time(d.DueAt)
 		rows.time(d.available)
 		optional(&rows, d.owner, rows.id)
+		rows.bool(d.Asked)
 		rows.end()
 	}
 	return rows.copyInto(ctx, tx, "delivery_queue", columns)

@@ -9,6 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
@@ -43,6 +44,13 @@ func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
 	found, err := callers.StoreRef(t.Context(), p.business, "b", "s1")
 	require.NoError(t, err)
 	require.Equal(t, "s1", found, "it is known by its ref_id")
+	p.db.Exec(t, `UPDATE stores SET platform_data = platform_data || '[{"name":"c"},{"name":"b","platform_store_id":""}]' WHERE ref_id = 's1'`)
+	for _, unknown := range []string{"", "R-1", "s1"} { // R-1 is an id on b
+		_, err = callers.StoreRef(t.Context(), p.business, "c", unknown)
+		require.Equal(t, core.NotFound, core.CodeOf(err), "there is no such platform")
+		_, err = callers.StoreRef(t.Context(), p.business, "a", map[string]string{"s1": "s3"}[unknown])
+		require.Equal(t, core.NotFound, core.CodeOf(err))
+	}
 }
 
 func TestAStoreIsOnSaleByTheIDUnderWhichItsMenuWasTaken(t *testing.T) {
@@ -83,4 +91,43 @@ func TestAStoreIsOnSaleByTheIDUnderWhichItsMenuWasTaken(t *testing.T) {
 	require.Equal(t, "R-1", onSale("s1"))
 	p.stores(`{"ref_id":"s1","included_platforms":["a"]}`)
 	require.Empty(t, onSale("s1"), "it was taken off")
+}
+
+func TestWhatAPlatformHoldsIsForgottenOnceAnotherPluginServesIt(t *testing.T) {
+	p := newPress(t)
+	served := func(by string) {
+		require.NoError(t, postgres.Platforms{DB: p.db}.Set(t.Context(), p.business, core.Platform{Name: "a", ServedBy: by}, func(*relay.Access) error { return nil }))
+	}
+	onSale := func() string {
+		s, err := postgres.NewMenuSource(p.db).Read(t.Context(), p.business, p.storeID("s1"), "a")
+		require.NoError(t, err)
+		return s.OnSale
+	}
+	served("aggregator-a")
+	p.clock.Advance(2 * time.Second)
+	former, names := p.claim(me)
+	require.Equal(t, []string{"s1/a", "s2/a"}, names)
+	require.NotNil(t, former[0].Digest)
+	require.Equal(t, "s1", onSale(), "it is the same plugin")
+
+	served("aggregator-b")
+	require.Empty(t, onSale())
+	p.finish(me, p.done(former[0]))
+	p.clock.Advance(2 * time.Second)
+	fresh, names := p.claim(other)
+	require.Equal(t, []string{"s1/a", "s2/a"}, names, "what is on its way to the former aggregator keeps nothing back")
+	p.finish(me, p.done(former[1]))
+	require.Empty(t, onSale(), "nor does it count")
+	for _, one := range append(p.list("s1"), p.list("s2")...) {
+		if one.Platform == "a" {
+			require.Equal(t, publishing.Waiting, one.State)
+			require.Zero(t, one.PublishedAt)
+		}
+	}
+	for _, w := range fresh {
+		require.Equal(t, "aggregator-b", w.Plugin)
+		require.Nil(t, w.Digest)
+		p.finish(other, p.done(w))
+	}
+	require.Equal(t, "s1", onSale())
 }

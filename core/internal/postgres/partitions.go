@@ -72,6 +72,24 @@ func (db *DB) Maintain(ctx context.Context, retention time.Duration) error {
 	return errors.Join(failures...)
 }
 
+// retentionsOfLate is how long a hub's retention counts after it was last seen.
+const retentionsOfLate = 24 * time.Hour
+
+// Retention is for how long what has been is to be kept: as this hub says, or longer
+// where another one said so of late, so that one that was started without the setting of
+// the others does not drop what they keep.
+func (db *DB) Retention(ctx context.Context, own time.Duration) (time.Duration, error) {
+	now, seconds := db.clock.Now(), int64(own/time.Second)
+	if _, err := db.bun.ExecContext(ctx, `INSERT INTO retentions (seconds, seen_at) VALUES (?, ?) ON CONFLICT (seconds) DO UPDATE SET seen_at = excluded.seen_at`,
+		seconds, now); err != nil {
+		return 0, fmt.Errorf("telling the retention: %w", err)
+	}
+	if err := db.bun.QueryRowContext(ctx, `SELECT max(seconds) FROM retentions WHERE seen_at > ?`, now.Add(-retentionsOfLate)).Scan(&seconds); err != nil {
+		return 0, fmt.Errorf("reading the retention: %w", err)
+	}
+	return max(own, time.Duration(seconds)*time.Second), nil
+}
+
 // dayPartitions names the partitions of days that there are.
 func (db *DB) dayPartitions(ctx context.Context) (names []string, err error) {
 	parents := make([]string, len(partitioned))
@@ -176,6 +194,7 @@ func (db *DB) dropPartitions(ctx context.Context, t dated, before time.Time, the
 		}); err != nil {
 			return fmt.Errorf("dropping the partition %s: %w", name, err)
 		}
+		db.log.Info("dropped a day that is past the retention", "partition", name)
 	}
 	return nil
 }

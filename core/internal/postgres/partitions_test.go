@@ -139,6 +139,37 @@ func TestReplicasMaintainPartitionsOneAtATime(t *testing.T) {
 	require.Equal(t, [2]int{6, 0}, [2]int{days, stray})
 }
 
+func TestTheLongestRetentionThatAHubHadOfLateCounts(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	keeps := func(own, expected time.Duration) {
+		t.Helper()
+		kept, err := db.Retention(ctx, own)
+		require.NoError(t, err)
+		require.Equal(t, expected, kept)
+	}
+	keeps(12*month, 12*month)
+	keeps(month, 12*month)
+	clock.Advance(23 * time.Hour)
+	keeps(month, 12*month)
+	keeps(12*month, 12*month)
+	clock.Advance(23 * time.Hour)
+	keeps(month, 12*month)
+	clock.Advance(time.Hour)
+	keeps(month, month)
+}
+
+func TestWhoKeepsLongerThanThereWasTimeLosesNothing(t *testing.T) {
+	ctx, clock := context.Background(), hubtest.NewClock()
+	db := hubtest.Database(t, clock)
+	now := clock.Now()
+	db.Exec(t, `DROP TABLE events_`+now.Format("20060102"))
+	id := eventAt(t, db, now)
+	require.Equal(t, "events_other", partitionOf(t, db, id))
+	require.NoError(t, db.Maintain(ctx, 100*12*month))
+	require.Equal(t, "events_other", partitionOf(t, db, id))
+}
+
 func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
 	const retention = 48 * time.Hour
 	ctx, clock := context.Background(), hubtest.NewClock()

@@ -142,6 +142,9 @@ func (p Platforms) set(ctx context.Context, tx bun.Conn, business core.BusinessI
 	}
 	if served != platform.ServedBy {
 		access = relay.Access{Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub, Currency: access.Currency}
+		if err := p.forgetPublished(ctx, tx, business, platform.Name); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := change(&access); err != nil {
 		return nil, nil, err

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -26,6 +27,7 @@ type Plugin struct {
 	ToldAt      time.Time
 	KnownAt     time.Time // when it was first seen
 	ServedAt    time.Time // when a worker last said that it has the plugin
+	Renderer    string    // by which its platforms' menus were last published all (Tell); "": several, or nobody knows
 }
 
 // Know makes sure that plugins are listed; those that are new are enabled.
@@ -39,14 +41,15 @@ func (p Plugins) Know(ctx context.Context, ids []string) error {
 
 // List reads every plugin, by id.
 func (p Plugins) List(ctx context.Context) (list []Plugin, err error) {
-	rows, err := p.bun.QueryContext(ctx, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'), coalesce(served_at, 'epoch'), known_at FROM plugins ORDER BY id`)
+	rows, err := p.bun.QueryContext(ctx, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'), coalesce(served_at, 'epoch'), known_at, published_about
+		FROM plugins ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("reading plugins: %w", err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var one Plugin
-		if err := rows.Scan(&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ToldAt, &one.ServedAt, &one.KnownAt); err != nil {
+		if err := rows.Scan(&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ToldAt, &one.ServedAt, &one.KnownAt, &one.Renderer); err != nil {
 			return nil, fmt.Errorf("reading plugins: %w", err)
 		}
 		list = append(list, one)
@@ -67,28 +70,34 @@ func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
 }
 
 // Tell records how a plugin is in a hub, and, where it is known, what it says of
-// itself. Its platforms are checked and published anew once it is ready after an
-// operator wanted something of it, or where it says something else than when they
-// last were, and every other hub that runs it agrees: hubs of two versions would
-// never end. settled is false where that is still to come.
-func (p Plugins) Tell(ctx context.Context, hub core.ID, id, status string, description []byte) (settled bool, err error) {
-	now := p.clock.Now()
-	err = p.inTx(ctx, func(tx bun.Conn) error {
-		var changed bool
-		err := tx.QueryRowContext(ctx, `WITH before AS (SELECT id, published_about, published_revision FROM plugins WHERE id = ?3 FOR UPDATE),
-			told AS (SELECT about, ?4 AND NOT EXISTS (SELECT FROM plugin_hubs h WHERE h.plugin_id = ?3 AND h.hub <> ?5 AND h.told_at >= ?6
-					AND h.state IN ('ready', 'degraded') AND h.about NOT IN ('', told.about)) AS agreed
-				FROM (SELECT coalesce(encode(sha256(?2::bytea), 'hex'), '') AS about) told)
-			UPDATE plugins p SET status = ?0, told_at = ?1, description = coalesce(?2, p.description),
-				published_about = CASE WHEN agreed THEN about ELSE p.published_about END,
-				published_revision = CASE WHEN ?4 THEN p.revision ELSE p.published_revision END
-			FROM before, told WHERE p.id = before.id
-			RETURNING agreed AND before.published_about <> about OR ?4 AND before.published_revision <> p.revision, NOT ?4 OR p.published_about = about`,
-			status, now, description, id, isReady(status), hub, now.Add(-hubLife)).Scan(&changed, &settled)
+// itself. Once the plugin is ready, its platforms are checked and published anew where
+// an operator wanted something of it, or where its menus were last rendered by something
+// else (the renderer of the status), or nobody knows by what; not before every other hub
+// that runs it has the same renderer: hubs of two versions would never end.
+func (p Plugins) Tell(ctx context.Context, hub core.ID, id, status string, description []byte) error {
+	now, told := p.clock.Now(), readTold(status)
+	return p.inTx(ctx, func(tx bun.Conn) error {
+		var published, before string
+		var revision, publishedRevision int64
+		var others bool
+		err := tx.QueryRowContext(ctx, `SELECT status, published_about, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
+				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.told_at >= ?2 AND h.state IN ('ready', 'degraded') AND h.about <> ?3)
+			FROM plugins p WHERE id = ?0 FOR UPDATE`, id, hub, now.Add(-hubLife), told.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		if err != nil {
+			return fmt.Errorf("reading how plugin %s was: %w", id, err)
+		}
+		if told.State == "ready" && others || readTold(before).Renderer == nil {
+			published = "" // each hub renders what it claims, one of an earlier release too
+		}
+		changed := told.State == "ready" && !others && (published != told.renderer() || publishedRevision != revision)
+		if changed {
+			published, publishedRevision = told.renderer(), revision
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE plugins SET status = ?, told_at = ?, description = coalesce(?, description), published_about = ?, published_revision = ?
+			WHERE id = ?`, status, now, description, published, publishedRevision, id); err != nil {
 			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
 		}
 		if !changed {
@@ -96,7 +105,24 @@ func (p Plugins) Tell(ctx context.Context, hub core.ID, id, status string, descr
 		}
 		return p.pluginChanged(ctx, tx, id)
 	})
-	return settled, err
+}
+
+// toldStatus is what Tell reads of the status that a hub tells of a plugin.
+type toldStatus struct {
+	State    string  `json:"state"`
+	Renderer *string `json:"renderer"` // nil: hubs of earlier releases tell of none
+}
+
+func readTold(status string) (told toldStatus) {
+	_ = json.Unmarshal([]byte(status), &told) // empty before the first
+	return told
+}
+
+func (t toldStatus) renderer() string {
+	if t.Renderer == nil {
+		return ""
+	}
+	return *t.Renderer
 }
 
 // Serve records that a worker has the plugins, and could ask them at the time.

@@ -70,11 +70,12 @@ type Starter interface {
 	Reserve(endpoint int64) bool
 	Forget(endpoint int64)
 	Start(d webhook.Delivery)
+	Recall(webhook, version int64)
 	Wake()
 }
 
 // Open connects, waiting until the context ends for a server that is still
-// starting, and sets the clock by the database's.
+// starting or does not take changes yet, and sets the clock by the database's.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -122,7 +123,7 @@ func (db *DB) await(ctx context.Context) error {
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
 		var answer pgdriver.Error
-		if err == nil || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
+		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
 			return err
 		}
 		var timeout net.Error
@@ -140,11 +141,22 @@ func (db *DB) await(ctx context.Context) error {
 	}
 }
 
-// Ping asks the database for an answer, waiting at most two seconds.
+// Ping asks the database whether it takes changes, waiting at most two seconds.
+// Connections of the pool to a server that does not are given up.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return db.bun.PingContext(ctx)
+	for {
+		conn, err := db.bun.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		err = conn.Raw(func(driven any) error { return takesChanges(ctx, driven.(driver.QueryerContext)) })
+		_ = conn.Close()
+		if !errors.Is(err, driver.ErrBadConn) {
+			return err
+		}
+	}
 }
 
 // UseSealer sets the sealer of secrets; it must be done before anything is stored.
@@ -160,6 +172,10 @@ func (db *DB) Close() error {
 	db.refused.close()
 	return db.bun.Close()
 }
+
+// CutOff ends all connections at once, and with them the statements under way: they
+// fail, as whatever is asked from then on.
+func (db *DB) CutOff() { _ = db.bun.Close() }
 
 // PoolStats is the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
@@ -180,6 +196,9 @@ func (db *DB) inTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 		}
 	}()
 	if err := fn(conn); err != nil {
+		if isCode(err, "25006") { // the server takes no changes any more: the next connection may lead to another
+			discard(conn)
+		}
 		return err
 	}
 	ended = true

@@ -141,8 +141,10 @@ func (db *DB) publishPlatform(ctx context.Context, tx bun.IDB, business core.Bus
 // nothing is published on one that is named, Conflict where too many wait already.
 func (p Publications) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int, err error) {
 	err = p.inTx(ctx, func(tx bun.Conn) error {
-		n, err = p.askToPublish(ctx, tx, business, storeRef, platforms, reference)
-		return err
+		if n, err = p.askToPublish(ctx, tx, business, storeRef, platforms, reference); err != nil {
+			return err
+		}
+		return p.keepUntold(ctx, tx, business, reference, n)
 	})
 	return n, err
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -22,21 +21,22 @@ func (db *DB) rulesChanged(ctx context.Context, tx bun.Conn, business core.Busin
 }
 
 // recheck has the items of a business held against the rules of a platform, unless
-// that is to be done already.
+// that is to be done already: what waits to go on in the middle begins anew.
 func (db *DB) recheck(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string) error {
 	var needless bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM job_queue q JOIN jobs j ON j.business_id = q.business_id AND j.id = q.job_id
-			WHERE q.business_id = ?0 AND q.kind = ?1 AND j.subject = ?2 AND j.state = 'queued')
-		OR NOT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?2 AND served_by <> ?3)
+	if err := tx.QueryRowContext(ctx, `WITH queued AS (UPDATE jobs j SET body = ?4 FROM job_queue q
+			WHERE q.business_id = ?0 AND q.kind = ?1 AND j.business_id = q.business_id AND j.id = q.job_id AND j.subject = ?2 AND j.state = 'queued' RETURNING 1)
+		SELECT EXISTS (SELECT 1 FROM queued) OR NOT EXISTS (SELECT 1 FROM platforms WHERE business_id = ?0 AND name = ?2 AND served_by <> ?3)
 			AND NOT EXISTS (SELECT 1 FROM platform_findings WHERE business_id = ?0 AND platform = ?2)`,
-		business, core.RecheckJob, platform, core.ServedByOwn).Scan(&needless); err != nil || needless {
+		business, core.RecheckJob, platform, core.ServedByOwn, db.packer.pack([]byte("{}"))).Scan(&needless); err != nil || needless {
 		return err
 	}
 	now := db.clock.Now()
 	return db.enqueue(ctx, tx, core.Job{ID: core.NewID(now), Business: business, Kind: core.RecheckJob, Subject: platform, Body: []byte("{}"), CreatedAt: now}, "")
 }
 
-// pluginChanged does so for all platforms that a plugin serves.
+// pluginChanged does so for all platforms that a plugin serves. All are marked
+// before the first is rechecked: the others who do both do it in that order.
 func (db *DB) pluginChanged(ctx context.Context, tx bun.Conn, id string) error {
 	var served []struct {
 		Business core.BusinessID
@@ -45,10 +45,27 @@ func (db *DB) pluginChanged(ctx context.Context, tx bun.Conn, id string) error {
 	if err := tx.NewRaw(`SELECT business_id AS business, name FROM platforms WHERE served_by = ? ORDER BY business_id, name`, id).Scan(ctx, &served); err != nil {
 		return fmt.Errorf("reading platforms: %w", err)
 	}
+	if _, err := db.publishDue(ctx, tx, due{reference: core.NewID(db.clock.Now()), condition: publishedOn + ` AND f.served_by = ?`, args: []any{id}}); err != nil {
+		return err
+	}
 	for _, platform := range served {
-		if err := db.rulesChanged(ctx, tx, platform.Business, platform.Name); err != nil {
+		if err := db.recheck(ctx, tx, platform.Business, platform.Name); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// forgetPublished forgets what a platform holds, and by which ids, where another
+// plugin serves it from now on: its aggregator holds none of that. What is under way
+// to the former one comes to nothing.
+func (db *DB) forgetPublished(ctx context.Context, tx bun.IDB, business core.BusinessID, platform string) error {
+	_, err := tx.ExecContext(ctx, `WITH held AS (SELECT store_id FROM publications WHERE business_id = ?0 AND platform = ?1 ORDER BY store_id FOR UPDATE)
+		UPDATE publications p SET owner = NULL, digest = NULL, outlet = NULL, published_at = NULL, message = '', left_out = '[]', problems = '[]',
+			state = CASE WHEN state IN ('unlisted', 'skipped') THEN state ELSE 'waiting' END
+		FROM held WHERE p.business_id = ?0 AND p.platform = ?1 AND p.store_id = held.store_id`, business, platform)
+	if err != nil {
+		return fmt.Errorf("forgetting what the platform holds: %w", err)
 	}
 	return nil
 }
@@ -78,7 +95,7 @@ func (m Menus) ItemsAfter(ctx context.Context, business core.BusinessID, after i
 }
 
 // KeepFindings writes what a platform has against items (menu.RecheckRecords).
-func (m Menus) KeepFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem, findings map[string][]menu.Finding) (stale int, err error) {
+func (m Menus) KeepFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem, findings map[string][]menu.Finding, body []byte) (stale int, err error) {
 	err = m.inTx(ctx, func(tx bun.Conn) error {
 		if err := m.hold(ctx, tx, work); err != nil {
 			return err
@@ -107,7 +124,13 @@ func (m Menus) KeepFindings(ctx context.Context, work core.Job, platform string,
 		if err != nil {
 			return err
 		}
-		return m.publishMenus(ctx, tx, work, 0, menu.Reach{Items: changed})
+		if err := m.publishMenus(ctx, tx, work, 0, menu.Reach{Items: changed}); err != nil || stale > 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.packer.pack(body), work.Business, work.ID); err != nil {
+			return fmt.Errorf("keeping how far the recheck is: %w", err)
+		}
+		return nil
 	})
 	return stale, err
 }
@@ -120,12 +143,4 @@ func (m Menus) EndRecheck(ctx context.Context, work core.Job, failure string, re
 		}
 		return m.end(ctx, tx, work, jobEnd{failure: failure, result: result, objects: items})
 	})
-}
-
-// isReady reads the status that a hub tells of a plugin.
-func isReady(status string) bool {
-	var told struct {
-		State string `json:"state"`
-	}
-	return json.Unmarshal([]byte(status), &told) == nil && told.State == "ready"
 }

@@ -2,6 +2,9 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
 	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // recheck claims the recheck of a platform.
@@ -42,7 +46,7 @@ func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
 	work := k.recheck("app")
 	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}}, "naan": {{Platform: "app", Rule: "r", Message: "m"}}}
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
-	stale, err := menus.KeepFindings(t.Context(), work, "app", items, found)
+	stale, err := menus.KeepFindings(t.Context(), work, "app", items, found, []byte("{}"))
 	require.NoError(t, err)
 	require.Equal(t, 1, stale, "what has changed since it was read is left alone")
 	require.Equal(t, []any{1, 0}, []any{flags("2", "app"), flags("2", "web")})
@@ -51,7 +55,7 @@ func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
 	require.Len(t, whole.Blocked["app"], 1)
 
 	require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 6))
-	_, err = menus.KeepFindings(t.Context(), work, "app", items, nil)
+	_, err = menus.KeepFindings(t.Context(), work, "app", items, nil, []byte("{}"))
 	require.Equal(t, core.Conflict, core.CodeOf(err), "the lease is over")
 	require.Equal(t, 1, flags("3", "app"))
 }
@@ -65,7 +69,7 @@ func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
 	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second time nothing is new
 		work := p.recheck("a")
 		require.Equal(t, marked, p.marked(func() {
-			_, err := menus.KeepFindings(t.Context(), work, "a", items, found)
+			_, err := menus.KeepFindings(t.Context(), work, "a", items, found, []byte("{}"))
 			require.NoError(t, err)
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))
@@ -90,6 +94,84 @@ func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
 	stranger := hubtest.Business(t, p.db)
 	_, err = source.Read(t.Context(), stranger.ID, p.storeID("s2"), "b")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
+}
+
+func TestTheRulesOfOnePlatformDoNotWaitForThePluginOfAnother(t *testing.T) {
+	p, jobs := newPress(t), postgres.Jobs{}
+	jobs.DB = p.db
+	claim := func() (platforms []string, list []core.Job) {
+		list, _, err := jobs.Claim(context.Background(), me, 10, p.clock.Now().Add(time.Hour))
+		require.NoError(t, err)
+		for _, work := range list {
+			platforms = append(platforms, work.Subject)
+		}
+		slices.Sort(platforms)
+		return platforms, list
+	}
+	p.enqueue(core.RecheckJob, "a", "{}", false)
+	_, down := claim()
+	require.NoError(t, jobs.Retry(context.Background(), down[0], p.clock.Now().Add(5*time.Second), ""))
+	p.enqueue(core.RecheckJob, "a", "{}", false)
+	p.enqueue(core.RecheckJob, "b", "{}", false)
+	platforms, list := claim()
+	require.Equal(t, []string{"b"}, platforms)
+	require.NoError(t, postgres.Menus{DB: p.db}.EndRecheck(context.Background(), list[0], "", []byte(`{}`), 0))
+	p.clock.Advance(5 * time.Second)
+	platforms, list = claim()
+	require.Equal(t, []string{"a"}, platforms, "one at a time")
+	require.Equal(t, down[0].ID, list[0].ID)
+}
+
+// away is an inspector of a platform whose plugin is down.
+type away string
+
+// Platforms names it.
+func (a away) Platforms(context.Context, core.BusinessID) ([]string, error) {
+	return []string{string(a)}, nil
+}
+
+// Inspect says so.
+func (a away) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
+	return nil, core.Errorf(core.Unavailable, "it is down")
+}
+
+func TestAMenuThatMissedRulesAndWhatChangesThemDoNotLockEachOtherOut(t *testing.T) {
+	p := newPress(t)
+	p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'b2', 'aggregator-b')`, p.business)
+	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
+	ctx, plugins := context.Background(), postgres.Plugins{DB: p.db}
+	require.NoError(t, plugins.Know(ctx, []string{"aggregator-b"}))
+	handler := menu.Ingestor{Records: postgres.Menus{DB: p.db}, Rulebook: p.rules, Inspector: away("b2"), Clock: p.clock}
+	turn := 1
+	sendMenu := func() error {
+		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)
+		claimed, _, err := postgres.Jobs{DB: p.db}.Claim(ctx, core.ID{7}, 1, p.clock.Now().Add(time.Hour))
+		if err != nil {
+			return err
+		}
+		return handler.Run(ctx, claimed[0], func(int, int) {})
+	}
+	setPlatform := func() error {
+		return postgres.Platforms{DB: p.db}.Set(ctx, p.business, core.Platform{Name: "b2", ServedBy: "aggregator-b"}, func(*relay.Access) error { return nil })
+	}
+	pluginIsReady := func() error {
+		return errors.Join(plugins.Want(ctx, "aggregator-b", true), plugins.Tell(ctx, me, "aggregator-b", `{"state":"ready"}`, []byte("it")))
+	}
+	for _, both := range [][2]func() error{{sendMenu, setPlatform}, {sendMenu, pluginIsReady}, {pluginIsReady, sendMenu}} {
+		turn++
+		p.db.Exec(t, `DELETE FROM job_queue`)
+		lock, release := p.db.Other(t)
+		lock(`SELECT pg_advisory_xact_lock(hashtext('job/recheck'), ?)`, int64(p.business))
+		ended := make(chan error, 2)
+		for n, one := range both {
+			go func() { ended <- one() }()
+			eventually(t, "it waits", func() bool { return p.db.Waiters(t) == n+1 })
+		}
+		release()
+		for range both {
+			require.NoError(t, <-ended)
+		}
+	}
 }
 
 func (p *press) storeID(ref string) int64 {

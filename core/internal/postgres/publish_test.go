@@ -126,62 +126,93 @@ func TestAChangeMarksTheStoresThatItMayConcern(t *testing.T) {
 	}
 }
 
-func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
-	p, plugins := newPress(t), postgres.Plugins{}
-	plugins.DB = p.db
-	require.NoError(t, plugins.Know(context.Background(), []string{"aggregator-b"}))
-	tell := func(state, about string) []string {
-		return p.marked(func() {
-			settled, err := plugins.Tell(context.Background(), me, "aggregator-b", `{"state":"`+state+`"}`, []byte(about))
-			require.NoError(t, err)
-			require.True(t, settled)
-		})
-	}
-	require.Empty(t, tell("starting", "one"))
-	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "one"), "it is new")
-	require.Empty(t, tell("degraded", "one"))
-	require.Empty(t, tell("ready", "one"))
-	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "it was upgraded")
-	require.NoError(t, plugins.Want(context.Background(), "aggregator-b", true))
-	require.Empty(t, tell("starting", "two"))
-	require.Equal(t, []string{"s1/b", "s2/b"}, tell("ready", "two"), "an operator wanted something of it")
+// printer is a hub that runs the plugin of platform b.
+type printer struct {
+	*press
+	hub core.ID
 }
 
-func TestHubsOfTwoVersionsOfAPluginMarkItsPlatformsOnceTheyAgree(t *testing.T) {
-	p, plugins := newPress(t), postgres.Plugins{}
-	plugins.DB = p.db
-	require.NoError(t, plugins.Know(context.Background(), []string{"aggregator-b"}))
-	other := core.NewID(p.clock.Now())
-	runs := func(hub core.ID, about string) {
-		require.NoError(t, plugins.TellHub(context.Background(), []console.PluginHub{{Plugin: "aggregator-b", Hub: hub, State: "ready", About: []byte(about)}}))
-	}
-	tell := func(hub core.ID, about string, settles bool) []string {
-		return p.marked(func() {
-			settled, err := plugins.Tell(context.Background(), hub, "aggregator-b", `{"state":"ready"}`, []byte(about))
-			require.NoError(t, err)
-			require.Equal(t, settles, settled)
-		})
-	}
-	all := []string{"s1/b", "s2/b"}
-	runs(me, "one")
-	require.Equal(t, all, tell(me, "one", true))
-	runs(other, "two")
-	for range 2 {
-		require.Empty(t, tell(other, "two", false), "the other hub still runs the first version")
-		require.Empty(t, tell(me, "one", true))
-	}
-	require.NoError(t, plugins.Want(context.Background(), "aggregator-b", true))
-	require.Equal(t, all, tell(other, "two", false), "an operator wanted something of it")
-	require.Empty(t, tell(me, "one", true))
-	runs(me, "two")
-	require.Equal(t, all, tell(other, "two", true), "all run the second version")
-	require.Empty(t, tell(me, "two", true))
+func newPrinters(t *testing.T) (p *press, one, other printer) {
+	p = newPress(t)
+	require.NoError(t, postgres.Plugins{DB: p.db}.Know(context.Background(), []string{"aggregator-b"}))
+	return p, printer{p, me}, printer{p, core.NewID(p.clock.Now())}
+}
 
-	runs(me, "one")
-	require.Empty(t, tell(me, "one", false))
+// runs is what the hub tells now and then: which renderer it has.
+func (p printer) runs(renderer string) {
+	require.NoError(p.t, postgres.Plugins{DB: p.db}.TellHub(context.Background(), []console.PluginHub{{Plugin: "aggregator-b", Hub: p.hub, State: "ready", Renderer: renderer}}))
+}
+
+// tells is what it tells of a change, and what that marks.
+func (p printer) tells(state, renderer string) []string {
+	return p.marked(func() {
+		require.NoError(p.t, postgres.Plugins{DB: p.db}.Tell(context.Background(), p.hub, "aggregator-b", fmt.Sprintf(`{"state":%q,"renderer":%q}`, state, renderer), []byte("the same")))
+	})
+}
+
+// publishedBy is the renderer of all menus, as hubs read it.
+func (p *press) publishedBy() string {
+	list, err := postgres.Plugins{DB: p.db}.List(context.Background())
+	require.NoError(p.t, err)
+	return list[0].Renderer
+}
+
+var allOfB = []string{"s1/b", "s2/b"}
+
+func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
+	p, hub, _ := newPrinters(t)
+	require.Empty(t, hub.tells("starting", ""))
+	require.Equal(t, allOfB, hub.tells("ready", "one"), "it is new")
+	require.Empty(t, hub.tells("degraded", "one"))
+	require.Empty(t, hub.tells("starting", ""), "it was started again")
+	require.Empty(t, hub.tells("ready", "one"))
+	require.Equal(t, allOfB, hub.tells("ready", "two"), "another program renders, whatever it says of itself")
+	require.NoError(t, postgres.Plugins{DB: p.db}.Want(context.Background(), "aggregator-b", true))
+	require.Empty(t, hub.tells("starting", ""))
+	require.Equal(t, allOfB, hub.tells("ready", "two"), "an operator wanted something of it")
+}
+
+func TestHubsThatRenderDifferentlyMarkPlatformsOnceTheyAgree(t *testing.T) {
+	p, one, other := newPrinters(t)
+	one.runs("old")
+	require.Equal(t, allOfB, one.tells("ready", "old"))
+	other.runs("new")
+	for range 2 {
+		require.Empty(t, other.tells("ready", "new"), "one hub still renders as before")
+		require.Empty(t, one.tells("ready", "old"))
+	}
+	require.Empty(t, p.publishedBy(), "some menus are of either by now: both hubs tell again")
+	require.NoError(t, postgres.Plugins{DB: p.db}.Want(context.Background(), "aggregator-b", true))
+	require.Empty(t, other.tells("ready", "new"), "it waits for the others, whatever an operator wanted")
+	one.runs("new")
+	require.Equal(t, allOfB, other.tells("ready", "new"), "all render alike")
+	require.Equal(t, "new", p.publishedBy())
+	require.Empty(t, one.tells("ready", "new"))
+
+	other.runs("newest")
+	require.Empty(t, other.tells("ready", "newest"))
 	p.clock.Advance(2 * time.Minute)
-	runs(me, "one")
-	require.Equal(t, all, tell(me, "one", true), "the hubs of the second version have ended")
+	one.runs("new")
+	require.Equal(t, allOfB, one.tells("ready", "new"), "the newest has gone, and left menus behind")
+}
+
+// A hub of the release before tells of no renderer.
+func TestAHubOfAnEarlierReleaseIsWaitedForAndWhatItRenderedIsPublishedAnew(t *testing.T) {
+	p, hub, earlier := newPrinters(t)
+	before := func() { p.db.Exec(t, `UPDATE plugins SET status = '{"state":"ready"}', description = 'the same'`) }
+	before()
+	earlier.runs("")
+	require.Empty(t, hub.tells("ready", "new"), "both run")
+	p.clock.Advance(2 * time.Minute)
+	hub.runs("new")
+	require.Equal(t, allOfB, hub.tells("ready", "new"))
+	require.Empty(t, hub.tells("ready", "new"))
+
+	before() // the release was rolled back, and came again long after
+	p.clock.Advance(2 * time.Minute)
+	require.Empty(t, hub.tells("starting", ""))
+	require.Equal(t, allOfB, hub.tells("ready", "new"))
+	require.Empty(t, hub.tells("ready", "new"))
 }
 
 func TestNothingIsClaimedForWhoIsBusy(t *testing.T) {

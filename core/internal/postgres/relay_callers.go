@@ -2,13 +2,13 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
 )
 
 // Callers keeps the keys by which aggregators call the hub (relay.CallerRecords).
@@ -42,12 +42,16 @@ func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, plat
 // StoreRef is the ref_id of the store that a platform knows by an id of its own, or
 // by the ref_id where it was given none.
 func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platform, platformStoreID string) (string, error) {
+	named, err := json.Marshal([]store.PlatformData{{Name: platform, PlatformStoreID: platformStoreID}})
+	if err != nil {
+		return "", err
+	}
+	const known = `SELECT s.ref_id FROM stores s JOIN platforms f ON f.business_id = s.business_id AND f.name = ?1 WHERE s.business_id = ?0 AND `
 	var ref string
-	err := c.bun.QueryRowContext(ctx, `SELECT s.ref_id FROM stores s JOIN platforms f ON f.business_id = s.business_id AND f.name = ?1
-		CROSS JOIN LATERAL (SELECT `+givenID+` AS id) given
-		WHERE s.business_id = ?0 AND coalesce(nullif(given.id, ''), s.ref_id) = ?2 ORDER BY given.id = '', s.id LIMIT 1`,
-		business, platform, platformStoreID).Scan(&ref)
-	if errors.Is(err, sql.ErrNoRows) {
+	err = c.bun.QueryRowContext(ctx, `SELECT coalesce(
+		(`+known+`s.platform_data @> ?3::jsonb AND nullif(`+givenID+`, '') = ?2 ORDER BY s.id LIMIT 1),
+		(`+known+`s.ref_id = ?2 AND `+givenID+` = ''), '')`, business, platform, platformStoreID, string(named)).Scan(&ref)
+	if err == nil && ref == "" {
 		return "", core.NoSuch("platform_store_id", quoted(platformStoreID), "no store has it on the platform "+platform)
 	}
 	return ref, err

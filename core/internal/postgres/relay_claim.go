@@ -88,22 +88,24 @@ func (q Calls) nextDue(ctx context.Context, busy core.Busy) (time.Time, error) {
 }
 
 // load completes claimed lines with their first calls and the orders these are
-// about. A line in which nothing waits any more is finished.
+// about. A line in which nothing waits any more is finished, and so is the place of
+// a rider who is nobody's business by now.
 func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
 	n := len(claimed)
-	businesses, orders, lines, platforms := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n)
+	businesses, orders, lines, platforms, located := make([]int64, n), make([]int64, n), make([]string, n), make([]string, n), make([]bool, n)
 	for i, c := range claimed {
-		businesses[i], orders[i], lines[i], platforms[i] = int64(c.Business), c.Order.ID, c.Line, c.Platform
+		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.Line, c.Platform, c.Kind == relay.RiderLocation
 	}
 	rows, err := q.bun.QueryContext(ctx, `SELECT r.n, e.body IS NOT NULL, e.body, coalesce(o.platform_order_id, ''), coalesce(o.delivery_type, ''),
-			coalesce(o.is_bulk_order, false), coalesce(s.ref_id, ''), coalesce(p.served_by, 'own'), c.id, coalesce(c.kind, ''), coalesce(c.payload, ''), c.created_at, coalesce(c.trace, '')
-		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[]) WITH ORDINALITY AS r (business_id, order_id, line, platform, n)
+			coalesce(o.is_bulk_order, false), coalesce(s.ref_id, ''), coalesce(p.served_by, 'own'), c.id, coalesce(c.kind, ''), coalesce(c.payload, ''), c.created_at, coalesce(c.trace, ''),
+			coalesce(o.state, ''), CASE WHEN r.located THEN `+lastRide+` ELSE '' END
+		FROM unnest(?::bigint[], ?::bigint[], ?::text[], ?::text[], ?::boolean[]) WITH ORDINALITY AS r (business_id, order_id, line, platform, located, n)
 		LEFT JOIN orders o ON o.business_id = r.business_id AND o.id = r.order_id
 		LEFT JOIN LATERAL (SELECT body FROM events WHERE id = o.placed_event AND business_id = o.business_id LIMIT 1) e ON true
 		LEFT JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN platforms p ON p.business_id = r.business_id AND p.name = r.platform
 		LEFT JOIN LATERAL (SELECT id, kind, payload, created_at, trace FROM calls WHERE business_id = r.business_id AND line = r.line AND state = 'waiting' ORDER BY place LIMIT 1) c ON true`,
-		array(businesses), array(orders), array(lines), array(platforms))
+		array(businesses), array(orders), array(lines), array(platforms), array(located))
 	if err != nil {
 		return nil, fmt.Errorf("reading calls: %w", err)
 	}
@@ -119,7 +121,9 @@ func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		var id *core.ID
 		var since sql.NullTime
 		var trace core.Trace
-		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID, &plugin, &id, &kind, &payload, &since, &trace); err != nil {
+		var state order.State
+		var last order.RiderStatus
+		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID, &plugin, &id, &kind, &payload, &since, &trace, &state, &last); err != nil {
 			return nil, fmt.Errorf("reading calls: %w", err)
 		}
 		c := claimed[i-1]
@@ -128,7 +132,7 @@ func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		if c.Kind != relay.RiderLocation && id != nil {
 			c.ID, c.Kind, c.Payload, c.Since, c.Trace = *id, kind, []byte(payload), since.Time, trace
 		}
-		if !known && c.Order.ID != 0 || len(c.Payload) == 0 { // order 0: one that was refused
+		if !known && c.Order.ID != 0 || len(c.Payload) == 0 || c.Kind == relay.RiderLocation && !order.Followed(state, last) { // order 0: one that was refused
 			empty = append(empty, c)
 			continue
 		}
@@ -146,6 +150,9 @@ func (q Calls) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([
 		results := make([]relay.Result, len(empty))
 		for i, c := range empty {
 			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing waits any more", Executed: q.clock.Now()}
+			if c.Kind == relay.RiderLocation {
+				results[i].Message = "where the rider is, is nobody's business any more"
+			}
 		}
 		return calls, q.Finish(ctx, owner, results)
 	}

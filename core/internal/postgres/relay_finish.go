@@ -34,6 +34,9 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		for i, r := range results {
 			businesses[i], lines[i] = int64(r.Call.Business), r.Call.Line
 		}
+		if err := lockTold(ctx, tx, results); err != nil {
+			return err
+		}
 		// Locked first: what a transaction queues from now on sees the lines as they will be.
 		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM call_lines WHERE (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
 			ORDER BY business_id, line FOR UPDATE`, array(businesses), array(lines)); err != nil {
@@ -67,6 +70,24 @@ func (q Calls) Finish(ctx context.Context, owner core.ID, results []relay.Result
 		}
 		return box.publish(ctx, tx, slices.Concat(events, shortages, switches)...)
 	})
+}
+
+// lockTold locks the orders of which events may be told, in the order of their keys.
+func lockTold(ctx context.Context, tx bun.Conn, results []relay.Result) error {
+	var businesses, orders []int64
+	for _, r := range results {
+		if r.State != relay.Waiting && (r.Call.Kind == relay.Action || r.Call.Kind == relay.ItemsOOS) {
+			businesses, orders = append(businesses, int64(r.Call.Business)), append(orders, r.Call.Order.ID)
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `SELECT 1 FROM orders WHERE (business_id, id) IN (SELECT * FROM unnest(?::bigint[], ?::bigint[]))
+		ORDER BY business_id, id FOR UPDATE`, array(businesses), array(orders)); err != nil {
+		return fmt.Errorf("locking orders: %w", err)
+	}
+	return nil
 }
 
 // unrecordedCalls leaves out results whose attempts are on record: all of them has

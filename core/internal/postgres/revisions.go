@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -151,9 +152,12 @@ func (m Menus) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID)
 	if !from.Valid {
 		return undone, errNoRevision
 	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM item_turn_ons t USING item_switches w, revisions r
-		WHERE t.business_id = ?0 AND (w.business_id, w.store_id, w.kind, w.name) = (t.business_id, t.store_id, t.kind, t.name)
-			AND r.business_id = ?0 AND r.id = ?1 AND w.at > r.at`, business, to); err != nil {
+	// Set since is what was asked for since, where a switch that is the revision itself
+	// is no younger than it, and what was noted since: a switch may have waited.
+	if _, err := tx.ExecContext(ctx, `DELETE FROM item_turn_ons t WHERE t.business_id = ?0 AND (t.reference >= ?2 OR EXISTS (
+			SELECT 1 FROM item_switches w JOIN revisions r ON r.business_id = w.business_id AND r.id = ?1 AND w.at > r.at
+			WHERE (w.business_id, w.store_id, w.kind, w.name) = (t.business_id, t.store_id, t.kind, t.name)))`,
+		business, to, core.FirstID(core.TimeOf(to).Add(time.Millisecond))); err != nil {
 		return undone, fmt.Errorf("forgetting what was to be turned on: %w", err)
 	}
 	const since = `p.n > ?1 AND p.n <= ?2`

@@ -33,11 +33,10 @@ type rideKey struct {
 	order    int64
 }
 
-// ride is an order's rider as stored, and how many events the order has had.
+// ride is an order's rider as stored.
 type ride struct {
 	order.Ride
 	servedBy string
-	events   int
 }
 
 // takenStatus is a status that the transaction is to store.
@@ -47,6 +46,9 @@ type takenStatus struct {
 	step order.RiderStep
 	call core.ID // zero: nobody to relay it to
 }
+
+// carriedBy is who brings an order o; nobody where it is not for delivery.
+const carriedBy = `CASE WHEN o.order_type = 'delivery' THEN o.delivery_type ELSE '' END`
 
 // read locks the orders, in the order of their keys, and reads their riders.
 func (b *riderBatch) read() error {
@@ -59,7 +61,7 @@ func (b *riderBatch) read() error {
 			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
 		}
 	}
-	rows, err := b.tx.QueryContext(b.ctx, `SELECT o.business_id, o.id, o.platform, o.platform_order_id, o.delivery_type, o.state, o.events, s.id, s.ref_id, coalesce(p.served_by, 'own')
+	rows, err := b.tx.QueryContext(b.ctx, `SELECT o.business_id, o.id, o.platform, o.platform_order_id, `+carriedBy+`, o.state, s.id, s.ref_id, coalesce(p.served_by, 'own')
 		FROM orders o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform
@@ -72,7 +74,7 @@ func (b *riderBatch) read() error {
 	for rows.Next() {
 		var key rideKey
 		r := &ride{}
-		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.State, &r.events, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
+		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.State, &r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
 			return fmt.Errorf("reading orders: %w", err)
 		}
 		r.OrderID = key.order
@@ -133,11 +135,10 @@ func (b *riderBatch) take() error {
 		if v.answer, body, v.err = r.Take(u, now.UnixMilli()); v.err != nil || !v.answer {
 			continue
 		}
-		r.events++
 		// A microsecond apart, so that the ids sort as the statuses do.
 		at := now.Add(time.Duration(i) * time.Microsecond)
 		b.events = append(b.events, core.Event{
-			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body, Order: u.OrderID, Place: r.events, Trace: u.Trace,
+			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body, Order: u.OrderID, Trace: u.Trace,
 		})
 		taken := takenStatus{rideKey: key, n: len(r.Rides), step: r.Rides[len(r.Rides)-1]}
 		if r.servedBy != core.ServedByOwn {
@@ -178,11 +179,6 @@ func (b *riderBatch) write() error {
 			AS t (business, id, n, status, at, name, phone, actor, call)`,
 		array(businesses), array(orders), array(places), array(statuses), array(at), array(names), array(phones), array(actors), array(calls)); err != nil {
 		return fmt.Errorf("storing statuses of riders: %w", err)
-	}
-	if _, err := b.tx.ExecContext(b.ctx, `UPDATE orders o SET events = o.events + t.n
-		FROM (SELECT business, id, count(*) AS n FROM unnest(?::bigint[], ?::bigint[]) AS t (business, id) GROUP BY 1, 2) t
-		WHERE o.business_id = t.business AND o.id = t.id`, array(businesses), array(orders)); err != nil {
-		return fmt.Errorf("counting the events of orders: %w", err)
 	}
 	return nil
 }

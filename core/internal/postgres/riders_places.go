@@ -67,10 +67,12 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox) error 
 	return b.write(ctx, tx, box, orders)
 }
 
+// lastRide is the last status of the rider of an order o, "" before the first.
+const lastRide = `coalesce((SELECT s.status FROM rider_statuses s WHERE s.business_id = o.business_id AND s.order_id = o.id ORDER BY s.n DESC LIMIT 1), '')`
+
 var riddenOrders = planned{
 	name: "ridden_orders", types: "bigint[], bigint[]",
-	query: `SELECT o.business_id, o.id, o.delivery_type, o.platform, coalesce(p.served_by, 'own'), o.state,
-			coalesce((SELECT r.status FROM rider_statuses r WHERE r.business_id = o.business_id AND r.order_id = o.id ORDER BY r.n DESC LIMIT 1), '')
+	query: `SELECT o.business_id, o.id, ` + carriedBy + `, o.platform, coalesce(p.served_by, 'own'), o.state, ` + lastRide + `
 		FROM (SELECT DISTINCT business, id FROM unnest($1, $2) AS q (business, id)) q
 		JOIN orders o ON o.business_id = q.business AND o.id = q.id
 		LEFT JOIN platforms p ON p.business_id = o.business_id AND p.name = o.platform`,

@@ -242,6 +242,34 @@ func TestARidersPlaceIsToldToNobodyFromTheEndOn(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(cancelled, order.Assigned, order.Rider{})))
 }
 
+func TestAPlaceThatWaitsOrIsTriedAgainIsToldToNobodyFromTheEndOn(t *testing.T) {
+	d := newDepot(t)
+	delivered, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", "")
+	for _, id := range []int64{delivered, completed, open} {
+		require.NoError(t, d.place(id, "1"))
+	}
+	var failed []relay.Result
+	for _, c := range d.claim(me) {
+		failed = append(failed, d.again(c, time.Second))
+	}
+	require.Len(t, failed, 3)
+	d.finish(me, failed...)
+	require.NoError(t, d.place(delivered, "2"))
+	require.NoError(t, d.send(delivered, order.Delivered, order.Rider{}))
+	_, err := postgres.Orders{DB: d.db}.Change(context.Background(), d.business, completed, order.Change{To: order.Completed, Actor: "key:pos"})
+	require.NoError(t, err)
+	d.db.Exec(t, `DELETE FROM call_lines WHERE kind <> 'rider_location'`)
+	d.clock.Advance(time.Second)
+	told := d.claim(me)
+	require.Len(t, told, 1)
+	require.Equal(t, open, told[0].Order.ID)
+	d.clock.Advance(time.Hour)
+	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
+	place, err := postgres.Console{DB: d.db}.RiderPlace(t.Context(), d.business, delivered)
+	require.NoError(t, err)
+	require.Equal(t, []string{"skipped", "where the rider is, is nobody's business any more"}, []string{place.State, place.Message})
+}
+
 func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")

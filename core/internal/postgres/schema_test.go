@@ -36,6 +36,18 @@ func TestMigrationsGoDownAndUpAgain(t *testing.T) {
 	hubtest.Business(t, db)
 }
 
+func TestMigrationsOfANewerProgramAreNotPassedOver(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	db.Exec(t, `INSERT INTO bun_migrations (name, group_id, migrated_at) VALUES ('29990101000001', 77, now())`)
+	down, err := db.MigrateDown(ctx)
+	require.ErrorContains(t, err, "this program does not know, the first is 29990101000001")
+	require.Empty(t, down)
+	condition, err := db.Examine(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"29990101000001"}, condition.Unknown)
+	require.Empty(t, condition.Missing, "nothing was taken back")
+}
+
 func TestReplicasMigrateOneAtATime(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	_, err := hubtest.Connect(t, url, nil).MigrateDown(ctx)

@@ -21,9 +21,12 @@ type sealedColumn struct {
 // sealedColumns are all columns of sealed values but seal_check's.
 var sealedColumns = []sealedColumn{
 	{"businesses", "callback_secret", "id", "id", "bigint", func(b core.BusinessID, _ string) string { return callbackSecretPlace(b) }},
+	{"businesses", "old_callback_secret", "id", "id", "bigint", func(b core.BusinessID, _ string) string { return callbackSecretPlace(b) }},
+	{"businesses", "older_callback_secret", "id", "id", "bigint", func(b core.BusinessID, _ string) string { return callbackSecretPlace(b) }},
 	{"webhooks", "headers", "business_id", "id", "bigint", func(b core.BusinessID, _ string) string { return webhookPlace(b, "headers") }},
 	{"webhooks", "secret", "business_id", "id", "bigint", func(b core.BusinessID, _ string) string { return webhookPlace(b, "secret") }},
 	{"webhooks", "old_secret", "business_id", "id", "bigint", func(b core.BusinessID, _ string) string { return webhookPlace(b, "secret") }},
+	{"webhooks", "older_secret", "business_id", "id", "bigint", func(b core.BusinessID, _ string) string { return webhookPlace(b, "secret") }},
 	{"platforms", "secrets", "business_id", "name", "text", secretsPlace},
 }
 

@@ -157,8 +157,10 @@ func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
 	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID), fmt.Sprintf("webhooks/%d/secret", tenant.ID)}, done.Unreadable)
 	sealed, err := hub.Sealed(ctx)
 	require.NoError(t, err)
-	require.Equal(t, 1, sealed[1].Unreadable)
-	require.Equal(t, 1, sealed[2].Unreadable)
+	for _, column := range sealed {
+		lost := column.Column == "webhooks.headers" || column.Column == "webhooks.secret"
+		require.Equal(t, lost, column.Unreadable == 1, column.Column)
+	}
 }
 
 func TestAReceiverWhoseSecretCannotBeOpenedFailsAlone(t *testing.T) {
@@ -199,7 +201,9 @@ func TestWhatIsStoredBehindARotationIsSealedAnewToo(t *testing.T) {
 	hub.Exec(t, `CREATE TABLE late AS SELECT * FROM webhooks WHERE id = ?`, late)
 	hub.Exec(t, `ALTER TABLE late DROP COLUMN server`) // which the table makes itself
 	hub.Exec(t, `DELETE FROM webhooks WHERE id = ?`, late)
-	hub.Exec(t, `CREATE FUNCTION come() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO webhooks OVERRIDING SYSTEM VALUE SELECT * FROM late; RETURN NEW; END $$`)
+	hub.Exec(t, `CREATE FUNCTION come() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		EXECUTE (SELECT format('INSERT INTO webhooks (%1$s) OVERRIDING SYSTEM VALUE SELECT %1$s FROM late', string_agg(column_name, ', ')) FROM information_schema.columns WHERE table_name = 'late');
+		RETURN NEW; END $$`)
 	hub.Exec(t, `CREATE TRIGGER come BEFORE UPDATE ON platforms FOR EACH ROW EXECUTE FUNCTION come()`) // the last column
 	_, err := hub.RotateSeal(ctx, "cli")
 	require.NoError(t, err)

@@ -57,7 +57,10 @@ func (t Toggles) SwitchStore(ctx context.Context, business core.BusinessID, r to
 		}
 		places, err := t.switchStore(ctx, tx, business, store, asked)
 		n = len(places)
-		return t.tellStores(ctx, tx, box, places, err)
+		if err := t.tellStores(ctx, tx, box, places, err); err != nil {
+			return err
+		}
+		return t.keepUntold(ctx, tx, business, reference, n)
 	})
 	return n, err
 }

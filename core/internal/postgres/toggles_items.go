@@ -30,9 +30,9 @@ type itemSwitch struct {
 
 // SwitchItems makes items and options of a store available or unavailable, and
 // has the platforms on which the store is listed told. It tells how many those
-// are. NotFound where the business has no such store, Unavailable where its menu was
-// not free before the context ended.
-func (t Toggles) SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (n int, err error) {
+// are, and what could not be switched. NotFound where the business has no such
+// store, Unavailable where its menu was not free before the context ended.
+func (t Toggles) SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (n int, undone []core.Switched, err error) {
 	change := func() error {
 		return t.tell(ctx, func(tx bun.Conn, box *outbox) error {
 			store, err := storeID(ctx, tx, business, r.LocationRefID)
@@ -46,12 +46,14 @@ func (t Toggles) SwitchItems(ctx context.Context, business core.BusinessID, r to
 				business: business, storeID: store, storeRef: r.LocationRefID, items: r.Items, options: r.Options,
 				enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference, turnOnAt: r.TurnOnAt,
 			}
-			n, err = t.switchItems(ctx, tx, box, s)
-			return err
+			if n, undone, err = t.switchItems(ctx, tx, box, s); err != nil {
+				return err
+			}
+			return t.keepUntold(ctx, tx, business, reference, n)
 		})
 	}
 	err = t.menuTurns.do(ctx, business, change)
-	return n, err
+	return n, undone, err
 }
 
 // menuLock is the key of the lock on the menu of a business.
@@ -135,30 +137,30 @@ func forgetTurnOns(ctx context.Context, tx bun.IDB, business core.BusinessID, st
 }
 
 // switchItems changes the menu and tells of it. The caller has locked the menu.
-func (t Toggles) switchItems(ctx context.Context, tx bun.Conn, box *outbox, s itemSwitch) (int, error) {
+func (t Toggles) switchItems(ctx context.Context, tx bun.Conn, box *outbox, s itemSwitch) (platforms int, undone []core.Switched, err error) {
 	loader := menuLoader{ctx: ctx, tx: tx, business: s.business, store: s.storeID}
 	asked := menu.Switch{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items, Options: s.options, Available: s.enable}
 	state, err := loader.state(asked.Needs())
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	plan, items, options := asked.Decide(state)
 	if err := s.schedule(ctx, tx, items, options); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := s.note(ctx, tx, t.clock.Now(), items, options); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	places, versions, err := t.placesOf(ctx, tx, s)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	blocked, err := blockedItems(ctx, tx, s.business, state.Items)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	var calls []newCall
 	var events []core.Event
@@ -169,24 +171,25 @@ func (t Toggles) switchItems(ctx context.Context, tx bun.Conn, box *outbox, s it
 		if ofItems, ofOptions := told.Told(); p.servedBy == core.ServedByOwn || len(ofItems)+len(ofOptions) == 0 {
 			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
 			if err != nil {
-				return 0, err
+				return 0, nil, err
 			}
 			events = append(events, more...)
 			continue
 		}
 		call, err := p.call(relay.ItemAction, told, now)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		calls = append(calls, call)
 	}
 	if err := box.call(ctx, tx, calls); err != nil { // its lines are locked before the publications, as by Finish
-		return 0, err
+		return 0, nil, err
 	}
 	if err := t.publishSwitch(ctx, tx, s, &plan); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
-	return len(places), box.publish(ctx, tx, events...)
+	undone = slices.DeleteFunc(slices.Concat(items, options), func(thing core.Switched) bool { return thing.Reason == "" })
+	return len(places), undone, box.publish(ctx, tx, events...)
 }
 
 // writeSwitch writes what a switch changes of the menu, as a revision.

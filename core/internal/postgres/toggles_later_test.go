@@ -90,11 +90,33 @@ func TestAMenuRequestThatWasAcceptedBeforeASwitchDoesNotUndoIt(t *testing.T) {
 	}
 }
 
+func TestASwitchThatWaitedForTheMenuIsAcceptedWhenItIsAnswered(t *testing.T) {
+	s := newSwitches(t)
+	hold, commit := s.db.Other(t)
+	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
+	answered := make(chan error, 1)
+	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
+	reference := core.NewID(s.clock.Now())
+	go func() {
+		_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
+		answered <- err
+	}()
+	eventually(t, "it waits", func() bool { return s.db.TurnsWaiting(s.business) == 1 })
+	s.clock.Advance(time.Second)
+	meanwhile := s.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, false)
+	s.clock.Advance(time.Second)
+	commit()
+	require.NoError(t, <-answered)
+	require.NoError(t, s.work())
+	require.Equal(t, false, s.curry())
+	require.Contains(t, string(s.db.EventBody(t, meanwhile)), `"path":"items[0].available"`)
+}
+
 func TestOptionsLikewise(t *testing.T) {
 	s := newSwitches(t)
 	reference := s.enqueue(core.MenuJob, "s1", `{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
-	_, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable}, core.NewID(s.clock.Now()), "key:pos")
+	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable}, core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
 	require.NoError(t, s.work())
 	for _, option := range s.read("s1")["options"].([]any) {
@@ -105,6 +127,13 @@ func TestOptionsLikewise(t *testing.T) {
 }
 
 func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
+	for name, noted := range map[string]bool{"with a note of the switch": true, "by an earlier release, which noted none": false} {
+		t.Run(name, func(t *testing.T) { rollBackTimers(t, noted) })
+	}
+}
+
+func rollBackTimers(t *testing.T, noted bool) {
+	t.Helper()
 	clock := hubtest.NewClock()
 	db := hubtest.Database(t, clock)
 	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: postgres.Toggles{DB: db}}
@@ -119,7 +148,7 @@ func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
 	s.clock.Advance(time.Second)
 	s.switchItem("curry", false, time.Time{})
 	s.clock.Advance(time.Second)
-	_, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
+	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
 		LocationRefID: "s2", Items: []string{"rice"}, Action: toggle.Disable, TurnOnAt: in(time.Hour)}, core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
 	to := s.revisions(menu.RevisionFilter{})[0].ID
@@ -127,6 +156,9 @@ func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
 	s.switchItem("curry", true, time.Time{})
 	s.switchItem("curry", false, in(5*time.Minute))
 	s.send("s2", `{"items":[{"ref_id":"rice","price":42}]}`)
+	if !noted {
+		s.db.Exec(t, `DELETE FROM item_switches`)
+	}
 	s.back(to)
 	require.Equal(t, "false false", available("s1")+" "+available("s2"))
 	next := s.turnOn()

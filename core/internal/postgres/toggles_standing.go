@@ -2,9 +2,13 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/relay"
@@ -44,9 +48,25 @@ func (t Toggles) Standing(ctx context.Context, business core.BusinessID, referen
 		return s, err
 	}
 	if len(s.Told)+len(s.Waiting) == 0 {
+		var known bool
+		err = t.of(business).QueryRowContext(ctx, `SELECT true FROM untold_switches WHERE business_id = ? AND reference = ?`, business, reference).Scan(&known)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
 		return s, core.NoSuch("reference", strconv.Quote(reference.String()), "there is no switch with this reference")
 	}
-	return s, nil
+	return s, err
+}
+
+// keepUntold keeps the reference of a request of which nobody is told, where the
+// number of platforms is 0.
+func (db *DB) keepUntold(ctx context.Context, tx bun.Conn, business core.BusinessID, reference core.ID, platforms int) error {
+	if platforms > 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `INSERT INTO untold_switches (business_id, reference) VALUES (?, ?)`, business, reference); err != nil {
+		return fmt.Errorf("keeping the reference of a switch: %w", err)
+	}
+	return nil
 }
 
 // told are the outcomes of a request, whether or not a webhook is subscribed to them.

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -62,10 +63,15 @@ func TestWhereASwitchStandsIsReadByItsReferenceAlone(t *testing.T) {
 	_, waiting = s.stands(asked)
 	require.Equal(t, []string{"b"}, waiting)
 
+	s.db.Exec(t, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
+	nobody := s.switchStore("s1", false, time.Time{})
+	told, waiting = s.stands(nobody)
+	require.Empty(t, slices.Concat(told, waiting), "it is listed nowhere, and known all the same")
+
 	for _, of := range []struct {
 		business  core.BusinessID
 		reference core.ID
-	}{{hubtest.Business(t, s.db).ID, first}, {s.business, core.NewID(s.clock.Now())}} {
+	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody}, {s.business, core.NewID(s.clock.Now())}} {
 		_, err := s.toggles.Standing(context.Background(), of.business, of.reference)
 		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no switch with this reference`)
 		require.Equal(t, core.NotFound, core.CodeOf(err))

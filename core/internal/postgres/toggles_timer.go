@@ -91,7 +91,7 @@ func (t Toggles) turnOnAt(ctx context.Context, business core.BusinessID, store i
 		}
 		for _, s := range switches {
 			n += len(s.items) + len(s.options)
-			if _, err := t.switchItems(ctx, tx, box, *s); err != nil {
+			if _, _, err := t.switchItems(ctx, tx, box, *s); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,7 @@ func TestSwitchesThatWaitForAMenuJobLeaveTheConnectionsToOthers(t *testing.T) {
 	ended := make(chan error, many)
 	for range many {
 		go func() {
-			_, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()), "key:pos")
+			_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()), "key:pos")
 			ended <- err
 		}()
 	}
@@ -35,7 +35,7 @@ func TestSwitchesThatWaitForAMenuJobLeaveTheConnectionsToOthers(t *testing.T) {
 
 	impatient, giveUp := context.WithCancel(context.Background())
 	giveUp()
-	_, err = s.toggles.SwitchItems(impatient, s.business, request, core.NewID(s.clock.Now()), "key:pos")
+	_, _, err = s.toggles.SwitchItems(impatient, s.business, request, core.NewID(s.clock.Now()), "key:pos")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 	commit()
 	for range many {

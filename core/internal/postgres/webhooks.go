@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -166,6 +167,14 @@ func said(sub webhook.Subscription) map[string]any {
 		"headers": slices.Sorted(maps.Keys(sub.Headers))}
 }
 
+// replaceSecret sets a column to another secret, sealed, ?0. The one before signs
+// until ?1, and the earliest that signs at ?2 goes on until its time is over.
+func replaceSecret(column string) string {
+	return strings.ReplaceAll(`older_SECRET = CASE WHEN older_SECRET_until > ?2 THEN older_SECRET ELSE old_SECRET END,
+		older_SECRET_until = CASE WHEN older_SECRET_until > ?2 THEN older_SECRET_until ELSE old_SECRET_until END,
+		old_SECRET = SECRET, old_SECRET_until = ?1, SECRET = ?0`, "SECRET", column)
+}
+
 // Rotate stores the secrets that decide gives a subscription, and tells it in
 // the audit trail, where the secrets themselves are not.
 func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
@@ -184,9 +193,12 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, `UPDATE webhooks SET secret = ?, old_secret = secret, old_secret_until = ?, updated_at = ?, version = version + 1
-			WHERE business_id = ? AND id = ?`, sealed, sub.OldSecretUntil, sub.UpdatedAt, business, id); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE webhooks SET `+replaceSecret("secret")+`, updated_at = ?2, version = version + 1
+			WHERE business_id = ?3 AND id = ?4`, sealed, sub.OldSecretUntil, sub.UpdatedAt, business, id); err != nil {
 			return fmt.Errorf("storing the secrets of webhook %d: %w", id, err)
+		}
+		if err := recall(ctx, tx, business, id); err != nil {
+			return err
 		}
 		return Console(w).record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.rotate", Object: fmt.Sprintf("webhook/%d", id),
 			Why: why, After: map[string]any{"earlier_secret_signs_until": sub.OldSecretUntil.UTC().Format(time.RFC3339)}})
@@ -194,8 +206,9 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 	return sub, err
 }
 
-// write stores a changed subscription. Switched on again, it makes what was held
-// due; what its attempts said is forgotten where they say nothing of what it is now.
+// write stores a changed subscription, and recalls what is on its way as it was.
+// Switched on again, it makes what was held due; what its attempts said is forgotten
+// where they say nothing of what it is now.
 func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	if err := mayBeActive(ctx, tx, before, sub); err != nil {
 		return err
@@ -216,11 +229,17 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
 		return err
 	}
-	if before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers) {
+	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers)
+	if moved {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO endpoint_health (business_id, webhook_id, anew_at) VALUES (?, ?, ?)
 			ON CONFLICT (business_id, webhook_id) DO UPDATE SET anew_at = excluded.anew_at, accepted_at = NULL, refused_at = NULL, failing_since = NULL,
 				status = 0, error_class = '', error = '', delivery_id = NULL`, sub.Business, sub.ID, w.clock.Now()); err != nil {
 			return fmt.Errorf("forgetting what the attempts of webhook %d said: %w", sub.ID, err)
+		}
+	}
+	if moved || before.Units != sub.Units || before.Active != sub.Active {
+		if err := recall(ctx, tx, sub.Business, sub.ID); err != nil {
+			return err
 		}
 	}
 	if before.Active || !sub.Active {
@@ -230,8 +249,7 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.clock.Now(), sub.Business, sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
-	return err
+	return nil
 }
 
 // mayBeActive is a Conflict where a webhook is switched on and its business has as

@@ -141,9 +141,20 @@ func (hostile) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sd
 	return sdk.Send(plan)
 }
 
-// Translate answers nothing, or, to what is of the kind amounts, one that is none.
-func (hostile) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	if request.GetKind() == "amounts" {
+// Render never ends.
+func (hostile) Render(ctx context.Context, _ *sdk.Call, _ *sdk.Menu) (*sdk.Decision, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Translate does what the kind says: it never ends, answers with an amount that is
+// none, or nothing.
+func (hostile) Translate(ctx context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.Translation, error) {
+	switch request.GetKind() {
+	case "wait":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "amounts":
 		return sdk.Placed(&sdk.NewOrder{Items: []*pb.OrderItem{{Price: "0x10"}}})
 	}
 	return &sdk.Translation{}, nil

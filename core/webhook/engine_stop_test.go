@@ -1,0 +1,41 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// goneLine is a queue whose database goes away before anything is recorded.
+type goneLine struct{ *line }
+
+func (goneLine) Finish(context.Context, core.ID, []Result, Probing) (Outlook, error) {
+	return Outlook{}, errors.New("the database is away")
+}
+
+func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	post := poster(func(context.Context, Delivery) Attempt {
+		stop()
+		return Attempt{Status: 200}
+	})
+	l := newLine(1, func(int) int64 { return 1 })
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, goneLine{l}, post, core.NewSystemClock(nil), blind{}, slog.New(slog.DiscardHandler))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		e.Run(ctx)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the stop waits for the database")
+	}
+	require.Len(t, l.leased, 1, "it is made again when its lease is over")
+}

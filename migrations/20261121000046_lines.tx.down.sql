@@ -1,0 +1,1 @@
+ALTER TABLE job_queue DROP COLUMN subject;
