@@ -40,15 +40,11 @@ func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 // they share by files is not theirs, what they share otherwise is.
 func resident(group int) uint64 {
 	var kilobytes uint64
-	list, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range list {
-		text, _ := os.ReadFile(path)
-		_, after, _ := strings.Cut(string(text), ") ")
-		fields := strings.Fields(after) // state, parent, group
-		if len(fields) < 3 || fields[2] != strconv.Itoa(group) {
+	for _, pid := range processes() {
+		if of, err := syscall.Getpgid(pid); err != nil || of != group {
 			continue
 		}
-		status, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")
 			if name == "RssAnon" || name == "RssShmem" {
@@ -59,6 +55,22 @@ func resident(group int) uint64 {
 		}
 	}
 	return kilobytes << 10
+}
+
+// processes are all there are. Their names alone are read: this is asked every few seconds.
+func processes() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // condition says, where it tells something, what a process is doing.
