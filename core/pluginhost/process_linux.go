@@ -57,7 +57,7 @@ func resident(group int) uint64 {
 	return kilobytes << 10
 }
 
-// processes are all there are. Their names alone are read: this is asked every few seconds.
+// processes are all that there are. Their names alone are read: resident asks every few seconds.
 func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -97,9 +97,8 @@ func lock(file *os.File) bool {
 // killFrom ends the processes that came out of a directory: whose program lies there,
 // who work there, or to whom a plugin handed on that its socket was to be there.
 func killFrom(dir string) {
-	list, _ := filepath.Glob("/proc/[0-9]*")
-	for _, process := range list {
-		if pid, err := strconv.Atoi(filepath.Base(process)); err == nil && pid != os.Getpid() && isFrom(process, dir) {
+	for _, pid := range processes() {
+		if pid != os.Getpid() && isFrom(fmt.Sprintf("/proc/%d", pid), dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}
