@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 )
 
 func TestBatchesBringEverythingInItsOrderAndNeverTooMuchAtOnce(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPersistTriesUntilItSucceedsOrIsToGiveUp(t *testing.T) {
 		{name: "cut off", cutOff: 3, within: time.Hour, tries: 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			clock := hubtest.NewClock()
+			clock := clocktest.New()
 			ctx, cutOff := context.WithCancel(t.Context())
 			tries := 0
 			core.Persist(ctx, leaping{clock}, clock.Now().Add(c.within), func(try context.Context) error {
@@ -71,7 +71,7 @@ func TestPersistTriesUntilItSucceedsOrIsToGiveUp(t *testing.T) {
 
 // leaping is a clock that goes to every time for which somebody waits, one after
 // the other.
-type leaping struct{ *hubtest.Clock }
+type leaping struct{ *clocktest.Clock }
 
 func (c leaping) At(t time.Time) (<-chan time.Time, func()) {
 	c.Advance(t.Sub(c.Now()))

@@ -17,7 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -53,7 +53,7 @@ type stage struct {
 	*Host
 	t     *testing.T
 	dir   string
-	clock *hubtest.Clock
+	clock *clocktest.Clock
 
 	mu    sync.Mutex
 	calls map[string]int // by outcome
@@ -62,7 +62,7 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), clock: hubtest.NewClock(), calls: map[string]int{}}
+	s := &stage{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
 	temp, err := os.MkdirTemp("", "")
 	require.NoError(t, err)
 	s.Host, err = Open(Config{Dir: s.dir, TempDir: temp, StartWithin: time.Minute, Patience: time.Hour,

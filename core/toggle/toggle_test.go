@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -12,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/eventtest"
-	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/toggle"
 )
 
@@ -170,7 +171,7 @@ func (s *shelf) is(turned int) bool {
 }
 
 func TestATimerTurnsOnWhatIsDueInBatchesAndGoesOnAfterAFailure(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	s := &shelf{clock: clock, fails: 1}
 	for n := range 1001 {
 		s.due = append(s.due, clock.Now().Add(300*time.Millisecond+time.Duration(n%2)*500*time.Millisecond))
@@ -179,7 +180,7 @@ func TestATimerTurnsOnWhatIsDueInBatchesAndGoesOnAfterAFailure(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		toggle.Timer{Records: s, Clock: clock, Log: hubtest.Logger()}.Run(ctx)
+		toggle.Timer{Records: s, Clock: clock, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
 	}()
 	require.Eventually(t, func() bool {
 		clock.Advance(50 * time.Millisecond)

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun/driver/pgdriver"
 
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -51,7 +52,7 @@ type api struct {
 // steadyClock is moved past the end of leases only when none is held: work whose
 // answer was seen and whose record was not yet written would be done again.
 type steadyClock struct {
-	*hubtest.Clock
+	*clocktest.Clock
 	leases *sql.DB
 	moved  atomic.Int64 // since no lease was held, in nanoseconds
 }
@@ -94,7 +95,7 @@ func newAPI(t *testing.T, change func(*hubConfig)) *api {
 
 func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
 	t.Helper()
-	clock, url := hubtest.NewClock(), hubtest.DatabaseURL(t)
+	clock, url := clocktest.New(), hubtest.DatabaseURL(t)
 	leases := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
 	t.Cleanup(func() { _ = leases.Close() })
 	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, leases: leases}

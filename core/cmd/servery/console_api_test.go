@@ -21,6 +21,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -402,7 +403,7 @@ func TestNothingThatAnIntegratorSendsRunsInTheConsole(t *testing.T) {
 }
 
 func TestFiguresOfTheConsoleAddUpOverReplicas(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock())
+	db := hubtest.Database(t, clocktest.New())
 	tenant, records, ctx := hubtest.Business(t, db), postgres.Console{DB: db}, context.Background()
 	sub := hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
 	now := db.Clock().Now()

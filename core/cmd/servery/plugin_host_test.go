@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -164,7 +165,7 @@ func TestAPluginDoesNotTakeTheWordsOfOneThatWasThereBefore(t *testing.T) {
 	}
 	host := newPluginAPI(t, t.TempDir()).hub.config.host
 	require.NoError(t, host.records.Know(t.Context(), []string{"old"}))
-	host.clock.(*hubtest.Clock).Advance(time.Hour)
+	host.clock.(*clocktest.Clock).Advance(time.Hour)
 	require.NoError(t, host.records.Want(t.Context(), "aaa", true))
 	list, err := host.records.List(t.Context())
 	require.NoError(t, err)

@@ -1,6 +1,5 @@
 // Package hubtest gives tests what only they need: a fresh database on a real
-// PostgreSQL, a clock that stands still until it is moved, businesses and
-// endpoints.
+// PostgreSQL, businesses and endpoints.
 package hubtest
 
 import (
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/migrations"
@@ -121,7 +121,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	}); err != nil {
 		return "", err
 	}
-	clock := NewClock()
+	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
 	return name, c.root.WithTemplate(ctx, name, of(clock.Now().AddDate(0, 0, -1)), func(building string) error {

@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
 func TestOfSignInsAtOnceNoMoreAreLetTryThanMay(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	records := postgres.Console{DB: hubtest.Database(t, clock)}
 	account := access.Subject{Name: "account/kim@example.com", Most: 10}
 	try := func(address string, most int) bool {

@@ -9,13 +9,14 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 func TestNoBusinessFillsTheTroublesThatAreRead(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	read := postgres.Console{DB: db}
 	many, other := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
@@ -44,7 +45,7 @@ func TestNoBusinessFillsTheTroublesThatAreRead(t *testing.T) {
 }
 
 func TestASearchReadsOneMoreOfAKindThanIsShown(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock())
+	db := hubtest.Database(t, clocktest.New())
 	business := hubtest.Business(t, db).ID
 	for n := range console.HitsShown + 2 {
 		hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos.example/%d", n), webhook.Minutes)

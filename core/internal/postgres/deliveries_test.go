@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -77,7 +78,7 @@ func TestDeliveryIsTriedOnTheScheduleAndThenFailed(t *testing.T) {
 			if units == webhook.Minutes {
 				unit = time.Minute
 			}
-			clock := hubtest.NewClock()
+			clock := clocktest.New()
 			db := hubtest.Database(t, clock)
 			tenant := hubtest.Business(t, db)
 			sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
@@ -154,7 +155,7 @@ func TestCallbackURLTakesTheDeliveryAndIsSignedByTheBusiness(t *testing.T) {
 }
 
 func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	gone := true
@@ -199,7 +200,7 @@ func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
 }
 
 func TestAnotherReplicaTakesOverWhenTheLeaseIsOver(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	url := hubtest.DatabaseURL(t)
 	dying, living := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
 	tenant := hubtest.Business(t, dying)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -45,7 +46,7 @@ func samples(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []co
 func TestManyEventsAreStoredAsOneByOne(t *testing.T) {
 	for _, n := range []int{1, 3, 4, 40} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			db := hubtest.Database(t, hubtest.NewClock())
+			db := hubtest.Database(t, clocktest.New())
 			one, two := hubtest.Business(t, db), hubtest.Business(t, db)
 			a := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Seconds)
 			b := hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/b", webhook.Minutes)
@@ -76,7 +77,7 @@ func TestManyEventsAreStoredAsOneByOne(t *testing.T) {
 }
 
 func TestDeliveriesOfABatchSortAsItsEvents(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock()) // which stands still
+	db := hubtest.Database(t, clocktest.New()) // which stands still
 	business := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, business.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Minutes)
 	now := db.Clock().Now()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -17,7 +18,7 @@ import (
 // TestAClaimBringsTheLargeBodiesThatThereIsRoomFor has events of one business with
 // two webhooks each: two large ones that pack well, and behind them a small one.
 func TestAClaimBringsTheLargeBodiesThatThereIsRoomFor(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	for _, url := range []string{"https://pos.example.com/a", "https://pos.example.com/b"} {

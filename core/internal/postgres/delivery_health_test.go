@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -24,7 +25,7 @@ var strict = webhook.Probing{After: 4, For: time.Second, First: time.Second, Lon
 type clinic struct {
 	t        *testing.T
 	db       *postgres.DB
-	clock    *hubtest.Clock
+	clock    *clocktest.Clock
 	queue    postgres.Deliveries
 	business core.BusinessID
 	sub      webhook.Subscription
@@ -33,7 +34,7 @@ type clinic struct {
 
 func newClinic(t *testing.T) *clinic {
 	t.Helper()
-	c := &clinic{t: t, clock: hubtest.NewClock()}
+	c := &clinic{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
 	c.queue = postgres.Deliveries{DB: c.db}
 	c.business = hubtest.Business(t, c.db).ID
@@ -312,7 +313,7 @@ func TestTheStatementsOfARecordDoNotGrowWithItsEndpoints(t *testing.T) {
 }
 
 func TestAnEngineProbesAndGoesOnAtFullRate(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	business := hubtest.Business(t, db).ID
 	var well atomic.Bool

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -21,14 +22,14 @@ var lenient = webhook.Probing{After: 1 << 20, For: time.Hour}
 type till struct {
 	t              *testing.T
 	db             *postgres.DB
-	clock          *hubtest.Clock
+	clock          *clocktest.Clock
 	business       core.BusinessID
 	placed, status webhook.Subscription
 }
 
 func newTill(t *testing.T) *till {
 	t.Helper()
-	c := &till{t: t, clock: hubtest.NewClock()}
+	c := &till{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
 	c.business = hubtest.Business(t, c.db).ID
 	c.placed = hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed", webhook.Seconds)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -41,7 +42,7 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 		"nothing":        {change(func(s *webhook.Subscription, _ string) { s.UpdatedAt = s.UpdatedAt.Add(time.Second) }), everything},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, url, clock := context.Background(), hubtest.DatabaseURL(t), hubtest.NewClock()
+			ctx, url, clock := context.Background(), hubtest.DatabaseURL(t), clocktest.New()
 			db, other := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
 			business := hubtest.Business(t, db).ID
 			answer := make(chan struct{})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/webhook"
@@ -58,7 +59,7 @@ func TestWhatWaitsBehindAnAttemptAsksForNoMoreWorkers(t *testing.T) {
 }
 
 func TestOnlyAJobThatCouldBeRunAsksForWorkers(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	jobs, business := postgres.Jobs{DB: db}, hubtest.Business(t, db).ID
 	oldest := func(expected time.Duration, why string) {

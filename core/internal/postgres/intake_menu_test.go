@@ -11,6 +11,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
@@ -123,7 +124,7 @@ func TestAnOrderMeetsTheOptionGroupsAsTheyAreStored(t *testing.T) {
 }
 
 func TestAnOrderMeetsTheHoursAndTheLeastOrderOfItsStore(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k := newKitchen(t, db, "US")
 	k.store("s1")

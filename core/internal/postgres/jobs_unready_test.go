@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
@@ -46,7 +47,7 @@ func TestAJobWhoseBodyIsDamagedKeepsNoOtherFromItsClaimAndCanBeGivenUp(t *testin
 }
 
 func TestAClaimedJobKnowsWhyTheAttemptBeforeFailed(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	enqueue(t, db, hubtest.Business(t, db).ID, `{"stores":[{"ref_id":"a"}]}`)
 	jobs := postgres.Jobs{DB: db}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
 )
 
 func TestRefusedOrdersAreCountedFoundAndForgotten(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	k.store("s1")
@@ -102,7 +103,7 @@ func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
 }
 
 func TestAPlatformThatIsNotBelievedIsToldOnceASecond(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	callers, read := postgres.Callers{DB: db}, postgres.Console{DB: db}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
@@ -229,7 +230,7 @@ func TestABreakInAMoveLeavesNothingOfIt(t *testing.T) {
 }
 
 func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, other := newKitchen(t, db, "US"), newKitchen(t, db, "IN")
 	k.store("s1")

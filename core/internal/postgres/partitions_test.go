@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
@@ -32,7 +33,7 @@ func partitionOf(t *testing.T, db *postgres.DB, id core.ID) (name string) {
 }
 
 func TestADayOfWhichTheDefaultPartitionHoldsRowsIsPartitionedAroundThem(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	today := clock.Now().Truncate(24 * time.Hour)
 	cases := []struct {
@@ -75,7 +76,7 @@ func TestADayOfWhichTheDefaultPartitionHoldsRowsIsPartitionedAroundThem(t *testi
 }
 
 func TestPartitionsAreMadeWhileSomebodyReadsToday(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	today := eventAt(t, db, clock.Now())
 	read, end := db.Other(t)
@@ -90,7 +91,7 @@ func TestPartitionsAreMadeWhileSomebodyReadsToday(t *testing.T) {
 
 // Whoever waits behind the maintenance waits until it gives up, which is why it does.
 func TestTheMaintenanceGivesWayToWhoeverReadsForLong(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	old := publish(t, db, tenant.ID, "", `{}`)
@@ -122,7 +123,7 @@ func TestTheMaintenanceGivesWayToWhoeverReadsForLong(t *testing.T) {
 }
 
 func TestReplicasMaintainPartitionsOneAtATime(t *testing.T) {
-	ctx, clock, url := context.Background(), hubtest.NewClock(), hubtest.DatabaseURL(t)
+	ctx, clock, url := context.Background(), clocktest.New(), hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, clock)
 	clock.Advance(month)
 	failures := make(chan error, 4)
@@ -140,7 +141,7 @@ func TestReplicasMaintainPartitionsOneAtATime(t *testing.T) {
 }
 
 func TestTheLongestRetentionThatAHubHadOfLateCounts(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	keeps := func(own, expected time.Duration) {
 		t.Helper()
@@ -160,7 +161,7 @@ func TestTheLongestRetentionThatAHubHadOfLateCounts(t *testing.T) {
 }
 
 func TestWhoKeepsLongerThanThereWasTimeLosesNothing(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	now := clock.Now()
 	db.Exec(t, `DROP TABLE events_`+now.Format("20060102"))
@@ -172,7 +173,7 @@ func TestWhoKeepsLongerThanThereWasTimeLosesNothing(t *testing.T) {
 
 func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
 	const retention = 48 * time.Hour
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	k := newKitchen(t, db, "US")
 	k.store("s1")

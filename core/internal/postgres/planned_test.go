@@ -5,11 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 func TestAStatementIsPreparedOnceAConnectionAndAnewWhenItsPlanIsOld(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock())
+	db := hubtest.Database(t, clocktest.New())
 	p := db.Preparations(t)
 	require.Equal(t, 42, p.Ask(42), "prepared")
 	require.Equal(t, `quoted '? \`, p.AskText(`quoted '? \`), "arguments are written as elsewhere")
@@ -25,7 +26,7 @@ func TestAStatementIsPreparedOnceAConnectionAndAnewWhenItsPlanIsOld(t *testing.T
 }
 
 func TestAConnectionOnWhichAStatementCouldNotBePreparedAnewFailsOnce(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock())
+	db := hubtest.Database(t, clocktest.New())
 	p := db.Preparations(t)
 	p.Do("CREATE TABLE heaps (n integer)")
 	rows, err := p.AskTable("heaps")

@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/order"
@@ -115,8 +116,8 @@ func TestStoresAreClosedAndOpenedAsTheRuleOfTheirBusinessSays(t *testing.T) {
 }
 
 func TestOrdersAreEscalatedAsTheirBusinessSays(t *testing.T) {
-	db := hubtest.Database(t, hubtest.NewClock())
-	clock := db.Clock().(*hubtest.Clock)
+	db := hubtest.Database(t, clocktest.New())
+	clock := db.Clock().(*clocktest.Clock)
 	own, hub, ctx := hubtest.Business(t, db), hubtest.Business(t, db), context.Background()
 	place := func(tenant hubtest.Tenant, id int) {
 		db.Exec(t, `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -23,13 +24,13 @@ import (
 // press is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
 type press struct {
 	*kitchen
-	clock *hubtest.Clock
+	clock *clocktest.Clock
 	queue postgres.Publications
 }
 
 func newPress(t *testing.T) *press {
 	t.Helper()
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	p := &press{kitchen: newKitchen(t, db, "US"), clock: clock, queue: postgres.Publications{DB: db}}
 	for _, platform := range []string{"a", "b"} {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -27,7 +28,7 @@ func past(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
 }
 
 func TestRevisionsOfOneThingAreFoundByAnIndex(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	k.send("-1", dinner)

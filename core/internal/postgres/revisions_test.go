@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -288,7 +289,7 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 }
 
 func TestTheOptionGroupsOfAnItemAreToldAsTheyWere(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time
@@ -321,7 +322,7 @@ func TestTheOptionGroupsOfAnItemAreToldAsTheyWere(t *testing.T) {
 }
 
 func TestWhatAnItemWasLike(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time

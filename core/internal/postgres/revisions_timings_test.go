@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -118,7 +119,7 @@ func or(value []byte, otherwise string) []byte {
 }
 
 func TestAnItemIsToldWithTheTimingsOfItsCategoriesAsTheyWere(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	k.send("s1", `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal","title":"Dal","price":5,"category_ref_ids":["mains","late"]}]}`)

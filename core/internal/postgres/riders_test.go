@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
@@ -20,7 +21,7 @@ import (
 // depot is a kitchen whose platform b is served by a plugin, and its riders.
 type depot struct {
 	*kitchen
-	clock  *hubtest.Clock
+	clock  *clocktest.Clock
 	riders *postgres.Riders
 	calls  postgres.Calls
 	placed int
@@ -28,7 +29,7 @@ type depot struct {
 
 func newDepot(t *testing.T) *depot {
 	t.Helper()
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	d := &depot{kitchen: newKitchen(t, db, "US"), clock: clock, riders: postgres.NewRiders(db), calls: postgres.Calls{DB: db}}
 	t.Cleanup(d.riders.Close)

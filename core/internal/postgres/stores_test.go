@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
@@ -198,7 +199,7 @@ func TestJobsOfOneBusinessKeepTheirOrderOthersRunBesideThem(t *testing.T) {
 }
 
 func TestJobIsTriedAgainAndFailsAfterItsAttemptsWithTheCallbackSent(t *testing.T) {
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	ingestor := store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock}
@@ -229,7 +230,7 @@ func jobState(t *testing.T, db *postgres.DB, reference core.ID) (state, message 
 }
 
 func TestALostLeaseWritesNothing(t *testing.T) {
-	ctx, clock := context.Background(), hubtest.NewClock()
+	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	jobs := postgres.Jobs{DB: db}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
@@ -134,7 +135,7 @@ func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
 
 func rollBackTimers(t *testing.T, noted bool) {
 	t.Helper()
-	clock := hubtest.NewClock()
+	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: postgres.Toggles{DB: db}}
 	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {

@@ -1,4 +1,5 @@
-package hubtest
+// Package clocktest has a clock that tests move.
+package clocktest
 
 import (
 	"sync"
@@ -12,8 +13,8 @@ type Clock struct {
 	timers map[chan time.Time]time.Time
 }
 
-// NewClock makes a clock that shows the present day at noon, UTC.
-func NewClock() *Clock {
+// New makes a clock that shows the present day at noon, UTC.
+func New() *Clock {
 	return &Clock{now: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour), timers: map[chan time.Time]time.Time{}}
 }
 
