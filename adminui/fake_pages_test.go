@@ -47,7 +47,7 @@ func (f orderReader) Get(_ context.Context, _ core.BusinessID, _ string, id int6
 	return order.Record{}, missing()
 }
 
-func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64, []time.Time) ([]webhook.DeliveryRecord, error) {
+func (f *fake) DeliveriesOfOrder(context.Context, core.BusinessID, int64) ([]webhook.DeliveryRecord, error) {
 	return f.told, nil
 }
 

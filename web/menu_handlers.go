@@ -50,16 +50,15 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 }
 
 // flag is a query parameter that is true, false or absent.
-func flag(c *fiber.Ctx, name string) (bool, error) {
+func flag(c *fiber.Ctx, name string, v *core.Violations) bool {
 	switch c.Query(name) {
 	case "", "false":
-		return false, nil
+		return false
 	case "true":
-		return true, nil
+		return true
 	}
-	var v core.Violations
-	v.AddBody(strings.Clone(name), "value", "must be true or false")
-	return false, v.Err()
+	v.AddBody(name, "value", "must be true or false")
+	return false
 }
 
 // getMenu reads the menu of a location back, whole or a page of it.

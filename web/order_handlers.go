@@ -141,13 +141,8 @@ func (s *Server) listOrders(c *fiber.Ctx, caller core.Caller) error {
 	filter := order.Filter{
 		Platform: strings.Clone(c.Query("platform")), StoreRefID: strings.Clone(c.Query("store_ref_id")),
 		From: moment(c, "from", &v), To: moment(c, "to", &v), Limit: number(c, "limit", 50, 1, 200, &v),
-		Reference: strings.Clone(c.Query("order_ref_id")),
+		Reference: strings.Clone(c.Query("order_ref_id")), Escalated: flag(c, "escalated", &v),
 	}
-	escalated, err := flag(c, "escalated")
-	if err != nil {
-		return err
-	}
-	filter.Escalated = escalated
 	if name := c.Query("state"); name != "" {
 		known := false
 		if filter.State, known = order.ParseState(name); !known {

@@ -133,6 +133,7 @@ func Item(i console.ItemDetail) ui.Cause {
 // Store tells why a store takes orders or not, on any of the platforms; down are
 // those that keep it from being live for reasons of their own.
 func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
+	within, _ := store.OpenAt(s.Timings, now)
 	listed := store.Listing{Excluded: s.ExcludedPlatforms, Included: s.IncludedPlatforms}.Effective(platforms)
 	switch {
 	case s.Active != nil && !*s.Active:
@@ -143,7 +144,7 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreNoOrder}
 	case s.HideFromUI != nil && *s.HideFromUI:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreHidden}
-	case !open(s.Timings, now):
+	case !within:
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
 	}
 	opened := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
@@ -212,28 +213,6 @@ func closed(c store.Closing, zone *time.Location) string {
 		told += fmt.Sprintf(text.ClosedTill, clock(time.UnixMilli(c.TurnOnAt), zone))
 	}
 	return told
-}
-
-// open tells whether opening hours cover the instant, which is in the store's
-// zone. Without hours a store is open.
-func open(timings []store.Timing, now time.Time) bool {
-	if len(timings) == 0 {
-		return true
-	}
-	clock := now.Format(time.TimeOnly)
-	today, yesterday := strings.ToLower(now.Weekday().String()), strings.ToLower(now.AddDate(0, 0, -1).Weekday().String())
-	return slices.ContainsFunc(timings, func(t store.Timing) bool {
-		return slices.ContainsFunc(t.Slots, func(s store.Slot) bool {
-			late := s.EndTime < s.StartTime // it passes midnight
-			switch t.Day {
-			case today:
-				return clock >= s.StartTime && (late || clock <= s.EndTime)
-			case yesterday:
-				return late && clock <= s.EndTime
-			}
-			return false
-		})
-	})
 }
 
 // counted is a number of things with their name: one, or as many as the format tells.

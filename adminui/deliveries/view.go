@@ -38,7 +38,7 @@ func shown(v *shell.Visit, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
 		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK, verdict: fmt.Sprint(a.Status),
-			at: v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: headers(a.RequestHeaders), got: headers(a.ResponseHeaders),
+			at: v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: ui.Headers(a.RequestHeaders), got: ui.Headers(a.ResponseHeaders),
 			body: ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
 			one.state, one.verdict = ui.Err, a.Error
@@ -54,15 +54,6 @@ func shown(v *shell.Visit, attempts []webhook.AttemptRecord) []attemptView {
 		}
 		list = append(list, one)
 	}
-	return list
-}
-
-func headers(h map[string]string) []ui.Option {
-	list := make([]ui.Option, 0, len(h))
-	for name, value := range h {
-		list = append(list, ui.Option{Label: name, Value: value})
-	}
-	slices.SortFunc(list, func(a, b ui.Option) int { return strings.Compare(a.Label, b.Label) })
 	return list
 }
 
@@ -86,7 +77,7 @@ func payloadOf(body []byte) ui.Option {
 func curl(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, payload []byte) string {
 	lines := []string{"curl -sS -X POST " + quoted(d.URL)}
 	if len(attempts) > 0 {
-		for _, h := range headers(attempts[len(attempts)-1].RequestHeaders) {
+		for _, h := range ui.Headers(attempts[len(attempts)-1].RequestHeaders) {
 			if !strings.EqualFold(h.Label, "Content-Length") && !strings.EqualFold(h.Label, "Host") {
 				lines = append(lines, "-H "+quoted(h.Label+": "+h.Value))
 			}

@@ -26,7 +26,7 @@ import (
 // Records is what the pages read.
 type Records interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
-	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]webhook.DeliveryRecord, error)
+	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
 	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
@@ -164,7 +164,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	ctx := c.UserContext()
 	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History, Rides: record.Rides, Flags: reading.Flags}
-	if known.Deliveries, err = p.Records.DeliveriesOfOrder(ctx, v.Business.ID, id, moments(known)); err != nil {
+	if known.Deliveries, err = p.Records.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
 	if known.Calls, err = p.Records.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
@@ -200,18 +200,6 @@ func note(r order.Reading) string {
 	return r.Order.Details.Channel
 }
 
-// moments are when something happened to an order, the latest first.
-func moments(o cause.Ordered) []time.Time {
-	var list []time.Time
-	for _, step := range o.History {
-		list = append(list, time.UnixMilli(step.At))
-	}
-	for _, ride := range o.Rides {
-		list = append(list, time.UnixMilli(ride.At))
-	}
-	return list
-}
-
 // Payload answers with the order as it was sent on.
 func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
 	id, record, err := p.get(c, v)
@@ -239,9 +227,7 @@ func facts(v *shell.Visit, r order.Reading, place console.RiderPlace) []ui.Fact 
 		list = append(list, ui.Fact{Label: text.Rider, Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
 	if !place.SeenAt.IsZero() {
-		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: pointer(v.At(place.SeenAt)), Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
+		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: new(v.At(place.SeenAt)), Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
 	}
 	return list
 }
-
-func pointer[T any](v T) *T { return &v }

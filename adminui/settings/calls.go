@@ -25,11 +25,11 @@ func callFacts(v *shell.Visit, one console.PlatformSettings, inbound []console.P
 			Code: true, Note: fmt.Sprintf(words, in.Secret, in.Header)}})
 	}
 	if len(one.Keys) > 0 {
-		keys = ui.Cell{Instant: pointer(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
+		keys = ui.Cell{Instant: new(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
 	}
 	refused := ui.T(text.LastRefusedNone)
 	if !one.RefusedAt.IsZero() {
-		refused = ui.Cell{Instant: pointer(v.At(one.RefusedAt)), Note: one.Refused}
+		refused = ui.Cell{Instant: new(v.At(one.RefusedAt)), Note: one.Refused}
 	}
 	return append(facts, ui.Fact{Label: text.CallbackKeys, Cell: keys}, ui.Fact{Label: text.LastRefusedCall, Cell: refused})
 }

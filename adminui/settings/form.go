@@ -64,8 +64,6 @@ func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAb
 	return form
 }
 
-func pointer[T any](v T) *T { return &v }
-
 // rulesOf tells of each setting of a schema what it may be.
 func rulesOf(schema []byte) (rules []ui.Option) {
 	var object struct {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -202,7 +201,7 @@ type recording struct {
 }
 
 // CreateCallerKey stores a key (relay.CallerRecords).
-func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, _ time.Time) error {
+func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
 	return r.records.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 

@@ -42,7 +42,6 @@ type Sums struct {
 // Change is how the attempts that were counted change a webhook's health.
 type Change struct {
 	Health
-	Accepted bool // one of them was accepted: an earlier FailingSince is over
 }
 
 // maxSpans bounds what waits to be stored; beyond it, attempts are not counted.
@@ -91,7 +90,6 @@ func (t *Tally) Count(a Attempt) {
 // after is the change with one more attempt, which is not always the latest.
 func (c Change) after(a Attempt) Change {
 	if a.Class == "" {
-		c.Accepted = true
 		if a.At.After(c.AcceptedAt) {
 			c.AcceptedAt = a.At
 		}

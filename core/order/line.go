@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/shopspring/decimal"
@@ -29,9 +30,9 @@ func (t *till) item(line *Line, p spot, path string) Item {
 	}
 	if known != nil {
 		item.ID, item.FoodType = known.ID, known.FoodType
-		item.Title = orElse(item.Title, known.Title)
+		item.Title = cmp.Or(item.Title, known.Title)
 	}
-	item.Title = orElse(item.Title, line.RefID)
+	item.Title = cmp.Or(item.Title, line.RefID)
 	var menuPrice *core.Amount
 	if known != nil && known.Sold {
 		menuPrice = &known.Price
@@ -71,12 +72,12 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	}
 	if known != nil {
 		option.ID = known.ID
-		option.Title = orElse(option.Title, known.Title)
+		option.Title = cmp.Or(option.Title, known.Title)
 		if known.Sold {
 			menuPrice = &known.Price
 		}
 	}
-	option.Title = orElse(option.Title, choice.RefID)
+	option.Title = cmp.Or(option.Title, choice.RefID)
 	option.Price = t.price(choice.Price, menuPrice, p, path, "option")
 	return option
 }
@@ -109,11 +110,4 @@ func (t *till) doubtItem(known *MenuItem, quantity int64, path string) {
 	case known.Stock >= 0 && known.Stock < quantity:
 		t.doubt(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -126,14 +126,3 @@ type Receipt struct {
 	OrderID int64
 	Known   bool
 }
-
-// Unacknowledged is an order that has waited too long for its acknowledgement.
-type Unacknowledged struct {
-	Business   core.BusinessID
-	OrderID    int64
-	Platform   string
-	StoreRefID string
-	StoreName  string
-	Placed     time.Time
-	Escalated  time.Time
-}

@@ -2,6 +2,7 @@ package order
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func RefusedBy(err error, body []byte) (r Refused, ok bool) {
 	said := identifiers(body[:min(len(body), MaxBody)])
 	return Refused{
 		Platform: said["platform"], PlatformOrderID: said["platform_order_id"],
-		Store: orElse(said["store_ref_id"], said["platform_store_id"]), Reason: legible(known.Message, maxReason),
+		Store: cmp.Or(said["store_ref_id"], said["platform_store_id"]), Reason: legible(known.Message, maxReason),
 	}, true
 }
 

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool
 		}
 		rider = Rider{}
 	}
-	next = Delivery{to, Rider{orElse(d.Rider.Name, rider.Name), orElse(d.Rider.Phone, rider.Phone)}}
+	next = Delivery{to, Rider{cmp.Or(d.Rider.Name, rider.Name), cmp.Or(d.Rider.Phone, rider.Phone)}}
 	return next, next != d, nil
 }
 

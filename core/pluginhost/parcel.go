@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,16 +50,9 @@ func readParcel(dir, id string) (parcel, error) {
 		return p, err
 	}
 	p.program, p.digest = filepath.Join(dir, id, binary.Path), binary.SHA256
-	p.memory = uint64(orElse(int(p.manifest.Limits.MemoryMB), defaultMemory)) << 20
-	p.inFlight = orElse(int(p.manifest.Limits.InFlight), defaultInFlight)
+	p.memory = uint64(cmp.Or(int(p.manifest.Limits.MemoryMB), defaultMemory)) << 20
+	p.inFlight = cmp.Or(int(p.manifest.Limits.InFlight), defaultInFlight)
 	return p, nil
-}
-
-func orElse(value, otherwise int) int {
-	if value == 0 {
-		return otherwise
-	}
-	return value
 }
 
 // Installed lists the plugins in a directory: one directory with a manifest

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	case err != nil:
 		return absent(c, "the plugin did not plan the call: "+err.Error(), e.Clock.Now())
 	case decision.Plan == nil:
-		return Result{Call: c, State: Skipped, Message: orElse(decision.Skip, "the plugin sends nothing"), Executed: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"), Executed: e.Clock.Now()}
 	}
 	return Carrier{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Carry(calls, c, *decision.Plan, access, func(ctx context.Context, response Response) (Outcome, error) {
 		return e.Plugins.Interpret(ctx, c, access.Settings, response)

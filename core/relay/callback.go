@@ -76,7 +76,7 @@ type Reader interface {
 // CallerRecords keeps the keys by which aggregators call the hub, as hashes.
 type CallerRecords interface {
 	CallerByHash(ctx context.Context, hash []byte) (Caller, error) // NotFound when there is none
-	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, at time.Time) error
+	CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error
 	// NoteRefused keeps why a call in the name of a platform was not believed, where
 	// the business has that.
 	NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error
@@ -141,7 +141,7 @@ func (c Callers) Create(ctx context.Context, business core.BusinessID, platform 
 		panic(fmt.Sprintf("relay: no random bytes: %v", err)) // crypto/rand never fails on a supported system
 	}
 	secret := secretPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	return secret, c.Records.CreateCallerKey(ctx, business, platform, hash(secret), c.Clock.Now())
+	return secret, c.Records.CreateCallerKey(ctx, business, platform, hash(secret))
 }
 
 func hash(secret string) []byte {

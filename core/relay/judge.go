@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -62,7 +63,7 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 		return r
 	}
 	if r.Attempt.ErrorClass == "" { // it is the plugin who says so
-		r.Attempt.ErrorClass, r.Attempt.Error = "refused", orElse(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
+		r.Attempt.ErrorClass, r.Attempt.Error = "refused", cmp.Or(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
 	}
 	r.Message = r.Attempt.Error
 	wait, more := retryAfter(c.Attempts + 1)
@@ -72,13 +73,6 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 	}
 	r.State, r.RetryAt = Waiting, now.Add(wait)
 	return r
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }
 
 // failure tells in plain words why an answer is no success; "" where it is one.

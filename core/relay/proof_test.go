@@ -126,6 +126,6 @@ func (notes) CallerByHash(context.Context, []byte) (Caller, error) {
 	return Caller{}, core.Errorf(core.NotFound, "none")
 }
 
-func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte, time.Time) error {
+func (notes) CreateCallerKey(context.Context, core.BusinessID, string, []byte) error {
 	return nil
 }

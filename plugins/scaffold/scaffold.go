@@ -9,8 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // Hub is the module that plugins are written with.
@@ -28,12 +29,10 @@ type Plan struct {
 	Version string // of the hub's module, such as v1.2.3
 }
 
-var idPattern = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
-
 // Write writes the module and returns its files, below the directory.
 func Write(p Plan) ([]string, error) {
-	if !idPattern.MatchString(p.ID) {
-		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens", p.ID)
+	if !sdk.IsID(p.ID) {
+		return nil, fmt.Errorf("the name %q must be lower-case letters, digits and hyphens, at most 64", p.ID)
 	}
 	if entries, err := os.ReadDir(p.Dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s is there already, and not empty", p.Dir)

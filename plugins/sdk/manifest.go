@@ -104,7 +104,7 @@ func (m *Manifest) YAML() ([]byte, error) {
 // Check names everything that is wrong with the manifest, without looking at files.
 func (m *Manifest) Check() error {
 	c := &faults{}
-	c.check(idPattern.MatchString(m.ID) && len(m.ID) <= 64, "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
+	c.check(IsID(m.ID), "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
 	c.check(versionPattern.MatchString(m.Version), "version %q: must be a semantic version, such as 1.0.0", m.Version)
 	c.check(m.Protocol == Protocol, "protocol %d: must be %d", m.Protocol, Protocol)
 	c.check(slices.Contains([]string{"", TransportMTLS, TransportSocket}, m.Transport), "transport %q: must be %s or %s", m.Transport, TransportMTLS, TransportSocket)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"html"
 	"math"
@@ -109,13 +108,9 @@ type chartCommand struct {
 
 // Run draws the chart.
 func (c chartCommand) Run() error {
-	content, err := os.ReadFile(c.JSON)
+	run, err := readRun(c.JSON)
 	if err != nil {
 		return err
-	}
-	var run struct{ Figures []figure }
-	if err := json.Unmarshal(content, &run); err != nil {
-		return fmt.Errorf("%s: %w", c.JSON, err)
 	}
 	return os.WriteFile(c.SVG, []byte(drawChart(curvesOf(run.Figures))), 0o644)
 }

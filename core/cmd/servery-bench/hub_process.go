@@ -138,9 +138,9 @@ type accepted struct {
 	sent, answered time.Time
 }
 
-// postStores posts a request of stores.
-func (h *hubProcess) postStores(ctx context.Context, who tenant, body []byte) (accepted, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/external/api/v1/stores/", bytes.NewReader(body))
+// postTo posts a request that is answered by a reference.
+func (h *hubProcess) postTo(ctx context.Context, who tenant, path string, body []byte) (accepted, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(body))
 	if err != nil {
 		return accepted{}, err
 	}
@@ -156,6 +156,11 @@ func (h *hubProcess) postStores(ctx context.Context, who tenant, body []byte) (a
 	err = json.Unmarshal(answer, &told)
 	a.reference = told.Reference
 	return a, err
+}
+
+// postStores posts a request of stores.
+func (h *hubProcess) postStores(ctx context.Context, who tenant, body []byte) (accepted, error) {
+	return h.postTo(ctx, who, "/external/api/v1/stores/", body)
 }
 
 // memory is what the system says of the hub's memory, in megabytes: VmRSS is

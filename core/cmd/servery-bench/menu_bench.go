@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -67,26 +65,6 @@ type menuJourney struct {
 // postMenu posts a request to a location.
 func (h *hubProcess) postMenu(ctx context.Context, who tenant, location string, body []byte) (accepted, error) {
 	return h.postTo(ctx, who, "/external/api/v1/inventory/locations/"+location+"/", body)
-}
-
-// postTo posts a request that is answered by a reference.
-func (h *hubProcess) postTo(ctx context.Context, who tenant, path string, body []byte) (accepted, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(body))
-	if err != nil {
-		return accepted{}, err
-	}
-	request.Header.Set("Authorization", who.authorization)
-	request.Header.Set("Content-Type", "application/json")
-	a := accepted{sent: time.Now()}
-	answer, err := h.do(request)
-	a.answered = time.Now()
-	if err != nil {
-		return a, err
-	}
-	var told struct{ Reference string }
-	err = json.Unmarshal(answer, &told)
-	a.reference = told.Reference
-	return a, err
 }
 
 // post takes one request the whole way and checks that it came to so many

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -160,20 +158,5 @@ func (o *orderBench) stored(ctx context.Context, s shop, want int) error {
 // postRetry has the orders since an instant sent again that no endpoint has accepted.
 func (h *hubProcess) postRetry(ctx context.Context, who tenant, since time.Time) (accepted, error) {
 	body := fmt.Appendf(nil, `{"event_type":18,"start_time":%d,"end_time":%d}`, since.UnixMilli(), time.Now().Add(time.Second).UnixMilli())
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+"/external/api/v1/webhooks/retry/", bytes.NewReader(body))
-	if err != nil {
-		return accepted{}, err
-	}
-	request.Header.Set("Authorization", who.authorization)
-	request.Header.Set("Content-Type", "application/json")
-	a := accepted{sent: time.Now()}
-	answer, err := h.do(request)
-	a.answered = time.Now()
-	if err != nil {
-		return a, err
-	}
-	var told struct{ Reference string }
-	err = json.Unmarshal(answer, &told)
-	a.reference = told.Reference
-	return a, err
+	return h.postTo(ctx, who, "/external/api/v1/webhooks/retry/", body)
 }

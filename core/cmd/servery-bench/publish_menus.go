@@ -86,12 +86,7 @@ func (m menuBench) publishBench(ctx context.Context, stores int) (*publishBench,
 	if p.chain.stores, err = m.stores(ctx, who, 1); err != nil {
 		return nil, err
 	}
-	if err := (postgres.Platforms{DB: m.db}).Set(ctx, who.business, core.Platform{Name: publishPlatform, ServedBy: publishPlatform}, func(a *relay.Access) error {
-		address := strings.TrimSuffix(m.sink.url, "/hook")
-		a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
-		a.Secrets = map[string]string{"access_token": "measured"}
-		return nil
-	}); err != nil {
+	if err := m.played(ctx, who.business); err != nil {
 		return nil, err
 	}
 	if _, err := m.postMaster(ctx, who, p.menu(), storeItems, 0); err != nil {
@@ -227,4 +222,14 @@ func (p *publishBench) floorOf(ctx context.Context, came []arrival) (float64, er
 		}
 	}
 	return float64(len(came)) / time.Since(began).Seconds(), nil
+}
+
+// played has the sink be the aggregator of a business.
+func (b *storeBench) played(ctx context.Context, business core.BusinessID) error {
+	return postgres.Platforms{DB: b.db}.Set(ctx, business, core.Platform{Name: publishPlatform, ServedBy: publishPlatform}, func(a *relay.Access) error {
+		address := strings.TrimSuffix(b.sink.url, "/hook")
+		a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
+		a.Secrets = map[string]string{"access_token": "measured"}
+		return nil
+	})
 }

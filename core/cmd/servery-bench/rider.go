@@ -12,7 +12,6 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/relay"
 )
 
 // Riders are relayed to aggregator B, whose part the sink plays.
@@ -46,12 +45,7 @@ func openRiderBench(ctx context.Context, b *bench, name string) (r *riderBench, 
 	if err != nil {
 		return r, err
 	}
-	address := strings.TrimSuffix(r.sink.url, "/hook")
-	if err = (postgres.Platforms{DB: r.db}).Set(ctx, who.business, core.Platform{Name: riderPlatform, ServedBy: riderPlatform}, func(a *relay.Access) error {
-		a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
-		a.Secrets = map[string]string{"access_token": "measured"}
-		return nil
-	}); err != nil {
+	if err = r.played(ctx, who.business); err != nil {
 		return r, err
 	}
 	store := fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`, orderedStore)

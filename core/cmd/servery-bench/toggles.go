@@ -6,10 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/relay"
 )
 
 // toggledItems is how many items a request switches.
@@ -101,12 +97,7 @@ func (m menuBench) openTogether(ctx context.Context, n int) (float64, error) {
 	if _, err := m.stores(ctx, who, n); err != nil {
 		return 0, err
 	}
-	if err := (postgres.Platforms{DB: m.db}).Set(ctx, who.business, core.Platform{Name: publishPlatform, ServedBy: publishPlatform}, func(a *relay.Access) error {
-		address := strings.TrimSuffix(m.sink.url, "/hook")
-		a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
-		a.Secrets = map[string]string{"access_token": "measured"}
-		return nil
-	}); err != nil {
+	if err := m.played(ctx, who.business); err != nil {
 		return 0, err
 	}
 	if err := m.sink.reset(0); err != nil {

@@ -90,6 +90,12 @@ func newAPI(t *testing.T, change func(*hubConfig)) *api {
 		change(&config)
 	}
 	db, clock := newDatabase(t)
+	config.host, err = openPlugins(t.Context(), t.TempDir(), db, nil, hubtest.Logger())
+	require.NoError(t, err)
+	t.Cleanup(config.host.Close)
+	if config.plugins == nil {
+		config.plugins, config.platforms = config.host, config.host.places
+	}
 	return &api{newHub(config, db, hubtest.Logger()), clock}
 }
 

@@ -35,9 +35,8 @@ type database struct {
 	private *devpg.Server
 }
 
-// open opens the database, ready to seal and open secrets. With migrate it
-// brings the schema up to date first.
-func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool) (*database, error) {
+// open opens the database, ready to seal and open secrets.
+func (f databaseFlags) open(ctx context.Context, log *slog.Logger) (*database, error) {
 	if f.DatabaseURL == "" && !f.begins && !devpg.Exists(f.DataDir) {
 		return nil, fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as the hub has them (servery serve begins a new one)", f.DataDir)
 	}
@@ -64,24 +63,7 @@ func (f databaseFlags) open(ctx context.Context, log *slog.Logger, migrate bool)
 		return nil, err
 	}
 	d.UseSealer(sealer)
-	if err := d.prepare(ctx, log, migrate); err != nil {
-		d.close(log)
-		return nil, err
-	}
 	return d, nil
-}
-
-func (d *database) prepare(ctx context.Context, log *slog.Logger, migrate bool) error {
-	if migrate {
-		applied, err := d.MigrateUp(ctx)
-		if err != nil {
-			return err
-		}
-		if len(applied) > 0 {
-			log.Info("database migrated", "migrations", applied)
-		}
-	}
-	return nil
 }
 
 // close lets go of the database; the last to let go of a private one stops it.

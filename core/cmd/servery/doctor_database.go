@@ -19,7 +19,7 @@ func (d *doctor) open(ctx context.Context, f databaseFlags) (*database, error) {
 		ctx, cancel = context.WithTimeout(ctx, databaseWithin)
 		defer cancel()
 	}
-	return f.open(ctx, d.log, false)
+	return f.open(ctx, d.log)
 }
 
 // connectionMends tells by what a failure to connect says what mends it; the

@@ -55,10 +55,10 @@ type hubConfig struct {
 	secretOverlap time.Duration // how long an earlier signing secret of a webhook signs too
 	renderings    int           // menus that are rendered for aggregators at a time
 	debounce      publish.Debounce
-	tracer        *core.Tracer    // nil: none
-	host          *pluginHost     // nil: no plugins
-	plugins       plugins         // nil: none
-	platforms     relay.Platforms // nil: as set up in the database
+	tracer        *core.Tracer // nil: none
+	host          *pluginHost
+	plugins       plugins
+	platforms     relay.Platforms
 }
 
 // hub is one replica: its parts and the goroutines that run them.
@@ -102,10 +102,10 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		db.UseStarter(h.engine)
 		handlers := map[core.JobKind]job.Handler{
 			core.StoreJob:      store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock},
-			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: config.inspector(inspectedWithin, inspectedAtOnce), Rollbacks: postgres.Menus{DB: db}, Clock: clock},
+			core.MenuJob:       menu.Ingestor{Records: postgres.Menus{DB: db}, Rulebook: config.rulebook, Inspector: inspector{config.host, inspectedWithin, inspectedAtOnce}, Rollbacks: postgres.Menus{DB: db}, Clock: clock},
 			core.TimingJob:     menu.TimingIngestor{Records: postgres.Menus{DB: db}, Clock: clock},
 			core.OrderRetryJob: webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: clock},
-			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: config.inspector(recheckedWithin, recheckedAtOnce), Clock: clock},
+			core.RecheckJob:    menu.Rechecker{Records: postgres.Menus{DB: db}, Inspector: inspector{config.host, recheckedWithin, recheckedAtOnce}, Clock: clock},
 			core.RedeliveryJob: webhook.Redelivery{Records: postgres.Deliveries{DB: db}, Clock: clock},
 		}
 		for kind := range handlers {
@@ -115,12 +115,6 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		h.wakeUp = h.runner.Wake
 	}
 	h.intake, h.riders = postgres.NewIntake(db), postgres.NewRiders(db)
-	if config.plugins == nil {
-		config.plugins = noPlugins{}
-	}
-	if config.platforms == nil {
-		config.platforms = postgres.Platforms{DB: db}
-	}
 	if h.engine != nil {
 		h.joinPublisher(config, m)
 		h.joinRelay(config, m)
@@ -164,9 +158,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	if slices.Contains(config.roles, roleConsole) {
 		h.console = h.newConsole()
 	}
-	if config.host != nil {
-		m.registry.MustRegister(config.host.metrics.calls, config.host.metrics.states, pluginFigures{config.host.Host})
-	}
+	m.registry.MustRegister(config.host.metrics.calls, config.host.metrics.states, pluginFigures{config.host.Host})
 	m.registry.MustRegister(lines{h})
 	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
 	return h
@@ -246,9 +238,7 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	if h.simulate != nil {
 		start(h.simulate)
 	}
-	if h.config.host != nil {
-		start(func(ctx context.Context) { h.config.host.run(ctx, h.engine != nil) })
-	}
+	start(func(ctx context.Context) { h.config.host.run(ctx, h.engine != nil) })
 	served := make(chan error, 1)
 	go func() { served <- h.server.App.Listener(listener) }()
 	var err error

@@ -84,7 +84,7 @@ func (c migrateStatus) Run(ctx context.Context, out output) error {
 // with opens the database for one command and closes it again.
 func (f databaseFlags) with(ctx context.Context, out output, do func(*postgres.DB) error) error {
 	log := slog.New(slog.NewTextHandler(out.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := f.open(ctx, log, false)
+	db, err := f.open(ctx, log)
 	if err != nil {
 		return err
 	}

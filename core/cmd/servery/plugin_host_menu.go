@@ -149,11 +149,3 @@ func whole(n *int64) int64 {
 	}
 	return *n
 }
-
-// inspector is nil in a hub without plugins.
-func (c hubConfig) inspector(within time.Duration, atOnce int) menu.Inspector {
-	if c.host == nil {
-		return nil
-	}
-	return inspector{c.host, within, atOnce}
-}

@@ -41,7 +41,7 @@ func (h *hub) joinPublisher(config hubConfig, observer publish.Observer) {
 
 // menuRenderer has plugins render menus, and sends them as calls are sent.
 type menuRenderer struct {
-	host    *pluginHost // nil: no plugins
+	host    *pluginHost
 	source  *postgres.MenuSource
 	carrier relay.Carrier
 	calls   postgres.Calls
@@ -52,9 +52,6 @@ type menuRenderer struct {
 func (m menuRenderer) Render(ctx context.Context, w publish.Work) (r publish.Rendering, err error) {
 	if w.Plugin == core.ServedByOwn {
 		return publish.Rendering{Skip: "the platform is served by no plugin"}, nil
-	}
-	if m.host == nil {
-		return r, errNoPlugins
 	}
 	if err := m.host.elsewhere(w.Plugin); err != nil {
 		return r, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/relay"
@@ -48,29 +47,3 @@ func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
 		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody, Took: max(a.Timing.Total, time.Microsecond),
 	}
 }
-
-// noPlugins stands in a hub that runs none.
-type noPlugins struct{}
-
-var errNoPlugins = core.Errorf(core.Unavailable, "this hub runs no plugins")
-
-// Plan lets every call wait.
-func (noPlugins) Plan(context.Context, relay.Call, []byte) (relay.Decision, error) {
-	return relay.Decision{}, errNoPlugins
-}
-
-// Interpret is never asked.
-func (noPlugins) Interpret(context.Context, relay.Call, []byte, relay.Response) (relay.Outcome, error) {
-	return relay.Outcome{}, errNoPlugins
-}
-
-// Read reads nothing.
-func (noPlugins) Read(context.Context, relay.Inbound) (relay.Message, error) {
-	return relay.Message{}, errNoPlugins
-}
-
-// Proof knows none.
-func (noPlugins) Proof(string, string) (relay.Proof, error) { return relay.Proof{}, errNoPlugins }
-
-// Actions knows none.
-func (noPlugins) Actions(context.Context, string) ([]string, error) { return nil, errNoPlugins }

@@ -93,11 +93,16 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	listener, started := greet(bound)
 	defer started()
 	c.begins = true
-	db, err := c.open(ctx, log, true)
+	db, err := c.open(ctx, log)
 	if err != nil {
 		return err
 	}
 	defer db.close(log)
+	if applied, err := db.MigrateUp(ctx); err != nil {
+		return err
+	} else if len(applied) > 0 {
+		log.Info("database migrated", "migrations", applied)
+	}
 	if err := db.CheckSeal(ctx); err != nil {
 		return err
 	}

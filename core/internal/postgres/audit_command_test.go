@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,7 +27,7 @@ func TestWhatTheCommandLineDoesIsInTheAuditTrail(t *testing.T) {
 			return nil
 		}))
 	}
-	require.NoError(t, postgres.Callers{DB: db}.CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h"), time.Time{}))
+	require.NoError(t, postgres.Callers{DB: db}.CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h")))
 
 	entries, err := postgres.Console{DB: db}.Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
 	require.NoError(t, err)
@@ -40,4 +39,16 @@ func TestWhatTheCommandLineDoesIsInTheAuditTrail(t *testing.T) {
 	}
 	require.Equal(t, []string{"business.create", "key.create", "key.revoke", "platform.create", "platform.change", "callback.create"}, actions)
 	require.Contains(t, string(entries[1].Detail), `"token": "set anew"`)
+}
+
+func TestWhatTheCommandLineWantsOfAPluginIsInTheAuditTrail(t *testing.T) {
+	db := hubtest.Database(t, nil)
+	for _, enabled := range []bool{false, true} {
+		require.NoError(t, postgres.Plugins{DB: db}.Want(t.Context(), "aggregator-b", enabled))
+	}
+	entries, err := postgres.Console{DB: db}.Audit(t.Context(), 0, console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
+	require.NoError(t, err)
+	require.Len(t, entries, 2)
+	require.Equal(t, []string{"plugin.enable", "plugin.disable"}, []string{entries[0].Action, entries[1].Action})
+	require.Equal(t, "cli", entries[0].Actor)
 }

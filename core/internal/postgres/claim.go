@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -35,13 +36,18 @@ type queueRow struct {
 	Probe      bool            `bun:"probe"`
 }
 
-// endpoints are those with deliveries in the queue, found by as many steps in
-// an index as there are endpoints, however long their lines.
-const endpoints = `endpoints AS (
-	(SELECT endpoint FROM delivery_queue ORDER BY endpoint LIMIT 1)
+// endpointsOf are those with rows in the table under the condition, found by as many
+// steps in an index as there are endpoints, however long their lines.
+func endpointsOf(table, condition string) string {
+	return `endpoints AS (
+	(SELECT endpoint FROM ` + table + ` WHERE ` + condition + ` ORDER BY endpoint LIMIT 1)
 	UNION ALL
-	SELECT (SELECT q.endpoint FROM delivery_queue q WHERE q.endpoint > e.endpoint ORDER BY q.endpoint LIMIT 1)
+	SELECT (SELECT q.endpoint FROM ` + table + ` q WHERE q.endpoint > e.endpoint AND ` + condition + ` ORDER BY q.endpoint LIMIT 1)
 	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
+}
+
+// endpoints are those with deliveries in the queue.
+var endpoints = endpointsOf("delivery_queue", "true")
 
 // isProbed tells whether endpoint e fails and is probed.
 const isProbed = `EXISTS (SELECT 1 FROM unwell_endpoints p WHERE p.endpoint = e.endpoint AND p.probing_since IS NOT NULL)`
@@ -183,7 +189,7 @@ func (q Deliveries) load(ctx context.Context, owner core.ID, rows []queueRow, un
 			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
 			Body: event.Body, // of all its deliveries
 		}
-		receiver.URL = orElse(row.URL, receiver.URL)
+		receiver.URL = cmp.Or(row.URL, receiver.URL)
 		receiver.address(&d)
 		if event.Wrong != nil {
 			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql/driver"
@@ -70,7 +71,7 @@ func newConnector(config Config) (driver.Connector, error) {
 			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))), nil
 	}
 	if socket := query.Get("host"); socket != "" {
-		options = append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(socket+"/.s.PGSQL."+orElse(query.Get("port"), "5432")),
+		options = append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(socket+"/.s.PGSQL."+cmp.Or(query.Get("port"), "5432")),
 			pgdriver.WithInsecure(true))
 		return newPrimaries(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
 	}
@@ -78,7 +79,7 @@ func newConnector(config Config) (driver.Connector, error) {
 	if host == "" || len(u.Path) < 2 {
 		return nil, errAddress
 	}
-	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, orElse(u.Port(), "5432"))), pgdriver.WithDatabase(u.Path[1:]))
+	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))), pgdriver.WithDatabase(u.Path[1:]))
 	security, err := tlsFor(host, query)
 	if err != nil {
 		return nil, err
@@ -143,11 +144,4 @@ func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	default:
 		return nil, fmt.Errorf("sslmode of SERVERY_DATABASE_URL must be disable, require or verify-full, not %q", mode)
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

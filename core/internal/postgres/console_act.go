@@ -170,19 +170,8 @@ func (c Console) Audit(ctx context.Context, business core.BusinessID, f console.
 	only.add(f.Action != "", "action = ?", f.Action)
 	only.add(f.Object != "", "object = ?", f.Object)
 	only.add(f.Before != core.ID{}, "id < ?", f.Before)
-	rows, err := c.of(business).QueryContext(ctx, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.text+
+	return listOf(ctx, c.of(business), "reading the audit trail", func(e *console.Entry) []any {
+		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
+	}, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.text+
 		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.args, []any{f.Limit})...)
-	if err != nil {
-		return nil, fmt.Errorf("reading the audit trail: %w", err)
-	}
-	defer rows.Close()
-	list := []console.Entry{}
-	for rows.Next() {
-		var e console.Entry
-		if err := rows.Scan(&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail); err != nil {
-			return nil, fmt.Errorf("reading the audit trail: %w", err)
-		}
-		list = append(list, e)
-	}
-	return list, rows.Err()
 }

@@ -73,7 +73,7 @@ func (c Console) FailedJobs(ctx context.Context, businesses []core.BusinessID, s
 	var rows []jobRow
 	if err := c.bun.NewRaw(`SELECT `+jobListColumns+` FROM jobs WHERE business_id = ANY (?) AND state = 'failed' AND id >= ?
 			ORDER BY row_number() OVER (PARTITION BY business_id ORDER BY id DESC), id DESC LIMIT ?`,
-		businessArray(businesses), core.FirstID(since), limit).Scan(ctx, &rows); err != nil {
+		array(businesses), core.FirstID(since), limit).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading failed jobs: %w", err)
 	}
 	return jobsOf(rows), nil

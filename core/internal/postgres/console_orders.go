@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -36,94 +35,24 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 	}
 	only.add(!f.Since.IsZero(), "o.created_at >= ?", f.Since)
 	only.add(f.Before.ID != 0, "(o.created_at, o.id) < (?, ?)", time.UnixMicro(f.Before.Placed).UTC(), f.Before.ID)
-	rows, err := c.of(business).QueryContext(ctx, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
+	return listOf(ctx, c.of(business), "reading orders", func(o *console.Order) []any {
+		return []any{&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider, &o.Flags, &o.Placed, &o.Updated, &o.Escalated}
+	}, `SELECT o.id, o.platform, o.platform_order_id, o.store_id, s.ref_id, s.name, o.state, coalesce(r.status, ''), o.flags,
 			o.created_at, o.updated_at, o.escalated_at IS NOT NULL
 		FROM (SELECT * FROM orders o WHERE o.business_id = ?`+only.text+` ORDER BY o.created_at DESC, o.id DESC LIMIT ?) o
 		JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
 		LEFT JOIN LATERAL (SELECT status FROM rider_statuses WHERE business_id = o.business_id AND order_id = o.id ORDER BY n DESC LIMIT 1) r ON true
 		ORDER BY o.created_at DESC, o.id DESC`, slices.Concat([]any{business}, only.args, []any{f.Limit})...)
-	if err != nil {
-		return nil, fmt.Errorf("reading orders: %w", err)
-	}
-	defer rows.Close()
-	list := []console.Order{}
-	for rows.Next() {
-		var o console.Order
-		if err := rows.Scan(&o.ID, &o.Platform, &o.PlatformOrderID, &o.StoreID, &o.StoreRef, &o.StoreName, &o.State, &o.Rider, &o.Flags, &o.Placed, &o.Updated, &o.Escalated); err != nil {
-			return nil, fmt.Errorf("reading orders: %w", err)
-		}
-		list = append(list, o)
-	}
-	return list, rows.Err()
 }
 
-// orderEvents is how many events of an order are looked for.
-const orderEvents = 60
+// deliveriesShown is how many deliveries of an order are read.
+const deliveriesShown = 600
 
 // DeliveriesOfOrder reads the deliveries of an order's events, the oldest first.
-// Events know not of their order; they are made at the moments of its history,
-// so those of that time are read and asked.
-func (c Console) DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]webhook.DeliveryRecord, error) {
-	events, err := c.eventsOfOrder(ctx, business, id, moments)
-	if err != nil || len(events) == 0 {
-		return nil, err
-	}
-	// Deliveries are made with their event: what lies elsewhere is not read.
-	var windows []string
-	for _, event := range events {
-		made := core.TimeOf(event)
-		windows = append(windows, formatter.FormatQuery("(d.id >= ? AND d.id < ? AND d.event_id = ?)",
-			core.FirstID(made.Add(-time.Second)), core.FirstID(made.Add(15*time.Second)), event))
-	}
-	condition := " AND (" + strings.Join(windows, " OR ") + ")"
-	list, err := Deliveries(c).records(ctx, business, condition, condition, nil, orderEvents*10)
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+func (c Console) DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error) {
+	list, err := Deliveries(c).List(ctx, business, webhook.Filter{OrderID: id, Limit: deliveriesShown})
+	slices.Reverse(list)
 	return list, err
-}
-
-func (c Console) eventsOfOrder(ctx context.Context, business core.BusinessID, id int64, moments []time.Time) ([]core.ID, error) {
-	var windows []string
-	for _, at := range moments[:min(len(moments), orderEvents)] {
-		windows = append(windows, formatter.FormatQuery("(id >= ? AND id < ?)", core.FirstID(at.Add(-time.Millisecond)), core.FirstID(at.Add(2*time.Millisecond))))
-	}
-	condition := "false"
-	if len(windows) > 0 {
-		condition = strings.Join(windows, " OR ")
-	}
-	rows, err := c.of(business).QueryContext(ctx, `SELECT e.id, e.event_type, e.body FROM orders o JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
-			WHERE o.business_id = ?0 AND o.id = ?1
-		UNION ALL SELECT * FROM (SELECT id, event_type, body FROM events WHERE business_id = ?0 AND event_type <> ?2 AND (`+condition+`) ORDER BY id LIMIT 1000) e
-		UNION ALL SELECT id, event_type, NULL FROM events WHERE business_id = ?0 AND order_id = ?1 AND event_type = ?3
-		UNION ALL SELECT e.id, e.event_type, NULL FROM calls c JOIN events e ON e.business_id = c.business_id AND e.reference = c.id::text AND e.reference <> ''
-			WHERE c.business_id = ?0 AND c.order_id = ?1`, business, id, core.OrderPlaced, core.OrderItemsOOSProcessed)
-	if err != nil {
-		return nil, fmt.Errorf("looking for the events of an order: %w", err)
-	}
-	defer rows.Close()
-	var events []core.ID
-	for rows.Next() {
-		var event core.ID
-		var kind core.EventType
-		var packed []byte
-		if err := rows.Scan(&event, &kind, &packed); err != nil {
-			return nil, fmt.Errorf("looking for the events of an order: %w", err)
-		}
-		if kind == core.OrderPlaced || packed == nil || c.tellsOf(packed, id) {
-			events = append(events, event)
-		}
-	}
-	return events, rows.Err()
-}
-
-// tellsOf tells whether the body of an event names the order.
-func (c Console) tellsOf(packed []byte, id int64) bool {
-	var told struct {
-		OrderID int64 `json:"order_id"`
-	}
-	body, err := c.packer.unpack(packed)
-	return err == nil && json.Unmarshal(body, &told) == nil && told.OrderID == id
 }
 
 // toldPlace is how it is with the newest place of a rider, by its line: a

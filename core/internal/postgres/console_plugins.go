@@ -70,7 +70,7 @@ func (c Console) Serving(ctx context.Context, businesses []core.BusinessID, limi
 	condition, args := "p.served_by <> ?", []any{core.ServedByOwn}
 	if businesses != nil {
 		condition += " AND p.business_id = ANY (?)"
-		args = append(args, businessArray(businesses))
+		args = append(args, array(businesses))
 	}
 	rows, err := c.bun.QueryContext(ctx, `SELECT p.served_by, p.business_id, b.name, p.name,
 			(SELECT count(*) FROM platform_findings f WHERE f.business_id = p.business_id AND f.platform = p.name)

@@ -6,42 +6,21 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 )
 
-// businessArray is businesses as an array of the database.
-func businessArray(businesses []core.BusinessID) any {
-	ids := make([]int64, len(businesses))
-	for i, business := range businesses {
-		ids[i] = int64(business)
-	}
-	return pgdialect.Array(ids)
-}
-
 // Businesses reads businesses by their names; with among nil all of them.
 func (c Console) Businesses(ctx context.Context, among []core.BusinessID, limit int) ([]core.Business, error) {
 	condition, args := "", []any{}
 	if among != nil {
-		condition, args = "WHERE id = ANY (?)", []any{businessArray(among)}
+		condition, args = "WHERE id = ANY (?)", []any{array(among)}
 	}
-	rows, err := c.bun.QueryContext(ctx, `SELECT id, name, country, timezone, currency, created_at FROM businesses `+condition+
+	return listOf(ctx, c.bun, "reading businesses", func(b *core.Business) []any {
+		return []any{&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt}
+	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses `+condition+
 		` ORDER BY lower(name), id LIMIT ?`, append(args, limit)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading businesses: %w", err)
-	}
-	defer rows.Close()
-	list := []core.Business{}
-	for rows.Next() {
-		var b core.Business
-		if err := rows.Scan(&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt); err != nil {
-			return nil, fmt.Errorf("reading businesses: %w", err)
-		}
-		list = append(list, b)
-	}
-	return list, rows.Err()
 }
 
 // Counts reads the attempts of businesses since a time, by spans of the grain
@@ -49,7 +28,7 @@ func (c Console) Businesses(ctx context.Context, among []core.BusinessID, limit 
 func (c Console) Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error) {
 	rows, err := c.bun.QueryContext(ctx, `SELECT at, sum(accepted)::bigint, sum(refused)::bigint, sum(took_us)::bigint, max(slow_us)
 		FROM attempt_counts WHERE business_id = ANY (?) AND grain = ? AND at >= ? AND webhook_id = ? GROUP BY at ORDER BY at`,
-		businessArray(businesses), int(grain/time.Second), since, webhook)
+		array(businesses), int(grain/time.Second), since, webhook)
 	if err != nil {
 		return nil, fmt.Errorf("reading counts: %w", err)
 	}
@@ -89,7 +68,7 @@ func (c Console) Figures(ctx context.Context, businesses []core.BusinessID, sinc
 		(SELECT count(*) FROM (SELECT 1 FROM jobs WHERE business_id = ANY (?0) AND state = 'failed' AND id >= ?1 LIMIT ?2) x),
 		(SELECT count(*) FROM (SELECT 1 FROM job_queue WHERE business_id = ANY (?0) LIMIT ?2) x)
 		FROM figures`,
-		businessArray(businesses), core.FirstID(since), console.Many, 2*console.Many).Scan(&f.Waiting, &f.Held, &f.GivenUp, &f.FailedJobs, &f.OpenJobs)
+		array(businesses), core.FirstID(since), console.Many, 2*console.Many).Scan(&f.Waiting, &f.Held, &f.GivenUp, &f.FailedJobs, &f.OpenJobs)
 	if err != nil {
 		return f, fmt.Errorf("counting what waits: %w", err)
 	}
@@ -192,5 +171,5 @@ func (c Console) Troubled(ctx context.Context, businesses []core.BusinessID, lim
 			OR NOT w.active AND (w.disabled_reason <> '' OR EXISTS (SELECT 1 FROM delivery_queue d WHERE d.webhook_id = w.id))
 			OR EXISTS (SELECT FROM deliveries d WHERE d.business_id = w.business_id AND d.webhook_id = w.id AND d.state = 'failed' AND d.id >= ?2))
 		ORDER BY row_number() OVER (PARTITION BY w.business_id ORDER BY w.active AND f.failing_since IS NULL, w.id),
-			w.active AND f.failing_since IS NULL, w.id LIMIT ?4`, businessArray(businesses), limit)
+			w.active AND f.failing_since IS NULL, w.id LIMIT ?4`, array(businesses), limit)
 }

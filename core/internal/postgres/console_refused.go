@@ -45,11 +45,11 @@ func (c Console) refusals(ctx context.Context, businesses []core.BusinessID) (or
 	since := c.clock.Now().Add(-console.Lately)
 	if err := c.bun.NewRaw(`SELECT r.business_id AS business, count(*) AS count, max(r.last_at) AS at, (array_agg(r.reason ORDER BY r.last_at DESC))[1] AS reason
 		FROM refused_orders r WHERE r.business_id = ANY (?) AND r.last_at >= ? AND NOT EXISTS (SELECT FROM orders o WHERE `+arrived+`)
-		GROUP BY r.business_id ORDER BY 3 DESC LIMIT ?`, businessArray(businesses), since, noticesShown).Scan(ctx, &orders); err != nil {
+		GROUP BY r.business_id ORDER BY 3 DESC LIMIT ?`, array(businesses), since, noticesShown).Scan(ctx, &orders); err != nil {
 		return nil, nil, fmt.Errorf("reading orders that were not taken: %w", err)
 	}
 	if err := c.bun.NewRaw(`SELECT business_id AS business, name AS platform, refused_at AS at, refused_for AS reason FROM platforms
-		WHERE business_id = ANY (?) AND refused_at >= ? ORDER BY refused_at DESC LIMIT ?`, businessArray(businesses), since, noticesShown).Scan(ctx, &calls); err != nil {
+		WHERE business_id = ANY (?) AND refused_at >= ? ORDER BY refused_at DESC LIMIT ?`, array(businesses), since, noticesShown).Scan(ctx, &calls); err != nil {
 		return nil, nil, fmt.Errorf("reading calls that were refused: %w", err)
 	}
 	return orders, calls, nil

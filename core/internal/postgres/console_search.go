@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -49,7 +48,7 @@ func (c Console) Search(ctx context.Context, businesses []core.BusinessID, text 
 				FROM api_keys WHERE business_id = ANY (?0) AND (username ILIKE ?2 OR prefix = left(?4, 8)) ORDER BY business_id, id LIMIT ?3) e
 		UNION ALL SELECT * FROM (SELECT business_id, 'job', id::text, kind, coalesce((SELECT f->>'message' FROM jsonb_array_elements(result->'failed') f WHERE f->>'ref_id' = ?4 LIMIT 1), '')
 				FROM jobs WHERE business_id = ANY (?0) AND result->'failed' @> jsonb_build_array(jsonb_build_object('ref_id', ?4::text)) ORDER BY id DESC LIMIT ?3) f`,
-		businessArray(businesses), number, part(text), hitsRead, text, int(menu.Items))
+		array(businesses), number, part(text), hitsRead, text, int(menu.Items))
 }
 
 // searchID finds what bears an id: a job by its reference, a delivery, the
@@ -70,22 +69,11 @@ func (c Console) searchID(ctx context.Context, businesses []core.BusinessID, id 
 			WHERE c.business_id = ANY (?0) AND c.id BETWEEN ?2 AND ?3 AND c.order_id = 0 AND (c.id = ?1 OR c.payload LIKE ?5) LIMIT ?4) s
 		UNION ALL SELECT business_id, 'reference', ?6, min(event_type), count(*)::text FROM events WHERE business_id = ANY (?0) AND reference = ?6 AND reference <> ''
 			AND NOT EXISTS (SELECT FROM jobs j WHERE j.business_id = events.business_id AND j.id = ?1) GROUP BY business_id`,
-		businessArray(businesses), id, from, to, hitsRead, part(id.String()), id.String())
+		array(businesses), id, from, to, hitsRead, part(id.String()), id.String())
 }
 
 func (c Console) hits(ctx context.Context, query string, args ...any) ([]console.Hit, error) {
-	rows, err := c.bun.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("searching: %w", err)
-	}
-	defer rows.Close()
-	list := []console.Hit{}
-	for rows.Next() {
-		var hit console.Hit
-		if err := rows.Scan(&hit.Business, &hit.Kind, &hit.ID, &hit.Title, &hit.Detail); err != nil {
-			return nil, fmt.Errorf("searching: %w", err)
-		}
-		list = append(list, hit)
-	}
-	return list, rows.Err()
+	return listOf(ctx, c.bun, "searching", func(hit *console.Hit) []any {
+		return []any{&hit.Business, &hit.Kind, &hit.ID, &hit.Title, &hit.Detail}
+	}, query, args...)
 }

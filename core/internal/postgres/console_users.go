@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
@@ -118,12 +117,8 @@ func grant(ctx context.Context, tx bun.Conn, user access.User) error {
 	if _, err := tx.ExecContext(ctx, `DELETE FROM user_grants WHERE user_id = ?`, user.ID); err != nil {
 		return fmt.Errorf("storing grants: %w", err)
 	}
-	ids := make([]int64, len(user.Businesses))
-	for i, business := range user.Businesses {
-		ids[i] = int64(business)
-	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO user_grants (user_id, business_id) SELECT DISTINCT ?0::bigint, b FROM unnest(?1::bigint[]) AS b`,
-		user.ID, pgdialect.Array(ids))
+		user.ID, array(user.Businesses))
 	if isCode(err, "23503") {
 		return core.Errorf(core.NotFound, "one of the businesses %v does not exist", user.Businesses)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
@@ -18,11 +17,7 @@ func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
 	conditions := formatter.FormatQuery(`d.business_id = ? AND d.id > ?`, business, after)
 	where := func(condition string, value any) { conditions += " AND " + formatter.FormatQuery(condition, value) }
 	if c.IDs != nil {
-		ids := make([]string, len(c.IDs))
-		for i, id := range c.IDs {
-			ids[i] = id.String()
-		}
-		where(`d.id = ANY (?::uuid[])`, pgdialect.Array(ids))
+		where(`d.id = ANY (?::uuid[])`, array(c.IDs))
 		return conditions
 	}
 	if !c.From.IsZero() {
@@ -172,14 +167,14 @@ func (q Deliveries) resend(ctx context.Context, tx bun.Conn, business core.Busin
 			RETURNING d.business_id, d.id, d.event_id, d.event_type, coalesce(d.webhook_id, 0) AS webhook_id, d.url, d.attempts)
 		SELECT d.id, d.event_id, d.event_type, d.webhook_id, d.url, d.attempts, e.head, e.size, e.line, e.place FROM again d CROSS JOIN LATERAL (
 			SELECT substring(body FOR ?) AS head, length(body) AS size, coalesce(order_id, 0) AS line, coalesce(place, 0) AS place FROM events WHERE id = d.event_id AND business_id = d.business_id LIMIT 1) e
-		ORDER BY d.id`, business, ids[0], ids[len(ids)-1], pgdialect.Array(ids), end, end, packedHead).Scan(ctx, &ended); err != nil {
+		ORDER BY d.id`, business, ids[0], ids[len(ids)-1], array(ids), end, end, packedHead).Scan(ctx, &ended); err != nil {
 		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
 	}
 	now, sent := q.clock.Now(), len(ended)
 	if sent < len(ids) {
 		hastened, err := tx.ExecContext(ctx, `UPDATE delivery_queue d SET due_at = ?0, available_at = ?0, asked = asked OR ?3
 			WHERE business_id = ?1 AND id = ANY (?2::uuid[]) AND owner IS NULL AND available_at < 'infinity' AND NOT `+isSwitchedOff,
-			now, business, pgdialect.Array(ids), asked)
+			now, business, array(ids), asked)
 		if err != nil {
 			return 0, fmt.Errorf("hastening deliveries: %w", err)
 		}

@@ -74,20 +74,10 @@ func keepFindings(ctx context.Context, tx bun.Conn, business core.BusinessID, in
 }
 
 func readFindings(ctx context.Context, tx bun.IDB, condition string, business core.BusinessID, args ...any) (list []findingRow, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT item_id, platform, rule, message FROM platform_findings WHERE business_id = ? AND `+condition,
+	return listOf(ctx, tx, "reading findings", func(row *findingRow) []any {
+		return []any{&row.Item, &row.Platform, &row.Rule, &row.Message}
+	}, `SELECT item_id, platform, rule, message FROM platform_findings WHERE business_id = ? AND `+condition,
 		append([]any{business}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading findings: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var row findingRow
-		if err := rows.Scan(&row.Item, &row.Platform, &row.Rule, &row.Message); err != nil {
-			return nil, fmt.Errorf("reading findings: %w", err)
-		}
-		list = append(list, row)
-	}
-	return list, rows.Err()
 }
 
 // blocked reads which items the rules of platforms refuse; nil where none is.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
@@ -125,7 +124,7 @@ func (q Deliveries) answering(ctx context.Context, db bun.IDB, business core.Bus
 	if len(ids) == 0 {
 		return "false", nil
 	}
-	return formatter.FormatQuery(`d.event_id = ANY (?::uuid[]) AND d.id >= ? AND d.id < ?`, texts(ids),
+	return formatter.FormatQuery(`d.event_id = ANY (?::uuid[]) AND d.id >= ? AND d.id < ?`, array(ids),
 		core.FirstID(core.TimeOf(ids[0]).Add(-time.Minute)), core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour))), nil
 }
 
@@ -151,20 +150,11 @@ func (q Deliveries) ofOrder(ctx context.Context, db bun.IDB, business core.Busin
 	if len(near) == 0 {
 		return "false", nil
 	}
-	return formatter.FormatQuery("d.event_id = ANY (?::uuid[])", texts(ids)) + " AND (" + strings.Join(near, " OR ") + ")", nil
+	return formatter.FormatQuery("d.event_id = ANY (?::uuid[])", array(ids)) + " AND (" + strings.Join(near, " OR ") + ")", nil
 }
 
 // nearEvent is how far from its event a delivery may have been made.
 const nearEvent = time.Minute
-
-// texts are ids as an argument.
-func texts(ids []core.ID) any {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = id.String()
-	}
-	return pgdialect.Array(list)
-}
 
 // Get reads one delivery with its body and its attempts; NotFound where the business
 // has none of that id.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/uptrace/bun"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/order"
 )
 
@@ -98,26 +97,4 @@ func (db *DB) watch(ctx context.Context, name string, look func(tx bun.Conn, fro
 		}
 		return nil
 	})
-}
-
-// Waiting reads the orders that waited too long for their acknowledgement and
-// still do, of one business or with 0 of all, the newest first and at most limit.
-func (o Orders) Waiting(ctx context.Context, business core.BusinessID, limit int) ([]order.Unacknowledged, error) {
-	rows, err := o.bun.QueryContext(ctx, `SELECT o.business_id, o.id, o.platform, s.ref_id, s.name, o.created_at, o.escalated_at
-		FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
-		WHERE o.escalated_at IS NOT NULL AND o.state = ?0 AND (?1 = 0 OR o.business_id = ?1) AND o.created_at > ?2
-		ORDER BY o.created_at DESC, o.id DESC LIMIT ?3`, order.Placed, business, o.clock.Now().Add(-escalateBack), limit)
-	if err != nil {
-		return nil, fmt.Errorf("reading orders that wait: %w", err)
-	}
-	defer rows.Close()
-	list := []order.Unacknowledged{}
-	for rows.Next() {
-		var w order.Unacknowledged
-		if err := rows.Scan(&w.Business, &w.OrderID, &w.Platform, &w.StoreRefID, &w.StoreName, &w.Placed, &w.Escalated); err != nil {
-			return nil, fmt.Errorf("reading orders that wait: %w", err)
-		}
-		list = append(list, w)
-	}
-	return list, rows.Err()
 }

@@ -41,32 +41,28 @@ func (p Plugins) Know(ctx context.Context, ids []string) error {
 
 // List reads every plugin, by id.
 func (p Plugins) List(ctx context.Context) (list []Plugin, err error) {
-	rows, err := p.bun.QueryContext(ctx, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'), coalesce(served_at, 'epoch'), known_at, published_about
+	return listOf(ctx, p.bun, "reading plugins", func(one *Plugin) []any {
+		return []any{&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ToldAt, &one.ServedAt, &one.KnownAt, &one.Renderer}
+	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'), coalesce(served_at, 'epoch'), known_at, published_about
 		FROM plugins ORDER BY id`)
-	if err != nil {
-		return nil, fmt.Errorf("reading plugins: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var one Plugin
-		if err := rows.Scan(&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ToldAt, &one.ServedAt, &one.KnownAt, &one.Renderer); err != nil {
-			return nil, fmt.Errorf("reading plugins: %w", err)
-		}
-		list = append(list, one)
-	}
-	return list, rows.Err()
 }
 
 // Want records that an operator wants a plugin to run or not; every hub follows.
 // Wanting again what is so already has a plugin leave quarantine, and look for
 // another version of itself.
 func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
-	_, err := p.bun.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, known_at) VALUES (?, ?, ?)
-		ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1`, id, enabled, p.clock.Now())
-	if err != nil {
-		return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
-	}
-	return nil
+	return p.inTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, known_at) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1`, id, enabled, p.clock.Now()); err != nil {
+			return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
+		}
+		change := byCommand(0, "plugin.disable")
+		if enabled {
+			change.Action = "plugin.enable"
+		}
+		change.Object = "plugin/" + id
+		return Console(p).record(ctx, tx, change)
+	})
 }
 
 // Tell records how a plugin is in a hub, and, where it is known, what it says of

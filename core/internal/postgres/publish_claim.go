@@ -16,20 +16,12 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// publicationEndpoints are those with publications to do, found by as many steps
-// in an index as there are endpoints.
-const publicationEndpoints = `endpoints AS (
-	(SELECT endpoint FROM publications WHERE available_at < 'infinity' ORDER BY endpoint LIMIT 1)
-	UNION ALL
-	SELECT (SELECT l.endpoint FROM publications l WHERE l.endpoint > e.endpoint AND l.available_at < 'infinity' ORDER BY l.endpoint LIMIT 1)
-	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
-
 // Claim leases due publications, the longest waiting endpoints first. Where a
 // lease ran out, or where something else was told meanwhile, nobody knows what
 // the platform holds.
 func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) ([]publish.Work, time.Time, error) {
 	now, epoch := p.reading()
-	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`,
+	rows, err := p.bun.QueryContext(ctx, `WITH RECURSIVE `+endpointsOf("publications", waits)+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at, business_id, platform FROM publications WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 				ORDER BY available_at LIMIT 1) head
@@ -53,15 +45,8 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 	for rows.Next() {
 		w := publish.Work{LeasedTo: until}
 		var call uuid.NullUUID
-		var waiting, asked []string
 		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version, &w.Attempts,
-			&call, &w.Reference, pgdialect.Array(&waiting), pgdialect.Array(&asked), &w.Digest, &w.Trace); err != nil {
-			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
-		}
-		if w.Waiting, err = parsedIDs(waiting); err == nil {
-			w.Asked, err = parsedIDs(asked)
-		}
-		if err != nil {
+			&call, &w.Reference, pgdialect.Array(&w.Waiting), pgdialect.Array(&w.Asked), &w.Digest, &w.Trace); err != nil {
 			return nil, time.Time{}, fmt.Errorf("claiming publications: %w", err)
 		}
 		w.CallID = call.UUID
@@ -70,41 +55,8 @@ func (p Publications) Claim(ctx context.Context, owner core.ID, limit, share int
 	if err := rows.Err(); err != nil || len(claimed) > 0 {
 		return claimed, time.Time{}, err
 	}
-	next, err := p.nextDue(ctx, busy)
+	next, err := p.nextOf(ctx, "publications", busy)
 	return claimed, next, err
-}
-
-func parsedIDs(texts []string) (ids []core.ID, err error) {
-	for _, text := range texts {
-		id, err := uuid.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
-}
-
-func writtenIDs(ids []core.ID) []string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = id.String()
-	}
-	return texts
-}
-
-// nextDue is when the earliest of what waits is due.
-func (p Publications) nextDue(ctx context.Context, busy core.Busy) (time.Time, error) {
-	var next sql.NullTime
-	var epoch int64
-	err := p.bun.QueryRowContext(ctx, `WITH RECURSIVE `+publicationEndpoints+`
-		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
-			SELECT available_at, business_id, platform FROM publications WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
-		WHERE e.endpoint <> ALL (?0) AND NOT `+ofBusyPlugin("?1"), array(busy.Endpoints), array(busy.Plugins)).Scan(&next, &epoch)
-	if err != nil {
-		return time.Time{}, fmt.Errorf("looking for the next publication: %w", err)
-	}
-	return next.Time, p.follow(ctx, epoch)
 }
 
 // Release gives a claimed publication back, due as it was.
@@ -172,7 +124,7 @@ func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Resul
 			problems = CASE WHEN ? AND state = 'published' THEN problems ELSE ? END,
 			state = ?, message = ?, left_out = ?, outcome_of = ?, digest = CASE WHEN unsure THEN NULL ELSE ?::bytea END, settled_at = ?,
 			published_at = CASE WHEN ? THEN ? ELSE published_at END, outlet = coalesce(nullif(?, ''), outlet)`+held,
-		append([]any{r.Version, array(writtenIDs(r.Asked)), array(writtenIDs(r.Waiting)), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
+		append([]any{r.Version, array(r.Asked), array(r.Waiting), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
 			r.Reference, r.Digest, r.At, taken, r.At, outlet}, mine...)...)
 }
 

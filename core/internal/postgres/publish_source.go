@@ -110,15 +110,11 @@ func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.B
 // readPublished reads whose changes the transaction sees of those that wait for
 // what comes of their publication, and by what the store is on sale.
 func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *MenuSubject) error {
-	var waiting []string
 	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
 	err := tx.QueryRowContext(ctx, `SELECT waiting, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN '' ELSE coalesce(outlet, ?) END
-		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID, s.Platform.Name).Scan(pgdialect.Array(&waiting), &s.OnSale)
+		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID, s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.OnSale)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return fmt.Errorf("reading a publication: %w", err)
-	}
-	if s.Waiting, err = parsedIDs(waiting); err != nil {
-		return fmt.Errorf("reading whom a publication is told to: %w", err)
 	}
 	if s.OnSale == "" || s.Listed && s.OnSale == now {
 		return nil

@@ -47,7 +47,7 @@ func (o *outbox) call(ctx context.Context, tx bun.Conn, calls []newCall) error {
 	for i, c := range calls {
 		businesses[i], orders[i], endpoints[i] = int64(c.business), c.order, platformEndpoint(c.business, c.platform)
 		ids[i], kinds[i], lines[i], platforms[i] = c.id.String(), string(c.kind), c.line, c.platform
-		payloads[i], actors[i], traces[i] = string(c.payload), c.actor, orElse(string(c.trace), string(trace))
+		payloads[i], actors[i], traces[i] = string(c.payload), c.actor, cmp.Or(string(c.trace), string(trace))
 	}
 	if _, err := tx.ExecContext(ctx, `INSERT INTO call_lines AS l (business_id, line, kind, platform, order_id, endpoint, call_id, seen_at, due_at, available_at)
 		SELECT DISTINCT ON (business, line) business, line, kind, platform, order_id, endpoint, id, ?0::timestamptz, ?0::timestamptz, ?0::timestamptz

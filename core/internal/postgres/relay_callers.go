@@ -24,7 +24,7 @@ func (c Callers) CallerByHash(ctx context.Context, hash []byte) (relay.Caller, e
 }
 
 // CreateCallerKey stores a key that the command line made; NotFound where the business has no such platform.
-func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, _ time.Time) error {
+func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
 	return Console(c).AddCallbackKey(ctx, business, platform, hash, byCommand(business, "callback.create"))
 }
 

@@ -16,14 +16,6 @@ import (
 // Calls is the queue of the relay (relay.Queue).
 type Calls struct{ *DB }
 
-// callEndpoints are those with lines to do, found by as many steps in an index
-// as there are endpoints.
-const callEndpoints = `endpoints AS (
-	(SELECT endpoint FROM call_lines WHERE available_at < 'infinity' ORDER BY endpoint LIMIT 1)
-	UNION ALL
-	SELECT (SELECT l.endpoint FROM call_lines l WHERE l.endpoint > e.endpoint AND l.available_at < 'infinity' ORDER BY l.endpoint LIMIT 1)
-	FROM endpoints e WHERE e.endpoint IS NOT NULL)`
-
 // ofBusyPlugin tells whether the head of an endpoint's queue is for a platform that
 // one of these plugins serves.
 func ofBusyPlugin(plugins string) string {
@@ -36,7 +28,7 @@ func ofBusyPlugin(plugins string) string {
 // first call of each.
 func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) ([]relay.Call, time.Time, error) {
 	now, epoch := q.reading()
-	rows, err := q.bun.QueryContext(ctx, `WITH RECURSIVE `+callEndpoints+`,
+	rows, err := q.bun.QueryContext(ctx, `WITH RECURSIVE `+endpointsOf("call_lines", waits)+`,
 		heads AS (SELECT e.endpoint FROM endpoints e
 			CROSS JOIN LATERAL (SELECT available_at, business_id, platform FROM call_lines WHERE endpoint = e.endpoint AND available_at <= ?0 AND available_at < 'infinity'
 				ORDER BY available_at LIMIT 1) head
@@ -69,22 +61,25 @@ func (q Calls) Claim(ctx context.Context, owner core.ID, limit, share int, busy 
 			return nil, time.Time{}, err
 		}
 	}
-	next, err := q.nextDue(ctx, busy)
+	next, err := q.nextOf(ctx, "call_lines", busy)
 	return claimed, next, err
 }
 
-// nextDue is when the earliest of what waits is due.
-func (q Calls) nextDue(ctx context.Context, busy core.Busy) (time.Time, error) {
+// waits is the condition under which a line of calls or a publication is to be done.
+const waits = `available_at < 'infinity'`
+
+// nextOf is when the earliest of what waits in the table is due.
+func (db *DB) nextOf(ctx context.Context, table string, busy core.Busy) (time.Time, error) {
 	var next sql.NullTime
 	var epoch int64
-	err := q.bun.QueryRowContext(ctx, `WITH RECURSIVE `+callEndpoints+`
+	err := db.bun.QueryRowContext(ctx, `WITH RECURSIVE `+endpointsOf(table, waits)+`
 		SELECT min(head.available_at), (SELECT epoch FROM clock_epoch) FROM endpoints e CROSS JOIN LATERAL (
-			SELECT available_at, business_id, platform FROM call_lines WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
+			SELECT available_at, business_id, platform FROM `+table+` WHERE endpoint = e.endpoint AND available_at < 'infinity' ORDER BY available_at LIMIT 1) head
 		WHERE e.endpoint <> ALL (?0) AND NOT `+ofBusyPlugin("?1"), array(busy.Endpoints), array(busy.Plugins)).Scan(&next, &epoch)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("looking for the next call: %w", err)
+		return time.Time{}, fmt.Errorf("looking for the next of %s: %w", table, err)
 	}
-	return next.Time, q.follow(ctx, epoch)
+	return next.Time, db.follow(ctx, epoch)
 }
 
 // load completes claimed lines with their first calls and the orders these are

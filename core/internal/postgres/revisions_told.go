@@ -17,10 +17,6 @@ const (
 
 // FirstNames reads the first few ref_ids, each once, of what revisions changed.
 func (m Menus) FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error) {
-	ids := make([]string, len(revisions))
-	for i, id := range revisions {
-		ids[i] = id.String()
-	}
 	rows, err := m.of(business).QueryContext(ctx, `SELECT p.revision_id, coalesce(s.ref_id, m.name, kept.row ->> 'name', kept.row ->> 'title')
 		FROM unnest(?1::uuid[]) AS r (id) CROSS JOIN LATERAL (SELECT * FROM revision_parts
 			WHERE business_id = ?0 AND revision_id = r.id ORDER BY n LIMIT ?2) p
@@ -30,7 +26,7 @@ func (m Menus) FirstNames(ctx context.Context, business core.BusinessID, revisio
 		LEFT JOIN menu_masters m ON m.business_id = ?0 AND m.id = e.id
 			AND m.kind = CASE p.tbl WHEN 'stores' THEN NULL WHEN 'timing_groups' THEN NULL WHEN 'menu_links' THEN (?4::int[])[p.kind + 1] ELSE p.kind END
 		WHERE coalesce(s.ref_id, m.name, kept.row ->> 'name', kept.row ->> 'title') IS NOT NULL ORDER BY p.n, e.place`,
-		business, array(ids), namedParts, namedIDs, array(owners()))
+		business, array(revisions), namedParts, namedIDs, array(owners()))
 	if err != nil {
 		return nil, fmt.Errorf("reading what revisions changed: %w", err)
 	}

@@ -112,19 +112,9 @@ func (t Toggles) switchStore(ctx context.Context, tx bun.Conn, business core.Bus
 // readPlaces runs a statement that yields the columns of places, and of the
 // switches there.
 func readPlaces(ctx context.Context, tx bun.IDB, query string, args ...any) (list []place, err error) {
-	rows, err := tx.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("switching stores: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p place
-		if err := rows.Scan(append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.moved)...); err != nil {
-			return nil, fmt.Errorf("switching stores: %w", err)
-		}
-		list = append(list, p)
-	}
-	return list, rows.Err()
+	return listOf(ctx, tx, "switching stores", func(p *place) []any {
+		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.moved)
+	}, query, args...)
 }
 
 // tellStores has aggregators told of stores that went on or off; of the merchant's

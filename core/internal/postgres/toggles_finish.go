@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -72,7 +73,7 @@ func (t told) events(now time.Time) ([]core.Event, error) {
 func refuse(list []core.Switched, r relay.Refusal) bool {
 	for i := range list {
 		if list[i].RefID == r.RefID {
-			list[i].Reason = orElse(list[i].Reason, orElse(r.Message, "the platform refused it"))
+			list[i].Reason = cmp.Or(list[i].Reason, cmp.Or(r.Message, "the platform refused it"))
 			return true
 		}
 	}

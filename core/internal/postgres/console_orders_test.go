@@ -1,0 +1,31 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestAllDeliveriesOfAnOrderOfManyRidesAreFound(t *testing.T) {
+	d := newDepot(t)
+	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Seconds)
+	id := d.order("web", "")
+	for n := range 70 {
+		status := order.Assigned
+		if n%2 == 1 {
+			status = order.Unassigned
+		}
+		d.clock.Advance(time.Second)
+		require.NoError(t, d.send(id, status, order.Rider{}))
+	}
+	list, err := postgres.Console{DB: d.db}.DeliveriesOfOrder(t.Context(), d.business, id)
+	require.NoError(t, err)
+	require.Len(t, list, 70)
+}
