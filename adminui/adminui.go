@@ -208,6 +208,7 @@ func orderRoutes(b string, bought orders.Pages) []route {
 	return []route{
 		{"GET", b + "orders/", access.Viewer, bought.List},
 		{"GET", b + orders.RefusedPath, access.Viewer, bought.Refused},
+		{"POST", b + "orders/tell/", access.Support, bought.TellAll},
 		{"GET", b + "orders/:id/", access.Viewer, bought.One},
 		{"GET", b + "orders/:id/payload.json", access.Viewer, bought.Payload},
 		{"POST", b + "orders/:id/tell/", access.Support, bought.Tell},

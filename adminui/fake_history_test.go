@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -51,7 +52,7 @@ func (p past) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.
 	return map[core.ID][]string{revised[0]: {"dal", "naan"}, revised[1]: {hostile, long}}, nil
 }
 
-func (p past) Differences(_ context.Context, _ core.BusinessID, _ core.ID, offset, limit int) ([]menu.Difference, error) {
+func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset, limit int) (map[core.ID][]menu.Difference, error) {
 	list := []menu.Difference{
 		{Entity: "items", RefID: "dal", Location: "S-17", Before: []byte(`{"price":10.25,"available":true,"tags":["hot"]}`), After: []byte(`{"price":102.50,"available":true}`)},
 		{Entity: "items", RefID: hostile, Before: []byte(`{"active":true,"record":{"title":"a"}}`), After: fmt.Appendf(nil, `{"active":false,"record":{"title":%q,"description":%q}}`, hostile, long+long+long)},
@@ -61,8 +62,15 @@ func (p past) Differences(_ context.Context, _ core.BusinessID, _ core.ID, offse
 	for n := range 30 {
 		list = append(list, menu.Difference{Entity: "options", RefID: fmt.Sprint("option-", n), After: []byte(`{"active":true,"record":{"title":"Extra"}}`)})
 	}
-	list = list[min(offset, len(list)):]
-	return take(list, limit), nil
+	if f.RefID != "" {
+		list = slices.DeleteFunc(list, func(d menu.Difference) bool { return d.Entity != f.Entity || d.RefID != f.RefID })
+	}
+	list = take(list[min(offset, len(list)):], limit)
+	found := map[core.ID][]menu.Difference{}
+	for _, id := range ids {
+		found[id] = list
+	}
+	return found, nil
 }
 
 func (p past) Address(_ context.Context, _ core.BusinessID, location string) (core.Business, menu.Scope, error) {

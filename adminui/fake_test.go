@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -169,7 +170,7 @@ func (f *fake) Get(_ context.Context, _ core.BusinessID, id core.ID) (webhook.De
 
 func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
 	for _, s := range f.stores {
-		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true, Ordering: true, Included: s.IncludedPlatforms, Updated: before(90)})
+		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true, Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: before(90)})
 	}
 	return list, f.broken
 }
@@ -244,7 +245,7 @@ func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
 
 func (f *fake) Audit(_ context.Context, _ core.BusinessID, filter console.EntryFilter) (list []console.Entry, err error) {
 	for _, e := range f.audit {
-		if filter.Object == "" || filter.Object == e.Object {
+		if filter.Objects == nil && filter.Object == "" || filter.Object == e.Object || slices.Contains(filter.Objects, e.Object) {
 			list = append(list, e)
 		}
 	}
@@ -341,11 +342,11 @@ func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRe
 	return id(500), []byte(`{"reference":"q","stores":[{"ref_id":"S-17","name":"<script>alert(2)</script>","city":"Oakland"}]}`), nil
 }
 
-func (f *fake) GridStores(_ context.Context, _ core.BusinessID, _ console.GridPlace, limit int) (list []console.GridStore, err error) {
+func (f *fake) GridStores(_ context.Context, _ core.BusinessID, filter console.StoreFilter, _ console.GridPlace) (list []console.GridStore, err error) {
 	for i, s := range f.stores {
 		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0, Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
 	}
-	return take(list, limit), f.broken
+	return take(list, filter.Limit), f.broken
 }
 
 func (f *fake) PublishedAt(context.Context, core.BusinessID, []int64) (map[int64]map[string]publish.Publication, error) {
@@ -388,6 +389,14 @@ func (f *fake) Count(context.Context, core.BusinessID, webhook.Choice) (n int, e
 		}
 	}
 	return n, f.broken
+}
+
+func (f *fake) PublishedBy(context.Context, core.BusinessID, core.ID) ([]console.Publishing, error) {
+	return []console.Publishing{{Platform: "aggregator-a", State: "published", Stores: 12}, {Platform: long, State: "failed", Stores: 3, Message: hostile}, {Platform: "aggregator-c", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, f.broken
+}
+
+func (f *fake) UntoldOrders(context.Context, []core.BusinessID, time.Time) ([]console.Untold, error) {
+	return f.notices.Untold, f.broken
 }
 
 func (f *fake) Notices(context.Context, []core.BusinessID, time.Time) (console.Notices, error) {

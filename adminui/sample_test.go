@@ -76,10 +76,14 @@ func full() *fake {
 		{Business: 7, ID: id(6), At: before(6), Actor: "hub", Action: "webhook.disable", Object: "webhook/5", Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
 		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2", Detail: []byte(`{}`)}}
 	f.notices = console.Notices{
-		Unheard:   []console.Unheard{{Business: 7, EventType: core.OrderPlaced, Count: 12, At: before(8)}, {Business: 7, EventType: core.InventoryUpdate, Count: 3, At: before(4), Webhook: 5}},
+		Unheard:   []console.Unheard{{Business: 7, EventType: core.InventoryUpdate, Count: 3, At: before(4), Webhook: 5}},
 		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
 		Revoked:   []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500), UsedAt: before(2)}},
 	}
+	f.notices.Untold = []console.Untold{{Business: 7, Count: 12, First: before(20), Last: before(8), Heard: true}}
+	f.notices.Refused = []console.RefusedJobs{{Business: 7, Count: 3, Reference: f.jobs[0].Reference, Kind: core.MenuJob, Subject: "-1", Refused: 40, Total: 40}}
+	f.notices.Calls = []console.RefusedCalls{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Orders: true, At: before(2), Message: "the aggregator answered 401: " + hostile,
+		Kinds: []console.CallCount{{Kind: string(relay.OrderStatus), Count: 16}, {Kind: string(relay.OrderAcknowledge), Count: 8}, {Kind: string(relay.StoreAction), Count: 1}}}}
 	f.notices.Menus = []console.RefusedMenus{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Count: 12, Message: "unknown partner key"}}
 	f.notices.NotTaken = []console.NotTaken{{Business: 7, Count: 3, At: before(4), Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}}
 	f.notices.Unproved = []console.Unproved{{Business: 7, Platform: "tasty-eats", At: before(3), Reason: "the header x-signature is not right"}}

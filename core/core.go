@@ -6,7 +6,6 @@ package core
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,9 +24,7 @@ type ID = uuid.UUID
 // identifiers made by one process sort in the order in which they were made.
 func NewID(at time.Time) ID {
 	var id ID
-	if _, err := rand.Read(id[8:]); err != nil {
-		panic(fmt.Sprintf("core: no random bytes: %v", err)) // crypto/rand never fails on a supported system
-	}
+	_, _ = rand.Read(id[8:]) // never fails (crypto/rand)
 	ns := at.UnixNano()
 	ms, fraction := ns/1e6, ns%1e6
 	binary.BigEndian.PutUint64(id[:8], uint64(ms)<<16|0x7000|uint64(fraction*4096/1e6))
@@ -63,7 +60,6 @@ const (
 type Caller struct {
 	Business BusinessID
 	Username string
-	KeyID    int64
 	Scope    Scope
 	Platform string // of a channel key: the platform whose orders it brings; "" any
 }

@@ -22,11 +22,11 @@ import (
 func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	var v Violations
 	if err := json.Unmarshal(body, into, options...); err != nil {
-		path, code, rule := explain(err)
+		path, code, rule := explain(err, body)
 		switch {
 		case code == "syntax" && path != "":
 			rule = "at " + path + ": " + rule
-			v.AddBody("", code, rule)
+			v.add(Violation{Path: path, Code: code, Message: rule})
 			return v.Err()
 		case code != "syntax" && path == "":
 			rule = "the body " + rule
@@ -72,7 +72,7 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 	if raw.Kind() != '{' {
 		return errNoObject
 	}
-	return json.Unmarshal(raw, into,
+	return json.Unmarshal(raw, into, wholeNumbers,
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // both checked already: once is enough
 }
 
@@ -88,7 +88,7 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 		v.Add(at, "", errNoObject.Code, errNoObject.Rule)
 		return
 	}
-	path, code, rule := explain(failure)
+	path, code, rule := explain(failure, raw)
 	v.Add(at, path, code, rule)
 }
 
@@ -99,11 +99,11 @@ type RuleError struct{ Code, Rule string }
 // Error is the rule.
 func (e *RuleError) Error() string { return e.Rule }
 
-// explain turns an error of the JSON library into path, code and rule.
-func explain(err error) (path, code, rule string) {
+// explain turns an error of the JSON library about a body into path, code and rule.
+func explain(err error, body []byte) (path, code, rule string) {
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
-		path = fieldPath(syntactic.JSONPointer)
+		path = fieldPath(syntactic.JSONPointer, body)
 		if errors.Is(err, jsontext.ErrDuplicateName) {
 			return path, "duplicate", "is given twice in one object"
 		}
@@ -114,7 +114,7 @@ func explain(err error) (path, code, rule string) {
 	if !errors.As(err, &semantic) {
 		return "", "syntax", "the body is not valid JSON"
 	}
-	path = fieldPath(semantic.JSONPointer)
+	path = fieldPath(semantic.JSONPointer, body)
 	if errors.Is(semantic.Err, json.ErrUnknownName) {
 		return path, "unknown", "is no field of this request"
 	}
@@ -125,11 +125,19 @@ func explain(err error) (path, code, rule string) {
 	return path, "type", "must be " + typeName(semantic.GoType)
 }
 
-// fieldPath turns a JSON pointer (RFC 6901) into the form stores[3].name.
-func fieldPath(pointer jsontext.Pointer) string {
+// maxPath bounds the path of a field, in bytes.
+const maxPath = 400
+
+// fieldPath turns a JSON pointer (RFC 6901) into the body into the form stores[3].name.
+func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	var b strings.Builder
+	inArray := arrays(body)
 	for token := range pointer.Tokens() {
-		if _, err := strconv.Atoi(token); err == nil {
+		if b.Len() > maxPath {
+			b.WriteString("…")
+			break
+		}
+		if inArray(token) {
 			b.WriteString("[" + token + "]")
 			continue
 		}
@@ -142,6 +150,28 @@ func fieldPath(pointer jsontext.Pointer) string {
 		b.WriteString(token)
 	}
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+// arrays follows the tokens of a JSON pointer into a body, one by one, and tells of
+// each whether it is a place in an array, not the name of a member.
+func arrays(body []byte) (isPlace func(token string) bool) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	return func(token string) bool {
+		switch start, err := d.ReadToken(); {
+		case err != nil:
+			return false
+		case start.Kind() == '[':
+			for place, _ := strconv.Atoi(token); place > 0 && err == nil; place-- {
+				err = d.SkipValue()
+			}
+			return true
+		}
+		for {
+			if name, err := d.ReadToken(); err != nil || name.Kind() != '"' || name.String() == token || d.SkipValue() != nil {
+				return false
+			}
+		}
+	}
 }
 
 func typeName(t reflect.Type) string {
@@ -180,7 +210,7 @@ func findNUL(body []byte) (string, bool) {
 			return "", false
 		}
 		if token.Kind() == '"' && strings.ContainsRune(token.String(), 0) {
-			return fieldPath(d.StackPointer()), true
+			return fieldPath(d.StackPointer(), body), true
 		}
 	}
 }

@@ -23,6 +23,7 @@ type sampleRow struct {
 	Slots []struct {
 		Day *string `json:"day"`
 	} `json:"slots"`
+	ByName map[string][]string `json:"by_name"`
 }
 
 func decodeSample(body string) error {
@@ -44,7 +45,7 @@ func TestDecodeNamesThePlaceOfWhatItRefuses(t *testing.T) {
 	deep := strings.Repeat("[", 20000)
 	for name, row := range map[string]struct{ body, message, path, code string }{
 		"nothing":          {``, `not valid JSON`, "", "syntax"},
-		"cut short":        {`{"rows":[{"ref_id":"a"`, `not valid JSON`, "", "syntax"},
+		"cut short":        {`{"rows":[{"ref_id":"a"`, `not valid JSON`, "rows[0]", "syntax"},
 		"text after":       {`{} x`, `not valid JSON`, "", "syntax"},
 		"not an object":    {`[1]`, `the body must be an object`, "", "type"},
 		"array as string":  {`{"rows":"x"}`, `rows must be an array`, "rows", "type"},
@@ -54,6 +55,8 @@ func TestDecodeNamesThePlaceOfWhatItRefuses(t *testing.T) {
 		"string as number": {`{"rows":[{"count":"5"}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
 		"half a count":     {`{"rows":[{"count":5.5}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
 		"huge count":       {`{"rows":[{"count":99999999999999999999}]}`, `rows[0]: count must be a whole number`, "rows[0].count", "type"},
+		"member of digits": {`{"rows":[{"by_name":{"7":["a"],"0":["b",1]}}]}`, `rows[0]: by_name.0[1] must be a string`, "rows[0].by_name.0[1]", "type"},
+		"digits twice":     {`{"rows":[{"0":{"1":0,"1":0}}]}`, `rows[0].0.1 is given twice`, "rows[0].0.1", "duplicate"},
 		"price as string":  {`{"rows":[{"price":"5"}]}`, `rows[0]: price must be a number`, "rows[0].price", "type"},
 		"price bomb":       {`{"rows":[{"price":1e999999999}]}`, `at most 15 digits`, "rows[0].price", "range"},
 		"flag as number":   {`{"rows":[{"flag":1}]}`, `rows[0]: flag must be true or false`, "rows[0].flag", "type"},
@@ -61,11 +64,11 @@ func TestDecodeNamesThePlaceOfWhatItRefuses(t *testing.T) {
 		"nested":           {`{"rows":[{"slots":[{},{"day":3}]}]}`, `rows[0]: slots[1].day must be a string`, "rows[0].slots[1].day", "type"},
 		"name twice":       {`{"rows":[{"ref_id":"a","ref_id":"b"}]}`, `rows[0].ref_id is given twice`, "rows[0].ref_id", "duplicate"},
 		"unknown twice":    {`{"rows":[{"zz":1,"zz":2}]}`, `rows[0].zz is given twice`, "rows[0].zz", "duplicate"},
-		"invalid UTF-8":    {"{\"rows\":[{\"ref_id\":\"\xff\"}]}", `not valid JSON: invalid UTF-8`, "", "syntax"},
-		"lone surrogate":   {`{"rows":[{"ref_id":"\ud800"}]}`, `not valid JSON`, "", "syntax"},
+		"invalid UTF-8":    {"{\"rows\":[{\"ref_id\":\"\xff\"}]}", `at rows[0].ref_id: the body is not valid JSON: invalid UTF-8`, "rows[0].ref_id", "syntax"},
+		"lone surrogate":   {`{"rows":[{"ref_id":"\ud800"}]}`, `not valid JSON`, "rows[0].ref_id", "syntax"},
 		"NUL":              {`{"rows":[{"ref_id":"a\u0000b"}]}`, `rows[0].ref_id must not contain the NUL`, "rows[0].ref_id", "nul"},
-		"raw NUL":          {"{\"rows\":[{\"ref_id\":\"a\x00b\"}]}", `not valid JSON`, "", "syntax"},
-		"nesting bomb":     {`{"zz":` + deep, `not valid JSON`, "", "syntax"},
+		"raw NUL":          {"{\"rows\":[{\"ref_id\":\"a\x00b\"}]}", `not valid JSON`, "rows[0].ref_id", "syntax"},
+		"nesting bomb":     {`{"zz":` + deep, `not valid JSON`, "zz" + strings.Repeat("[0]", 133) + "…", "syntax"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := decodeSample(row.body)

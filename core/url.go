@@ -1,8 +1,11 @@
 package core
 
 import (
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // MaxURLLength bounds every address that a caller may give, in bytes.
@@ -12,6 +15,37 @@ const MaxURLLength = 2048
 // the end of a sentence that begins with the field's name; "" when nothing is.
 // Whether the address may be reached is the delivery guard's to say.
 func CheckURL(s string) string {
+	if wrong := CheckLink(s); wrong != "" {
+		return wrong
+	}
+	u, _ := url.Parse(s) // as CheckLink did
+	port, err := strconv.Atoi(u.Port())
+	switch {
+	case u.Port() != "" && (err != nil || port < 1 || port > 65535):
+		return "must have a port from 1 to 65535"
+	case !isHost(u.Hostname()):
+		return "must have a host name with 1 to 63 characters between its dots"
+	case strings.Contains(u.RawQuery, " "): // in a path it is escaped
+		return "must not have a blank after the question mark; write %20"
+	}
+	return ""
+}
+
+// isHost tells whether a host can be looked up (RFC 1035, 2.3.4), or needs not be.
+func isHost(name string) bool {
+	if _, err := netip.ParseAddr(name); err == nil {
+		return true
+	}
+	for label := range strings.SplitSeq(strings.TrimSuffix(name, "."), ".") {
+		if n := utf8.RuneCountInString(label); n < 1 || n > 63 {
+			return false
+		}
+	}
+	return utf8.RuneCountInString(name) <= 254
+}
+
+// CheckLink is CheckURL of an address that the hub only hands on, and others open.
+func CheckLink(s string) string {
 	if len(s) > MaxURLLength {
 		return "must be at most 2048 bytes long"
 	}

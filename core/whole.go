@@ -57,6 +57,22 @@ func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errWhole
 }
 
+// wholeNumbers has an int64 read from any JSON number that is whole: 20, also
+// 20.0 and 2e1, as the languages write it that have but one kind of numbers.
+var wholeNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() == '0' {
+		if read, ok := wholeOf(string(value)); ok {
+			*n = read
+			return nil
+		}
+	}
+	return errInteger
+}))
+
 // wholeOf reads a whole number.
 func wholeOf(text string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {

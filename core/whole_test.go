@@ -3,6 +3,7 @@ package core
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 )
 
@@ -33,6 +34,14 @@ func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 	var got reading
 	require.NoError(t, DecodeJSON([]byte(`{"integer":null}`), &got))
 	require.Nil(t, got.Integer)
+}
+
+func TestWholeNumbersOfObjectsMayHaveAPoint(t *testing.T) {
+	for sent, want := range map[string]int64{"250": 250, "250.0": 250, "2.5e2": 250, "1E1": 10, "-1.0": -1, "0.0": 0, "-9223372036854775808": -1 << 63} {
+		var row sampleRow
+		require.NoError(t, DecodeObjects([]jsontext.Value{jsontext.Value(`{"count":` + sent + `}`)}, func(int) any { return &row })[0], sent)
+		require.Equal(t, want, *row.Count, sent)
+	}
 }
 
 func TestAnIdentifierIsATextOrAWholeNumber(t *testing.T) {

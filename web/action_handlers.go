@@ -20,11 +20,11 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	}
 	request, err := action.Decode(body)
 	if err != nil {
-		return err
+		return ofOrder(orderIn(body), err)
 	}
 	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, param(c, "platform"), caller.Actor(), request)
 	if err != nil {
-		return err
+		return ofOrder(request.OrderID, err)
 	}
 	s.heard(caller, presence.Sign{OrderID: request.OrderID})
 	return answer(c, http.StatusOK, envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})

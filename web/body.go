@@ -20,10 +20,11 @@ import (
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
-		charset := parameters["charset"]
-		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") ||
-			charset != "" && !strings.EqualFold(charset, "utf-8") {
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
 			return nil, core.Errorf(core.UnsupportedMedia, "send the body as JSON, with the header Content-Type: application/json")
+		}
+		if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "utf8" {
+			return nil, core.Errorf(core.UnsupportedMedia, "the charset of the Content-Type must be utf-8; %.40q was sent", charset)
 		}
 	}
 	return s.body(c, s.MaxBody)

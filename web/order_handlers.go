@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
@@ -195,6 +196,15 @@ func ofOrder(id int64, err error) error {
 	about := *known
 	about.Message = fmt.Sprintf("order %d: %s", id, known.Message)
 	return &about
+}
+
+// orderIn is the order that a body which is refused names, 0 where it is not known.
+func orderIn(body []byte) int64 {
+	var sent struct {
+		OrderID core.Whole `json:"order_id"`
+	}
+	_ = json.Unmarshal(body, &sent) // what is wrong with it was said
+	return int64(sent.OrderID)
 }
 
 // orderID reads the path; what is no number is the id of no order.

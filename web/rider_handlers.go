@@ -19,7 +19,7 @@ func (s *Server) postRiderStatus(c *fiber.Ctx, caller core.Caller) error {
 	}
 	update, err := order.DecodeRiderUpdate(body)
 	if err != nil {
-		return ofOrder(update.OrderID, err)
+		return ofOrder(orderIn(body), err)
 	}
 	update.Business, update.Actor = caller.Business, caller.Actor()
 	changed, err := s.Riders.Update(c.UserContext(), update)
@@ -42,7 +42,7 @@ func (s *Server) postRiderLocation(c *fiber.Ctx, caller core.Caller) error {
 	}
 	location, err := order.DecodeRiderLocation(body)
 	if err != nil {
-		return ofOrder(location.OrderID, err)
+		return ofOrder(orderIn(body), err)
 	}
 	location.Business, location.SeenAt = caller.Business, s.Clock.Now()
 	if err := s.Riders.Locate(c.UserContext(), location); err != nil {

@@ -28,7 +28,8 @@ const platformKey core.Scope = "platform"
 // caller is empty.
 type handler func(c *fiber.Ctx, caller core.Caller) error
 
-// routes is every route. Paths match with and without the trailing slash.
+// routes is every route. Paths match with and without the trailing slash, and the first
+// of a method that does is taken.
 func (s *Server) routes() []route {
 	return []route{
 		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, s.postStores},
@@ -50,15 +51,15 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, s.getJob},
 		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.postWebhook},
 		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
+		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, s.postOrderRetry},
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
 		{"POST", "/external/api/v1/webhooks/:webhook_id/test/", core.ScopePOS, LimitOperations, s.testWebhook},
 		{"POST", "/external/api/v1/webhooks/:webhook_id/rotate/", core.ScopePOS, LimitOperations, s.rotateWebhook},
-		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, s.postOrderRetry},
 
 		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, s.listDeliveries},
-		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
 		{"POST", "/external/api/v1/deliveries/retry/", core.ScopePOS, LimitOperations, s.retryDeliveries},
+		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
 		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, s.retryDelivery},
 
 		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, s.listEventTypes},
@@ -91,6 +92,9 @@ func (s *Server) routes() []route {
 	}
 }
 
+// namesakes are addresses that other methods would read as the id of something.
+var namesakes = []string{"/external/api/v1/webhooks/retry/", "/external/api/v1/deliveries/retry/"}
+
 // dryRuns are the calls that ?dry_run=true tries and does not carry out.
 var dryRuns = []string{"/external/api/v1/inventory/locations/:location_ref_id/", "/external/api/v1/deliveries/retry/"}
 
@@ -116,6 +120,12 @@ func (s *Server) mount() {
 			continue
 		}
 		s.App.Add(r.method, r.path, s.guard(r))
+		if slices.Contains(namesakes, r.path) {
+			s.App.All(r.path, func(c *fiber.Ctx) error {
+				c.Set(fiber.HeaderAllow, r.method)
+				return fiber.ErrMethodNotAllowed
+			})
+		}
 	}
 }
 

@@ -171,10 +171,10 @@ type Observer interface {
 	Answered(route, method string, status int, took time.Duration)
 }
 
-// Config is what the interface is made of. Every field is required but MaxBody and Tracer.
+// Config is what the interface is made of. Every field is required but Tracer.
 type Config struct {
 	SystemOnly          bool // of a replica that has not the role api: probes and metrics alone
-	MaxBody             int  // bytes of a request body: 64 MiB
+	MaxBody             int  // bytes of a request body
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
 	Throttle            Throttle
@@ -228,22 +228,6 @@ const (
 	LimitActions      Limit = "ACTIONS"
 )
 
-// DefaultLimits are the throttles of the spec, and those that the hub adds.
-func DefaultLimits() map[Limit]limit.Rule {
-	minute := func(n int) limit.Rule { return limit.Rule{Count: n, Per: time.Minute, Block: time.Minute} }
-	return map[Limit]limit.Rule{
-		LimitStores: minute(20), LimitMenu: {Count: 1, Per: 5 * time.Second, Block: 5 * time.Second},
-		LimitWebhooks: minute(5), LimitRetry: {Count: 2, Per: time.Hour}, LimitRead: minute(60), LimitOperations: minute(60),
-		LimitRider: minute(100), LimitLocation: minute(6000), LimitActions: minute(100),
-		LimitSwitches: minute(1200), LimitOrderUpdates: minute(30000),
-		LimitCallbacks: {Count: 30000, Per: time.Minute}, // a block would keep orders out
-		LimitOrders:    {},                               // off: nobody is to wait with an order
-	}
-}
-
-// defaultMaxBody is the default limit of a request body.
-const defaultMaxBody = 64 << 20
-
 // handlerDeadline bounds the work of one request, waiting for the database included.
 const handlerDeadline = 20 * time.Second
 
@@ -257,9 +241,6 @@ type Server struct {
 
 // New makes a server; App.Listener serves it.
 func New(config Config) *Server {
-	if config.MaxBody == 0 {
-		config.MaxBody = defaultMaxBody
-	}
 	s := &Server{Config: config, OpenBodies: map[string]int{}}
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "Servery",

@@ -44,7 +44,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, e := range found {
 		keys[i] = e.ID.String()
 		why, changes := told(e.Detail)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)), ui.T(e.Actor), ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)).Exactly(), ui.T(e.Actor), ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
 	}
 	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
 	if v.Business.ID == 0 {
@@ -104,7 +104,7 @@ func told(detail []byte) (why, changes string) {
 	if json.Unmarshal(detail, &all) != nil {
 		return "", ""
 	}
-	for _, name := range []string{"why", "reason"} {
+	for _, name := range []string{"why", "reason"} { // reason: of webhooks that an earlier release switched off
 		if raw, given := all[name]; given {
 			_ = json.Unmarshal(raw, &why)
 			delete(all, name)

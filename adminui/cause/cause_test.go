@@ -113,6 +113,23 @@ func TestCauseOfADelivery(t *testing.T) {
 	}
 }
 
+func TestADeliveryThatWasAcceptedTwiceSaysSo(t *testing.T) {
+	refused := webhook.AttemptRecord{N: 1, Attempt: webhook.Attempt{Status: 503, ErrorClass: webhook.Status}}
+	accepted := func(n int) webhook.AttemptRecord {
+		return webhook.AttemptRecord{N: n, Attempt: webhook.Attempt{Status: 200}}
+	}
+	of := func(state webhook.State, attempts ...webhook.AttemptRecord) (string, bool) {
+		told, again := DeliveryOf(webhook.DeliveryRecord{State: state, Attempts: len(attempts), Base: 2}, attempts, time.UTC)
+		return told.Text, again
+	}
+	told, again := of(webhook.Delivered, refused, accepted(2))
+	require.Equal(t, []any{"Delivered: the endpoint accepted it at attempt 2.", false}, []any{told, again})
+	told, again = of(webhook.Delivered, refused, accepted(2), accepted(3))
+	require.Equal(t, []any{"Delivered: the endpoint accepted it 2 times, at the attempts 2, 3.", true}, []any{told, again})
+	told, again = of(webhook.Pending, refused, accepted(2))
+	require.Equal(t, []any{"Sent again. The first attempt is due.", true}, []any{told, again})
+}
+
 func TestCauseOfAJob(t *testing.T) {
 	groups := []console.Group{{Cause: "title is required", Count: 3}, {Cause: "x", Count: 1}}
 	for _, row := range []struct {
@@ -155,6 +172,14 @@ func TestCauseOfAnItem(t *testing.T) {
 	unmet := at(true, -1)
 	unmet[0].Unmet = "size"
 	active := console.Item{Active: true}
+	wednesdays := []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{}}, {Day: "wednesday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}
+	saturdays := []core.DayHours{{Day: "friday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "10:00:00"}}}} // since is a Saturday, half past nine
+	in := func(hours ...[]core.DayHours) (list []console.ItemCategory) {
+		for _, h := range hours {
+			list = append(list, console.ItemCategory{RefID: "mains", Name: "Mains", Active: true, OnSale: h})
+		}
+		return list
+	}
 	for name, row := range map[string]struct {
 		item  console.ItemDetail
 		state ui.State
@@ -172,14 +197,19 @@ func TestCauseOfAnItem(t *testing.T) {
 		"out of stock":            {console.ItemDetail{Item: active, Places: at(true, 0)}, ui.Warn, "0 of 1", "out of stock"},
 		"without what it demands": {console.ItemDetail{Item: active, Places: unmet}, ui.Warn, "0 of 1", "the option group size demands more options"},
 		"shown":                   {console.ItemDetail{Item: active, Places: at(true, 5)}, ui.OK, "1 of 1", "Shown"},
+		"outside its times":       {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays)}, ui.Warn, "Not on sale now: the category Mains is on sale Wed 08:00–11:30.", "Not now: Not on sale now"},
+		"without any time":        {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays[:1])}, ui.Warn, "is on sale at no time.", "Not now"},
+		"outside them, and off":   {console.ItemDetail{Item: active, Places: at(false, 5), Categories: in(wednesdays)}, ui.Warn, "Not on sale now", "available is false"},
+		"within its times":        {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(saturdays)}, ui.OK, "1 of 1", "Shown"},
+		"in another category too": {console.ItemDetail{Item: active, Places: at(true, 5), Categories: in(wednesdays, nil)}, ui.OK, "1 of 1", "Shown"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cause := Item(row.item)
+			cause := Item(row.item, since)
 			require.Equal(t, row.state, cause.State)
 			require.Contains(t, cause.Text, row.text)
 			for _, place := range row.item.Places {
-				_, words := Place(row.item, place)
-				require.Contains(t, words, row.place)
+				seen := Place(row.item, place, since)
+				require.Contains(t, seen.Words+": "+seen.Why, row.place)
 			}
 		})
 	}

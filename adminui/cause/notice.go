@@ -2,11 +2,13 @@ package cause
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/relay"
 )
 
 // Unheard tells why nobody was told of events that happened.
@@ -51,6 +53,45 @@ func Silent(s console.Silent, zone *time.Location) ui.Cause {
 // Closed tells that stores are closed on platforms on which they are listed.
 func Closed(n console.Closed, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseClosed, ui.Number(n.Count), n.Store, n.Platform, n.Actor, clock(n.Since, zone)), Detail: text.MendClosed}
+}
+
+// calls are kinds of call in words: one, and as many as the format tells.
+var calls = map[relay.Kind][2]string{
+	relay.OrderAcknowledge: {text.OneAcknowledgment, text.Acknowledgements_}, relay.OrderStatus: {text.OneOrderState, text.OrderStates_},
+	relay.RiderStatus: {text.OneRiderStatus, text.RiderStatuses_}, relay.Action: {text.OneAction, text.Actions_}, relay.ItemsOOS: {text.OneShortage, text.Shortages_},
+	relay.StoreAction: {text.OneStoreSwitch, text.StoreSwitches_}, relay.ItemAction: {text.OneItemSwitch, text.ItemSwitches_},
+}
+
+// CallsRefused tells what a platform did not take of what it was told. plugin is nil
+// where no hub knows it.
+func CallsRefused(r console.RefusedCalls, plugin *console.Plugin, zone *time.Location) ui.Cause {
+	told := make([]string, len(r.Kinds))
+	for i, kind := range r.Kinds {
+		words, known := calls[relay.Kind(kind.Kind)]
+		if !known {
+			words = [2]string{fmt.Sprintf(text.OneCall, kind.Kind), fmt.Sprintf(text.Calls_, kind.Kind, "%s")}
+		}
+		told[i] = counted(kind.Count, words[0], words[1])
+	}
+	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseCallsRefused, r.Platform, strings.Join(told, ", "), clock(r.At, zone), r.Message)}
+	if plugin != nil {
+		c.Detail = ToMend(plugin.About, r.Message)
+	}
+	return c
+}
+
+// Untold tells of orders that came while no webhook was there for them.
+func Untold(u console.Untold, zone *time.Location) ui.Cause {
+	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUntold, Counted(u.Count), clock(u.Last, zone)), Detail: text.MendUntoldOn}
+	if u.Heard {
+		c.Detail = text.MendUntold
+	}
+	return c
+}
+
+// JobsRefused tells of requests of which much was refused; subject is that of the last in words.
+func JobsRefused(j console.RefusedJobs, subject string) ui.Cause {
+	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobsRefused, ui.Number(j.Count), subject, ui.Number(j.Refused), ui.Number(j.Total))}
 }
 
 // exact is an instant for a sentence, to the second: a block is over in a few.

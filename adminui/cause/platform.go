@@ -19,12 +19,24 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// Place tells whether an item can be ordered at a store, and else why not.
-func Place(i console.ItemDetail, p console.ItemPlace) (ui.State, string) {
-	if general := Item(i); general.State == ui.Err {
-		return ui.Err, text.NotShown
+// Place tells whether an item can be ordered at a store by the store's own values,
+// and else why not.
+func Place(i console.ItemDetail, p console.ItemPlace, now time.Time) Sight {
+	if general := Item(i, now); general.State == ui.Err {
+		return Sight{State: ui.Err, Words: text.NotShown}
 	}
-	return atStore(p)
+	if state, why := atStore(p); state != ui.OK {
+		return Sight{State: state, Words: text.NotShown, Why: why}
+	}
+	return onSale(i, now)
+}
+
+// onSale tells whether it is the time for an item that is shown.
+func onSale(i console.ItemDetail, now time.Time) Sight {
+	if why := notNow(i, now); why != "" {
+		return Sight{State: ui.Warn, Words: text.NotNow, Why: why}
+	}
+	return Sight{State: ui.OK, Words: text.Shown}
 }
 
 // atStore tells the same by what is of the store alone.
@@ -43,14 +55,14 @@ func atStore(p console.ItemPlace) (ui.State, string) {
 	case p.Unmet != "":
 		return ui.Warn, fmt.Sprintf(text.HereUnmet, p.Unmet)
 	default:
-		return ui.OK, text.Shown
+		return ui.OK, ""
 	}
 }
 
 // ItemOn tells whether an item is shown on a platform, and else why not, by what
 // holds at all stores, and by what the platform said of their menus.
-func ItemOn(i console.ItemDetail, platform string) (ui.State, string) {
-	if state, why := itemOn(i, platform); state != ui.OK {
+func ItemOn(i console.ItemDetail, platform string, now time.Time) (ui.State, string) {
+	if state, why := itemOn(i, platform, now); state != ui.OK {
 		return state, why
 	}
 	for _, r := range i.Refusals {
@@ -61,8 +73,8 @@ func ItemOn(i console.ItemDetail, platform string) (ui.State, string) {
 	return ui.OK, ""
 }
 
-func itemOn(i console.ItemDetail, platform string) (ui.State, string) {
-	if general := Item(i); general.State == ui.Err {
+func itemOn(i console.ItemDetail, platform string, now time.Time) (ui.State, string) {
+	if general := Item(i, now); general.State == ui.Err {
 		return ui.Err, general.Text
 	}
 	if i.Platforms != nil && !slices.Contains(i.Platforms, platform) {
@@ -80,10 +92,10 @@ func itemOn(i console.ItemDetail, platform string) (ui.State, string) {
 // why not: by the item, by the store's values, and by how the store and its menu are
 // there. plugin and published are those of StoreAt.
 func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) Sight {
-	if state, why := itemOn(i, platform.Name); state != ui.OK {
+	if state, why := itemOn(i, platform.Name, now); state != ui.OK {
 		return Sight{State: state, Words: text.NotShown, Why: why}
 	}
-	if state, why := Place(i, p); state != ui.OK {
+	if state, why := atStore(p); state != ui.OK {
 		return Sight{State: state, Words: text.NotShown, Why: why}
 	}
 	there := StoreAt(Stored(p.Store), platform, plugin, published, now)
@@ -96,7 +108,7 @@ func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, 
 	case there.State == ui.Err || there.State == ui.Neutral:
 		there.Words = text.NotShown
 		return there
-	case published != nil:
+	case published != nil && published.State == publish.Published:
 		for _, problem := range published.Errors {
 			if problem.Entity == "item" && problem.RefID == i.RefID {
 				return Sight{State: ui.Err, Words: text.NotShown, Why: fmt.Sprintf(text.ItemRefusedThere, problem.Message)}
@@ -104,7 +116,7 @@ func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, 
 		}
 	}
 	if there.State == ui.OK || there.Mend == AtItem { // of another one
-		return Sight{State: ui.OK, Words: text.Shown}
+		return onSale(i, now)
 	}
 	return there
 }
@@ -139,6 +151,8 @@ func Findings(i console.ItemDetail) (told []ui.Cause) {
 func Published(p publish.Publication, zone *time.Location) (ui.State, string) {
 	changes := !p.DueAt.IsZero() // since what came of it last
 	switch {
+	case p.State == publish.Failed && !p.PublishedAt.IsZero():
+		return ui.Warn, fmt.Sprintf(text.PublishOldFailed, clock(p.PublishedAt, zone), p.Message)
 	case p.State == publish.Failed:
 		return ui.Err, fmt.Sprintf(text.PublishFailed, p.Message)
 	case p.State == publish.Published && changes && p.Note != "":
@@ -207,6 +221,8 @@ func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, pub
 	itself := Sight{State: state, Words: sightWords[state], Why: why}
 	if known := sightWhy[why]; known != "" {
 		itself.Words = known
+	} else if state == ui.Err && s.Closed(platform.Name) != nil {
+		itself.Words = text.GridShut
 	}
 	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByOwn {
 		return itself
@@ -230,6 +246,8 @@ func menuAt(p publish.Publication, zone *time.Location) Sight {
 	state, why := Published(p, zone)
 	sight := Sight{State: state, Words: sightWords[state], Why: why}
 	switch {
+	case state == ui.Warn && p.State == publish.Failed:
+		sight.Words, sight.Mend = text.OldMenu, AtSettings
 	case state == ui.Err || state == ui.Warn && p.Note != "":
 		sight.Mend = AtSettings
 	case state == ui.Warn:
@@ -241,7 +259,7 @@ func menuAt(p publish.Publication, zone *time.Location) Sight {
 // sightWords say how it is, sightWhy why, where a word is enough.
 var (
 	sightWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits, ui.Err: text.NotLive, ui.Run: text.GridRun}
-	sightWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden}
+	sightWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden, text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
 )
 
 // ToMend tells what of a platform's settings is to be looked at, by what is said of the
@@ -269,6 +287,30 @@ var (
 	denied = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|\b(key|secret|token)s?\b`)
 	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\bhost\b|certificate|connection|\S\.\S+ does not exist`)
 )
+
+// Taken tells whether platforms have what a request changed of menus.
+func Taken(found []console.Publishing) ui.Cause {
+	told, words := ui.Cause{State: ui.OK}, make([]string, len(found))
+	for i, p := range found {
+		stores := counted(p.Stores, text.OneStore, text.Stores_)
+		switch publish.State(p.State) {
+		case publish.Failed:
+			told.State, words[i] = ui.Err, fmt.Sprintf(text.TakenNot, p.Platform, stores, p.Message)
+		case publish.Published:
+			words[i] = fmt.Sprintf(text.Taken, p.Platform, stores)
+		default:
+			words[i] = fmt.Sprintf(text.TakenLater, p.Platform, stores)
+			if p.Message != "" {
+				words[i] += ": " + p.Message
+			}
+			if told.State == ui.OK {
+				told.State = ui.Run
+			}
+		}
+	}
+	told.Text = fmt.Sprintf(text.CauseTaken, strings.Join(words, "; "))
+	return told
+}
 
 // MenusRefused tells that a platform does not take menus of a business. plugin is nil
 // where no hub knows it.

@@ -83,14 +83,19 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 		"a finding of a rule": {item(func(i *console.ItemDetail) {
 			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy", Message: "calorie_kcal is missing"}}
 		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
-		"a finding elsewhere":    {item(func(i *console.ItemDetail) { i.Findings = []console.ItemFinding{{Platform: "other", Rule: "r"}} }), sold, nil, ui.OK, "Shown"},
+		"a finding elsewhere": {item(func(i *console.ItemDetail) { i.Findings = []console.ItemFinding{{Platform: "other", Rule: "r"}} }), sold, nil, ui.OK, "Shown"},
+		"not its time": {item(func(i *console.ItemDetail) {
+			i.Categories = []console.ItemCategory{{Active: true, RefID: "b", OnSale: []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
+		}), sold, &publish.Publication{State: publish.Published}, ui.Warn, "Not now: Not on sale now: the category b is on sale Mon 08:00–11:30."},
 		"not sold at the store":  {item(same), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral, "does not sell it"},
 		"unavailable":            {item(same), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn, "available is false"},
 		"out of stock":           {item(same), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
 		"the store is not there": {item(same), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }), nil, ui.Neutral, "not in the platforms of the store"},
 		"refused by the platform": {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
 			ui.Err, "Refused by the platform: no image"},
-		"the menu was not taken":  {item(same), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
+		"the menu was not taken": {item(same), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
+		"a change was refused": {item(same), sold, &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422", Errors: []publish.Problem{{Entity: "item", RefID: "dal"}}},
+			ui.Warn, "Old menu: The platform has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 422"},
 		"the menu is there":       {item(same), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
 		"there without another":   {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}}, ui.OK, "Shown"},
 		"a change waits":          {item(same), sold, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is not running"}, ui.Warn, "Menu waits: The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is not running"},
@@ -117,7 +122,7 @@ func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
 	refused := console.ItemDetail{Item: console.Item{Active: true}, Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	told = Findings(refused)
 	require.Contains(t, told[0].Text, "tasty took the menu of 2 stores without the item: photo required")
-	state, why := ItemOn(refused, "tasty")
+	state, why := ItemOn(refused, "tasty", since)
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Refused by the platform at 2 stores: photo required")
 	require.Equal(t, Sight{State: ui.OK, Words: "Shown"}, PlaceOn(refused, sold, tasty, &well, &publish.Publication{State: publish.Published}, since), "at a store of which the platform has it")
@@ -159,6 +164,7 @@ func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
 		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
 		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a", AtSettings},
 		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live", "not taken: it answered 401", AtSettings},
+		"a change was refused":    {open, "tasty", &well, &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn, "Old menu", "has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 401", AtSettings},
 		"a change waits":          {open, "tasty", &well, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is down"}, ui.Warn, "Menu waits", "has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is down", AtSettings},
 		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits", "waits to be published: the plugin is down", AtSettings},
 		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing", "being published", AtStore},

@@ -99,7 +99,7 @@ func resent(j console.Job) ui.Cause {
 
 // Item tells why an item is or is not shown to customers, by what holds at all
 // stores; what differs between stores is told of each by Place.
-func Item(i console.ItemDetail) ui.Cause {
+func Item(i console.ItemDetail, now time.Time) ui.Cause {
 	if !i.Active {
 		return ui.Cause{State: ui.Err, Text: text.CauseItemInactive}
 	}
@@ -127,7 +127,11 @@ func Item(i console.ItemDetail) ui.Cause {
 	if shown < len(i.Places) {
 		state = ui.Warn
 	}
-	return ui.Cause{State: state, Text: fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))}
+	told := fmt.Sprintf(text.CauseItemShown, ui.Number(shown), ui.Number(len(i.Places)))
+	if why := notNow(i, now); why != "" {
+		return ui.Cause{State: ui.Warn, Text: why, Detail: told}
+	}
+	return ui.Cause{State: state, Text: told}
 }
 
 // Store tells why a store takes orders or not, on any of the platforms; down are

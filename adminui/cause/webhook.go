@@ -201,6 +201,22 @@ func deliveries(n int) string {
 // clock is an instant for a sentence, with its zone.
 func clock(at time.Time, zone *time.Location) string { return at.In(zone).Format("2 Jan 15:04 MST") }
 
+// DeliveryOf tells where a delivery stands by its attempts, and whether it was sent
+// again after it had been accepted.
+func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, zone *time.Location) (told ui.Cause, again bool) {
+	told = Delivery(d, zone)
+	var accepted []string
+	for _, a := range attempts {
+		if a.OK() {
+			accepted = append(accepted, fmt.Sprint(a.N))
+		}
+	}
+	if d.State == webhook.Delivered && len(accepted) > 1 {
+		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredAgain, len(accepted), strings.Join(accepted, ", ")), text.DetailAgain
+	}
+	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
+}
+
 // Delivery tells where a delivery stands.
 func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	reason, maybe := d.LastError, ""

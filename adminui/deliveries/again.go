@@ -32,12 +32,20 @@ func here(v *shell.Visit, path string) string {
 // choiceOf is what the filters choose at an instant: deliveries that had come to
 // their end by then, failed ones unless it says otherwise. It never grows, so that
 // what is counted twice alike is the same.
-func choiceOf(value func(string) string, at time.Time) (webhook.Choice, error) {
-	w, err := wantedBy(value)
+func choiceOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Choice, error) {
+	w, err := wantedBy(value, zone)
 	if err == nil && (w.state == webhook.Pending || w.state == webhook.Held) {
 		err = core.Errorf(core.Invalid, text.AgainState)
 	}
-	return webhook.Choice{State: cmp.Or(w.state, webhook.Failed), EventType: w.event, WebhookID: w.webhook, Reference: w.reference, To: at, EndedBy: at}, err
+	to := at
+	if !w.to.IsZero() && w.to.Before(at) {
+		to = w.to.UTC()
+	}
+	choice := webhook.Choice{State: cmp.Or(w.state, webhook.Failed), EventType: w.event, WebhookID: w.webhook, OrderID: w.order, Reference: w.reference, To: to, EndedBy: at}
+	if !w.from.IsZero() {
+		choice.From = w.from.UTC()
+	}
+	return choice, err
 }
 
 // Again shows how many deliveries the filters choose, before they are sent again.
@@ -45,7 +53,7 @@ func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error { return p.again(c, v, 
 
 func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, problem string) error {
 	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
-	choice, err := choiceOf(value, at)
+	choice, err := choiceOf(value, v.Zone, at)
 	if err != nil {
 		return err
 	}
@@ -55,7 +63,11 @@ func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, pr
 	}
 	_, state := stateOf(choice.State)
 	facts := []ui.Fact{{Label: text.AgainCount, Cell: ui.T(ui.Number(count))}, {Label: text.AgainCounted, Cell: ui.Timed(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
-		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)}}
+		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))}, {Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)},
+		{Label: text.AgainFrom, Cell: ui.T(text.AgainBeginning)}, {Label: text.AgainTo, Cell: ui.T(v.At(choice.To).Exact())}}
+	if !choice.From.IsZero() {
+		facts[len(facts)-2].Cell = ui.T(v.At(choice.From).Exact())
+	}
 	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, ui.Number(count)), Action: v.Link("deliveries/again/"), Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, ui.Number(count)),
 		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())}, {Label: "count", Value: fmt.Sprint(count)}}}
 	for _, name := range filters {
@@ -78,7 +90,7 @@ func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil || wrong != nil {
 		return core.Errorf(core.Invalid, text.FormOld)
 	}
-	choice, err := choiceOf(value, time.UnixMilli(at).UTC())
+	choice, err := choiceOf(value, v.Zone, time.UnixMilli(at).UTC())
 	if err != nil {
 		return err
 	}

@@ -12,23 +12,29 @@ import (
 )
 
 func TestWhatIsSentAgainIsWhatTheFiltersSay(t *testing.T) {
-	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at, zone := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.FixedZone("PST", -8*3600)
 	for query, want := range map[string]webhook.Choice{
 		"":                               {State: webhook.Failed},
 		"webhook=17%20":                  {State: webhook.Failed, WebhookID: 17},
 		"state=delivered&reference=+pos": {State: webhook.Delivered, Reference: "pos"},
+		"order=10001&from=2026-11-20T23:00&to=2026-11-21T03:30": {State: webhook.Failed, OrderID: 10001,
+			From: time.Date(2026, 11, 21, 7, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 21, 11, 30, 0, 0, time.UTC)},
+		"to=2026-11-21T05:00": {State: webhook.Failed},
 	} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		choice, err := choiceOf(values.Get, at)
-		want.To, want.EndedBy = at, at
+		choice, err := choiceOf(values.Get, zone, at)
+		if want.EndedBy = at; want.To.IsZero() {
+			want.To = at
+		}
 		require.NoError(t, err, query)
 		require.Equal(t, want, choice, query)
 	}
-	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "webhook=0", "webhook=-3", "webhook=99999999999999999999", "state=oops", "state=held", "state=pending"} {
+	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "webhook=0", "webhook=-3", "webhook=99999999999999999999", "state=oops", "state=held", "state=pending",
+		"order=W-7", "order=-1", "from=yesterday", "to=12:00", "from=2026-11-21T03:00&to=2026-11-21T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)
-		_, err = choiceOf(values.Get, at)
+		_, err = choiceOf(values.Get, zone, at)
 		require.Equal(t, core.Invalid, core.CodeOf(err), query)
 	}
 }

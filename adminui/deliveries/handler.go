@@ -12,12 +12,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -33,6 +33,7 @@ type Records interface {
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
 	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	// PreviousBody is what the webhook of a delivery got before about the same; NotFound when it is not found.
 	PreviousBody(ctx context.Context, business core.BusinessID, d webhook.DeliveryRecord) (core.ID, []byte, error)
 }
@@ -69,13 +70,13 @@ func events() []ui.Option {
 
 // List shows the deliveries of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	w, wrong := wantedBy(v.Query.Get)
+	w, wrong := wantedBy(v.Query.Get, v.Zone)
 	if wrong != nil && v.WantsCSV() {
 		return wrong
 	}
 	var found []webhook.DeliveryRecord
 	if wrong == nil {
-		f := webhook.Filter{State: w.state, EventType: w.event, WebhookID: w.webhook, Reference: w.reference, Limit: v.Limit()}
+		f := webhook.Filter{State: w.state, EventType: w.event, WebhookID: w.webhook, OrderID: w.order, Reference: w.reference, From: w.from, To: w.to, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
 		var err error
 		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
@@ -83,15 +84,9 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: string(w.state), Options: states}, {Name: "event", Label: text.Event, Value: string(w.event), Options: events()},
-		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"}, {Name: "reference", Label: text.Reference_, Value: w.reference, Hint: "uuid"}}
-	for _, filter := range list.Filters {
-		if filter.Value != "" {
-			list.EmptyText = text.NoDeliveryFilter
-		}
-	}
+	list.Filters = fields(v, w)
 	if wrong != nil {
-		list.EmptyTitle, list.EmptyText = text.FilterWrong, v.Refused(c, wrong)
+		list.NoneTitle, list.NoneText = text.FilterWrong, v.Refused(c, wrong)
 	}
 	keys := make([]string, len(found))
 	for i, d := range found {
@@ -198,7 +193,10 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	state, words := stateOf(d.State)
 	here := v.Link("deliveries/" + d.ID.String() + "/")
 	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json", curl: curl(d, attempts, payload)}
-	told := cause.Delivery(d, v.Zone)
+	told, err := p.told(c.UserContext(), v, d, attempts)
+	if err != nil {
+		return err
+	}
 	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
 		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())}, {Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},
 		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))}, {Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}

@@ -5,6 +5,8 @@ package history
 import (
 	"context"
 	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 type Revisions interface {
 	Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
-	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
+	DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset, limit int) (map[core.ID][]menu.Difference, error)
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
 
@@ -57,13 +59,32 @@ var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStor
 // here is the page of a revision.
 func here(v *shell.Visit, id core.ID) string { return v.Link("history/" + id.String() + "/") }
 
-// List shows the revisions of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref")), Location: strings.TrimSpace(v.Query.Get("location")), Limit: v.Limit()}
-	f.After, _ = uuid.Parse(v.Query.Get("before"))
-	if f.RefID != "" && f.Entity == "" {
+// object is the object that the address names, if it does: an item where it says no kind.
+func object(v *shell.Visit) menu.RevisionFilter {
+	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref"))}
+	if f.RefID != "" && !slices.Contains(menu.RevisionEntities(), f.Entity) {
 		f.Entity = menu.Items.String()
 	}
+	return f
+}
+
+// within is the address of a page of a revision that tells of the object alone, if
+// there is one; place is where on the page, such as from=25.
+func within(page string, f menu.RevisionFilter, place ...string) string {
+	if f.RefID != "" {
+		place = append(place, url.Values{"entity": {f.Entity}, "ref": {f.RefID}}.Encode())
+	}
+	if len(place) == 0 {
+		return page
+	}
+	return page + "?" + strings.Join(place, "&")
+}
+
+// List shows the revisions of a business.
+func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+	f := object(v)
+	f.Location, f.Limit = strings.TrimSpace(v.Query.Get("location")), v.Limit()
+	f.After, _ = uuid.Parse(v.Query.Get("before"))
 	found, err := p.Menus.Revisions(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -72,7 +93,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	for i, r := range found {
 		ids[i], keys[i] = r.ID, r.ID.String()
 	}
-	names, err := p.Menus.FirstNames(c.UserContext(), v.Business.ID, ids)
+	notes, err := p.notes(c.UserContext(), v, ids, f)
 	if err != nil {
 		return err
 	}
@@ -85,12 +106,43 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 			{Name: "location", Label: text.Store, Value: f.Location, Hint: "location_ref_id"}},
 		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor}, {Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
-		kind, changed := ui.Linked(kinds[r.Kind], here(v, r.ID)), ui.T(counts(r.Touched))
-		kind.Note, changed.Note = subject(r), strings.Join(names[r.ID], ", ")
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))), kind, ui.T(r.Actor), changed, request(v, r)}})
+		kind, changed := ui.Linked(kinds[r.Kind], within(here(v, r.ID), f)), ui.T(counts(r.Touched))
+		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
+			changed.Text, changed.Note = changed.Note, changed.Text
+		}
+		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))).Exactly(), kind, ui.T(r.Actor), changed, request(v, r)}})
 	}
 	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true, Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
 	return v.Listed(c, head, list, "before", keys)
+}
+
+// changesTold is how many changes of an object a line of the list tells.
+const changesTold = 2
+
+// notes tell of each revision what it changed of the object, or else names the first
+// objects that it changed.
+func (p Pages) notes(ctx context.Context, v *shell.Visit, ids []core.ID, f menu.RevisionFilter) (map[core.ID]string, error) {
+	notes := map[core.ID]string{}
+	if f.RefID == "" {
+		names, err := p.Menus.FirstNames(ctx, v.Business.ID, ids)
+		for id, list := range names {
+			notes[id] = strings.Join(list, ", ")
+		}
+		return notes, err
+	}
+	found, err := p.Menus.DifferencesOf(ctx, v.Business.ID, ids, f, 0, changesTold+1)
+	for id, list := range found {
+		var told []string
+		for i, d := range list {
+			if i == changesTold {
+				told = append(told, "…")
+				break
+			}
+			told = append(told, differenceOf(d, "").told())
+		}
+		notes[id] = strings.Join(told, "; ")
+	}
+	return notes, err
 }
 
 // words is the name of a kind of entity for people.

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -31,6 +32,7 @@ const (
 // revisionView is a revision as its page shows it.
 type revisionView struct {
 	facts       []ui.Fact
+	only, all   string // of which object alone it tells, and the address of the whole; "": it is the whole
 	differences []differenceView
 	first, next string // addresses of other pages of differences
 }
@@ -38,6 +40,7 @@ type revisionView struct {
 // differenceView is what became of one record.
 type differenceView struct {
 	ref, what string
+	where     string // the association and the store, if it is of such
 	state     ui.State
 	verb      string // of what was made or removed
 	summary   string
@@ -63,19 +66,23 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	from, _ := strconv.Atoi(v.Query.Get("from"))
 	from = max(from, 0)
-	differences, err := p.Menus.Differences(c.UserContext(), v.Business.ID, r.ID, from, differencesShown+1)
+	f := object(v)
+	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, f, from, differencesShown+1)
 	if err != nil {
 		return err
 	}
-	view := revisionView{facts: facts(v, r)}
+	differences, view := found[r.ID], revisionView{facts: facts(v, r)}
+	if f.RefID != "" {
+		view.only, view.all = fmt.Sprintf(text.OnlyOf, words(f.Entity), f.RefID), here(v, r.ID)
+	}
 	if from > 0 {
-		view.first = here(v, r.ID)
+		view.first = within(here(v, r.ID), f)
 	}
 	if len(differences) > differencesShown {
-		differences, view.next = differences[:differencesShown], fmt.Sprintf("%s?from=%d", here(v, r.ID), from+differencesShown)
+		differences, view.next = differences[:differencesShown], within(here(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
 	}
 	for i, d := range differences {
-		view.differences = append(view.differences, differenceOf(d, fmt.Sprintf("%sdiff/?at=%d", here(v, r.ID), from+i)))
+		view.differences = append(view.differences, differenceOf(d, within(here(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
 	}
 	head := shell.Head{Title: kinds[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(), Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if v.MayAct() {
@@ -106,16 +113,17 @@ func facts(v *shell.Visit, r menu.Revision) []ui.Fact {
 }
 
 func differenceOf(d menu.Difference, whole string) differenceView {
-	view := differenceView{ref: d.RefID, what: words(d.Entity), state: ui.Neutral}
+	view := differenceView{ref: d.RefID, state: ui.Neutral}
 	if view.ref == "" {
 		view.ref = text.GoneObject
 	}
 	if d.Relation != "" {
-		view.what += " · " + d.Relation
+		view.where += " · " + d.Relation
 	}
 	if d.Location != "" {
-		view.what += " · " + fmt.Sprintf(text.AtStore, d.Location)
+		view.where += " · " + fmt.Sprintf(text.AtStore, d.Location)
 	}
+	view.what = words(d.Entity) + view.where
 	changes := console.FieldChanges(d.Before, d.After)
 	for i := range changes {
 		changes[i].Field = strings.TrimPrefix(changes[i].Field, "record.")
@@ -130,6 +138,9 @@ func differenceOf(d menu.Difference, whole string) differenceView {
 	}
 	return view
 }
+
+// told is the difference in one line.
+func (v differenceView) told() string { return cmp.Or(v.summary, v.verb) + v.where }
 
 // summary is the first few changes in one line.
 func summary(changes []console.FieldChange) string {
@@ -177,14 +188,15 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil || at < 0 {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	found, err := p.Menus.Differences(c.UserContext(), v.Business.ID, r.ID, at, 1)
+	found, err := p.Menus.DifferencesOf(c.UserContext(), v.Business.ID, []core.ID{r.ID}, object(v), at, 1)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
+	if len(found[r.ID]) == 0 {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	d := differenceOf(found[0], "")
-	head := shell.Head{Title: d.ref, Note: d.what, Up: ui.Link{Href: here(v, r.ID), Label: kinds[r.Kind]}}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, found[0].Before, found[0].After, text.DiffTooLarge, text.DiffTooMany)))
+	one := found[r.ID][0]
+	d := differenceOf(one, "")
+	head := shell.Head{Title: d.ref, Note: d.what, Up: ui.Link{Href: within(here(v, r.ID), object(v)), Label: kinds[r.Kind]}}
+	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before, one.After, text.DiffTooLarge, text.DiffTooMany)))
 }

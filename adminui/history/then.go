@@ -26,9 +26,6 @@ type thenView struct {
 	seen, kept  string
 }
 
-// momentForm is how browsers write a moment.
-const momentForm = "2006-01-02T15:04"
-
 // Then tells what an item at a store was like on a platform at a moment.
 func (p Pages) Then(c *fiber.Ctx, v *shell.Visit) error {
 	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
@@ -61,7 +58,7 @@ func (p Pages) Then(c *fiber.Ctx, v *shell.Visit) error {
 func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, error) {
 	at := v.Now.Truncate(time.Millisecond)
 	if view.at != "" {
-		asked, err := time.ParseInLocation(momentForm, view.at, v.Zone)
+		asked, err := time.ParseInLocation(ui.MomentForm, view.at, v.Zone)
 		if err != nil {
 			return ui.Cause{}, core.Errorf(core.Invalid, text.MomentWrong)
 		}

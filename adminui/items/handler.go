@@ -92,7 +92,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item), platforms: platformList(item, platforms)}
+	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item), platforms: platformList(v, item, platforms)}
 	if view.places, err = p.places(ctx, v, item, store, platforms); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 // causes are why customers do not see the item, those that hold at all stores.
 func causes(v *shell.Visit, item console.ItemDetail, store string) []ui.Cause {
 	list := cause.Findings(item)
-	if told := cause.Item(item); told.State == ui.Err || store == "" { // of one store, its row tells
+	if told := cause.Item(item, v.Now.In(v.Zone)); told.State == ui.Err || store == "" { // of one store, its row tells
 		list = append([]ui.Cause{told}, list...)
 	}
 	for i := range list {
@@ -128,6 +128,9 @@ func facts(v *shell.Visit, item console.ItemDetail) []ui.Fact {
 	var categories []string
 	for _, category := range item.Categories {
 		name := category.RefID
+		if category.OnSale != nil {
+			name += " (" + cause.Hours(category.OnSale) + ")"
+		}
 		if category.Under != "" {
 			name += " (" + fmt.Sprintf(text.CategoryUnder, category.Under) + ")"
 		} else if !category.Active {

@@ -17,10 +17,10 @@ import (
 )
 
 // platformList tells of each platform whether the item is listed there.
-func platformList(item console.ItemDetail, platforms []core.Platform) ui.List {
+func platformList(v *shell.Visit, item console.ItemDetail, platforms []core.Platform) ui.List {
 	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.ServedBy}}}
 	for _, platform := range platforms {
-		state, why := cause.ItemOn(item, platform.Name)
+		state, why := cause.ItemOn(item, platform.Name, v.Now.In(v.Zone))
 		words := text.Listed
 		if state != ui.OK {
 			words = text.NotShown
@@ -103,14 +103,7 @@ func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.P
 // price, on a platform with the rule that gave it.
 func (s seen) at(place console.ItemPlace, now time.Time) (cause.Sight, ui.Cell) {
 	if s.platform == nil {
-		there := cause.Sight{Words: text.NotShown}
-		if there.State, there.Why = cause.Place(s.item, place); there.State == ui.OK {
-			there.Words = text.Shown
-		}
-		if there.Why == there.Words {
-			there.Why = ""
-		}
-		return there, ui.T(place.Price)
+		return cause.Place(s.item, place, now), ui.T(place.Price)
 	}
 	there := cause.PlaceOn(s.item, place, *s.platform, s.plugin, s.published[place.Store.RefID], now)
 	var values menu.ItemValues

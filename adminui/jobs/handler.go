@@ -30,6 +30,7 @@ import (
 type Records interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
+	PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
 	RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
@@ -50,7 +51,7 @@ var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJ
 	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 
 var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
-	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: string(job.Failed), Label: text.State_failed}}
+	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: console.WithRefusals, Label: text.DoneRefused}, {Value: string(job.Failed), Label: text.State_failed}}
 
 // label is the words for a value.
 func label(options []ui.Option, value string) string {
@@ -109,6 +110,11 @@ func Table(v *shell.Visit, found []console.Job) ui.List {
 			ui.Timed(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
 	}
 	return list
+}
+
+// About is what a job is and what it is about, in words.
+func About(kind core.JobKind, about string) string {
+	return strings.TrimSpace(label(kinds, string(kind)) + " " + subject(about))
 }
 
 func subject(s string) string {
@@ -232,7 +238,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.facts = append(view.facts, link(run, text.RunAgainAs))
 	}
 	head := shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(), Up: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
-		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: j.FinishedAt.IsZero()}
+		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
+	if told, err := p.taken(c.UserContext(), v, j.Job); err != nil {
+		return err
+	} else if told.Text != "" {
+		head.Causes = append(head.Causes, told)
+	}
 	if j.Outcome != nil && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
 	}
@@ -240,6 +251,24 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", Ask: text.Why, Say: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
+}
+
+// taken tells whether platforms have what a request changed of menus; nothing where
+// they were not to be told of it, or of a later request since.
+func (p Pages) taken(ctx context.Context, v *shell.Visit, j console.Job) (ui.Cause, error) {
+	if j.State != string(job.Done) || j.Kind != core.StoreJob && j.Kind != core.MenuJob && j.Kind != core.TimingJob {
+		return ui.Cause{}, nil
+	}
+	found, err := p.Records.PublishedBy(ctx, v.Business.ID, j.Reference)
+	if err != nil || len(found) == 0 {
+		return ui.Cause{}, err
+	}
+	told := cause.Taken(found)
+	told.Link = ui.Link{Href: v.Link("grid/"), Label: text.ActSeeGrid}
+	if told.State == ui.Err {
+		told.Link.Href += "?state=" + string(console.MenuRefused)
+	}
+	return told, nil
 }
 
 // Diff compares what was submitted with what came back.

@@ -28,10 +28,12 @@ type Records interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
 	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	// Endpoints and QueueJob have an order sent of which nobody was told.
+	// Endpoints, UntoldOrders and QueueJob have orders sent of which nobody was told.
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
+	UntoldOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.Untold, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder, all int, err error)
 }
@@ -51,11 +53,17 @@ type Pages struct {
 // is a day: what is filtered is read one by one.
 var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay}, {Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
-// Unacknowledged stands among the states for orders that wait too long for that.
-const Unacknowledged = "unacknowledged"
+// These stand among the states: for orders that wait too long for their
+// acknowledgement, of which nobody was told, and of which the platform did not take
+// something that it was told.
+const (
+	Unacknowledged = "unacknowledged"
+	Untold         = "untold"
+	Untaken        = "untaken"
+)
 
 func states() []ui.Option {
-	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged}}
+	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged}, {Value: Untold, Label: text.Untold}, {Value: Untaken, Label: text.Untaken}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -67,8 +75,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"), Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Before: console.ParseOrderPlace(v.Query.Get("before")), Limit: v.Limit()}
 	shown := f.State
-	if shown == Unacknowledged {
-		f.State, f.Unacknowledged = "", true
+	if shown == Unacknowledged || shown == Untold || shown == Untaken {
+		f.State, f.Unacknowledged, f.Untold, f.Untaken = "", shown == Unacknowledged, shown == Untold, shown == Untaken
 	}
 	when := v.Query.Get("when")
 	if f.ID == "" && when != "any" {
@@ -93,16 +101,18 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	list := table(v, found)
 	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
 		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}, {Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}, {Name: "when", Label: text.When, Value: when, Options: spans}}
-	for _, filter := range list.Filters {
-		if filter.Value != "" {
-			list.EmptyText = text.NoOrdersFilter
-		}
-	}
+	list.NoneText = text.NoOrdersFilter
 	keys := make([]string, len(found))
 	for i, o := range found {
 		keys[i] = o.Place().String()
 	}
-	return v.Listed(c, shell.Head{Title: text.Orders, Causes: refused, Live: true}, list, "before", keys)
+	head := shell.Head{Title: text.Orders, Causes: refused, Live: true}
+	if f.Untold && v.MayAct() {
+		if head.Buttons, err = p.tellButtons(c.UserContext(), v); err != nil {
+			return err
+		}
+	}
+	return v.Listed(c, head, list, "before", keys)
 }
 
 // platforms are those of the business, to choose from.
@@ -152,6 +162,10 @@ func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (int64, order.Record, error) {
 	return id, record, err
 }
 
+// lookEvery is after how many seconds an order's page looks for itself: the pulse of a
+// business tells of its newest orders alone.
+const lookEvery = 5
+
 // One shows an order.
 func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	id, record, err := p.get(c, v)
@@ -185,9 +199,13 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
-	view := orderView{facts: facts(v, reading, place), timeline: lineOf(v, reading.Relay, known),
+	line := lineOf(v, reading.Relay, known)
+	if err := p.sentAgain(ctx, v, known.Deliveries, line); err != nil {
+		return err
+	}
+	view := orderView{facts: facts(v, reading, place), timeline: line,
 		payload: ui.Pretty(record.Relay, 16<<10), whole: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
-	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading), Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true,
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading), Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, Every: lookEvery,
 		Causes: cause.Order(known, v.Now, v.Zone)}
 	return v.Show(c, head, orderPage(view))
 }

@@ -38,11 +38,6 @@ func (p Pages) Refused(c *fiber.Ctx, v *shell.Visit) error {
 		{Label: text.OrderOn}, {Label: text.State}, {Label: text.RefusedWhy, Kind: ui.Wide}, {Label: text.RefusedStore}, {Label: text.RefusedTimes, Kind: ui.Figure}, {Label: text.RefusedAt}, {Label: text.RefusedFirst}}}
 	list.Filters = []ui.Filter{{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
 		{Name: "id", Label: text.RefusedID, Value: f.ID, Hint: text.RefusedIDHint}, {Name: "store", Label: text.Store, Value: f.Store, Hint: text.RefusedStoreHint}}
-	for _, filter := range list.Filters {
-		if filter.Value != "" {
-			list.EmptyText = text.NoRefusedFilter
-		}
-	}
 	keys := make([]string, len(found))
 	for i, r := range found {
 		keys[i] = fmt.Sprint(r.Last.UnixMicro())

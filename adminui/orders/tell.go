@@ -8,10 +8,12 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
@@ -55,15 +57,61 @@ func (p Pages) Tell(c *fiber.Ctx, v *shell.Visit) error {
 		return core.Errorf(core.Conflict, text.TellOrderLate)
 	}
 	placed := time.UnixMilli(reading.Order.Details.Created).UTC()
-	retry := webhook.RetryRequest{Window: webhook.Window{From: placed, To: placed.Add(time.Millisecond)}}
-	work, err := retry.Job(v.Business.ID, v.Now)
-	if err != nil {
-		return err
-	}
 	change := v.Change(c, "order.tell")
 	change.After = map[string]any{"order": id}
-	if err := p.Records.QueueJob(c.UserContext(), work, change); err != nil {
+	if _, err := p.retry(c.UserContext(), v, placed, placed, change); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link(fmt.Sprintf("orders/%d/", id)), "retried")
+}
+
+// retry queues an order retry of what was placed from one moment to another.
+func (p Pages) retry(ctx context.Context, v *shell.Visit, from, to time.Time, change access.Change) (core.ID, error) {
+	retry := webhook.RetryRequest{Window: webhook.Window{From: from, To: to.Add(time.Millisecond)}}
+	work, err := retry.Job(v.Business.ID, v.Now)
+	if err != nil {
+		return core.ID{}, err
+	}
+	return work.ID, p.Records.QueueJob(ctx, work, change)
+}
+
+// untold are the orders of the business's present day that nobody was told of; none
+// where nobody would be told now either.
+func (p Pages) untold(ctx context.Context, v *shell.Visit) (console.Untold, error) {
+	now := v.Now.In(v.Zone)
+	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.Zone)
+	found, err := p.Records.UntoldOrders(ctx, []core.BusinessID{v.Business.ID}, today)
+	if err != nil || len(found) == 0 || !found[0].Heard {
+		return console.Untold{}, err
+	}
+	return found[0], nil
+}
+
+// tellButtons send all orders of the day that nobody was told of.
+func (p Pages) tellButtons(ctx context.Context, v *shell.Visit) ([]ui.Button, error) {
+	untold, err := p.untold(ctx, v)
+	if err != nil || untold.Count == 0 {
+		return nil, err
+	}
+	return []ui.Button{{Label: text.TellOrders, Action: v.Link("orders/tell/"), Ask: text.Why,
+		Say: fmt.Sprintf(text.TellSay, cause.Counted(untold.Count), v.At(untold.First).Exact())}}, nil
+}
+
+// TellAll has the orders of the day sent of which nobody was told, by an order retry
+// since the first of them.
+func (p Pages) TellAll(c *fiber.Ctx, v *shell.Visit) error {
+	untold, err := p.untold(c.UserContext(), v)
+	if err != nil {
+		return err
+	}
+	if untold.Count == 0 {
+		return core.Errorf(core.Conflict, text.TellNone)
+	}
+	change := v.Change(c, "order.tell")
+	change.After = map[string]any{"count": untold.Count, "from": untold.First, "to": untold.Last}
+	job, err := p.retry(c.UserContext(), v, untold.First, untold.Last, change)
+	if err != nil {
+		return err
+	}
+	return shell.Then(c, v.Link("jobs/"+job.String()+"/"), "again")
 }

@@ -1,16 +1,21 @@
 package orders
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/deliveries"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/timeline"
 	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/webhook"
 )
 
 // orderView is an order as the page shows it.
@@ -42,6 +47,24 @@ func lineOf(v *shell.Visit, r order.Relay, o cause.Ordered) *timeline.Line {
 		line.Call(call)
 	}
 	return line
+}
+
+// againShown is how many times that somebody had deliveries sent again an order's line shows.
+const againShown = 20
+
+// sentAgain adds to a line who had deliveries of an order sent again.
+func (p Pages) sentAgain(ctx context.Context, v *shell.Visit, list []webhook.DeliveryRecord, line *timeline.Line) error {
+	objects, events := []string{}, map[string]core.EventType{}
+	for _, d := range list {
+		object := deliveries.Object(d.ID)
+		objects, events[object] = append(objects, object), d.EventType
+	}
+	asked, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: againShown})
+	for _, e := range asked {
+		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.SentAgain_, events[e.Object]), Words: fmt.Sprintf(text.MovedBy, e.Actor),
+			Note: deliveries.Why(e), Href: v.Link("audit/" + e.ID.String() + "/")})
+	}
+	return err
 }
 
 func moved(r order.Relay, step order.Step, first bool) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/stores"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
@@ -18,7 +19,7 @@ import (
 // Sights is what the grid of stores and platforms is made of.
 type Sights interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	GridStores(ctx context.Context, business core.BusinessID, after console.GridPlace, limit int) ([]console.GridStore, error)
+	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter, after console.GridPlace) ([]console.GridStore, error)
 	PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error)
 }
 
@@ -36,25 +37,27 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	list, keys, err := p.grid(c.UserContext(), v, found, console.ParseGridPlace(v.Query.Get("after")), v.Limit())
+	f := stores.Filter(v)
+	list, keys, err := p.grid(c.UserContext(), v, found, f, console.ParseGridPlace(v.Query.Get("after")))
 	if err != nil {
 		return err
 	}
+	list.Filters = stores.Filters(f, ui.Option{Value: string(console.MenuRefused), Label: text.MenuNotTaken})
 	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote, Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
 }
 
-func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin, after console.GridPlace, limit int) (ui.List, []string, error) {
+func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin, f console.StoreFilter, after console.GridPlace) (ui.List, []string, error) {
 	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
 	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
 	if err != nil {
 		return list, nil, err
 	}
-	stores, err := p.Records.GridStores(ctx, v.Business.ID, after, limit)
+	listed, err := p.Records.GridStores(ctx, v.Business.ID, f, after)
 	if err != nil {
 		return list, nil, err
 	}
-	ids := make([]int64, len(stores))
-	for i, s := range stores {
+	ids := make([]int64, len(listed))
+	for i, s := range listed {
 		ids[i] = s.ID
 	}
 	published, err := p.Records.PublishedAt(ctx, v.Business.ID, ids)
@@ -70,8 +73,8 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin,
 	for _, platform := range platforms {
 		list.Columns = append(list.Columns, ui.Column{Label: platform.Name})
 	}
-	keys := make([]string, len(stores))
-	for i, s := range stores {
+	keys := make([]string, len(listed))
+	for i, s := range listed {
 		keys[i] = s.Place().String()
 		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
 		for _, platform := range platforms {

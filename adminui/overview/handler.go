@@ -114,7 +114,7 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	list := jobs.Table(v, recent)
 	view.list, view.title = &list, text.RecentJobs
-	grid, _, err := p.grid(c.UserContext(), v, found, console.GridPlace{}, gridShown)
+	grid, _, err := p.grid(c.UserContext(), v, found, console.StoreFilter{Limit: gridShown}, console.GridPlace{})
 	if err != nil {
 		return err
 	}

@@ -3,8 +3,10 @@ package overview
 import (
 	"context"
 	"fmt"
+	"net/url"
 
 	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/jobs"
 	"github.com/servery-hub/servery/adminui/orders"
 	"github.com/servery-hub/servery/adminui/plugins"
 	"github.com/servery-hub/servery/adminui/shell"
@@ -80,14 +82,27 @@ func more(left, read int, words string) []ui.Cause {
 	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}
 }
 
-// noticed are the causes of notices. Of many businesses, events that nobody was told
-// of count where they are orders: many a POS wants no other event.
+// noticed are the causes of notices. Of many businesses, what else but orders nobody
+// was told of does not count: many a POS wants no other event.
 func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of func(core.BusinessID, ui.Cause) ui.Cause, many bool) (causes []ui.Cause) {
 	byID := byID(found)
 	for _, r := range notices.Menus {
 		c := of(r.Business, cause.MenusRefused(r, byID[r.ServedBy]))
 		c.Link = ui.Link{Href: shell.PlatformLink(r.Business, r.Platform), Label: text.ActSeeSettings}
 		c.Also = ui.Link{Href: shell.BusinessLink(r.Business, "grid/"), Label: text.ActSeeGrid}
+		causes = append(causes, c)
+	}
+	for _, r := range notices.Calls {
+		c := of(r.Business, cause.CallsRefused(r, byID[r.ServedBy], v.Zone))
+		c.Link = ui.Link{Href: shell.PlatformLink(r.Business, r.Platform), Label: text.ActSeeSettings}
+		if r.Orders {
+			c.Also = ui.Link{Href: shell.BusinessLink(r.Business, "orders/?state="+orders.Untaken+"&platform="+url.QueryEscape(r.Platform)), Label: text.ActSeeOrders}
+		}
+		causes = append(causes, c)
+	}
+	for _, u := range notices.Untold {
+		c := of(u.Business, cause.Untold(u, v.Zone))
+		c.Link = ui.Link{Href: shell.BusinessLink(u.Business, "orders/?state="+orders.Untold), Label: text.ActSeeOrders}
 		causes = append(causes, c)
 	}
 	for _, w := range notices.Waiting {
@@ -98,6 +113,12 @@ func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of
 	for _, n := range notices.NotTaken {
 		c := of(n.Business, cause.NotTaken(n, v.Zone))
 		c.Link = ui.Link{Href: shell.BusinessLink(n.Business, orders.RefusedPath), Label: text.ActSeeRefused}
+		causes = append(causes, c)
+	}
+	for _, j := range notices.Refused {
+		c := of(j.Business, cause.JobsRefused(j, jobs.About(j.Kind, j.Subject)))
+		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
+		c.Also = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/?state="+console.WithRefusals), Label: text.ActSeeRequests}
 		causes = append(causes, c)
 	}
 	for _, u := range notices.Unproved {
@@ -130,7 +151,7 @@ func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of
 		}
 	}
 	for _, u := range notices.Unheard {
-		if many && u.EventType != core.OrderPlaced {
+		if many {
 			continue
 		}
 		c := of(u.Business, cause.Unheard(u, v.Zone))

@@ -19,6 +19,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 )
 
@@ -174,6 +175,9 @@ func (p Pages) one(c *fiber.Ctx, v *shell.Visit, name string, filled func(formVi
 	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
 	if v.Now.Sub(one.RefusedAt) < console.Lately {
 		head.Causes = []ui.Cause{cause.Unproved(console.Unproved{Platform: one.Name, At: one.RefusedAt, Reason: one.Refused}, v.Zone)}
+	}
+	if wrong := pluginhost.WrongSettings(about.Schema, one.Settings); len(wrong) > 0 {
+		head.Causes = append(head.Causes, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
 	}
 	if v.MayAct() && one.ServedBy != core.ServedByOwn {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -25,6 +26,7 @@ type Head struct {
 	Links   []ui.Link // to pages on which something is done
 	Buttons []ui.Button
 	Live    bool // the page is fetched again when something changes
+	Every   int  // seconds after which it is fetched besides, of what changes without a word; 0: never
 }
 
 // Show answers with a page in the frame, 200 unless another status was set.
@@ -86,6 +88,7 @@ func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
 			list.Clear = v.Path
+			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingSo), cmp.Or(list.NoneText, text.NothingSoText)
 		}
 	}
 	list.CSV = v.with("format", "csv", param, "")

@@ -19,7 +19,6 @@ import (
 // Provider vouches for people. back is the address of the hub to which they come
 // back; secret is known to the browser that began alone.
 type Provider interface {
-	NewSecret() string
 	Begin(ctx context.Context, secret, back string) (address string, err error)
 	Finish(ctx context.Context, secret, back, state, code string) (email string, err error)
 }
@@ -39,7 +38,7 @@ func (p Pages) back(c *fiber.Ctx) string {
 // ToProvider sends the visitor to the identity provider. A cookie holds what ties
 // the way back to this browser, and the page to go on to.
 func (p Pages) ToProvider(c *fiber.Ctx) error {
-	secret := p.Provider.NewSecret()
+	secret := core.NewToken()
 	address, err := p.Provider.Begin(c.UserContext(), secret, p.back(c))
 	if err != nil {
 		return p.refused(c, err)

@@ -67,7 +67,8 @@ type Pages struct {
 
 // List shows the stores of a business.
 func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := console.StoreFilter{Text: v.Query.Get("text"), After: v.Query.Get("after"), Limit: v.Limit()}
+	f := Filter(v)
+	f.After = v.Query.Get("after")
 	found, err := p.Records.ListStores(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	list := ui.List{Name: text.Stores, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText,
-		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
+		Filters: Filters(f),
 		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City}, {Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
 	keys := make([]string, len(found))
 	for i, s := range found {
@@ -90,25 +91,42 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 	return v.Listed(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
-func stateOf(s console.Store, platforms []string) (ui.State, string) {
-	listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Effective(platforms)
-	open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
-	switch {
-	case !s.Active:
-		return ui.Err, text.NotActive
-	case len(listed) == 0:
-		return ui.Err, text.NotListed
-	case !s.Ordering:
-		return ui.Err, text.NoOrders
-	case len(open) == 0:
-		return ui.Err, text.ClosedEverywhere
-	case s.Hidden:
-		return ui.Warn, text.Hidden
-	case len(open) < len(listed):
-		return ui.Warn, fmt.Sprintf(text.ClosedOnSome, len(listed)-len(open), len(listed))
-	default:
-		return ui.OK, text.Live
+// Filter is how a list of stores is narrowed by its address.
+func Filter(v *shell.Visit) console.StoreFilter {
+	return console.StoreFilter{Text: v.Query.Get("text"), Standing: console.Standing(v.Query.Get("state")), Local: v.Now.In(v.Zone), Limit: v.Limit()}
+}
+
+// Filters are the fields by which a list of stores is narrowed; more are further choices of the state.
+func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
+	choices := []ui.Option{{Value: "", Label: text.Any}}
+	for _, s := range standings {
+		choices = append(choices, ui.Option{Value: string(s.standing), Label: s.words})
 	}
+	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}, {Name: "state", Label: text.State, Value: string(f.Standing), Options: append(choices, more...)}}
+}
+
+var standings = []struct {
+	standing console.Standing
+	state    ui.State
+	words    string
+}{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed}, {console.StoreNoOrders, ui.Err, text.NoOrders},
+	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden}, {console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
+
+func stateOf(s console.Store, platforms []string) (ui.State, string) {
+	if s.Standing == console.StoreClosed {
+		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Effective(platforms)
+		open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
+		if len(open) > 0 {
+			return ui.Warn, fmt.Sprintf(text.ClosedOnSome, len(listed)-len(open), len(listed))
+		}
+		return ui.Err, text.ClosedEverywhere
+	}
+	for _, known := range standings {
+		if known.standing == s.Standing {
+			return known.state, known.words
+		}
+	}
+	return ui.Neutral, string(s.Standing)
 }
 
 func names(platforms []core.Platform) []string {
@@ -192,7 +210,9 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	view := storeView{told: told, platforms: platformList(v, shown), syncs: jobs.Table(v, syncs), hours: hours(s.Timings), facts: facts(v, s, updated)}
+	requests := jobs.Table(v, syncs)
+	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
+	view := storeView{told: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings), facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
@@ -235,11 +255,7 @@ func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {
 func hours(timings []store.Timing) []ui.Option {
 	var list []ui.Option
 	for _, t := range timings {
-		spans := make([]string, len(t.Slots))
-		for i, slot := range t.Slots {
-			spans[i] = strings.TrimSuffix(slot.StartTime, ":00") + "–" + strings.TrimSuffix(slot.EndTime, ":00")
-		}
-		list = append(list, ui.Option{Label: t.Day, Value: strings.Join(spans, ", ")})
+		list = append(list, ui.Option{Label: t.Day, Value: cause.Spans(t.Slots)})
 	}
 	return list
 }

@@ -73,6 +73,9 @@ func (p Pages) troubles(ctx context.Context, v *shell.Visit, shown []sight) (tol
 		case cause.AtPlugin:
 			c.Link = ui.Link{Href: shell.PluginsPath + one.platform.ServedBy + "/", Label: text.ActSeePlugin}
 		case cause.AtSettings:
+			if one.State == ui.Warn && !one.published.PublishedAt.IsZero() {
+				c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
+			}
 			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, one.platform.Name), Label: text.ActSeeSettings}
 			if one.plugin != nil {
 				c.Detail = cause.ToMend(one.plugin.About, one.Why)
@@ -118,8 +121,13 @@ func menuThere(v *shell.Visit, p *publish.Publication) ui.Cell {
 	if p == nil {
 		return ui.Cell{}
 	}
-	if p.State == publish.Published {
-		return ui.Timed(v.At(p.PublishedAt))
+	told := ui.T(map[publish.State]string{publish.Failed: text.MenuFailed, publish.Waiting: text.MenuWaits}[p.State])
+	if !p.PublishedAt.IsZero() && (p.State == publish.Published || p.State == publish.Failed) {
+		at := v.At(p.PublishedAt)
+		told = ui.Cell{Instant: &at}
+		if p.State == publish.Failed {
+			told.Note = text.ChangeFailed
+		}
 	}
-	return ui.T(map[publish.State]string{publish.Failed: text.MenuFailed, publish.Waiting: text.MenuWaits}[p.State])
+	return told
 }

@@ -85,7 +85,7 @@ const (
 
 // Words of the overview and of a business.
 const (
-	AllWell         = "Nothing needs attention: no webhook fails and no job has failed in the last 24 hours."
+	AllWell         = "Nothing needs attention: all webhooks work, every order was told of, platforms take their menus and calls, and no request of the last 24 hours failed or had half of its objects refused."
 	NoTraffic       = "Nothing has been delivered in the last 24 hours, and nothing failed."
 	AcceptedRate    = "Attempts accepted, 24 h"
 	OnTheWay        = "On their way"
@@ -190,7 +190,6 @@ const (
 	LastAnswer       = "Last answer"
 	NoDeliveryTitle  = "No deliveries"
 	NoDeliveryText   = "Nothing that happened here was to be sent. An event goes to every webhook that is subscribed to its type and switched on."
-	NoDeliveryFilter = "No delivery is so. Clear the filters to see all."
 	Retry            = "Send again"
 	RetryChosen      = "Send chosen again"
 	Attempt          = "Attempt %d"
@@ -398,7 +397,7 @@ const (
 	WhenAll          = "Any time"
 	NoOrdersTitle    = "No orders"
 	NoOrdersText     = "Channels bring orders to POST /channel/api/v1/orders/, aggregators by their plugins. Those that were refused are on a page of their own, with the reason."
-	NoOrdersFilter   = "No order is so. Widen the time, or clear the filters."
+	NoOrdersFilter   = "Widen the time, or clear the filters."
 	Timeline         = "Timeline"
 	PlacedBy         = "Came by %s as %s of %s."
 	MovedBy          = "By %s."

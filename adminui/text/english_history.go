@@ -22,6 +22,8 @@ const (
 	BackTo            = "Went back to"
 	ChangeOf          = "%s of %s"
 	DifferencesTitle  = "What it changed"
+	OnlyOf            = "Only what became of %s %s is shown."
+	OnlyAll           = "All that it changed"
 	DifferencesNone   = "Nothing more: these are all."
 	Field             = "Field"
 	Was               = "Before"

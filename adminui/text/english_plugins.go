@@ -67,7 +67,7 @@ const (
 	CausePluginReady       = "Plugin %s works since %s."
 	CausePluginLast        = "The last fault was at %s: %s"
 	CausePluginOther       = "Plugin %s is %s."
-	MendPluginOff          = "Enable it."
+	MendPluginOff          = "Enable it. One that is not needed any more is taken away by servery plugin remove."
 	MendPluginNever        = "A hub has to run with a directory of plugins that holds it (SERVERY_PLUGIN_DIR)."
 	MendPluginQuarantined  = "Mend what its faults and its log tell, then restart it, or install another version."
 	MendPluginBackoff      = "Its faults and its log tell more."

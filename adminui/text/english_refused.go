@@ -18,7 +18,6 @@ const (
 	NotTaken          = "Not taken"
 	NoRefusedTitle    = "No refused orders"
 	NoRefusedText     = "No order was refused for what is wrong with it, as far back as they are kept."
-	NoRefusedFilter   = "No refused order is so. Clear the filters."
 	CauseNotTaken     = "Orders that were refused and did not come since: %s, the last at %s: %s."
 	MendNotTaken      = "Whoever brought them has the same words in the answer. Once it is mended they have to be brought again."
 	CauseUnproved     = "A call in the name of %s was refused at %s, because it does not show that it comes from there: %s."

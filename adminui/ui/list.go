@@ -15,6 +15,8 @@ type List struct {
 	More       string // that it is cut, and where the rest is; "" where it is whole
 	EmptyTitle string
 	EmptyText  string
+	NoneTitle  string // said instead where a filter is set; "": that nothing is so
+	NoneText   string
 	Choose     *Button // what can be done to chosen rows
 }
 
@@ -52,6 +54,7 @@ type Cell struct {
 	State   State
 	Hint    string // of a state: why, where the pointer rests
 	Instant *Instant
+	Exact   bool // the exact time stands under the one that is told from now
 }
 
 // plain is the cell as text, for CSV.
@@ -83,12 +86,22 @@ func Stated(state State, text string) Cell { return Cell{Text: text, State: stat
 // Timed is a cell of an instant.
 func Timed(i Instant) Cell { return Cell{Instant: &i} }
 
+// Exactly is the cell with its exact time, if it has one.
+func (c Cell) Exactly() Cell {
+	c.Exact = true
+	return c
+}
+
 // Filter is one way to narrow a list: a choice where it has options, else text.
 type Filter struct {
 	Name, Label, Value string
 	Options            []Option
 	Hint               string
+	Moment             bool // a day and a time, as MomentForm
 }
+
+// MomentForm is how browsers write a day and a time.
+const MomentForm = "2006-01-02T15:04"
 
 // Option is a choice.
 type Option struct{ Value, Label string }

@@ -4,11 +4,7 @@ package access
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -60,7 +56,7 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	if !strings.EqualFold(scheme, "apikey") || !found || username == "" || secret == "" {
 		return core.Caller{}, errCredentials
 	}
-	key, err := a.Records.KeyByHash(ctx, hash(secret))
+	key, err := a.Records.KeyByHash(ctx, core.TokenHash(secret))
 	switch {
 	case core.CodeOf(err) == core.NotFound:
 		return core.Caller{}, errCredentials
@@ -75,12 +71,7 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 	if !key.DisabledAt.IsZero() {
 		return core.Caller{}, core.Errorf(core.Forbidden, "this API key is disabled")
 	}
-	return core.Caller{Business: key.Business, Username: key.Username, KeyID: key.ID, Scope: key.Scope, Platform: key.Platform}, nil
-}
-
-func hash(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret)) // the key is 32 random bytes: nothing to guess, so no slow hash
-	return sum[:]
+	return core.Caller{Business: key.Business, Username: key.Username, Scope: key.Scope, Platform: key.Platform}, nil
 }
 
 var usernameForm = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
@@ -96,12 +87,8 @@ func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	if key.Platform != "" && key.Scope != core.ScopeChannel {
 		return Key{}, "", ErrPlatform
 	}
-	var random [32]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return Key{}, "", fmt.Errorf("making a key: %w", err)
-	}
-	secret := keyPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	key.Hash, key.Prefix, key.CreatedAt = hash(secret), secret[:len(keyPrefix)+4], a.Clock.Now()
+	secret := keyPrefix + core.NewToken()
+	key.Hash, key.Prefix, key.CreatedAt = core.TokenHash(secret), secret[:len(keyPrefix)+4], a.Clock.Now()
 	key, err := a.Records.CreateKey(ctx, key)
 	return key, secret, err
 }

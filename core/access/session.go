@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -82,17 +81,10 @@ type Accounts struct {
 	Clock    core.Clock
 }
 
-// newToken is 32 random bytes as text.
-func newToken() string {
-	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-	return base64.RawURLEncoding.EncodeToString(random[:])
-}
-
 // Link makes a link by which the user can sign in once; the text is the token in it.
 func (a Accounts) Link(ctx context.Context, user int64) (string, error) {
-	token := newToken()
-	return token, a.Sessions.CreateLink(ctx, hash(token), user, a.Clock.Now().Add(linkLife))
+	token := core.NewToken()
+	return token, a.Sessions.CreateLink(ctx, core.TokenHash(token), user, a.Clock.Now().Add(linkLife))
 }
 
 // SignIn checks a password and starts a session. replaced is the token that the
@@ -156,7 +148,7 @@ func (a Accounts) LinkUser(ctx context.Context, link string) (User, error) {
 }
 
 func (a Accounts) link(ctx context.Context, link string, take bool) (User, error) {
-	user, err := a.Sessions.LinkUser(ctx, hash(link), a.Clock.Now(), take)
+	user, err := a.Sessions.LinkUser(ctx, core.TokenHash(link), a.Clock.Now(), take)
 	if core.CodeOf(err) == core.NotFound || err == nil && !user.DisabledAt.IsZero() {
 		return User{}, ErrLink
 	}
@@ -204,7 +196,7 @@ func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh,
 	if err := a.setPassword(ctx, user, fresh, "the user"); err != nil {
 		return err
 	}
-	return a.Sessions.EndSessions(ctx, user.ID, hash(token))
+	return a.Sessions.EndSessions(ctx, user.ID, core.TokenHash(token))
 }
 
 func (a Accounts) setPassword(ctx context.Context, user User, password, by string) error {
@@ -220,8 +212,8 @@ func (a Accounts) setPassword(ctx context.Context, user User, password, by strin
 
 // start makes a session under a token that nobody had before.
 func (a Accounts) start(ctx context.Context, user User, replaced, action string) (string, error) {
-	token, now := newToken(), a.Clock.Now()
-	err := a.Sessions.StartSession(ctx, Session{Hash: hash(token), User: user.ID, CreatedAt: now, SeenAt: now}, hash(replaced),
+	token, now := core.NewToken(), a.Clock.Now()
+	err := a.Sessions.StartSession(ctx, Session{Hash: core.TokenHash(token), User: user.ID, CreatedAt: now, SeenAt: now}, core.TokenHash(replaced),
 		Change{Actor: user.Actor(), Action: action, Object: fmt.Sprintf("user/%d", user.ID)})
 	return token, err
 }
@@ -231,7 +223,7 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 	if token == "" {
 		return User{}, ErrSession
 	}
-	session, user, err := a.Sessions.SessionUser(ctx, hash(token))
+	session, user, err := a.Sessions.SessionUser(ctx, core.TokenHash(token))
 	if core.CodeOf(err) == core.NotFound {
 		return User{}, ErrSession
 	}
@@ -250,7 +242,7 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 
 // SignOut ends a session.
 func (a Accounts) SignOut(ctx context.Context, token string) error {
-	return a.Sessions.EndSession(ctx, hash(token))
+	return a.Sessions.EndSession(ctx, core.TokenHash(token))
 }
 
 // FormToken proves that a form was made for the session: another site can send

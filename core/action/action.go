@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/shopspring/decimal"
 
@@ -47,11 +48,9 @@ const (
 // without stored state. Any violation refuses it with an Invalid error naming the field.
 func Decode(body []byte) (Request, error) {
 	var sent struct {
-		Action      string          `json:"action"`
-		OrderID     core.Whole      `json:"order_id"`
-		Temp        *core.Amount    `json:"temp"`
-		WearingMask *bool           `json:"wearing_mask"`
-		Phone       core.Identifier `json:"phone"`
+		Action  string          `json:"action"`
+		OrderID core.Whole      `json:"order_id"`
+		Phone   core.Identifier `json:"phone"`
 	}
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return Request{}, err
@@ -60,28 +59,48 @@ func Decode(body []byte) (Request, error) {
 	r := Request{Action: strings.TrimSpace(sent.Action), OrderID: int64(sent.OrderID)}
 	if r.Action == "" {
 		v.AddBody("action", "required", "is required")
-	} else if len(r.Action) > maxAction {
+	} else if utf8.RuneCountInString(r.Action) > maxAction {
 		v.AddBody("action", "length", fmt.Sprintf("must be at most %d characters long", maxAction))
 	}
 	if r.OrderID == 0 {
 		v.AddBody("order_id", "required", "is required")
 	}
-	switch r.Action {
-	case BodyTemp:
-		if r.Temp = sent.Temp; r.Temp == nil {
-			v.AddBody("temp", "required", "is required with "+BodyTemp)
-		} else if r.Temp.LessThan(decimal.NewFromInt(minTemp)) || r.Temp.GreaterThan(decimal.NewFromInt(maxTemp)) {
-			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit", minTemp, maxTemp))
-		}
-	case WithMask:
-		if r.WearingMask = sent.WearingMask; r.WearingMask == nil {
-			v.AddBody("wearing_mask", "required", "is required with "+WithMask)
-		}
+	if err := r.decodeOwn(body, &v); err != nil {
+		return Request{}, err
 	}
 	if r.Phone = string(sent.Phone); r.Phone != "" && !phoneForm.MatchString(r.Phone) {
 		v.AddBody("phone", "format", "must be 10 digits")
 	}
 	return r, v.Err()
+}
+
+// decodeOwn reads what belongs to the action, and that alone.
+func (r *Request) decodeOwn(body []byte, v *core.Violations) error {
+	switch r.Action {
+	case BodyTemp:
+		var own struct {
+			Temp *core.Amount `json:"temp"`
+		}
+		if err := core.DecodeJSON(body, &own); err != nil {
+			return err
+		}
+		if r.Temp = own.Temp; r.Temp == nil {
+			v.AddBody("temp", "required", "is required with "+BodyTemp)
+		} else if r.Temp.LessThan(decimal.NewFromInt(minTemp)) || r.Temp.GreaterThan(decimal.NewFromInt(maxTemp)) {
+			v.AddBody("temp", "range", fmt.Sprintf("must be between %d and %d degrees Fahrenheit", minTemp, maxTemp))
+		}
+	case WithMask:
+		var own struct {
+			WearingMask *bool `json:"wearing_mask"`
+		}
+		if err := core.DecodeJSON(body, &own); err != nil {
+			return err
+		}
+		if r.WearingMask = own.WearingMask; r.WearingMask == nil {
+			v.AddBody("wearing_mask", "required", "is required with "+WithMask)
+		}
+	}
+	return nil
 }
 
 // Order is what of an order decides which actions it allows.
@@ -99,7 +118,7 @@ type Order struct {
 func (r Request) Check(platform string, o Order, offered []string) error {
 	var v core.Violations
 	if o.Platform != platform {
-		v.AddBody("order_id", "platform", fmt.Sprintf("%d: the order is of the platform %s, not of %s", r.OrderID, o.Platform, platform))
+		v.AddBody("order_id", "platform", fmt.Sprintf("names an order of the platform %s, not of %s", o.Platform, platform))
 		return v.Err()
 	}
 	if !slices.Contains(offered, r.Action) {
@@ -120,9 +139,9 @@ func (r Request) Check(platform string, o Order, offered []string) error {
 	case err != nil:
 		return err
 	case o.Cancelled:
-		return core.Errorf(core.Conflict, "order_id %d: the order is Cancelled; its platform is asked for nothing any more", r.OrderID)
+		return core.Errorf(core.Conflict, "the order is Cancelled; its platform is asked for nothing any more")
 	case o.Completed && r.Action != CustomerData:
-		return core.Errorf(core.Conflict, "order_id %d: the order is Completed; %s can be asked for until then", r.OrderID, r.Action)
+		return core.Errorf(core.Conflict, "the order is Completed; %s can be asked for until then", r.Action)
 	}
 	return nil
 }

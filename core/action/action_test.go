@@ -1,6 +1,7 @@
 package action
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,12 @@ func TestAnActionIsReadByItsOwnRules(t *testing.T) {
 		`{"action":"fetch_customer_data","order_id":0}`:                                       "order_id is required",
 		`{"action":" ","order_id":17}`:                                                        "action is required",
 		`{"action":"something_else","order_id":17,"temp":1,"wearing_mask":null,"phone":null}`: "",
+		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false,"temp":""}`:           "",
+		`{"action":"rider_body_temp","order_id":17,"wearing_mask":"","temp":98}`:              "",
+		`{"action":"fetch_customer_data","order_id":17,"temp":"x","wearing_mask":[]}`:         "",
+		`{"action":"rider_with_mask","order_id":17,"wearing_mask":""}`:                        "wearing_mask must be true or false",
+		`{"action":"` + strings.Repeat("é", 64) + `","order_id":17}`:                          "",
+		`{"action":"` + strings.Repeat("é", 65) + `","order_id":17}`:                          "action must be at most 64 characters",
 	} {
 		r, err := Decode([]byte(body))
 		if says == "" {
@@ -50,7 +57,7 @@ func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
 	}{
 		{Request{Action: WithMask}, Order{Platform: "a"}, all, ""},
 		{Request{Action: "other"}, Order{Platform: "a"}, all, ""},
-		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all, "3: the order is of the platform b, not of a"},
+		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all, "order_id names an order of the platform b, not of a"},
 		{Request{Action: WithMask}, Order{Platform: "a"}, all[:1], "must be one of: rider_body_temp"},
 		{Request{Action: WithMask}, Order{Platform: "a"}, nil, "offers no actions"},
 		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a", SelfDelivered: true}, all, ""},
@@ -77,9 +84,9 @@ func TestOfAnOrderAtItsEndOnlyTheCustomerCanBeReached(t *testing.T) {
 	}{
 		{WithMask, Order{}, ""},
 		{CustomerData, Order{Completed: true}, ""},
-		{WithMask, Order{Completed: true}, "order_id 7: the order is Completed"},
-		{CustomerData, Order{Cancelled: true}, "order_id 7: the order is Cancelled"},
-		{WithMask, Order{Cancelled: true}, "order_id 7: the order is Cancelled"},
+		{WithMask, Order{Completed: true}, "the order is Completed"},
+		{CustomerData, Order{Cancelled: true}, "the order is Cancelled"},
+		{WithMask, Order{Cancelled: true}, "the order is Cancelled"},
 	} {
 		err := Request{Action: c.action, OrderID: 7}.Check("", c.o, all)
 		if c.says == "" {
@@ -93,8 +100,8 @@ func TestOfAnOrderAtItsEndOnlyTheCustomerCanBeReached(t *testing.T) {
 
 func TestAnIdentifierIsANumberWhereItIsOne(t *testing.T) {
 	for text, want := range map[string]string{
-		"880142173": "880142173", "0": "0", "007": `"007"`, "A-1": `"A-1"`, "": `""`, "-5": `"-5"`, "999999999999999": "999999999999999",
-		"9999999999999999": `"9999999999999999"`, "1.5": `"1.5"`, `say "x"`: `"say \"x\""`,
+		"880142173": "880142173", "0": "0", "007": `"007"`, "A-1": `"A-1"`, "": `""`, "-5": `"-5"`, "999999999999999999": "999999999999999999",
+		"1000000000000000000": `"1000000000000000000"`, "1.5": `"1.5"`, `say "x"`: `"say \"x\""`,
 	} {
 		require.Equal(t, want, string(identifier(text)), text)
 	}

@@ -56,9 +56,8 @@ func Ended(r Reading) ([]byte, error) {
 	}{r.Reference, r.OrderID, r.CustomerPhone, r.Platform, r.Action, identifier(r.PlatformOrderID), status, r.Message})
 }
 
-// maxNumber is how many digits an identifier may have as a number: what every
-// reader of JSON keeps exactly.
-const maxNumber = 15
+// maxNumber is how many digits an identifier may have as a number: those of a 64-bit one.
+const maxNumber = 18
 
 // identifier is a number where the text is one, else the text.
 func identifier(text string) jsontext.Value {

@@ -120,6 +120,10 @@ type JobDetail struct {
 	Outcome     []byte    // the body of the callback; nil: none, or no longer kept
 }
 
+// WithRefusals stands among the states of a JobFilter for jobs that were carried out,
+// but not for all of their objects.
+const WithRefusals = "refused"
+
 // JobFilter chooses jobs; a zero field chooses all.
 type JobFilter struct {
 	Kind, State, Subject string
@@ -154,6 +158,7 @@ type Entry struct {
 // EntryFilter chooses lines of the audit trail.
 type EntryFilter struct {
 	Actor, Action, Object string
+	Objects               []string // any of these
 	Before                core.ID
 	Limit                 int
 }
@@ -169,16 +174,35 @@ type Store struct {
 	Hidden   bool
 	Excluded []string
 	Included []string
-	Timings  bool     // has opening hours
+	Standing Standing
 	ClosedOn []string // platforms, whether it is listed there or not
 	Updated  time.Time
 }
 
+// Standing is what a store itself is like for orders, the gravest first.
+type Standing string
+
+// The standings of stores.
+const (
+	StoreInactive Standing = "inactive"
+	StoreUnlisted Standing = "unlisted" // on no platform
+	StoreNoOrders Standing = "no_orders"
+	StoreClosed   Standing = "closed" // on platforms on which it is listed
+	StoreHidden   Standing = "hidden"
+	StoreShut     Standing = "shut" // by its opening hours
+	StoreOpen     Standing = "open"
+	// MenuRefused stands among them in a filter for stores of which a platform did not
+	// take the menu.
+	MenuRefused Standing = "menu_refused"
+)
+
 // StoreFilter chooses stores; a zero field chooses all.
 type StoreFilter struct {
-	Text  string // part of the name, the city or the ref_id
-	After string // ref_id
-	Limit int
+	Text     string // part of the name, the city or the ref_id
+	Standing Standing
+	Local    time.Time // the present moment in the zone of the business: what opening hours are held against
+	After    string    // ref_id
+	Limit    int
 }
 
 // Item is an item of the master catalogue as a list shows it.
@@ -224,8 +248,9 @@ type ItemFinding struct{ Platform, Rule, Message string }
 // ItemCategory is a category of an item.
 type ItemCategory struct {
 	RefID, Name string
-	Active      bool   // it and its parent
-	Under       string // its parent, where that is inactive
+	Active      bool            // it and its parent
+	Under       string          // its parent, where that is inactive
+	OnSale      []core.DayHours // when, by the category timings; nil: always
 }
 
 // ItemPlace is an item at a store.

@@ -22,6 +22,14 @@ type GridStore struct {
 	Rank     int    // 0: takes no orders somewhere, 1: something is to be looked at, 2: well
 }
 
+// Publishing is how it stands at a platform with the menus that a request changed.
+type Publishing struct {
+	Platform string
+	State    string // publish.State
+	Stores   int
+	Message  string // of one of them: why it was refused, or waits
+}
+
 // GridPlace is a place in the grid, problems first: after the store of that rank and ref_id.
 type GridPlace struct {
 	Rank  int

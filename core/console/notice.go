@@ -18,6 +18,47 @@ type Notices struct {
 	Unproved  []Unproved
 	Menus     []RefusedMenus
 	Closed    []Closed
+	Calls     []RefusedCalls
+	Untold    []Untold
+	Refused   []RefusedJobs
+}
+
+// RefusedCalls is what a platform of a business was to be told of late, and did not take.
+type RefusedCalls struct {
+	Business core.BusinessID
+	Platform string
+	ServedBy string
+	Kinds    []CallCount // the most first
+	Orders   bool        // orders of the hub are among them
+	At       time.Time   // of the last
+	Message  string      // of the last
+}
+
+// CallCount is how many calls of a kind (relay.Kind) there were; at most Many.
+type CallCount struct {
+	Kind  string
+	Count int
+}
+
+// Untold is how many orders of a business that are still Placed came while no webhook
+// was there for them.
+type Untold struct {
+	Business    core.BusinessID
+	Count       int       // at most Many
+	First, Last time.Time // when they were placed
+	Heard       bool      // a webhook is there for them now
+}
+
+// RefusedJobs is how many requests of a business were carried out, but not for half of
+// their objects or more.
+type RefusedJobs struct {
+	Business  core.BusinessID
+	Count     int
+	Reference core.ID // of the last
+	Kind      core.JobKind
+	Subject   string
+	Refused   int // objects of the last
+	Total     int
 }
 
 // Closed is how many stores of a business are closed on platforms on which they are listed.
@@ -57,6 +98,7 @@ type Silent struct {
 }
 
 // Unheard is events of a type for which there was no receiver, and is none now.
+// Orders are told of as Untold.
 type Unheard struct {
 	Business  core.BusinessID
 	EventType core.EventType

@@ -29,6 +29,8 @@ type OrderFilter struct {
 	Store           string    // ref_id
 	ID              string    // the hub's, the platform's or the merchant's
 	Unacknowledged  bool      // waiting too long for that
+	Untold          bool      // Placed, and nobody was told of it
+	Untaken         bool      // its platform did not take something of what it was told
 	Since           time.Time // placed then or later
 	Before          OrderPlace
 	Limit           int

@@ -5,14 +5,14 @@ import "github.com/go-json-experiment/json/jsontext"
 // CategoryObject is a category as it is submitted (spec, Category). A nil field
 // was not sent; an empty ParentRefID makes it a category of its own.
 type CategoryObject struct {
-	RefID        *string       `json:"ref_id"`
-	Name         *string       `json:"name"`
-	Description  *string       `json:"description"`
-	SortOrder    *int64        `json:"sort_order"`
-	Active       *bool         `json:"active"`
-	ImgURL       *string       `json:"img_url"`
-	ParentRefID  *string       `json:"parent_ref_id"`
-	Translations []Translation `json:"translations"`
+	RefID        *string            `json:"ref_id"`
+	Name         *string            `json:"name"`
+	Description  *string            `json:"description"`
+	SortOrder    *int64             `json:"sort_order"`
+	Active       *bool              `json:"active"`
+	ImgURL       *string            `json:"img_url"`
+	ParentRefID  *string            `json:"parent_ref_id"`
+	Translations []NamedTranslation `json:"translations"`
 }
 
 func (o *CategoryObject) refID() *string   { return o.RefID }
@@ -28,7 +28,7 @@ func (o *CategoryObject) check(c *checker) {
 	if o.ParentRefID != nil && o.RefID != nil && *o.ParentRefID == *o.RefID {
 		c.fail("parent_ref_id", "value", "must not name the category itself")
 	}
-	c.translations(o.Translations, true)
+	translations(c, o.Translations, "name")
 }
 
 // Category is the master record of a category.

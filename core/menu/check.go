@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/language"
-
 	"github.com/servery-hub/servery/core"
 )
 
@@ -143,12 +141,4 @@ func (c *checker) link(field string, s *string, required bool) {
 			c.fail(field, "url", "must be a full address that begins with https:// or http://")
 		}
 	}
-}
-
-func knownLanguage(code string) bool {
-	if len(code) != 2 {
-		return false
-	}
-	_, err := language.ParseBase(code)
-	return err == nil
 }

@@ -21,7 +21,7 @@ func Decide(request Request, state State, newID func() int64) Plan {
 	d.flushStore(Items)
 	run(d, request.OptionGroups, d.groups, d.group)
 	d.flushMasters(OptionGroups)
-	d.nesting = newNesting(d.links[OptionInGroup], d.links[GroupUnderneath], state.Links[GroupUnderneath])
+	d.nesting = newNesting(d.links[OptionInGroup], d.links[GroupUnderneath], d.options.stored)
 	run(d, request.Options, d.options, d.option)
 	d.flushMasters(Options)
 	d.flushStore(Options)
@@ -94,17 +94,17 @@ func newDecider(request *Request, state *State, newID func() int64) *decider {
 func (d *decider) fillShelves() {
 	r, s := d.request, d.state
 	d.categories = newShelf(Categories, s.Categories, s.Others[Categories], len(r.Categories),
-		func(c *Category) string { return c.RefID }, func(c *Category) *Ref { return &c.Ref }, newCategory)
+		(*Category).name, (*Category).ref, newCategory)
 	d.items = newShelf(Items, s.Items, s.Others[Items], len(r.Items),
-		func(i *Item) string { return i.RefID }, func(i *Item) *Ref { return &i.Ref }, newItem)
+		(*Item).name, (*Item).ref, newItem)
 	d.groups = newShelf(OptionGroups, s.OptionGroups, s.Others[OptionGroups], len(r.OptionGroups),
-		func(g *OptionGroup) string { return g.RefID }, func(g *OptionGroup) *Ref { return &g.Ref }, newOptionGroup)
+		(*OptionGroup).name, (*OptionGroup).ref, newOptionGroup)
 	d.options = newShelf(Options, s.Options, s.Others[Options], len(r.Options),
-		func(o *Option) string { return o.RefID }, func(o *Option) *Ref { return &o.Ref }, newOption)
+		(*Option).name, (*Option).ref, newOption)
 	d.taxes = newShelf(Taxes, s.Taxes, nil, len(r.Taxes), (*Tax).Key,
-		func(t *Tax) *Ref { return &t.Ref }, func(string) Tax { return Tax{Ref: Ref{Active: true}} })
+		(*Tax).ref, func(string) Tax { return Tax{Ref: Ref{Active: true}} })
 	d.charges = newShelf(Charges, s.Charges, nil, len(r.Charges), (*Charge).Key,
-		func(c *Charge) *Ref { return &c.Ref }, func(string) Charge { return Charge{Ref: Ref{Active: true}} })
+		(*Charge).ref, func(string) Charge { return Charge{Ref: Ref{Active: true}} })
 	mark(r.Categories, d.categories)
 	mark(r.Items, d.items)
 	mark(r.OptionGroups, d.groups)

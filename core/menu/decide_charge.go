@@ -16,8 +16,9 @@ func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	book := d.links[TaxItem]
 	before := book.mark()
 	if o.ItemRefIDs != nil {
-		d.rates.give(book, s, all, items)
-		set(&s.changed, &r.AllItems, &all)
+		if kept := d.rates.give(book, s, all, items); kept != nil {
+			d.warn("taxes[].item_ref_ids", "item_ref_ids", "of "+r.Key()+", which is switched off, takes nothing from "+kept.record.Key()+", which is active")
+		}
 	}
 	return verdict{changed: book.differs(before)}
 }

@@ -49,12 +49,8 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 			d.mayClear(Options, "clear_opt_grps", o.ClearOptGrps),
 		clearNested: d.mayClear(Options, "clear_nested_opt_grps", o.ClearNestedOptGrps),
 	}
-	if cycle := d.cycle(r.ID, links); cycle != "" {
-		field := "nested_opt_grps"
-		if len(o.NestedOptGrps) == 0 {
-			field = "opt_grp_ref_ids"
-		}
-		return failed("%s makes a cycle of option groups: %s", field, cycle)
+	if problem = d.untangle(r.ID, &links); problem != "" {
+		return failed("%s", problem)
 	}
 	s.changed = r.apply(o)
 	if d.master || s.isNew {
@@ -66,7 +62,7 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	} else if s.isNew {
 		r.Available = true // what was sent was meant for the store
 	}
-	v := verdict{changed: d.linkOption(r.ID, links)}
+	v := verdict{changed: d.linkOption(s, links)}
 	if d.master {
 		return v
 	}
@@ -84,10 +80,16 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 type optionLinks struct {
 	groups, nested           []int64
 	clearGroups, clearNested bool
+	yielding                 []int64 // other options that lose theirs to it
 }
 
-func (d *decider) linkOption(id int64, links optionLinks) (changed bool) {
-	inGroups, underneath := d.links[OptionInGroup], d.links[GroupUnderneath]
+func (d *decider) linkOption(s *slot[Option], links optionLinks) (changed bool) {
+	id, inGroups, underneath := s.record.ID, d.links[OptionInGroup], d.links[GroupUnderneath]
+	for _, other := range links.yielding {
+		underneath.clearFrom(other)
+		d.warn("options[].nested_opt_grps", "nested_opt_grps", "of "+quote(d.nesting.options[other].record.RefID)+
+			", which is not active, are cleared: with those of "+quote(s.record.RefID)+" they would make a cycle of option groups")
+	}
 	beforeGroups, beforeNested := inGroups.mark(), underneath.mark()
 	if links.clearGroups {
 		inGroups.clearFrom(id)
@@ -97,6 +99,6 @@ func (d *decider) linkOption(id int64, links optionLinks) (changed bool) {
 	}
 	inGroups.add(id, links.groups)
 	underneath.add(id, links.nested)
-	d.nesting.update(id)
+	d.nesting.update(s)
 	return inGroups.differs(beforeGroups) || underneath.differs(beforeNested)
 }

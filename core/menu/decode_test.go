@@ -87,6 +87,8 @@ func TestFieldsOfACategory(t *testing.T) {
 		{"a name that is sent must say something", category(`,"name":""`), "name must not be empty"},
 		{"description is bounded", category(`,"description":"` + strings.Repeat("x", 20001) + `"`), "description must be at most 20000"},
 		{"sort_order is an integer", category(`,"sort_order":1.5`), "sort_order must be a whole number"},
+		{"and may have a zero after the point", category(`,"sort_order":1.0`), ""},
+		{"but is no text", category(`,"sort_order":"1"`), "sort_order must be a whole number"},
 		{"0 is displayed first", category(`,"sort_order":-1`), "sort_order must be a whole number from 0"},
 		{"active is a boolean", category(`,"active":"yes"`), "active must be true or false"},
 		{"img_url is a link", category(`,"img_url":"picture.png"`), "img_url must be a full address"},
@@ -94,7 +96,10 @@ func TestFieldsOfACategory(t *testing.T) {
 		{"no category is its own parent", category(`,"parent_ref_id":"C-1"`), "must not name the category itself"},
 		{"languages are ISO 639-1", category(`,"translations":[{"language":"eng","name":"x"}]`), "translations[0].language must be a two-letter"},
 		{"a language occurs once", category(`,"translations":[{"language":"hi","name":"x"},{"language":"HI"}]`), "translations[1].language is given twice"},
+		{"also by a code that was withdrawn", category(`,"translations":[{"language":"iw","name":"x"},{"language":"he"}]`), "translations[1].language is given twice"},
 		{"a translation has language, name, description", category(`,"translations":[{"language":"hi","name":"चाय","description":"x"}]`), ""},
+		{"and no title: it is not looked at", category(`,"translations":[{"language":"hi","name":"x","title":5}]`), ""},
+		{"the name in a language is a string", category(`,"translations":[{"language":"hi","name":5}]`), "translations[0].name must be a string"},
 	})
 }
 
@@ -123,6 +128,8 @@ func TestFieldsOfAnItem(t *testing.T) {
 		{"an image has a url", item(`,"images":[{"tag":"default"}]`), "images[0].url is required"},
 		{"a tag has one image", item(`,"images":[{"tag":"web","url":"https://x/a"},{"tag":"web","url":"https://x/b"}]`), "images[1].tag is given twice"},
 		{"tags are lists of strings under names", item(`,"tags":{"default":["new"],"web":["hot","spicy"]}`), ""},
+		{"a translation of an item has no name: it is not looked at", item(`,"translations":[{"language":"hi","title":"x","name":5}]`), ""},
+		{"the title in a language is bounded", item(`,"translations":[{"language":"hi","title":"` + strings.Repeat("x", 1001) + `"}]`), "translations[0].title must be at most 1000"},
 		{"a tag is not empty", item(`,"tags":{"default":[""]}`), "tags.default[0] must not be empty"},
 		{"a platform price needs its price", item(`,"platform_pricing":[{"platform":"web"}]`), "platform_pricing[0].price is required"},
 		{"a platform price needs its platform", item(`,"platform_pricing":[{"price":1}]`), "platform_pricing[0].platform must not be empty"},
@@ -172,6 +179,8 @@ func TestKeyValueGroups(t *testing.T) {
 		{"a value is positive", keyValue("Servings", "serve_range_min", "0"), "value of serve_range_min must be a positive whole number"},
 		{"a value has no sign", keyValue("Servings", "serve_range_min", "-1"), "must be a positive whole number"},
 		{"decimals are not allowed", keyValue("Servings", "serve_range_min", "1.0"), "must be a positive whole number"},
+		{"a value has at most 15 digits", keyValue("Servings", "serve_range_min", "9999999999999999"), "of serve_range_min must be a positive whole number of at most 15 digits, without zeros before it"},
+		{"15 digits pass", keyValue("Servings", "serve_range_min", "999999999999999"), ""},
 		{"values are strings", item(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_min","value":1}]}]`), "key_value_groups[0].key_value_data[0].value must be a string"},
 		{"the least is not above the most", data(`{"key":"kcal_range_max","value":"90"},{"key":"kcal_range_min","value":"100"}`), "must not have a kcal_range_min above its kcal_range_max"},
 		{"the least may be the most", data(`{"key":"kcal_range_max","value":"100"},{"key":"kcal_range_min","value":"100"}`), ""},

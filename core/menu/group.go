@@ -8,21 +8,21 @@ const AnyNumber = -1
 // OptionGroupObject is an option group as it is submitted (spec, Option group).
 // A nil field was not sent.
 type OptionGroupObject struct {
-	RefID               *string       `json:"ref_id"`
-	Title               *string       `json:"title"`
-	Description         *string       `json:"description"`
-	MinSelectable       *int64        `json:"min_selectable"`
-	MaxSelectable       *int64        `json:"max_selectable"`
-	MultiOptionsEnabled *bool         `json:"multi_options_enabled"`
-	SortOrder           *int64        `json:"sort_order"`
-	Active              *bool         `json:"active"`
-	RefTitle            *string       `json:"ref_title"`
-	DisplayInline       *bool         `json:"display_inline"`
-	ItemRefIDs          []string      `json:"item_ref_ids"`
-	ClearItemRefIDs     bool          `json:"clear_item_ref_ids"`
-	ClearItems          bool          `json:"clear_items"`
-	ClearOptions        bool          `json:"clear_options"`
-	Translations        []Translation `json:"translations"`
+	RefID               *string             `json:"ref_id"`
+	Title               *string             `json:"title"`
+	Description         *string             `json:"description"`
+	MinSelectable       *int64              `json:"min_selectable"`
+	MaxSelectable       *int64              `json:"max_selectable"`
+	MultiOptionsEnabled *bool               `json:"multi_options_enabled"`
+	SortOrder           *int64              `json:"sort_order"`
+	Active              *bool               `json:"active"`
+	RefTitle            *string             `json:"ref_title"`
+	DisplayInline       *bool               `json:"display_inline"`
+	ItemRefIDs          []string            `json:"item_ref_ids"`
+	ClearItemRefIDs     bool                `json:"clear_item_ref_ids"`
+	ClearItems          bool                `json:"clear_items"`
+	ClearOptions        bool                `json:"clear_options"`
+	Translations        []TitledTranslation `json:"translations"`
 }
 
 func (o *OptionGroupObject) refID() *string   { return o.RefID }
@@ -37,7 +37,7 @@ func (o *OptionGroupObject) check(c *checker) {
 	c.whole("sort_order", o.SortOrder, 0)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
 	c.refs("item_ref_ids", o.ItemRefIDs)
-	c.translations(o.Translations, false)
+	translations(c, o.Translations, "title")
 	if o.MinSelectable == nil || o.MaxSelectable == nil {
 		return // against what is stored: see OptionGroup.wrong
 	}

@@ -132,10 +132,10 @@ func spread[R, V any, P stored[R]](h *hub, masters map[int64]R, sold func(*shop)
 }
 
 func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
-	nested := map[int64]bool{}
+	nested := map[int64]bool{} // ids are of one sequence
 	if needs.Nesting {
 		for at := range h.links[GroupUnderneath] {
-			nested[at.to] = true
+			nested[at.to], nested[at.from] = true, true
 			for in := range h.links[OptionInGroup] {
 				nested[in.to] = nested[in.to] || in.from == at.from
 			}
@@ -151,7 +151,7 @@ func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
 		if shop != nil {
 			_, sold = shop.options[id]
 		}
-		return slices.Contains(o.Named, r.RefID), o.Active && r.Active || o.AtStore && sold
+		return slices.Contains(o.Named, r.RefID), o.Active && r.Active || o.AtStore && sold || nested[id]
 	})
 }
 

@@ -35,7 +35,7 @@ type ItemObject struct {
 	Recommended       *bool               `json:"recommended"`
 	Images            []Image             `json:"images"`
 	ImgURL            *string             `json:"img_url"`
-	Translations      []Translation       `json:"translations"`
+	Translations      []TitledTranslation `json:"translations"`
 	Tags              map[string][]string `json:"tags"`
 	IncludedPlatforms []string            `json:"included_platforms"`
 	PlatformPricing   []PlatformPrice     `json:"platform_pricing"`
@@ -65,7 +65,7 @@ func (o *ItemObject) check(c *checker) {
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.images(o.Images)
 	c.link("img_url", o.ImgURL, false)
-	c.translations(o.Translations, false)
+	translations(c, o.Translations, "title")
 	c.tags(o.Tags)
 	c.refs("included_platforms", o.IncludedPlatforms)
 	c.platformPricing(o.PlatformPricing)

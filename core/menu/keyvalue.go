@@ -1,6 +1,7 @@
 package menu
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -58,7 +59,7 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 		case key.Rule == OneOf && !slices.Contains(key.Allowed, pair.Value):
 			c.fail("value", "value", "of "+pair.Key+" must be one of: "+strings.Join(key.Allowed, ", "))
 		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
-			c.fail("value", "value", "of "+pair.Key+" must be a positive whole number")
+			c.fail("value", "value", "of "+pair.Key+fmt.Sprintf(" must be a positive whole number of at most %d digits, without zeros before it", maxDigits))
 		case key.Rule == AnyText:
 			c.text("value", &data[i].Value, 1, maxTitle)
 		}

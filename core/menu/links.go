@@ -108,6 +108,16 @@ func (b *linkBook) replace(from int64, to []int64) {
 	b.add(from, to)
 }
 
+// holdsAll tells whether an owner is linked to each of the entities.
+func (b *linkBook) holdsAll(from int64, to []int64) bool {
+	for _, id := range to {
+		if _, linked := b.current[ends{from, id}]; !linked {
+			return false
+		}
+	}
+	return true
+}
+
 // of lists what an owner is linked to.
 func (b *linkBook) of(from int64) []int64 { return b.byFrom[from] }
 

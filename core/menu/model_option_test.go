@@ -2,10 +2,11 @@ package menu
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 )
 
-func (m *model) option(o OptionObject, st *mStore, flush bool) string {
+func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string]bool) string {
 	ref := *o.RefID
 	old, isNew := m.options[ref], m.options[ref] == nil
 	next := &mOption{available: true, active: true, groups: map[string]bool{}, nested: map[string]bool{}}
@@ -34,12 +35,24 @@ func (m *model) option(o OptionObject, st *mStore, flush bool) string {
 		next.nested[group] = true
 	}
 	m.options[ref] = next
-	if m.cyclic() {
-		delete(m.options, ref)
-		if !isNew {
-			m.options[ref] = old
+	yields := func(name string) bool {
+		return !listed[name] && (!m.options[name].active || st == nil && flush)
+	}
+	for _, above := range m.above(func(name string) bool { return !yields(name) }) {
+		if above[0] == above[1] {
+			delete(m.options, ref)
+			if !isNew {
+				m.options[ref] = old
+			}
+			return "cycle"
 		}
-		return "cycle"
+	}
+	for _, above := range m.above(func(string) bool { return true }) {
+		for name, other := range m.options { // with a link back from what is under it
+			if yields(name) && other.nested[above[0]] && other.groups[above[1]] {
+				clear(other.nested)
+			}
+		}
 	}
 	take(&next.title, o.Title)
 	if st == nil {
@@ -74,13 +87,15 @@ func (m *model) optionAtStore(o OptionObject, master *mOption, st *mStore) strin
 	return ""
 }
 
-// cyclic closes the relation "is above" and looks for a group above itself.
-func (m *model) cyclic() bool {
+// above closes the relation "is above" of groups, by some of the options.
+func (m *model) above(by func(option string) bool) [][2]string {
 	above := map[[2]string]bool{}
-	for _, o := range m.options {
+	for name, o := range m.options {
 		for group := range o.groups {
 			for nested := range o.nested {
-				above[[2]string{group, nested}] = true
+				if by(name) {
+					above[[2]string{group, nested}] = true
+				}
 			}
 		}
 	}
@@ -93,12 +108,7 @@ func (m *model) cyclic() bool {
 			}
 		}
 	}
-	for g := range m.groups {
-		if above[[2]string{g, g}] {
-			return true
-		}
-	}
-	return false
+	return slices.Collect(maps.Keys(above))
 }
 
 func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
@@ -155,11 +165,18 @@ func (m *model) levy(all map[string]*mLevy, key, code string, title *string, act
 	if !everything {
 		t.items = asSet(items)
 	}
+	rival := func(other *mLevy) bool { return oneRate && other != t && other.code == code }
+	for _, other := range all { // nothing is taken from what is levied by what is not
+		if rival(other) && other.active && !t.active {
+			t.all = t.all && !other.all
+			maps.DeleteFunc(t.items, func(ref string, _ bool) bool { return other.items[ref] })
+		}
+	}
 	for _, other := range all {
-		if other == t || other.code != code || !oneRate {
+		if !rival(other) || other.active && !t.active {
 			continue
 		}
-		if everything {
+		if t.all {
 			other.all, other.items = false, nil
 		}
 		for ref := range t.items {

@@ -120,7 +120,7 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 		}
 	}
 	for _, s := range r.Options {
-		run(Options, m.options[*s.Object.RefID] != nil, func() string { return m.option(s.Object, st, r.Flush[Options]) })
+		run(Options, m.options[*s.Object.RefID] != nil, func() string { return m.option(s.Object, st, r.Flush[Options], asSet(refIDs(r.Options))) })
 	}
 	if r.Flush[Options] {
 		deleted[Options] = m.flushOptions(refIDs(r.Options), st)

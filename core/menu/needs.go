@@ -22,7 +22,7 @@ type Needs struct {
 	ClearedGroups []string        // ref_ids: OptionInGroup links to them
 	// Nesting asks for every GroupUnderneath link of the business, the
 	// OptionInGroup links of the options they are from, and the identifiers of
-	// the groups on both ends: what a cycle could run through.
+	// these and of the groups on both ends: what a cycle could run through.
 	Nesting bool
 }
 

@@ -7,90 +7,164 @@ import (
 
 // nesting is the graph of option groups under option groups: an option with
 // nested groups leads from each group that it is in to each that is under it.
+// It never holds a cycle.
 type nesting struct {
 	inGroups, underneath *linkBook
-	leading              map[int64][]int64 // by group: the options in it that have nested groups, or had
+	options              map[int64]*slot[Option] // those that have nested groups, or had
+	leading              map[int64][]int64       // by group: those of them that are in it, or were
+	nested               map[int64]bool          // the groups that are under an option, or were
+	steps                int                     // how many links may still be walked
 }
 
-func newNesting(inGroups, underneath *linkBook, stored []Link) *nesting {
-	n := &nesting{inGroups: inGroups, underneath: underneath, leading: map[int64][]int64{}}
-	for _, link := range stored {
-		n.update(link.From)
+// maxSteps bounds what the search for cycles costs a request: the links walked,
+// of all its options together, in a fraction of a second.
+const maxSteps = 1_000_000
+
+func newNesting(inGroups, underneath *linkBook, options []*slot[Option]) *nesting {
+	n := &nesting{
+		inGroups: inGroups, underneath: underneath, steps: maxSteps,
+		options: map[int64]*slot[Option]{}, leading: map[int64][]int64{}, nested: map[int64]bool{},
+	}
+	for _, option := range options {
+		n.update(option)
 	}
 	return n
 }
 
 // update takes note of the groups of an option.
-func (n *nesting) update(option int64) {
-	if len(n.underneath.of(option)) == 0 {
+func (n *nesting) update(option *slot[Option]) {
+	id := option.record.ID
+	nested := n.underneath.of(id)
+	if len(nested) == 0 {
 		return
 	}
-	for _, group := range n.inGroups.of(option) {
-		if !slices.Contains(n.leading[group], option) {
-			n.leading[group] = append(n.leading[group], option)
-		}
+	n.options[id] = option
+	for _, group := range n.inGroups.of(id) {
+		n.leading[group] = append(n.leading[group], id)
+	}
+	for _, group := range nested {
+		n.nested[group] = true
 	}
 }
 
-// below lists the groups directly under a group.
-func (n *nesting) below(group int64) []int64 {
-	var list []int64
-	for _, option := range n.leading[group] {
-		if slices.Contains(n.inGroups.of(option), group) {
-			list = append(list, n.underneath.of(option)...)
-		}
-	}
-	return list
+// descent is what lies under some groups, these included: each group with how it
+// was come to first, and the options on the ways.
+type descent struct {
+	groups  map[int64]hop
+	options []int64
 }
 
-// path finds a way down from one group to any of the goals, both ends included.
-func (n *nesting) path(from int64, goals map[int64]bool, seen map[int64]bool) []int64 {
-	if goals[from] {
-		return []int64{from}
+// hop is the way from one group to another, by an option; zero where a descent begins.
+type hop struct{ from, option int64 }
+
+// under walks down from the groups through the options that are let pass, each
+// link once, as far as the steps last.
+func (n *nesting) under(groups []int64, pass func(option int64) bool) descent {
+	d, seen, queue := descent{groups: map[int64]hop{}}, map[int64]bool{}, slices.Clone(groups)
+	for _, group := range groups {
+		n.steps--
+		d.groups[group] = hop{}
 	}
-	if seen[from] {
-		return nil
-	}
-	seen[from] = true
-	for _, group := range n.below(from) {
-		if rest := n.path(group, goals, seen); rest != nil {
-			return append([]int64{from}, rest...)
+	for ; len(queue) > 0 && n.steps > 0; queue = queue[1:] {
+		for _, option := range n.leading[queue[0]] {
+			n.steps--
+			if seen[option] || !pass(option) || !n.inGroups.holdsAll(option, queue[:1]) {
+				continue
+			}
+			seen[option] = true
+			d.options = append(d.options, option)
+			for _, group := range n.underneath.of(option) {
+				n.steps--
+				if _, known := d.groups[group]; !known {
+					d.groups[group] = hop{queue[0], option}
+					queue = append(queue, group)
+				}
+			}
 		}
 	}
-	return nil
+	return d
 }
 
-// cycle spells out the cycle that the links of an option would close, "" when
-// they close none: a way down from a group under it to a group that it is in.
-func (d *decider) cycle(option int64, links optionLinks) string {
-	groups, nested := links.groups, links.nested
+// first is the first of the groups that was come to; 0 where none was.
+func (d descent) first(groups []int64) int64 {
+	for _, group := range groups {
+		if _, reached := d.groups[group]; reached {
+			return group
+		}
+	}
+	return 0
+}
+
+// untangle finds the cycles that the links of an option would close: ways down from
+// a group under it to one that it is in. Where options are on all of them that are
+// not active, these give way: they are to lose their nested groups. Otherwise the
+// problem spells one out.
+func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
+	groups, nested, n := links.groups, links.nested, d.nesting
+	if n.inGroups.holdsAll(option, groups) && n.underneath.holdsAll(option, nested) {
+		return "" // it had them all before, and there was no cycle
+	}
 	if !links.clearGroups {
-		groups = slices.Concat(d.links[OptionInGroup].of(option), groups)
+		groups = slices.Concat(n.inGroups.of(option), groups)
 	}
 	if !links.clearNested {
-		nested = slices.Concat(d.links[GroupUnderneath].of(option), nested)
+		nested = slices.Concat(n.underneath.of(option), nested)
 	}
-	if len(nested) == 0 || len(groups) == 0 {
+	for _, group := range nested {
+		n.nested[group] = true
+	}
+	if len(nested) == 0 || !slices.ContainsFunc(groups, func(group int64) bool { return n.nested[group] }) {
 		return ""
 	}
-	goals := make(map[int64]bool, len(groups))
-	for _, group := range groups {
-		goals[group] = true
+	field := "nested_opt_grps"
+	if len(links.nested) == 0 {
+		field = "opt_grp_ref_ids"
 	}
-	seen := map[int64]bool{}
-	for _, group := range nested {
-		if way := d.nesting.path(group, goals, seen); way != nil {
-			return d.spell(way)
+	another := func(other int64) bool { return other != option }
+	all := n.under(nested, another)
+	if all.first(groups) != 0 {
+		firm := n.under(nested, func(other int64) bool { return other != option && !d.yields(other) })
+		if end := firm.first(groups); end != 0 {
+			return field + " makes a cycle of option groups: " + d.spell(firm, end)
 		}
+		for _, other := range all.options {
+			if d.yields(other) && n.under(n.underneath.of(other), another).first(groups) != 0 {
+				links.yielding = append(links.yielding, other)
+			}
+		}
+	}
+	if n.steps <= 0 {
+		return field + " cannot be checked: the option groups of the request lead to too many others; send the option again in another request"
 	}
 	return ""
 }
 
-// spell names the groups of a cycle: the way down, entered from its own end.
-func (d *decider) spell(way []int64) string {
-	words := make([]string, 0, len(way)+1)
-	for _, id := range slices.Concat(way[len(way)-1:], way) {
-		words = append(words, quote(d.groups.name(id)))
+// yields tells whether an option gives way to others: it is not active, or is
+// flushed, and the request does not name it.
+func (d *decider) yields(option int64) bool {
+	s := d.nesting.options[option]
+	return !s.listed && (!s.record.Active || d.master && d.flush[Options])
+}
+
+// maxSpelled bounds how much of a cycle is spelled out, in groups.
+const maxSpelled = 20
+
+// spell names the groups of a cycle, and the options that lead down from each to
+// the next: the way to its end, entered from there.
+func (d *decider) spell(way descent, end int64) string {
+	words := []string{quote(d.groups.name(end))}
+	for at := end; ; {
+		by := way.groups[at]
+		if by.option == 0 {
+			words = append(words, quote(d.groups.name(at)))
+			break
+		}
+		words = append(words, quote(d.groups.name(at))+" (by option "+quote(d.nesting.options[by.option].record.RefID)+")")
+		at = by.from
+	}
+	slices.Reverse(words[1:])
+	if len(words) > maxSpelled {
+		words = slices.Concat(words[:maxSpelled/2], []string{"…"}, words[len(words)-maxSpelled/2:])
 	}
 	return strings.Join(words, " > ")
 }

@@ -9,26 +9,26 @@ import (
 // OptionObject is an option as it is submitted (spec, Option). A nil field was
 // not sent; a list that was sent empty is not nil.
 type OptionObject struct {
-	RefID              *string         `json:"ref_id"`
-	Title              *string         `json:"title"`
-	Price              *core.Amount    `json:"price"`
-	Description        *string         `json:"description"`
-	Available          *bool           `json:"available"`
-	SoldAtStore        *bool           `json:"sold_at_store"`
-	SortOrder          *int64          `json:"sort_order"`
-	Weight             *int64          `json:"weight"` // grams
-	Images             []Image         `json:"images"`
-	ImgURL             *string         `json:"img_url"`
-	FoodType           *FoodType       `json:"food_type"`
-	Recommended        *bool           `json:"recommended"`
-	RefTitle           *string         `json:"ref_title"`
-	Translations       []Translation   `json:"translations"`
-	OptGrpRefIDs       []string        `json:"opt_grp_ref_ids"`
-	NestedOptGrps      []string        `json:"nested_opt_grps"`
-	ClearOptGrpRefIDs  bool            `json:"clear_opt_grp_ref_ids"`
-	ClearOptGrps       bool            `json:"clear_opt_grps"`
-	ClearNestedOptGrps bool            `json:"clear_nested_opt_grps"`
-	KeyValueGroups     []KeyValueGroup `json:"key_value_groups"`
+	RefID              *string             `json:"ref_id"`
+	Title              *string             `json:"title"`
+	Price              *core.Amount        `json:"price"`
+	Description        *string             `json:"description"`
+	Available          *bool               `json:"available"`
+	SoldAtStore        *bool               `json:"sold_at_store"`
+	SortOrder          *int64              `json:"sort_order"`
+	Weight             *int64              `json:"weight"` // grams
+	Images             []Image             `json:"images"`
+	ImgURL             *string             `json:"img_url"`
+	FoodType           *FoodType           `json:"food_type"`
+	Recommended        *bool               `json:"recommended"`
+	RefTitle           *string             `json:"ref_title"`
+	Translations       []TitledTranslation `json:"translations"`
+	OptGrpRefIDs       []string            `json:"opt_grp_ref_ids"`
+	NestedOptGrps      []string            `json:"nested_opt_grps"`
+	ClearOptGrpRefIDs  bool                `json:"clear_opt_grp_ref_ids"`
+	ClearOptGrps       bool                `json:"clear_opt_grps"`
+	ClearNestedOptGrps bool                `json:"clear_nested_opt_grps"`
+	KeyValueGroups     []KeyValueGroup     `json:"key_value_groups"`
 }
 
 func (o *OptionObject) refID() *string   { return o.RefID }
@@ -44,7 +44,7 @@ func (o *OptionObject) check(c *checker) {
 	c.images(o.Images)
 	c.link("img_url", o.ImgURL, false)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
-	c.translations(o.Translations, false)
+	translations(c, o.Translations, "title")
 	c.refs("opt_grp_ref_ids", o.OptGrpRefIDs)
 	c.refs("nested_opt_grps", o.NestedOptGrps)
 	c.keyValueGroups(o.KeyValueGroups, OnOption)

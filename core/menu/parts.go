@@ -18,12 +18,18 @@ const DefaultTag = "default"
 // fulfillmentModes are the ways in which an order reaches its customer (spec, Item).
 var fulfillmentModes = []string{"delivery", "pickup"}
 
-// Translation is the text of an entity in one language. Categories carry Name,
-// all others Title.
-type Translation struct {
+// TitledTranslation is the text of an entity in one language.
+type TitledTranslation struct {
 	Language    string  `json:"language"` // ISO 639-1, lower case
-	Name        *string `json:"name,omitzero"`
-	Title       *string `json:"title,omitzero"`
+	Text        *string `json:"title,omitzero"`
+	Description *string `json:"description,omitzero"`
+}
+
+// NamedTranslation is the text of a category in one language. A field that only
+// the other kind has is no field of it, and not looked at.
+type NamedTranslation struct {
+	Language    string  `json:"language"` // ISO 639-1, lower case
+	Text        *string `json:"name,omitzero"`
 	Description *string `json:"description,omitzero"`
 }
 
@@ -57,30 +63,27 @@ func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errFoodType
 }
 
-func (c *checker) translations(list []Translation, named bool) {
+// translations checks texts, of which field is what the text is called.
+func translations[T TitledTranslation | NamedTranslation](c *checker, list []T, field string) {
 	if !c.atMost("translations", len(list), maxParts) {
 		return
 	}
 	for i := range list {
-		t := &list[i]
+		t := TitledTranslation(list[i])
 		c.enter("translations", i)
-		t.Language = strings.ToLower(t.Language)
-		same := func(other Translation) bool { return other.Language == t.Language }
+		present, known := core.Language(t.Language)
+		t.Language = present
+		same := func(other T) bool { return TitledTranslation(other).Language == present }
 		switch {
-		case !knownLanguage(t.Language):
+		case !known:
 			c.fail("language", "language", "must be a two-letter ISO 639-1 code")
 		case slices.ContainsFunc(list[:i], same):
 			c.fail("language", "duplicate", "is given twice")
 		}
-		if named {
-			t.Title = nil
-		} else {
-			t.Name = nil
-		}
-		c.text("name", t.Name, 0, maxTitle)
-		c.text("title", t.Title, 0, maxTitle)
+		c.text(field, t.Text, 0, maxTitle)
 		c.text("description", t.Description, 0, maxDescription)
 		c.leave()
+		list[i] = T(t)
 	}
 }
 
@@ -103,6 +106,10 @@ func (c *checker) images(list []Image) {
 func (c *checker) tags(tags map[string][]string) {
 	for _, platform := range slices.Sorted(maps.Keys(tags)) {
 		list, field := tags[platform], "tags."+platform
+		if list == nil { // a null: not sent
+			delete(tags, platform)
+			continue
+		}
 		if strings.TrimSpace(platform) == "" || len(platform) > maxName {
 			c.fail("tags", "length", fmt.Sprintf("must have names of 1 to %d characters", maxName))
 		}

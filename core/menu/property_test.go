@@ -209,9 +209,10 @@ func (h *hub) compareEffective(t *rapid.T, m *model) {
 	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}, {Name: "tasty-eats", ServedBy: "aggregator-b"}} {
 		for store, at := range m.stores {
 			var want, got []string
+			seen := Effective(store, h.menu(store), platform, nil)
 			for ref, v := range at.items {
 				i := m.items[ref]
-				open := true
+				open := !slices.ContainsFunc(seen.LeftOut, func(left LeftOut) bool { return left.RefID == ref })
 				for _, cat := range i.cats {
 					c := m.cats[cat]
 					open = open && c.active && (c.parent == "" || m.cats[c.parent].active)
@@ -220,7 +221,7 @@ func (h *hub) compareEffective(t *rapid.T, m *model) {
 					want = append(want, ref+" "+m.price(i, v, platform))
 				}
 			}
-			for _, item := range Effective(store, h.menu(store), platform, nil).Items {
+			for _, item := range seen.Items {
 				got = append(got, item.RefID+" "+item.Price.String())
 			}
 			sort.Strings(want)

@@ -1,5 +1,7 @@
 package menu
 
+import "slices"
+
 // rates keeps the rule that an item has one rate of each tax code, the latest
 // (contract, Menu): who names which item, and who falls on all of them.
 type rates struct {
@@ -44,8 +46,9 @@ func (r *rates) of(s *slot[Tax]) *codeRates {
 }
 
 // give puts a rate on all items, or on those listed and no others, and takes
-// them from the other rates of its code.
-func (r *rates) give(book *linkBook, s *slot[Tax], all bool, items []int64) {
+// them from the other rates of its code. One that is not active takes nothing
+// from one that is: kept is such a rate, nil where there was none.
+func (r *rates) give(book *linkBook, s *slot[Tax], all bool, items []int64) (kept *slot[Tax]) {
 	code := r.of(s)
 	for _, item := range book.of(s.record.ID) {
 		delete(code.named, item)
@@ -53,8 +56,21 @@ func (r *rates) give(book *linkBook, s *slot[Tax], all bool, items []int64) {
 	if code.onAll == s {
 		code.onAll = nil
 	}
+	if !s.record.Active {
+		if all && levied(code.onAll) {
+			all, kept = false, code.onAll
+		}
+		items = slices.DeleteFunc(items, func(item int64) bool {
+			owner := code.named[item]
+			if !levied(owner) {
+				return false
+			}
+			kept = owner
+			return true
+		})
+	}
 	if all {
-		r.empty(book, code)
+		r.empty(book, code, s.record.Active)
 		code.onAll = s
 	}
 	code.take(book, items)
@@ -63,7 +79,11 @@ func (r *rates) give(book *linkBook, s *slot[Tax], all bool, items []int64) {
 	}
 	code.naming = append(code.naming, s)
 	book.replace(s.record.ID, items)
+	set(&s.changed, &s.record.AllItems, &all)
+	return kept
 }
+
+func levied(s *slot[Tax]) bool { return s != nil && s.record.Active }
 
 // take takes the items from the rates that name them.
 func (c *codeRates) take(book *linkBook, items []int64) {
@@ -82,13 +102,18 @@ func (c *codeRates) take(book *linkBook, items []int64) {
 	}
 }
 
-// empty takes every item from every rate of a code.
-func (r *rates) empty(book *linkBook, code *codeRates) {
-	for _, s := range code.naming {
+// empty takes every item from every rate of a code, or from those that are not active.
+func (r *rates) empty(book *linkBook, code *codeRates, active bool) {
+	code.naming = slices.DeleteFunc(code.naming, func(s *slot[Tax]) bool {
+		if levied(s) && !active {
+			return false
+		}
+		for _, item := range book.of(s.record.ID) {
+			delete(code.named, item)
+		}
 		book.clearFrom(s.record.ID)
-	}
-	code.naming = nil
-	clear(code.named)
+		return true
+	})
 	if other := code.onAll; other != nil {
 		other.record.AllItems, other.changed = false, true
 		r.taxes.touch(other)

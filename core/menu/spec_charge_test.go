@@ -66,6 +66,32 @@ func TestTaxes(t *testing.T) {
 			require.Empty(t, h.taxed("CGST_P 1"))
 			require.Equal(t, []string{"all"}, h.taxed("CGST_P 2"))
 		}},
+		{"a rate that is switched off takes nothing from one that is active", []string{items, low(`"all"`), `M {"taxes":[
+			{"code":"CGST_P","title":"GST","structure":{"value":9},"active":true,"item_ref_ids":["all"]},
+			{"code":"CGST_P","structure":{"value":2.5},"active":false,"item_ref_ids":["all"]}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, []string{"all"}, h.taxed("CGST_P 9"))
+			require.Empty(t, h.taxed("CGST_P 2.5"))
+			require.Equal(t, []Warning{{"taxes[].item_ref_ids",
+				"item_ref_ids of CGST_P 2.5, which is switched off, takes nothing from CGST_P 9, which is active"}}, last.Warnings)
+		}},
+		{"nor an item, whatever was sent before; the others it has", []string{items, low(`"tea"`),
+			`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"active":false,"item_ref_ids":["tea","cake"]}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, []string{"tea"}, h.taxed("CGST_P 2.5"))
+			require.Equal(t, []string{"cake"}, h.taxed("CGST_P 9"))
+			require.Len(t, last.Warnings, 1)
+		}},
+		{"nor by all an item that an active one names", []string{items, low(`"tea"`),
+			`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"active":false,"item_ref_ids":["all"]}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, []string{"tea"}, h.taxed("CGST_P 2.5"))
+			require.Equal(t, []string{"all"}, h.taxed("CGST_P 9"))
+			require.Empty(t, last.Warnings)
+		}},
+		{"an active rate takes from one that is switched off", []string{items,
+			`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"active":false,"item_ref_ids":["tea","cake"]}]}`, low(`"tea"`)}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, []string{"tea"}, h.taxed("CGST_P 2.5"))
+			require.Equal(t, []string{"cake"}, h.taxed("CGST_P 9"))
+			require.Empty(t, last.Warnings)
+		}},
 	})
 }
 
@@ -118,6 +144,12 @@ func TestPlatforms(t *testing.T) {
 			require.Empty(t, h.items)
 		}}})
 	}
+}
+
+func TestTagsThatAreNullAreNotSent(t *testing.T) {
+	runEffects(t, []effectRow{{"null", []string{`M {"items":[{"ref_id":"tea","title":"Tea","price":10,"tags":{"default":["new"],"web":null,"app":[]}}]}`}, func(t *testing.T, h *hub, _ Plan) {
+		require.JSONEq(t, `{"default":["new"],"app":[]}`, string(h.item("tea").Tags))
+	}}})
 }
 
 func TestPlatformPricing(t *testing.T) {

@@ -1,6 +1,8 @@
 package menu
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -145,6 +147,10 @@ func TestSubCategories(t *testing.T) {
 
 func TestNestedOptionGroups(t *testing.T) {
 	groups := `M {"option_groups":[{"ref_id":"A","title":"a"},{"ref_id":"B","title":"b"},{"ref_id":"C","title":"c"}]}`
+	under := func(option, group, nested string) string {
+		return fmt.Sprintf(`M {"options":[{"ref_id":%q,"title":"x","price":0,"opt_grp_ref_ids":[%q],"nested_opt_grps":["%s"]}]}`, option, group, nested)
+	}
+	flushed := func(request string) string { return strings.Replace(request, "{", `{"flush_options":true,`, 1) }
 	runEffects(t, []effectRow{
 		{"a group may not be under itself", []string{groups, `M {"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["A"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 			require.Equal(t, `nested_opt_grps makes a cycle of option groups: "A" > "A"`, message(last, Options, 0))
@@ -153,7 +159,7 @@ func TestNestedOptionGroups(t *testing.T) {
 			{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]},
 			{"ref_id":"y","title":"y","price":0,"opt_grp_ref_ids":["B"],"nested_opt_grps":["C"]},
 			{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["C"],"nested_opt_grps":["A"]}]}`}, func(t *testing.T, h *hub, last Plan) {
-			require.Equal(t, `nested_opt_grps makes a cycle of option groups: "C" > "A" > "B" > "C"`, message(last, Options, 2))
+			require.Equal(t, `nested_opt_grps makes a cycle of option groups: "C" > "A" > "B" (by option "x") > "C" (by option "y")`, message(last, Options, 2))
 			require.Equal(t, Stats{Created: 2, Errors: 1}, last.Stats[Options])
 			require.Nil(t, h.option("z"))
 		}},
@@ -161,7 +167,7 @@ func TestNestedOptionGroups(t *testing.T) {
 			`M {"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`,
 			`M {"options":[{"ref_id":"y","title":"y","price":0,"nested_opt_grps":["A"]}]}`,
 			`M {"options":[{"ref_id":"y","price":0,"opt_grp_ref_ids":["B"]}]}`}, func(t *testing.T, h *hub, last Plan) {
-			require.Contains(t, message(last, Options, 0), `"B" > "A" > "B"`)
+			require.Equal(t, `opt_grp_ref_ids makes a cycle of option groups: "B" > "A" > "B" (by option "x")`, message(last, Options, 0))
 		}},
 		{"what is cleared closes no cycle", []string{groups,
 			`M {"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`,
@@ -178,6 +184,36 @@ func TestNestedOptionGroups(t *testing.T) {
 			`M {"options":[{"ref_id":"x","price":0,"clear_opt_grps":true,"opt_grp_ref_ids":["C"],"clear_nested_opt_grps":true,"nested_opt_grps":["A"]}]}`}, func(t *testing.T, h *hub, last Plan) {
 			require.Equal(t, Stats{Updated: 1}, last.Stats[Options])
 			require.Equal(t, []string{"C"}, h.groupsOf("x"))
+		}},
+		{"an option that changes sides closes no cycle with what it was", []string{groups, under("x", "A", "B"),
+			`M {"options":[{"ref_id":"x","price":0,"clear_opt_grps":true,"opt_grp_ref_ids":["B"],"clear_nested_opt_grps":true,"nested_opt_grps":["A"]}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, Stats{Updated: 1}, last.Stats[Options], message(last, Options, 0))
+			require.Equal(t, [][]string{{"B"}, {"A"}}, [][]string{h.groupsOf("x"), h.under("x")})
+		}},
+		{"an option that the flush of the request takes out gives way", []string{groups, under("x", "A", "B"), flushed(under("z", "B", "A"))}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, Stats{Created: 1, Deleted: 1}, last.Stats[Options], message(last, Options, 0))
+			require.Equal(t, [][]string{{"A"}, {}, {"A"}}, [][]string{h.groupsOf("x"), h.under("x"), h.under("z")})
+			require.Equal(t, []Warning{{"options[].nested_opt_grps",
+				`nested_opt_grps of "x", which is not active, are cleared: with those of "z" they would make a cycle of option groups`}}, last.Warnings)
+		}},
+		{"one that was flushed gives way, with all its nested groups, and is enabled without them", []string{groups, under("x", "A", `B","C`), flushed(`M {"options":[]}`),
+			under("y", "C", "B"), under("z", "B", "A"), `M {"options":[{"ref_id":"x","price":0,"available":true}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, [][]string{{"A"}, {}, {"B"}, {"A"}}, [][]string{h.groupsOf("x"), h.under("x"), h.under("y"), h.under("z")})
+			require.True(t, h.option("x").Active)
+		}},
+		{"one that was flushed keeps nested groups that close no cycle", []string{groups, under("x", "A", "B"), flushed(`M {"options":[]}`),
+			under("z", "B", "C"), `S1{"options":[{"ref_id":"x","price":0,"available":true}]}`}, func(t *testing.T, h *hub, _ Plan) {
+			require.Equal(t, [][]string{{"B"}, {"C"}}, [][]string{h.under("x"), h.under("z")})
+		}},
+		{"one that is named by the request that would take it out does not give way", []string{groups, under("x", "A", "B"), flushed(`M {"options":[]}`),
+			`M {"options":[{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["B"],"nested_opt_grps":["A"]},{"ref_id":"x","price":0,"available":true}]}`}, func(t *testing.T, h *hub, last Plan) {
+			require.Equal(t, `nested_opt_grps makes a cycle of option groups: "B" > "A" > "B" (by option "x")`, message(last, Options, 0))
+			require.Equal(t, []string{"B"}, h.under("x"))
+		}},
+		{"what closes a cycle with others too takes nothing from one that is not active", []string{groups, under("x", "A", "B"), flushed(`M {"options":[]}`),
+			under("y", "A", "B"), under("z", "B", "A")}, func(t *testing.T, h *hub, last Plan) {
+			require.Contains(t, message(last, Options, 0), `"B" (by option "y")`)
+			require.Equal(t, []string{"B"}, h.under("x"))
 		}},
 		{"multi_options_enabled against what is stored", []string{`M {"option_groups":[{"ref_id":"A","title":"a","min_selectable":1,"max_selectable":1}]}`,
 			`M {"option_groups":[{"ref_id":"A","multi_options_enabled":true}]}`}, func(t *testing.T, h *hub, last Plan) {

@@ -187,6 +187,13 @@ func (t Timings) byCategory() map[int64]Timings {
 	return named
 }
 
+// OnSale are the times at which a category is on sale by these groups, of its own and
+// those of its parent, 0 for none; nil is always.
+func (t Timings) OnSale(category, parent int64) []core.DayHours {
+	named := t.byCategory()
+	return withinHours(named[category].hours(), named[parent].hours())
+}
+
 // hours are the times at which something in these groups is on sale; nil where
 // there are none: then it always is.
 func (t Timings) hours() []core.DayHours {

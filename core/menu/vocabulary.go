@@ -32,7 +32,6 @@ type Key struct {
 	Name    string
 	Rule    ValueRule
 	Allowed []string // of OneOf
-	Unit    string   // such as mg; for people only
 }
 
 // Declaration is what core or a plugin adds to the vocabulary: a group and some
@@ -49,7 +48,7 @@ type Declaration struct {
 var coreDeclarations = []Declaration{
 	{Group: "Servings", On: OnItem | OnOption, Keys: []Key{{Name: "serve_range_max"}, {Name: "serve_range_min"}}},
 	{Group: "Nutrition", On: OnItem | OnOption, Keys: []Key{
-		{Name: "kcal_range_min", Unit: "kcal"}, {Name: "kcal_range_max", Unit: "kcal"}}},
+		{Name: "kcal_range_min"}, {Name: "kcal_range_max"}}},
 	{Group: "Deposit", On: OnItem | OnOption, Keys: []Key{
 		{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"0.15", "0.25"}}}},
 }
@@ -59,9 +58,8 @@ var coreDeclarations = []Declaration{
 type Vocabulary struct{ groups map[string]*wordGroup }
 
 type wordGroup struct {
-	on        Target
-	keys      map[string]Key
-	platforms []string
+	on   Target
+	keys map[string]Key
 }
 
 // NewVocabulary is core's groups and those declared besides, by plugins. Several
@@ -103,18 +101,6 @@ func (v *Vocabulary) merge(d Declaration) error {
 		case !exists:
 			group.keys[key.Name] = key
 		}
-	}
-	if d.Platform != "" && !slices.Contains(group.platforms, d.Platform) {
-		group.platforms = append(group.platforms, d.Platform)
-	}
-	return nil
-}
-
-// Platforms lists the plugins that declared the group, in the order in which
-// they did; none for a group of core's or an unknown one.
-func (v *Vocabulary) Platforms(group string) []string {
-	if g := v.groups[group]; g != nil {
-		return slices.Clone(g.platforms)
 	}
 	return nil
 }

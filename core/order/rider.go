@@ -27,14 +27,6 @@ func RiderStatuses() []RiderStatus {
 	return []RiderStatus{Assigned, Unassigned, AtStore, OutForDelivery, RiderReached, Delivered, NoRiderFound}
 }
 
-func riderStatusNames() string {
-	names := make([]string, 0, len(RiderStatuses()))
-	for _, status := range RiderStatuses() {
-		names = append(names, string(status))
-	}
-	return strings.Join(names, ", ")
-}
-
 // Rider is a person who brings orders; what is not known is empty.
 type Rider struct {
 	Name  string `json:"name,omitzero"`
@@ -86,20 +78,27 @@ type Delivery struct {
 }
 
 var (
-	errReassigned = core.Errorf(core.Invalid, "rider_data names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
+	errReassigned = refusal("rider_data", "reassigned", "names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
 	errOver       = core.Errorf(core.Conflict, "the order is DELIVERED already; its rider has no further status")
 )
 
+func refusal(field, code, rule string) error {
+	var v core.Violations
+	v.AddBody(field, code, rule)
+	return v.Err()
+}
+
 // Move is where a status brings the delivery, and whether that changes anything:
 // the same status again does not, unless it tells who the rider is where that was
-// not known. ASSIGNED to another rider without UNASSIGNED between is Invalid; with any
-// other status the rider stays who was assigned, whoever it names. Anything after
-// DELIVERED is a Conflict (contract, Riders).
+// not known. With UNASSIGNED and NO-RIDER-FOUND there is no rider any more. ASSIGNED to
+// another rider without one of them between is Invalid; with any other status the rider
+// stays who was assigned, whoever it names. Anything after DELIVERED is a Conflict
+// (contract, Riders).
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
 	if d.Status == Delivered && to != Delivered {
 		return d, false, errOver
 	}
-	if to == Unassigned { // whoever it names is the rider no longer
+	if to == Unassigned || to == NoRiderFound { // whoever it names is the rider no longer
 		return Delivery{Status: to}, d.Status != to, nil
 	}
 	if !d.Rider.is(rider) {
@@ -145,7 +144,7 @@ func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	case sent.Status == "":
 		p.fail("status", "required", "is required")
 	case !slices.Contains(RiderStatuses(), sent.Status):
-		p.other("status", string(sent.Status), "one of: "+riderStatusNames())
+		p.other("status", string(sent.Status), "one of: "+namesOf(RiderStatuses()))
 	}
 	data := sent.Data.Value
 	p.text("rider_data.rider_name", data.Name, maxName)

@@ -63,14 +63,14 @@ type Ride struct {
 
 // CheckRidden is Invalid where others than the merchant deliver the order, or, as
 // carrier "" says, nobody does.
-func CheckRidden(orderID int64, carrier Carrier) error {
+func CheckRidden(carrier Carrier) error {
 	switch carrier {
 	case BySelf:
 		return nil
 	case "":
-		return core.Errorf(core.Invalid, "order_id %d: nobody brings the order: it is not for delivery", orderID)
+		return refusal("order_id", "order_type", "names an order that nobody brings: it is not for delivery")
 	default:
-		return core.Errorf(core.Invalid, "order_id %d: the order is not self-delivery: the platform's riders bring it", orderID)
+		return refusal("order_id", "delivery_type", "names an order that is not self-delivery: the platform's riders bring it")
 	}
 }
 
@@ -87,7 +87,7 @@ const maxRides = 500
 // rider_status_update that tells it (contract, Orders and channels). Nobody is
 // assigned to a cancelled order: that is a Conflict. Errors else as of Delivery.Move.
 func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
-	if err := CheckRidden(update.OrderID, r.Carrier); err != nil {
+	if err := CheckRidden(r.Carrier); err != nil {
 		return false, nil, err
 	}
 	next, changed, err := r.Rides.Delivery().Move(update.Status, update.Rider)
@@ -95,7 +95,7 @@ func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, e
 		return false, nil, err
 	}
 	if update.Status == Assigned && r.State == Cancelled {
-		return false, nil, core.Errorf(core.Conflict, "order_id %d: the order is %s; nobody is assigned to it any more", update.OrderID, r.State)
+		return false, nil, core.Errorf(core.Conflict, "the order is %s; nobody is assigned to it any more", r.State)
 	}
 	if len(r.Rides) >= maxRides {
 		return false, nil, core.Errorf(core.Conflict, "the order has had %d statuses of its rider; it takes no more", maxRides)

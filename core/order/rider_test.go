@@ -41,7 +41,9 @@ func TestARiderMovesByTheRules(t *testing.T) {
 		{"the country before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "+91 98765-43210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, ""},
 		{"a short number within a long one", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
 		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"}, Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
-		{"another rider after nobody was found", Delivery{NoRiderFound, asha}, Assigned, ravi, Delivery{NoRiderFound, asha}, false, core.Invalid},
+		{"nobody found any more", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, true, ""},
+		{"nobody found, again", Delivery{NoRiderFound, nobody}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, false, ""},
+		{"another rider after nobody was found", Delivery{NoRiderFound, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
 		{"taken off", Delivery{Assigned, asha}, Unassigned, nobody, Delivery{Unassigned, nobody}, true, ""},
 		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true, ""},
 		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
@@ -60,7 +62,7 @@ func TestARiderMovesByTheRules(t *testing.T) {
 }
 
 // The rules again, of whole histories: what was accepted never holds a
-// reassignment without UNASSIGNED between, a repeat, or anything after the end.
+// reassignment without UNASSIGNED or NO-RIDER-FOUND between, a repeat, or anything after the end.
 func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ride := Ride{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3, Carrier: BySelf}
@@ -87,11 +89,12 @@ func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
 		for i, step := range ride.Rides {
 			require.False(t, i > 0 && ride.Rides[i-1].Status == Delivered && step.Status != Delivered, "nothing follows DELIVERED")
 			require.False(t, i > 0 && ride.Rides[i-1].Status == step.Status && ride.Rides[i-1].Rider == step.Rider, "no repeat is kept")
-			if step.Status == Unassigned {
+			if step.Status == Unassigned || step.Status == NoRiderFound {
+				require.Equal(t, nobody, step.Rider, "%s names nobody", step.Status)
 				carrying = nobody
 				continue
 			}
-			require.True(t, carrying == nobody || carrying == step.Rider, "no rider takes over without UNASSIGNED")
+			require.True(t, carrying == nobody || carrying == step.Rider, "no rider takes over from another")
 			carrying = step.Rider
 		}
 	})
@@ -105,7 +108,7 @@ func TestNobodyIsAssignedToACancelledOrder(t *testing.T) {
 		return changed, err
 	}
 	_, err := take(Cancelled, Assigned)
-	require.ErrorContains(t, err, "order_id 7: the order is Cancelled")
+	require.EqualError(t, err, "the order is Cancelled; nobody is assigned to it any more")
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 	changed, err := take(Dispatched, Assigned)
 	require.NoError(t, err)

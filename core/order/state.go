@@ -38,10 +38,10 @@ func ParseState(s string) (State, bool) {
 // StateNames is the list of names for messages.
 func StateNames() string { return namesOf(States()) }
 
-func namesOf(states []State) string {
-	names := make([]string, len(states))
-	for i, state := range states {
-		names[i] = string(state)
+func namesOf[S ~string](list []S) string {
+	names := make([]string, len(list))
+	for i, one := range list {
+		names[i] = string(one)
 	}
 	return strings.Join(names, ", ")
 }

@@ -34,9 +34,9 @@ const (
 //
 //	Invalid      the plugin refused the question; the message says why
 //	NotFound     it does not have the capability
-//	Unavailable  it is not installed here, not running, or did not answer in time
+//	Unavailable  it is not installed here, not running, or did not answer in time (of a decision Internal)
 //	Internal     it failed, or answered wrongly
-func ask[A any](ctx context.Context, p Plugin, call string, question func(context.Context, *instance) (A, error)) (answer A, err error) {
+func ask[A any](ctx context.Context, p Plugin, s Subject, call string, question func(context.Context, *instance) (A, error)) (answer A, err error) {
 	clock, outcome := p.host.config.Clock, calledOK
 	start := clock.Now()
 	ctx, span := p.host.config.Tracer.Begin(ctx, core.ClientSpan, p.id, call)
@@ -71,7 +71,7 @@ func ask[A any](ctx context.Context, p Plugin, call string, question func(contex
 			err = checked(i, message)
 		}
 		if err == nil {
-			i.answered(true)
+			i.inTime()
 			if is {
 				brief(message)
 			}
@@ -84,8 +84,14 @@ func ask[A any](ctx context.Context, p Plugin, call string, question func(contex
 		}
 		var none A
 		outcome, err = k.explain(ctx, call, err, unanswered)
-		if outcome != calledCanceled && !(outcome == calledLate && call == checkItems) {
-			i.answered(outcome != calledLate)
+		switch outcome {
+		case calledCanceled:
+		case calledLate:
+			if call != checkItems {
+				i.tooLate(asked{call, s.Business, s.Platform, s.Key})
+			}
+		default:
+			i.inTime()
 		}
 		return none, err
 	}
@@ -100,6 +106,21 @@ type late struct{ error }
 
 // Unwrap is core's error.
 func (l late) Unwrap() error { return l.error }
+
+// fatal is the error of a call at which the plugin ended, twice.
+type fatal struct{ error }
+
+// Unwrap is core's error.
+func (f fatal) Unwrap() error { return f.error }
+
+// asked tells calls apart: repeats of one are the same, and so are all those without
+// a key that are about one platform.
+type asked struct {
+	call     string
+	business core.BusinessID
+	platform string
+	key      string
+}
 
 // bounded asks within a time; that the plugin takes longer is Internal, where it is
 // called: a failure at what is asked, which may be asked again a few times. That it
@@ -232,7 +253,7 @@ func (k *keeper) explain(ctx context.Context, call string, err error, lost bool)
 		k.note(fault, false)
 		return calledLate, late{core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)}
 	case lost:
-		return calledDown, core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)
+		return calledDown, fatal{core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)}
 	default:
 		fault := fmt.Errorf("%s: it failed: %s", call, plain(err))
 		k.note(fault, false)

@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -12,7 +13,7 @@ import (
 func (k *keeper) recover(ctx context.Context, installed string, fault error) (run bool) {
 	clock := k.host.config.Clock
 	count := k.note(fault, true)
-	state, wait := Backoff, backoff(count, rand.Float64())
+	state, wait := Backoff, backoff(max(1, count), rand.Float64())
 	if count >= mostFaults {
 		state, wait = Quarantined, longBackoff
 	}
@@ -40,14 +41,16 @@ func (k *keeper) recover(ctx context.Context, installed string, fault error) (ru
 	}
 }
 
-// note records a fault and returns how many of late ended the plugin.
+// note records a fault and returns how many of late ended the plugin, but for those
+// that one call brought about.
 func (k *keeper) note(fault error, ended bool) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.host.config.Clock.Now()
 	k.faults = slices.Insert(k.faults, 0, Fault{now, shorten(fault.Error(), longestFault), ended})
 	k.faults = k.faults[:min(len(k.faults), keptFaults)]
-	if k.ends = recent(k.ends, now); ended {
+	var late hang
+	if k.ends = recent(k.ends, now); ended && !(errors.As(fault, &late) && late.one) {
 		k.ends = append(k.ends, now)
 	}
 	k.log.log.Warn("a plugin has a fault", "fault", k.faults[0].Text, "ended", ended)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -33,13 +34,10 @@ func TestFaultsOfCallsDoNotHideThoseThatEndThePlugin(t *testing.T) {
 func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
-	first := s.state().PID
+	first, calls := s.state().PID, 0
 	late := func() {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1}, &sdk.InboundRequest{Kind: "wait"})
-		require.Equal(t, core.Unavailable, core.CodeOf(err))
-		require.ErrorContains(t, err, "it did not answer in time")
+		calls++
+		s.late(t, strconv.Itoa(calls))
 	}
 	for range mostLate - 1 {
 		late()
@@ -61,6 +59,61 @@ func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 	s.until("it is started again", s.another(first))
 	require.Contains(t, s.fault(), "it did not answer 5 calls in a row in time")
 	require.True(t, s.state().Faults[0].Ended)
+}
+
+// late asks a question that is not answered in time.
+func (s *stage) late(t *testing.T, key string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1, Key: key}, &sdk.InboundRequest{Kind: "wait"})
+	require.Equal(t, core.Unavailable, core.CodeOf(err))
+	require.ErrorContains(t, err, "it did not answer in time")
+}
+
+func TestOneCallThatIsAlwaysLatePutsNoPluginInQuarantine(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	for range mostFaults {
+		first := s.state().PID
+		for range mostLate {
+			s.late(t, "1")
+		}
+		s.until("it is started again", s.another(first))
+		require.Contains(t, s.fault(), "all of them repeats of one")
+	}
+	_, err := s.check(t.Context(), "version", "")
+	require.NoError(t, err)
+	for range mostFaults {
+		first := s.state().PID
+		for n := range mostLate {
+			s.late(t, strconv.Itoa(n))
+		}
+		again := s.another(first)
+		s.until("it is started again, or in quarantine", func() bool { return again() || s.is(Quarantined)() })
+	}
+	require.Equal(t, Quarantined, s.state().State, "that many calls are late is another matter")
+}
+
+func TestADecisionThatAPluginDoesNotReachHasFailedThere(t *testing.T) {
+	s := newStage(t)
+	s.ready("good")
+	for order, says := range map[string]string{"wait": "it did not answer in time", "crash": "ended while it was asked"} {
+		within := time.Minute
+		if order == "wait" {
+			within = 20 * time.Millisecond
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), within)
+		failed, got := make(chan answered, 1), answered{}
+		go func() {
+			_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1}, &pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
+			failed <- answered{err: err}
+		}()
+		s.until("the call has failed", arrived(failed, &got))
+		cancel()
+		require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down")
+		require.ErrorContains(t, got.err, says)
+	}
 }
 
 func TestACheckOfItemsIsBoundedWithTheWaitForAPlace(t *testing.T) {

@@ -84,8 +84,8 @@ func TestAStartThatNeverAnswersIsGivenUp(t *testing.T) {
 func TestAStartThatGoesWrongIsSaidInPlainWords(t *testing.T) {
 	for mode, says := range map[string]string{
 		"dies":         "it ended before it served (exit status 7; the last line of its log: there is no disk)",
-		"babbles":      "Unrecognized remote plugin message: hello",
-		"babbles-long": "Unrecognized remote plugin message",
+		"babbles":      "the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come before one: hello",
+		"babbles-long": "handshake (1|1|unix|SOCKET|grpc)",
 		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
 		"not-serving":  "it says that it does not serve",
 		"panics":       "its log: panic: there is no table",

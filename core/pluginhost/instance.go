@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,12 +40,12 @@ type instance struct {
 	output  sync.WaitGroup
 	stdin   io.Closer
 
-	hangs  chan struct{} // receives once too many calls in a row were late
+	hangs  chan hang     // receives once too many calls in a row were late
 	memory atomic.Uint64 // bytes, as last measured
 
 	mu      sync.Mutex
 	calls   int
-	late    int // in a row
+	late    []asked // the calls in a row that were not answered in time, checks of items apart
 	leaving bool
 	idle    chan struct{} // closed once it is leaving and no call is under way
 }
@@ -59,7 +60,7 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	if err != nil {
 		return nil, err
 	}
-	i := &instance{parcel: p, dir: dir, hangs: make(chan struct{}, 1), idle: make(chan struct{})}
+	i := &instance{parcel: p, dir: dir, hangs: make(chan hang, 1), idle: make(chan struct{})}
 	program, err := copyVerified(p.program, dir, p.digest)
 	if err != nil {
 		_ = os.RemoveAll(dir)
@@ -110,7 +111,7 @@ func (i *instance) open(log *logbook) error {
 	secure := insecure.NewCredentials()
 	if config.AutoMTLS {
 		if config.TLSConfig.RootCAs == nil {
-			return errors.New("it did not show a certificate")
+			return sdk.ErrNoTLS
 		}
 		secure = credentials.NewTLS(config.TLSConfig)
 	}
@@ -137,8 +138,7 @@ func (i *instance) whyNot(guess error) error {
 		return fmt.Errorf("it ended before it served (%s)", i.process.last())
 	default:
 	}
-	line, _, _ := strings.Cut(guess.Error(), "\n")
-	return errors.New(shorten(line, longestFault))
+	return errors.New(shorten(sdk.StartFault(guess).Error(), longestFault))
 }
 
 // examine asks a started plugin what it is and holds that against its manifest,
@@ -214,20 +214,37 @@ func (i *instance) leave() <-chan struct{} {
 	return i.idle
 }
 
-// answered counts the calls in a row that were not answered in time.
-func (i *instance) answered(inTime bool) {
+// inTime ends a row of late calls.
+func (i *instance) inTime() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if inTime {
-		i.late = 0
+	i.late = nil
+}
+
+// tooLate counts the calls in a row that were not answered in time.
+func (i *instance) tooLate(call asked) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.late = append(i.late, call); len(i.late) < mostLate {
 		return
 	}
-	if i.late++; i.late >= mostLate {
-		select {
-		case i.hangs <- struct{}{}:
-		default:
-		}
+	select {
+	case i.hangs <- hang{one: len(slices.Compact(slices.Clone(i.late))) == 1}:
+	default:
 	}
+}
+
+// hang is the fault of a plugin that leaves calls unanswered. It is started again in any
+// case; where they were repeats of one call, that one has no part in putting it in
+// quarantine, for all others.
+type hang struct{ one bool }
+
+// Error says how many calls it were.
+func (h hang) Error() string {
+	if h.one {
+		return fmt.Sprintf("it did not answer %d calls in a row in time, all of them repeats of one", mostLate)
+	}
+	return fmt.Sprintf("it did not answer %d calls in a row in time", mostLate)
 }
 
 // measure tells what memory the plugin and what it started have in use, in bytes.

@@ -204,10 +204,10 @@ func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error)
 			giveUp()
 			k.drop(i)
 			return true, fmt.Errorf("its process ended (%s)", i.process.last())
-		case <-i.hangs:
+		case fault := <-i.hangs:
 			giveUp()
 			k.drop(i)
-			return true, fmt.Errorf("it did not answer %d calls in a row in time", mostLate)
+			return true, fault
 		case w := <-k.wishes:
 			giveUp()
 			if !w.run {

@@ -22,10 +22,7 @@ type parcel struct {
 	inFlight int
 }
 
-const (
-	defaultMemory   = 512 // MB
-	defaultInFlight = 16
-)
+const defaultInFlight = 16
 
 // readParcel reads the manifest in a directory that has the name of the plugin.
 func readParcel(dir, id string) (parcel, error) {
@@ -50,7 +47,7 @@ func readParcel(dir, id string) (parcel, error) {
 		return p, err
 	}
 	p.program, p.digest = filepath.Join(dir, id, binary.Path), binary.SHA256
-	p.memory = uint64(cmp.Or(int(p.manifest.Limits.MemoryMB), defaultMemory)) << 20
+	p.memory = p.manifest.Limits.Memory()
 	p.inFlight = cmp.Or(int(p.manifest.Limits.InFlight), defaultInFlight)
 	return p, nil
 }

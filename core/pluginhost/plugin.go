@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -62,7 +63,7 @@ func (p Plugin) About() *sdk.Description {
 
 // CheckSettings lists what is wrong with the settings of the subject.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
-	return ask(ctx, p, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
+	return ask(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
 		problems, err := i.client.Configure(ctx, s.call())
 		for _, problem := range problems {
 			brief(problem)
@@ -76,7 +77,7 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 // items, and no sign that the plugin hangs.
 func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration, items []*sdk.Item) ([]*sdk.Finding, error) {
 	findings, err := bounded(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
-		return ask(ctx, p, checkItems, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
+		return ask(ctx, p, s, checkItems, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
 			return i.client.CheckItems(ctx, s.call(), items)
 		})
 	})
@@ -93,13 +94,13 @@ const renderWithin = 20 * time.Second
 // it takes longer than 20 s is Internal: a failure at this very menu.
 func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
 	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
+		return decide(ctx, p, s, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
 	})
 }
 
 // InterpretPublish reads the aggregator's answer to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return ask(ctx, p, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+	return ask(ctx, p, s, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 		return i.client.InterpretPublish(ctx, s.call(), response)
 	})
 }
@@ -109,14 +110,14 @@ func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.R
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
 	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+		return decide(ctx, p, s, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 	})
 }
 
 // Translate reads an inbound request that brings an order, or cancels one. An order
 // whose numbers are none is refused as if it had come so, and blamed on the plugin.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
-	t, err := ask(ctx, p, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
+	t, err := ask(ctx, p, s, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		return i.client.Translate(ctx, s.call(), request)
 	})
 	if err != nil {
@@ -132,24 +133,24 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 // PlanAcknowledge plans the acknowledgement of an order.
 func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Orders.PlanAcknowledge", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanAcknowledge", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
 }
 
 // PlanOrderStatus plans the news of an order's state.
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Orders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
 }
 
 // PlanItemsOOS plans the news that items of an order are out of stock.
 func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Orders.PlanItemsOOS", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanItemsOOS", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
 }
 
 // InterpretItemsOOS reads the aggregator's answer to that.
 func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
-	return ask(ctx, p, "Orders.InterpretItemsOOS", func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
+	return ask(ctx, p, s, "Orders.InterpretItemsOOS", func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
 		return i.client.InterpretItemsOOS(ctx, s.call(), response)
 	})
 }
@@ -157,30 +158,30 @@ func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject, response *sdk.
 // PlanRiderStatus plans the relay of a rider's status.
 func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Riders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
+	return decide(ctx, p, s, "Riders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
 }
 
 // PlanRiderLocation plans the relay of a rider's place.
 func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Riders.PlanLocation", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
+	return decide(ctx, p, s, "Riders.PlanLocation", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
 // PlanStoreAction plans the opening or closing of a store.
 func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Availability.PlanStore", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
+	return decide(ctx, p, s, "Availability.PlanStore", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
 // PlanItemAction plans the switching of items and options.
 func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Availability.PlanItems", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
+	return decide(ctx, p, s, "Availability.PlanItems", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
 }
 
 // InterpretAvailability reads the aggregator's answer to a switch.
 func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return ask(ctx, p, "Availability.InterpretAnswer", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+	return ask(ctx, p, s, "Availability.InterpretAnswer", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 		return i.client.InterpretAvailability(ctx, s.call(), action, response)
 	})
 }
@@ -188,26 +189,31 @@ func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action str
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, "Actions.PlanAction", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
+	return decide(ctx, p, s, "Actions.PlanAction", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
 }
 
 // InterpretResponse reads the aggregator's answer to an action.
 func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, "Actions.InterpretResponse", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, s, "Actions.InterpretResponse", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 		return i.client.InterpretResponse(ctx, s.call(), action, response)
 	})
 }
 
 // InterpretCallback reads an inbound request that answers an action.
 func (p Plugin) InterpretCallback(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, "Actions.InterpretCallback", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, s, "Actions.InterpretCallback", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
 		return i.client.InterpretCallback(ctx, s.call(), request)
 	})
 }
 
-// decide asks for a decision.
-func decide(ctx context.Context, p Plugin, call string, question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	return ask(ctx, p, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
+// decide asks for a decision. That a plugin which is up does not get to one, in time or at
+// all, is Internal: a failure at this call, and no reason to wait for the plugin.
+func decide(ctx context.Context, p Plugin, s Subject, call string, question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
+	decision, err := ask(ctx, p, s, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
+	if errors.As(err, new(late)) || errors.As(err, new(fatal)) {
+		err = core.Errorf(core.Internal, "%s", err)
+	}
+	return decision, err
 }
 
 // Blame records a fault that was found in what the plugin says, beside those of its calls.

@@ -29,7 +29,7 @@ const (
 type Fault struct {
 	At    time.Time `json:"at"`
 	Text  string    `json:"text"`
-	Ended bool      `json:"ended"` // the plugin's process was ended by it, or did not begin; too many of these put it in quarantine
+	Ended bool      `json:"ended"` // the plugin's process was ended by it, or did not begin; too many of these put it in quarantine, repeats of one late call apart
 }
 
 // Status is how a plugin is.

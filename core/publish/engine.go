@@ -77,7 +77,7 @@ const firstPlaces = 2
 type lane struct {
 	places   core.Places
 	inFlight int
-	absent   time.Time // until then it is left alone
+	absent   time.Time // until then it is left alone: its plugin is down or elsewhere, or the aggregator wants no more
 }
 
 // NewEngine makes an engine; nothing happens before Run.
@@ -198,6 +198,7 @@ func (e *Engine) run(l *lane, work Work) {
 	} else {
 		e.Observer.Published(result, e.Clock.Now().Sub(start))
 		e.tell(result)
+		e.leaveAlone(l, result.SparedTo)
 		if result.Untried {
 			e.leaveAlone(l, e.Clock.Now().Add(e.Absence))
 		}

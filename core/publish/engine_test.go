@@ -14,8 +14,8 @@ import (
 )
 
 // shelf is a queue in memory of one publication for each endpoint; the plugin of
-// endpoint 1 is down, another replica has that of endpoint 4, and the rendering of
-// endpoint 50 hangs.
+// endpoint 1 is down, another replica has that of endpoint 4, endpoint 40 is asked too
+// often, and the rendering of endpoint 50 hangs.
 type shelf struct {
 	mu      sync.Mutex
 	due     []Work
@@ -75,6 +75,9 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 		<-s.hangs
 	}
 	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
+		if w.Endpoint == 40 {
+			return Sent{State: Waiting, RetryAt: time.Now(), SparedTo: time.Now().Add(time.Hour)}
+		}
 		if s.block != nil && w.Endpoint > 4 {
 			select {
 			case <-s.block:
@@ -128,6 +131,22 @@ func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 	require.Contains(t, s.results[2][0].Message, "the hub failed: broken")
 	require.Equal(t, Published, s.results[3][0].State)
 	require.NotZero(t, s.results[3][0].CallID)
+}
+
+func TestAnAggregatorThatIsAskedTooOftenIsSparedTheOtherMenus(t *testing.T) {
+	s := &shelf{}
+	stop := s.start(t, Config{}, 40, 40, 40, 40, 40, 40)
+	await(t, func() bool { _, results := s.count(40); return results > 0 })
+	s.mu.Lock()
+	for range 20 { // the engine looks again
+		s.due = append(s.due, Work{Endpoint: 3})
+	}
+	s.mu.Unlock()
+	await(t, func() bool { _, results := s.count(3); return results == 20 })
+	stop()
+	claims, results := s.count(40)
+	require.LessOrEqual(t, claims, firstPlaces, "those that were under way already")
+	require.Equal(t, claims, results)
 }
 
 func TestWhatAnotherReplicaCanDoIsLeftToIt(t *testing.T) {

@@ -54,7 +54,7 @@ func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) 
 // when it has taken what it was told.
 func settled(result Result, sent Sent, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
-	result.At, result.Problems, result.RetryAt = now, bounded(sent.Problems), sent.RetryAt
+	result.At, result.Problems, result.RetryAt, result.SparedTo = now, bounded(sent.Problems), sent.RetryAt, sent.SparedTo
 	if sent.State != Published {
 		result.Digest = nil
 	}

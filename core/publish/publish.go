@@ -59,6 +59,7 @@ type Sent struct {
 	Message  string
 	Problems []Problem // of the aggregator
 	RetryAt  time.Time // of Waiting
+	SparedTo time.Time // until then the aggregator, asked too often, wants no more menus; zero: it does not say
 	Answered bool      // whatever the answer was, but for 429
 }
 
@@ -97,6 +98,7 @@ type Result struct {
 	Outlet    string    // by which the platform knows the store once it has taken the menu
 	RetryAt   time.Time // of Waiting
 	Untried   bool      // of Waiting: it does not count as an attempt
+	SparedTo  time.Time // until then the aggregator wants no more menus
 	At        time.Time
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // secretPlace stands, in the template of a secret header, for the secret.
@@ -41,7 +43,9 @@ func (p Plan) fillIn(access Access) (Request, error) {
 		if !known {
 			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin needs", h.Secret)
 		}
-		r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret, 1)
+		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret, 1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
+			return Request{}, fmt.Errorf("the platform's secret %q has a line break or another character that no header may have", h.Secret)
+		}
 	}
 	return r, nil
 }

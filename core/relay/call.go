@@ -23,11 +23,14 @@ const (
 func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	defer func() { // nobody else would catch it here
 		if p := recover(); p != nil {
-			result = absent(c, fmt.Sprintf("the hub failed: %v", p), e.Clock.Now())
+			result = unsent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
 		}
 	}()
 	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
 		return Result{Call: c, State: Skipped, Message: "the platform is served by no plugin", Executed: e.Clock.Now()}
+	}
+	if until := e.sparedUntil(c); !until.IsZero() {
+		return spared(c, until, e.Clock.Now())
 	}
 	ctx, cancel := context.WithTimeout(calls, planTime)
 	defer cancel()
@@ -37,6 +40,7 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	}
 	decision, err := e.Plugins.Plan(ctx, c, access.Settings)
 	var elsewhere core.Postponed
+	var fault *core.Error
 	switch code := core.CodeOf(err); {
 	case errors.As(err, &elsewhere):
 		return Result{Call: c, State: left, RetryAt: elsewhere.Until}
@@ -44,6 +48,8 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 		return Result{Call: c, State: Failed, Message: err.Error(), Executed: e.Clock.Now()}
 	case code == core.NotFound:
 		return Result{Call: c, State: Skipped, Message: err.Error(), Executed: e.Clock.Now()}
+	case code == core.Internal && errors.As(err, &fault):
+		return unsent(c, Plan{}, fmt.Errorf("the plugin did not plan the call: %w", err), e.Clock.Now())
 	case err != nil:
 		return absent(c, "the plugin did not plan the call: "+err.Error(), e.Clock.Now())
 	case decision.Plan == nil:
@@ -66,8 +72,7 @@ type Carrier struct {
 func (e Carrier) Carry(ctx context.Context, c Call, plan Plan, access Access, interpret func(context.Context, Response) (Outcome, error)) Result {
 	request, err := plan.fillIn(access)
 	if err != nil {
-		refused := Attempt{StartedAt: e.Clock.Now(), Method: plan.Method, ErrorClass: "not_sent", Error: err.Error()}
-		return judge(c, plan, refused, Outcome{}, e.Clock.Now())
+		return unsent(c, plan, err, e.Clock.Now())
 	}
 	attempt := e.Sender.Send(ctx, request)
 	var outcome Outcome
@@ -79,7 +84,7 @@ func (e Carrier) Carry(ctx context.Context, c Call, plan Plan, access Access, in
 			response.Headers[strings.ToLower(name)] = value
 		}
 		if outcome, err = interpret(ctx, response); err != nil {
-			outcome = Outcome{} // the plan's own rule judges
+			outcome = unread(plan, response, err)
 			e.Log.Warn("an answer could not be read by the plugin", "call", c.ID, "platform", c.Platform, "error", err)
 		}
 	}

@@ -2,12 +2,8 @@ package relay
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/servery-hub/servery/core"
@@ -105,7 +101,7 @@ func (c Callers) Authenticate(ctx context.Context, k Knock) (Caller, error) {
 	if k.Key == "" {
 		return Caller{}, errSecret
 	}
-	caller, err := c.Records.CallerByHash(ctx, hash(k.Key))
+	caller, err := c.Records.CallerByHash(ctx, core.TokenHash(k.Key))
 	if core.CodeOf(err) == core.NotFound || err == nil && subtle.ConstantTimeCompare([]byte(caller.Platform), []byte(k.Platform)) != 1 {
 		return Caller{}, errSecret
 	}
@@ -136,15 +132,6 @@ func (c Callers) prove(ctx context.Context, k Knock) (Caller, error) {
 // Create makes a key for a platform; it is told this once. NotFound where the
 // business has no such platform.
 func (c Callers) Create(ctx context.Context, business core.BusinessID, platform string) (string, error) {
-	var random [32]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		panic(fmt.Sprintf("relay: no random bytes: %v", err)) // crypto/rand never fails on a supported system
-	}
-	secret := secretPrefix + base64.RawURLEncoding.EncodeToString(random[:])
-	return secret, c.Records.CreateCallerKey(ctx, business, platform, hash(secret))
-}
-
-func hash(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret)) // the key is 32 random bytes: nothing to guess, so no slow hash
-	return sum[:]
+	secret := secretPrefix + core.NewToken()
+	return secret, c.Records.CreateCallerKey(ctx, business, platform, core.TokenHash(secret))
 }

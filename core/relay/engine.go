@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -71,10 +72,17 @@ type Engine struct {
 
 	mu      sync.Mutex
 	away    map[int64]time.Time // endpoints that are left to other replicas, until when
+	spared  map[sparing]time.Time
 	lanes   map[int64]*lane
 	held    int
 	plugins map[string]int // of what is held, how much is for whose platforms
 	running sync.WaitGroup
+}
+
+// sparing is what a platform of a business wants no more of for a while.
+type sparing struct {
+	endpoint int64
+	kind     Kind
 }
 
 // firstPlaces is how many calls may be under way at once to a platform of a
@@ -96,7 +104,7 @@ func NewEngine(config Config, parts Parts) *Engine {
 	calls, cutOff := context.WithCancel(context.Background())
 	return &Engine{
 		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		bell: core.NewBell(), results: make(chan Result, config.Held), away: map[int64]time.Time{}, lanes: map[int64]*lane{}, plugins: map[string]int{},
+		bell: core.NewBell(), results: make(chan Result, config.Held), away: map[int64]time.Time{}, spared: map[sparing]time.Time{}, lanes: map[int64]*lane{}, plugins: map[string]int{},
 	}
 }
 
@@ -171,6 +179,7 @@ func (e *Engine) room() (int, core.Busy) {
 			delete(e.away, endpoint)
 		}
 	}
+	maps.DeleteFunc(e.spared, func(_ sparing, until time.Time) bool { return !now.Before(until) })
 	return e.Held - e.held, busy
 }
 
@@ -241,10 +250,24 @@ func (e *Engine) run(l *lane, c Call) {
 	if result.Attempt != nil {
 		l.places.Ended(result.Attempt.Answered())
 	}
+	if what := (sparing{c.Endpoint, c.Kind}); result.SparedTo.After(e.spared[what]) {
+		e.spared[what] = result.SparedTo
+	}
 	e.advance(l)
 	if wasBusy && !l.busy() {
 		e.Wake()
 	}
+}
+
+// sparedUntil is until when the aggregator wants none of the call's kind; the zero time:
+// it may be made.
+func (e *Engine) sparedUntil(c Call) time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if until := e.spared[sparing{c.Endpoint, c.Kind}]; e.Clock.Now().Before(until) {
+		return until
+	}
+	return time.Time{}
 }
 
 // leave gives a call back for another replica to take, and takes no more of its

@@ -65,8 +65,15 @@ func (b *bench) Release(_ context.Context, _ core.ID, calls []Call) error {
 }
 
 func (b *bench) Plan(_ context.Context, c Call, _ []byte) (Decision, error) {
-	if c.Platform == "panics" {
+	switch c.Platform {
+	case "panics":
 		panic("a fault")
+	case "fails":
+		return Decision{}, core.Errorf(core.Internal, "a fault")
+	case "down":
+		return Decision{}, core.Errorf(core.Unavailable, "a fault")
+	case "cut":
+		return Decision{}, errors.New("a fault")
 	}
 	return Decision{Plan: &Plan{Endpoint: "api", Hosts: []string{c.Platform}, Method: "POST", Path: "/"}}, nil
 }
@@ -82,8 +89,11 @@ func (a *afar) Plan(context.Context, Call, []byte) (Decision, error) {
 	return Decision{}, core.Postponed{Until: time.Now().Add(time.Hour)}
 }
 
-func (b *bench) Interpret(context.Context, Call, []byte, Response) (Outcome, error) {
-	return Outcome{}, errors.New("it fell")
+func (b *bench) Interpret(_ context.Context, c Call, _ []byte, _ Response) (Outcome, error) {
+	if c.Platform == "unread" {
+		return Outcome{}, errors.New("it fell")
+	}
+	return Outcome{}, core.Errorf(core.NotFound, "it reads none")
 }
 
 func (b *bench) Access(_ context.Context, _ core.BusinessID, platform string) (Access, error) {
@@ -102,6 +112,9 @@ func (b *bench) Send(ctx context.Context, r Request) Attempt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sent = append(b.sent, r.URL)
+	if r.URL == "https://limits/" {
+		return Attempt{Status: 429, ResponseHeaders: map[string]string{"Retry-After": "300"}}
+	}
 	return Attempt{Status: 200}
 }
 
@@ -199,7 +212,7 @@ func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("swift") == 5 })
 	stop()
-	require.Equal(t, Done, b.results[0].State, "an answer that the plugin cannot read is judged by the plan")
+	require.Equal(t, Done, b.results[0].State, "an answer that the plugin does not read is judged by the plan")
 }
 
 func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
@@ -220,14 +233,50 @@ func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
 	require.Empty(t, b.results)
 }
 
-func TestAFaultInAPlanLetsTheCallWait(t *testing.T) {
+func TestAFailureAtACallIsAnAttemptAndAPluginThatIsAwayIsNone(t *testing.T) {
+	for platform, attempted := range map[string]bool{"panics": true, "fails": true, "down": false, "cut": false} {
+		b := &bench{}
+		b.calls(platform, 3, 1)
+		_, stop := b.run(t, Config{})
+		await(t, func() bool { return b.finished(platform) == 1 })
+		stop()
+		r := b.results[0]
+		require.Equal(t, []any{Waiting, !attempted, attempted}, []any{r.State, r.Untried, r.Attempt != nil}, platform)
+		require.Contains(t, r.Message, "a fault")
+	}
+}
+
+func TestAnAnswerThatThePluginCannotReadIsNoSuccess(t *testing.T) {
 	b := &bench{}
-	b.calls("panics", 3, 1)
+	b.calls("unread", 3, 1)
 	_, stop := b.run(t, Config{})
-	await(t, func() bool { return b.finished("panics") == 1 })
+	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
-	require.Equal(t, []any{Waiting, true}, []any{b.results[0].State, b.results[0].Untried})
-	require.Contains(t, b.results[0].Message, "a fault")
+	require.Equal(t, []any{Waiting, false, "the answer could not be read: it fell"}, []any{b.results[0].State, b.results[0].Untried, b.results[0].Message})
+}
+
+func TestAnAggregatorThatIsAskedTooOftenIsSparedTheRestOfTheKind(t *testing.T) {
+	b := &bench{}
+	b.calls("limits", 3, 20)
+	for i := range b.due {
+		b.due[i].Kind = RiderLocation
+	}
+	b.calls("limits", 3, 1)
+	b.due[20].Kind = OrderAcknowledge
+	_, stop := b.run(t, Config{})
+	await(t, func() bool { return b.finished("limits") == 21 })
+	stop()
+	sent := map[Kind]int{}
+	for _, r := range b.results {
+		require.Equal(t, Waiting, r.State)
+		require.InDelta(t, 300, time.Until(r.RetryAt).Seconds(), 60)
+		require.Equal(t, r.Attempt == nil, r.Untried, "what waits for others uses no attempt up")
+		if r.Attempt != nil {
+			sent[r.Call.Kind]++
+		}
+	}
+	require.LessOrEqual(t, sent[RiderLocation], firstPlaces, "those that were under way already")
+	require.Equal(t, 1, sent[OrderAcknowledge], "other kinds may have other limits")
 }
 
 func TestACallWhosePluginAnotherReplicaHasIsLeftToIt(t *testing.T) {

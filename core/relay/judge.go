@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
 )
 
 // maxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16
@@ -37,6 +39,48 @@ func absent(c Call, reason string, now time.Time) Result {
 		r.State, r.Message = Failed, "given up after a day: "+reason
 	}
 	return r
+}
+
+// spared lets a call wait as long as its aggregator wants none of the kind.
+func spared(c Call, until, now time.Time) Result {
+	r := absent(c, "the aggregator asked to be left alone until "+until.UTC().Format(time.RFC3339), now)
+	r.RetryAt = until
+	return r
+}
+
+// mostSpared bounds how long an aggregator may ask to be left alone.
+const mostSpared = time.Hour
+
+// askedUntil is until when an answer asks to be left alone: Retry-After in seconds or as
+// a date (RFC 9110, 10.2.3). The zero time: it does not.
+func askedUntil(a Attempt, now time.Time) time.Time {
+	text := a.ResponseHeaders["Retry-After"]
+	until, err := http.ParseTime(text)
+	if seconds, wrong := strconv.Atoi(text); wrong == nil {
+		until, err = now.Add(time.Duration(min(seconds, int(mostSpared/time.Second)))*time.Second), nil
+	}
+	switch most := now.Add(mostSpared); {
+	case err != nil || !until.After(now):
+		return time.Time{}
+	case until.After(most):
+		return most
+	}
+	return until
+}
+
+// unsent judges an attempt of which nothing was sent.
+func unsent(c Call, plan Plan, why error, now time.Time) Result {
+	return judge(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()}, Outcome{}, now)
+}
+
+// unread is the outcome by an answer that the plugin could not read: the plan's own rule
+// judges where it has none to read it with, or where the rule takes it for a failure. Else nobody
+// knows, and the call is made again, by the same key.
+func unread(plan Plan, response Response, why error) Outcome {
+	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
+		return Outcome{}
+	}
+	return Outcome{State: OutcomeRetry, Message: "the answer could not be read: " + why.Error()}
 }
 
 // judge decides what follows from an attempt: by the plugin's reading of the
@@ -66,12 +110,19 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 		r.Attempt.ErrorClass, r.Attempt.Error = "refused", cmp.Or(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
 	}
 	r.Message = r.Attempt.Error
+	until := askedUntil(a, now)
+	if a.Status == http.StatusTooManyRequests {
+		r.SparedTo = until
+	}
 	wait, more := retryAfter(c.Attempts + 1)
 	if outcome.State == OutcomeFailed || !more {
 		r.State = Failed
 		return r
 	}
 	r.State, r.RetryAt = Waiting, now.Add(wait)
+	if until.After(r.RetryAt) {
+		r.RetryAt = until
+	}
 	return r
 }
 

@@ -1,11 +1,15 @@
 package relay
 
 import (
+	"errors"
+	"net/http"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -53,6 +57,39 @@ func TestACallIsTriedAgainAfterPowersOfTwo(t *testing.T) {
 	require.Equal(t, Failed, judge(Call{Attempts: 5}, Plan{}, Attempt{Status: 500}, Outcome{}, noon).State)
 }
 
+func TestACallIsTriedAgainWhenItsAggregatorSaysSo(t *testing.T) {
+	for _, c := range []struct {
+		says     string
+		attempts int
+		wait     time.Duration
+		asked    bool
+	}{
+		{"300", 0, 300 * time.Second, true},
+		{"300", 4, 300 * time.Second, true},
+		{noon.Add(90 * time.Second).Format(http.TimeFormat), 0, 90 * time.Second, true},
+		{"1", 4, 16 * time.Second, true},
+		{"86400", 0, time.Hour, true},
+		{noon.Add(24 * time.Hour).Format(http.TimeFormat), 0, time.Hour, true},
+		{noon.Add(-time.Hour).Format(http.TimeFormat), 0, time.Second, false},
+		{"0", 0, time.Second, false}, {"-5", 0, time.Second, false}, {"soon", 0, time.Second, false}, {"", 0, time.Second, false},
+	} {
+		for _, status := range []int{429, 503} {
+			for _, outcome := range []Outcome{{}, {State: OutcomeRetry}} {
+				r := judge(Call{Attempts: c.attempts}, Plan{}, Attempt{Status: status, ResponseHeaders: map[string]string{"Retry-After": c.says}}, outcome, noon)
+				require.Equal(t, []any{Waiting, c.wait}, []any{r.State, r.RetryAt.Sub(noon)}, "%q", c.says)
+				require.Equal(t, status == 429 && c.asked, !r.SparedTo.IsZero(), "%d %q", status, c.says)
+			}
+		}
+	}
+}
+
+func TestAnAnswerThatCannotBeReadIsJudgedByThePlanWhereThatTakesItForAFailure(t *testing.T) {
+	fell := errors.New("it fell")
+	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 400}, fell))
+	require.Equal(t, OutcomeRetry, unread(Plan{}, Response{Status: 200}, fell).State)
+	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
+}
+
 func TestACallWaitsADayForItsPlugin(t *testing.T) {
 	c := Call{Since: noon, Attempts: 3}
 	r := absent(c, "it is not running", noon.Add(24*time.Hour-time.Second))
@@ -78,6 +115,7 @@ func TestAPlanIsFilledInWithAddressAndSecrets(t *testing.T) {
 		"host evilagg.example is none":             func(_ *Plan, a *Access) { a.Addresses["api"] = "https://evilagg.example" },
 		"host 10.0.0.1 is none":                    func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
 		`has no secret "token"`:                    func(_ *Plan, a *Access) { a.Secrets = nil },
+		`secret "token" has a line break`:          func(_ *Plan, a *Access) { a.Secrets = map[string]string{"token": "s3\n"} },
 		"the plan's path":                          func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
 		"the plan's path \"@evil.example/\" is no": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {

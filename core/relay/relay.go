@@ -253,10 +253,12 @@ const (
 // wrong in itself and will never be planned, NotFound that the plugin tells the
 // aggregator nothing of the kind, core.Postponed that another replica has the
 // plugin: the call is left to it, and until then none of the platform is taken.
-// With any other error the call waits.
+// After a core.Error of Internal, a failure at this very call, it is tried again a few
+// times; with any other error the call waits.
 type Plugins interface {
 	Plan(ctx context.Context, call Call, settings []byte) (Decision, error)
-	// Interpret reads an answer; the outcome's state is "" where the plugin does not.
+	// Interpret reads an answer; the outcome's state is "" where the plugin does not. Where
+	// it fails at one that the plan takes for success, the call is made again.
 	Interpret(ctx context.Context, call Call, settings []byte, response Response) (Outcome, error)
 }
 
@@ -350,5 +352,6 @@ type Result struct {
 	Outcome  Outcome
 	RetryAt  time.Time // of Waiting
 	Untried  bool      // of Waiting: it does not count as an attempt
+	SparedTo time.Time // until then the aggregator, asked too often, wants no more of the kind; zero: it does not say
 	Executed time.Time // when it was decided
 }

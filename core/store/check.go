@@ -6,8 +6,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"golang.org/x/text/language"
-
 	"github.com/servery-hub/servery/core"
 )
 
@@ -28,7 +26,7 @@ type checker struct {
 func (c checker) fail(field, code, rule string) { c.v.Add(c.at, field, code, rule) }
 
 // check applies the rules of the spec's Store table that need no stored state,
-// and brings timings into their canonical form (day in lower case, HH:MM:SS).
+// and brings timings (day in lower case, HH:MM:SS) and languages into their canonical form.
 func check(o *Object, at core.Object, v *core.Violations) {
 	c := checker{at, v}
 	c.refID(o.RefID)
@@ -123,20 +121,16 @@ func (c checker) translations(list []Translation) {
 	seen := map[string]bool{}
 	for i := range list {
 		t, field := &list[i], fmt.Sprintf("translations[%d]", i)
-		if len(t.Language) != 2 || !knownLanguage(t.Language) {
+		present, known := core.Language(t.Language)
+		switch {
+		case !known:
 			c.fail(field+".language", "language", "must be a two-letter ISO 639-1 code")
-		} else if key := strings.ToLower(t.Language); seen[key] {
+		case seen[present]:
 			c.fail(field+".language", "duplicate", "is given twice")
-		} else {
-			seen[key] = true
 		}
+		t.Language, seen[present] = present, true
 		c.text(field+".name", &t.Name, 1, maxShort)
 	}
-}
-
-func knownLanguage(code string) bool {
-	_, err := language.ParseBase(code)
-	return err == nil
 }
 
 func (c checker) platformData(list []PlatformData) {
@@ -148,7 +142,7 @@ func (c checker) platformData(list []PlatformData) {
 			c.fail(field+".name", "duplicate", "is given twice")
 		}
 		seen[p.Name] = true
-		if wrong := core.CheckURL(strings.TrimSpace(p.URL)); p.URL != "" && wrong != "" {
+		if wrong := core.CheckLink(strings.TrimSpace(p.URL)); p.URL != "" && wrong != "" {
 			c.fail(field+".url", "url", wrong)
 		}
 		c.text(field+".platform_store_id", &p.PlatformStoreID, 0, maxShort)

@@ -82,10 +82,17 @@ func TestDecodeBringsTimingsIntoOneForm(t *testing.T) {
 	}, request.Stores[0].Object.Timings)
 }
 
+func TestDecodeBringsLanguagesIntoOneForm(t *testing.T) {
+	request, err := Decode([]byte(one(`"translations":[{"language":"HI","name":"x"},{"language":"iw","name":"y"}]`)))
+	require.NoError(t, err)
+	require.Equal(t, []Translation{{"hi", "x"}, {"he", "y"}}, request.Stores[0].Object.Translations)
+}
+
 func TestDecodeAcceptsWhatTheSpecAllows(t *testing.T) {
 	for _, body := range []string{
 		one(``), one(`"name":null,"zip_codes":null,"flush":true,"min_order_value":null`),
 		one(`"min_pickup_time":0,"min_order_value":0,"geo_latitude":-90,"geo_longitude":180,"zip_codes":[],"timings":[]`),
+		one(`"min_pickup_time":600.0,"min_delivery_time":1.8e3`),
 		one(`"excluded_platforms":[],"included_platforms":["web"]`),
 		one(`"contact_phone":"","address":"","platform_data":[{"name":"a","url":"","platform_store_id":""}]`),
 		`{"stores":[{"ref_id":"#1 & \"ñ\" /?"}],"callback_url":"https://pos.example.com/hook?a=b"}`,

@@ -98,17 +98,21 @@ func tlsProblem(err error, shaking bool) string {
 	return "the TLS handshake failed: " + strings.TrimPrefix(err.Error(), "tls: ")
 }
 
+// hungUp is what breach says of a connection that was closed.
+const hungUp = "the endpoint closed the connection before the answer was complete"
+
 // breach tells how the connection broke, or the exchange on it; "" where it did not.
 func breach(err error) string {
 	var reset streamError
 	switch text := err.Error(); {
-	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer": // else it is we who would not have it
+	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer", // else it is we who would not have it
+		strings.Contains(text, "cannot retry err [stream error"):
 		return "the endpoint reset the HTTP/2 stream before the answer was complete"
 	case strings.Contains(text, "http2: client connection lost"):
 		return "the connection went dead: nothing came over it any more"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE),
 		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"), strings.Contains(text, "server closed idle connection"):
-		return "the endpoint closed the connection before the answer was complete"
+		return hungUp
 	}
 	return ""
 }

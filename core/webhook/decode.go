@@ -29,17 +29,17 @@ type Input struct {
 // which nothing is required). Violations name the field.
 func DecodeInput(body []byte, update bool) (Input, error) {
 	var root struct {
-		Active    *bool             `json:"active"`
-		EventType jsontext.Value    `json:"event_type"` // a name, or a numeric id as number or string
-		URL       *string           `json:"url"`
-		Headers   map[string]string `json:"headers"`
-		Units     *string           `json:"retrial_interval_units"`
+		Active    *bool              `json:"active"`
+		EventType jsontext.Value     `json:"event_type"` // a name, or a numeric id as number or string
+		URL       *string            `json:"url"`
+		Headers   map[string]*string `json:"headers"`
+		Units     *string            `json:"retrial_interval_units"`
 	}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Input{}, err
 	}
 	var v core.Violations
-	input := Input{Active: root.Active, URL: root.URL, Headers: root.Headers}
+	input := Input{Active: root.Active, URL: root.URL, Headers: sent(root.Headers)}
 	input.EventType = readEventType("event_type", root.EventType, !update, &v)
 	switch {
 	case root.URL != nil:
@@ -56,8 +56,22 @@ func DecodeInput(body []byte, update bool) (Input, error) {
 		}
 		input.Units = &units
 	}
-	checkHeaders(root.Headers, &v)
+	checkHeaders(input.Headers, &v)
 	return input, v.Err()
+}
+
+// sent are the headers that have a value: null was not sent.
+func sent(headers map[string]*string) map[string]string {
+	if headers == nil {
+		return nil
+	}
+	valued := make(map[string]string, len(headers))
+	for name, value := range headers {
+		if value != nil {
+			valued[name] = *value
+		}
+	}
+	return valued
 }
 
 func readEventType(field string, raw jsontext.Value, required bool, v *core.Violations) core.EventType {
@@ -86,6 +100,7 @@ func readEventType(field string, raw jsontext.Value, required bool, v *core.Viol
 var reservedHeaders = []string{
 	"Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect",
 	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType, HeaderTest,
+	HeaderTrace, "tracestate",
 }
 
 var reservedPrefixes = []string{"content-", "proxy-", "webhook-"}

@@ -38,6 +38,9 @@ func TestDecodeInputRefusesNamingTheField(t *testing.T) {
 		"content type":           {`{` + good + `,"headers":{"CONTENT-TYPE":"v"}}`, "headers.CONTENT-TYPE"},
 		"connection":             {`{` + good + `,"headers":{"Connection":"v"}}`, "headers.Connection"},
 		"signature":              {`{` + good + `,"headers":{"webhook-signature":"v"}}`, "headers.webhook-signature"},
+		"trace":                  {`{` + good + `,"headers":{"Traceparent":"v"}}`, "headers.Traceparent"},
+		"state of a trace":       {`{` + good + `,"headers":{"tracestate":"v"}}`, "headers.tracestate"},
+		"blank in the query":     {`{"event_type":18,"url":"https://a.example/?a=b c"}`, "url"},
 		"one header twice":       {`{` + good + `,"headers":{"X-A":"v","x-a":"w"}}`, "headers.x-a"},
 		"too many":               {`{` + good + `,"headers":{` + strings.Join(many, ",") + `}}`, "headers"},
 	} {
@@ -67,6 +70,19 @@ func TestDecodeInputReadsNamesAndNumbers(t *testing.T) {
 	require.False(t, *input.Active)
 	require.Nil(t, input.URL)
 	require.Empty(t, input.EventType)
+}
+
+func TestDecodeInputTakesANullForNotSent(t *testing.T) {
+	for headers, kept := range map[string]map[string]string{
+		`null`:                            nil,
+		`{}`:                              {},
+		`{"X-A":null}`:                    {},
+		`{"X-A":null,"X-B":"","X-C":"c"}`: {"X-B": "", "X-C": "c"},
+	} {
+		input, err := DecodeInput([]byte(`{"headers":`+headers+`}`), true)
+		require.NoError(t, err, headers)
+		require.Equal(t, kept, input.Headers, headers)
+	}
 }
 
 func TestRetrySchedule(t *testing.T) {

@@ -33,10 +33,7 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 		request.Header.Set(HeaderTrace, string(trace))
 	}
 	a.RequestHeaders = shown(request.Header, secret)
-	if request.Header.Get("Idempotency-Key") == "" {
-		request.Header["Idempotency-Key"] = nil // as for deliveries: what is repeated is known by its call
-	}
-	response, err := s.client.Do(request)
+	response, err := s.once(request, trace)
 	if err == nil {
 		err = s.read(response, &a, secret)
 	}

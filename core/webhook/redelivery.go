@@ -42,8 +42,8 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 			WebhookID *core.Integer  `json:"webhook_id"`
 			OrderID   *core.Integer  `json:"order_id"`
 			Reference *string        `json:"reference"`
-			From      *int64         `json:"from"`
-			To        *int64         `json:"to"`
+			From      *core.Integer  `json:"from"`
+			To        *core.Integer  `json:"to"`
 		} `json:"filter"`
 	}
 	if err := core.DecodeJSON(body, &root, json.RejectUnknownMembers(true)); err != nil {

@@ -26,7 +26,7 @@ func TestDecodeRedelivery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Choice{State: Failed, To: end}, c)
 	for _, event := range []string{`"order_placed"`, `"18"`, `18`} {
-		c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r","from":%d,"to":%d}}`,
+		c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r","from":"%d","to":%d.0}}`,
 			event, now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
 		require.NoError(t, err)
 		require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001, Reference: "r", From: now.Add(-time.Hour), To: end}, c)

@@ -30,16 +30,17 @@ type RetryRequest struct {
 func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryRequest, error) {
 	var root struct {
 		EventType jsontext.Value `json:"event_type"`
-		StartTime *int64         `json:"start_time"`
-		EndTime   *int64         `json:"end_time"`
+		StartTime *core.Integer  `json:"start_time"`
+		EndTime   *core.Integer  `json:"end_time"`
 	}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return RetryRequest{}, err
 	}
 	var v core.Violations
-	if text := string(root.EventType); text != "18" && text != `"18"` {
+	var event core.Integer
+	if err := json.Unmarshal(root.EventType, &event); err != nil || event != 18 {
 		code := "value"
-		if text == "" || text == "null" {
+		if text := string(root.EventType); text == "" || text == "null" {
 			code = "required"
 		}
 		v.AddBody("event_type", code, "must be 18, the id of order_placed")
@@ -83,14 +84,14 @@ const (
 )
 
 // instant reads an instant; 0 is the beginning of time.
-func instant(field string, ms *int64, v *core.Violations) time.Time {
+func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 	switch {
 	case ms == nil:
 		v.AddBody(field, "required", "is required, in epoch milliseconds")
 	case *ms != 0 && (*ms < earliestInstant || *ms > latestInstant):
 		v.AddBody(field, "range", "must be in epoch milliseconds")
 	default:
-		return time.UnixMilli(*ms).UTC()
+		return time.UnixMilli(int64(*ms)).UTC()
 	}
 	return time.Time{}
 }

@@ -41,6 +41,7 @@ func (c SenderConfig) withDefaults() SenderConfig {
 type Sender struct {
 	config SenderConfig
 	client *http.Client
+	anew   *http.Client // every request over a connection of its own
 	clock  core.Clock
 }
 
@@ -48,23 +49,28 @@ type Sender struct {
 func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 	config = config.withDefaults()
 	dialer := &net.Dialer{Timeout: config.ConnectTimeout, Control: guard.control}
-	return &Sender{config: config, clock: clock, client: &http.Client{
-		Transport: &http.Transport{
-			DialContext:            dialer.DialContext,
-			TLSClientConfig:        config.TLS,
-			TLSHandshakeTimeout:    config.ConnectTimeout,
-			ForceAttemptHTTP2:      true,
-			DisableCompression:     true, // a compressed bomb would slip past the read limit
-			MaxIdleConns:           4096,
-			MaxIdleConnsPerHost:    config.IdlePerHost,
-			IdleConnTimeout:        90 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			// A connection that died silently fails what is under way, and nothing after it:
-			// exchanges that run out of time leave an HTTP/2 connection in use.
-			HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5, PingTimeout: config.ExchangeTimeout / 5},
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	kept := &http.Transport{
+		DialContext:            dialer.DialContext,
+		TLSClientConfig:        config.TLS,
+		TLSHandshakeTimeout:    config.ConnectTimeout,
+		ForceAttemptHTTP2:      true,
+		DisableCompression:     true, // a compressed bomb would slip past the read limit
+		MaxIdleConns:           4096,
+		MaxIdleConnsPerHost:    config.IdlePerHost,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		// A connection that died silently fails what is under way, and nothing after it:
+		// exchanges that run out of time leave an HTTP/2 connection in use.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5, PingTimeout: config.ExchangeTimeout / 5},
+	}
+	own := kept.Clone()
+	own.DisableKeepAlives = true
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Sender{
+		config: config, clock: clock,
+		client: &http.Client{Transport: kept, CheckRedirect: stay},
+		anew:   &http.Client{Transport: own, CheckRedirect: stay},
+	}
 }
 
 // Close drops the kept-alive connections.
@@ -87,7 +93,7 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 		return a
 	}
 	a.RequestHeaders = shown(request.Header, d.Headers)
-	response, err := s.client.Do(request)
+	response, err := s.once(request, trace)
 	if err == nil {
 		err = s.read(response, &a, d.Headers)
 	}
@@ -134,10 +140,31 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	if trace := core.TraceOf(ctx); trace != "" {
 		h.Set(HeaderTrace, string(trace))
 	}
-	// Without it the transport will not repeat a POST on a kept-alive connection
-	// that the endpoint closed at the same moment; the webhook-id makes that safe.
-	h["Idempotency-Key"] = nil
 	return request, nil
+}
+
+// once has a request made once: of itself the transport repeats it on as many kept
+// connections as die of it. Where such a connection was closed before anything was
+// answered, as endpoints do with those that idle, the request is made a second time, on
+// a connection of its own; the receiver knows it by its webhook-id, or by its call.
+func (s *Sender) once(request *http.Request, t *trace) (*http.Response, error) {
+	body := request.GetBody
+	request.GetBody = nil // without it the transport repeats nothing that has a body
+	if request.Body == http.NoBody {
+		return s.anew.Do(request) // and nothing at all over a new connection
+	}
+	response, err := s.client.Do(request)
+	if err == nil || !t.kept.Load() || t.first.Load() != 0 {
+		return response, err
+	}
+	if _, words := classify(err, s.config, false); words != hungUp {
+		return nil, err
+	}
+	again := request.WithContext(request.Context())
+	if again.Body, err = body(); err != nil {
+		return nil, err
+	}
+	return s.anew.Do(again)
 }
 
 // read takes the bounded part of the response, with the secrets that were sent

@@ -14,6 +14,7 @@ type trace struct {
 	start                         time.Time
 	dns, connect, tls, first, end atomic.Int64
 	shaking                       atomic.Bool // a TLS handshake has begun and not come to a good end
+	kept                          atomic.Bool // the connection had been used before
 }
 
 func newTrace() *trace { return &trace{start: time.Now()} }
@@ -35,7 +36,10 @@ func (t *trace) attach(ctx context.Context) context.Context {
 				t.shaking.Store(false)
 			}
 		},
-		GotConn:              func(httptrace.GotConnInfo) { t.shaking.Store(false) }, // perhaps another than the one dialled
+		GotConn: func(got httptrace.GotConnInfo) {
+			t.shaking.Store(false) // perhaps another than the one dialled
+			t.kept.Store(got.Reused)
+		},
 		GotFirstResponseByte: func() { t.mark(&t.first) },
 	})
 }

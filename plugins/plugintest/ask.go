@@ -24,8 +24,16 @@ type Question struct {
 	Message proto.Message
 }
 
-// deadline bounds a question.
-const deadline = 30 * time.Second
+// within is how long a hub waits for the answer to a question, at most.
+func within(method string) time.Duration {
+	switch method {
+	case "Menu.Render", "Menu.PlanUnlist":
+		return 20 * time.Second
+	case "Menu.CheckItems":
+		return 8 * time.Second
+	}
+	return 4 * time.Second
+}
 
 // ParseQuestion reads {"method": …, "request": {…}}; the request is in the form
 // of sdk.FromJSON.
@@ -75,10 +83,19 @@ func newMessage(d protoreflect.MessageDescriptor) (proto.Message, error) {
 }
 
 // Ask asks the question. The answer to Menu.CheckItems is a pb.FindingsChunk
-// with all findings, to Menu.Render a pb.Decision.
+// with all findings, to Menu.Render a pb.Decision. It has the time that a hub gives it.
 func (q Question) Ask(ctx context.Context, client *sdk.Client) (proto.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, deadline)
+	within := within(q.Method)
+	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
+	answer, err := q.ask(bounded, client)
+	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("it did not answer in %v, as long as a hub waits: %w", within, err)
+	}
+	return answer, err
+}
+
+func (q Question) ask(ctx context.Context, client *sdk.Client) (proto.Message, error) {
 	switch message := q.Message.(type) {
 	case *pb.ItemsChunk:
 		findings, err := client.CheckItems(ctx, message.GetCall(), message.GetItems())

@@ -52,7 +52,11 @@ func chunkBorders(ctx context.Context, s *session) error {
 
 func largeMenu(ctx context.Context, s *session) error {
 	for _, q := range menuQuestions(s, 10_000) {
-		if _, err := q.Ask(ctx, s.Client); err != nil { // the client sees to it that findings name items of the menu
+		answer, err := q.Ask(ctx, s.Client) // the client sees to it that findings name items of the menu
+		if err == nil {
+			err = sdk.CheckAnswer(s.about, answer)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", q.Method, err)
 		}
 	}
@@ -122,6 +126,14 @@ func actions(ctx context.Context, s *session) error {
 	return nil
 }
 
+// endedWithin is how long calls may take to end after they were cancelled.
+const endedWithin = 30 * time.Second
+
+// countedWithin is how long a plugin may take until a call that has begun is in its health.
+const countedWithin = 5 * time.Second
+
+var errUncounted = errors.New("in_flight of its health is 0 while a call is under way: the end of calls cannot be seen")
+
 // cancelled gives up calls that wait for the rest of a menu, and waits until the
 // plugin has none under way.
 func cancelled(ctx context.Context, s *session) error {
@@ -129,11 +141,14 @@ func cancelled(ctx context.Context, s *session) error {
 		ctx, cancel := context.WithCancel(ctx)
 		err := half(ctx, cancel, s, q)
 		cancel()
+		if errors.Is(err, errUncounted) {
+			return err
+		}
 		if status.Code(err) != codes.Canceled {
 			return fmt.Errorf("%s: a cancelled call ended with %w", q.Method, orNone(err))
 		}
 	}
-	for deadline := time.Now().Add(deadline); ; {
+	for given := time.Now(); ; {
 		health, err := s.Client.CheckHealth(ctx)
 		if err != nil {
 			return err
@@ -141,7 +156,7 @@ func cancelled(ctx context.Context, s *session) error {
 		if health.GetInFlight() == 0 {
 			return nil
 		}
-		if time.Now().After(deadline) {
+		if time.Since(given) > endedWithin {
 			return fmt.Errorf("%d calls are still under way after they were cancelled", health.GetInFlight())
 		}
 		time.Sleep(5 * time.Millisecond)
@@ -173,13 +188,16 @@ func half(ctx context.Context, cancel context.CancelFunc, s *session, q Question
 		}
 		received = func() error { _, err := stream.Recv(); return err }
 	}
-	for {
+	for begun := time.Now(); ; {
 		health, err := s.Client.CheckHealth(ctx)
 		if err != nil {
 			return err
 		}
 		if health.GetInFlight() > 0 {
 			break
+		}
+		if time.Since(begun) > countedWithin {
+			return errUncounted
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -11,6 +11,14 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
+// memory looks at what the program took while it was asked.
+func memory(_ context.Context, s *session) error {
+	if s.memory > 0 && s.took > s.memory {
+		return fmt.Errorf("it took %d MB of memory, and its manifest allows %d: a hub ends it", s.took>>20, s.memory>>20)
+	}
+	return nil
+}
+
 // logs asks everything with a word that must not be repeated, in all places
 // where people's data and tokens travel.
 func logs(ctx context.Context, s *session) error {

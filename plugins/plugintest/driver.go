@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 
@@ -40,7 +41,8 @@ type Driver interface {
 // Running is a plugin that was started.
 type Running struct {
 	Client *sdk.Client
-	PID    int // of a program of its own; else 0
+	PID    int    // of a program of its own; else 0
+	memory uint64 // bytes that it may take; 0: it is not held to any
 	log    *logBuffer
 	stop   func() error
 }
@@ -204,10 +206,15 @@ func dispense(host *plugin.Client, log *logBuffer) (*Running, error) {
 }
 
 // Subprocess runs a program as the hub does: a copy of that one file. The transport is that of its
-// manifest, sdk.TransportMTLS or sdk.TransportSocket.
-func Subprocess(path, transport string) Driver { return subprocess{path, transport} }
+// manifest, sdk.TransportMTLS or sdk.TransportSocket; with the manifest's limits too it is held to those.
+func Subprocess(path, transport string, limits ...sdk.ManifestLimits) Driver {
+	return subprocess{path, transport, limits}
+}
 
-type subprocess struct{ path, transport string }
+type subprocess struct {
+	path, transport string
+	limits          []sdk.ManifestLimits
+}
 
 // Name names the driver.
 func (subprocess) Name() string { return "as a program" }
@@ -237,15 +244,23 @@ func (d subprocess) from(alone string) (*Running, error) {
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(path)
 	config.Cmd.Dir = alone
+	var memory uint64
+	for _, l := range d.limits {
+		memory = l.Memory()
+		config.Cmd.Env = []string{"GOMEMLIMIT=" + strconv.FormatUint(memory, 10)}
+	}
 	config.AutoMTLS = d.transport != sdk.TransportSocket
 	config.Stderr, config.StartTimeout = log, sdk.StartWithin
 	host := plugin.NewClient(config)
 	running, err := dispense(host, log)
+	if err == nil && config.AutoMTLS && config.TLSConfig.RootCAs == nil {
+		err = sdk.ErrNoTLS
+	}
 	if err != nil {
 		host.Kill()
-		return nil, fmt.Errorf("%s: %w\n%s", d.path, err, log.bytes())
+		return nil, fmt.Errorf("%s: %w\n%s", d.path, sdk.StartFault(err), log.bytes())
 	}
-	running.PID = config.Cmd.Process.Pid
+	running.PID, running.memory = config.Cmd.Process.Pid, memory
 	running.stop = func() error {
 		host.Kill()
 		return nil

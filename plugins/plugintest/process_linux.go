@@ -16,7 +16,7 @@ import (
 const canLook = true
 
 // allowedEnvironment is what go-plugin tells a program, and what interpreters set for themselves.
-var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE="}
+var allowedEnvironment = []string{"SERVERY_PLUGIN=", "PLUGIN_", "LC_CTYPE=", "GOMEMLIMIT="}
 
 // environment looks at what the program was started with.
 func environment(_ context.Context, s *session) error {
@@ -71,6 +71,24 @@ func network(_ context.Context, s *session) error {
 		}
 	}
 	return nil
+}
+
+// resident is the memory that a process has in use, in bytes, as the hub counts it; 0
+// without one.
+func resident(pid int) (bytes uint64) {
+	if pid == 0 {
+		return 0
+	}
+	text, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status")) // it may have ended
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if name == "RssAnon" || name == "RssShmem" {
+			var kilobytes uint64
+			_, _ = fmt.Sscan(value, &kilobytes)
+			bytes += kilobytes << 10
+		}
+	}
+	return bytes
 }
 
 // alive tells whether a process is there.

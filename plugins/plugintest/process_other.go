@@ -12,4 +12,6 @@ func environment(context.Context, *session) error { return nil }
 
 func network(context.Context, *session) error { return nil }
 
+func resident(int) uint64 { return 0 }
+
 func alive(int) bool { return false }

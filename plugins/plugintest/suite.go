@@ -35,6 +35,7 @@ type session struct {
 	about   *sdk.Description
 	cases   []Case
 	ask     []Question // of the cases and samples, those that it has the capability for
+	took    uint64     // bytes of memory, at most after a check
 }
 
 // check is one rule that every plugin keeps.
@@ -61,6 +62,7 @@ var checks = []check{
 	{name: "the log is readable and holds nothing of what was asked", run: logs},
 	{name: "no environment", run: environment, program: true},
 	{name: "no network", run: network, program: true},
+	{name: "memory stays within its limit", run: memory, program: true},
 	{name: "draining refuses new calls and ends", run: drain},
 }
 
@@ -110,6 +112,7 @@ func each(ctx context.Context, d Driver, o Options, run func(check, func() error
 		}
 		run(c, func() error {
 			err := c.run(ctx, s)
+			s.took = max(s.took, resident(s.PID))
 			if err != nil && ctx.Err() != nil {
 				return ctx.Err()
 			}

@@ -7,8 +7,10 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc"
 
 	"github.com/servery-hub/servery/plugins/plugintest"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -28,7 +30,7 @@ func (sound) Describe(context.Context) (*sdk.Description, error) {
 }
 
 func (sound) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
-	return []*sdk.Finding{{RefId: items[0].GetRefId(), Rule: "first"}}, nil
+	return []*sdk.Finding{{RefId: items[0].GetRefId(), Rule: "first", Message: "is the first"}}, nil
 }
 
 func (sound) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
@@ -116,6 +118,12 @@ func (unknownItem) CheckItems(context.Context, *sdk.Call, []*sdk.Item) ([]*sdk.F
 	return []*sdk.Finding{{RefId: "nobody-asked", Rule: "any"}}, nil
 }
 
+type findsSilently struct{ sound }
+
+func (findsSilently) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*sdk.Finding, error) {
+	return []*sdk.Finding{{RefId: items[0].GetRefId()}}, nil
+}
+
 type leavesGoroutines struct {
 	sound
 	forever chan struct{}
@@ -164,6 +172,8 @@ func TestEachRuleThatIsBrokenIsFound(t *testing.T) {
 		"an endpoint of nobody":       {undeclaredEndpoint{}, "answers are complete, and plans name what is declared", `endpoint "elsewhere" is not declared`},
 		"an order of nothing":         {translates{&sdk.Translation{}}, "answers are complete, and plans name what is declared", "neither that it is an order"},
 		"an amount that is none":      {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{OrderTotal: "12,50"}}}}, "answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
+		"an order of no items":        {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}}, "answers are complete, and plans name what is declared", "items: at least one is required"},
+		"a finding without words":     {findsSilently{}, "a menu of 10,000 items", "needs a rule and a message"},
 		"an outcome without a state":  {saysNothing{}, "answers are complete, and plans name what is declared", "the outcome's state 0 is none"},
 		"a log that repeats people":   {talksOfRiders{}, "the log is readable and holds nothing of what was asked", "repeats what was asked"},
 		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items", `"nobody-asked", which it was not asked about`},
@@ -178,6 +188,55 @@ func TestEachRuleThatIsBrokenIsFound(t *testing.T) {
 			require.Contains(t, outcome(t, c.plugin, plugintest.Options{}.Only(alone))[c.check], c.says)
 		})
 	}
+}
+
+// uncounted runs a plugin whose health knows of no call under way.
+type uncounted struct{ plugintest.Driver }
+
+func (u uncounted) Start() (*plugintest.Running, error) {
+	running, err := u.Driver.Start()
+	if err == nil {
+		running.Client = sdk.NewClient(zeroed{running.Client.Conn()})
+	}
+	return running, err
+}
+
+type zeroed struct{ grpc.ClientConnInterface }
+
+func (z zeroed) Invoke(ctx context.Context, method string, asked, answer any, options ...grpc.CallOption) error {
+	err := z.ClientConnInterface.Invoke(ctx, method, asked, answer, options...)
+	if health, is := answer.(*pb.Health); is {
+		health.InFlight = 0
+	}
+	return err
+}
+
+func TestAPluginThatDoesNotCountItsCallsIsToldSo(t *testing.T) {
+	t.Parallel()
+	failed := map[string]string{}
+	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(sound{})}, plugintest.Options{}.Only("a cancelled call ends"), func(r plugintest.Result) {
+		failed[r.Check] = r.Error
+	}))
+	require.Contains(t, failed["a cancelled call ends"], "in_flight of its health is 0 while a call is under way")
+}
+
+// tellsItsTime plans where it is told how long it was given.
+type tellsItsTime struct{ sound }
+
+func (tellsItsTime) PlanRiderStatus(ctx context.Context, _ *pb.RiderStatusRequest) (*sdk.Decision, error) {
+	until, _ := ctx.Deadline()
+	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", time.Until(until) <= 4*time.Second))
+}
+
+func TestAQuestionHasTheTimeThatAHubGivesIt(t *testing.T) {
+	running, err := plugintest.InProcess(tellsItsTime{}).Start()
+	require.NoError(t, err)
+	defer func() { require.NoError(t, running.Stop()) }()
+	question, err := plugintest.ParseQuestion([]byte(`{"method":"Riders.PlanStatus"}`))
+	require.NoError(t, err)
+	answer, err := question.Answer(t.Context(), running.Client)
+	require.NoError(t, err)
+	require.Contains(t, string(answer), `"body": "true"`)
 }
 
 func TestADescriptionThatDiffersFromItsManifestIsFound(t *testing.T) {

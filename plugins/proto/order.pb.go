@@ -312,7 +312,7 @@ type NewOrder struct {
 	PlatformOrderId  string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
 	StoreRefId       string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
 	PlatformStoreId  string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // where the aggregator names the store by its own id only
-	OrderType        string                 `protobuf:"bytes,4,opt,name=order_type,json=orderType,proto3" json:"order_type,omitempty"`                     // delivery or pickup
+	OrderType        string                 `protobuf:"bytes,4,opt,name=order_type,json=orderType,proto3" json:"order_type,omitempty"`                     // delivery, pickup or dine_in; empty is delivery
 	DeliveryType     string                 `protobuf:"bytes,5,opt,name=delivery_type,json=deliveryType,proto3" json:"delivery_type,omitempty"`            // self or partner
 	IsBulkOrder      bool                   `protobuf:"varint,6,opt,name=is_bulk_order,json=isBulkOrder,proto3" json:"is_bulk_order,omitempty"`
 	Customer         *Customer              `protobuf:"bytes,7,opt,name=customer,proto3" json:"customer,omitempty"`

@@ -29,8 +29,8 @@ const (
 	OutcomeState_OUTCOME_STATE_UNSPECIFIED OutcomeState = 0
 	OutcomeState_OUTCOME_STATE_DONE        OutcomeState = 1
 	OutcomeState_OUTCOME_STATE_FAILED      OutcomeState = 2 // for good
-	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // the outcome comes later
-	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // to be sent again
+	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // of an action: the outcome comes later
+	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // to be sent again: on the hub's schedule, or when the answer's Retry-After says, if that is later
 )
 
 // Enum value maps for OutcomeState.
@@ -179,7 +179,7 @@ type Plan struct {
 	Method        string                 `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"` // begins with a slash; its segments are escaped already
 	Query         map[string]string      `protobuf:"bytes,4,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Headers       map[string]string      `protobuf:"bytes,5,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers       map[string]string      `protobuf:"bytes,5,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // values without control characters
 	Body          []byte                 `protobuf:"bytes,6,opt,name=body,proto3" json:"body,omitempty"`
 	SecretHeaders []*SecretHeader        `protobuf:"bytes,7,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
 	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"` // without it every 2xx is success
@@ -338,7 +338,7 @@ func (x *SecretHeader) GetTemplate() string {
 // again, unless its status is among the final ones.
 type SuccessRule struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Statuses      []int32                `protobuf:"varint,1,rep,packed,name=statuses,proto3" json:"statuses,omitempty"`                                // none: every 2xx
+	Statuses      []int32                `protobuf:"varint,1,rep,packed,name=statuses,proto3" json:"statuses,omitempty"`                                // 100 to 599; none: every 2xx
 	JsonPointer   string                 `protobuf:"bytes,2,opt,name=json_pointer,json=jsonPointer,proto3" json:"json_pointer,omitempty"`               // RFC 6901, into the answer's body; empty: the body does not matter
 	JsonEquals    string                 `protobuf:"bytes,3,opt,name=json_equals,json=jsonEquals,proto3" json:"json_equals,omitempty"`                  // what stands there, as JSON
 	FinalStatuses []int32                `protobuf:"varint,4,rep,packed,name=final_statuses,json=finalStatuses,proto3" json:"final_statuses,omitempty"` // not to be tried again
@@ -528,7 +528,7 @@ func (x *InterpretRequest) GetAction() string {
 // PublishOutcome is what became of a published menu, or of a switch.
 type PublishOutcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"`
+	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // done, failed or retry: nothing of it can be told later
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	Errors        []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -75,21 +75,28 @@ func TestPlansThatCannotBeCarriedOutAreNamed(t *testing.T) {
 		return &Plan{Endpoint: "api", Method: "POST", Path: "/a/b%2Fc", SecretHeaders: []*SecretHeader{{Header: "X-Key", Secret: "key", Template: "{secret}"}}}
 	}
 	for says, spoil := range map[string]func(*Plan){
-		"":                                  func(*Plan) {},
-		`endpoint "other" is not declared`:  func(p *Plan) { p.Endpoint = "other" },
-		`method "CONNECT"`:                  func(p *Plan) { p.Method = "CONNECT" },
-		`path "//evil.example/x"`:           func(p *Plan) { p.Path = "//evil.example/x" },
-		`path "https://evil.example/"`:      func(p *Plan) { p.Path = "https://evil.example/" },
-		`path "/a/../b"`:                    func(p *Plan) { p.Path = "/a/../b" },
-		`path "/a/%2e%2e/b"`:                func(p *Plan) { p.Path = "/a/%2e%2e/b" },
-		`path "/a?b=c"`:                     func(p *Plan) { p.Path = "/a?b=c" },
-		"header host is set by the hub":     func(p *Plan) { p.Headers = map[string]string{"host": "evil.example"} },
-		"has a line break":                  func(p *Plan) { p.Headers = map[string]string{"X-A": "a\r\nX-B: b"} },
-		`"X A" is no header name`:           func(p *Plan) { p.Headers = map[string]string{"X A": "a"} },
-		`secret "other" is not declared`:    func(p *Plan) { p.SecretHeaders[0].Secret = "other" },
-		"must hold {secret} once":           func(p *Plan) { p.SecretHeaders[0].Template = "x" },
-		"header Content-Length is set by":   func(p *Plan) { p.SecretHeaders[0].Header = "Content-Length" },
-		`the plan's method "" is none of [`: func(p *Plan) { p.Method = "" },
+		"":                                    func(*Plan) {},
+		`endpoint "other" is not declared`:    func(p *Plan) { p.Endpoint = "other" },
+		`method "CONNECT"`:                    func(p *Plan) { p.Method = "CONNECT" },
+		`path "//evil.example/x"`:             func(p *Plan) { p.Path = "//evil.example/x" },
+		`path "https://evil.example/"`:        func(p *Plan) { p.Path = "https://evil.example/" },
+		`path "/a/../b"`:                      func(p *Plan) { p.Path = "/a/../b" },
+		`path "/a/%2e%2e/b"`:                  func(p *Plan) { p.Path = "/a/%2e%2e/b" },
+		`path "/a?b=c"`:                       func(p *Plan) { p.Path = "/a?b=c" },
+		"header host is set by the hub":       func(p *Plan) { p.Headers = map[string]string{"host": "evil.example"} },
+		"has a line break":                    func(p *Plan) { p.Headers = map[string]string{"X-A": "a\r\nX-B: b"} },
+		"header X-B has a line break or an":   func(p *Plan) { p.Headers = map[string]string{"X-B": "a\x01b"} },
+		"header X-C has a line break or an":   func(p *Plan) { p.Headers = map[string]string{"X-C": "a\x7f"} },
+		"template of header X-Key has a line": func(p *Plan) { p.SecretHeaders[0].Template = "{secret}\n" },
+		"the status -5, which is none":        func(p *Plan) { p.Success = &pb.SuccessRule{Statuses: []int32{200, -5}} },
+		"the status 600, which is none":       func(p *Plan) { p.Success = &pb.SuccessRule{FinalStatuses: []int32{600}} },
+		`the pointer "ok", which must`:        func(p *Plan) { p.Success = &pb.SuccessRule{JsonPointer: "ok", JsonEquals: "true"} },
+		`compares with "{{", which is no`:     func(p *Plan) { p.Success = &pb.SuccessRule{JsonPointer: "/ok", JsonEquals: "{{"} },
+		`"X A" is no header name`:             func(p *Plan) { p.Headers = map[string]string{"X A": "a"} },
+		`secret "other" is not declared`:      func(p *Plan) { p.SecretHeaders[0].Secret = "other" },
+		"must hold {secret} once":             func(p *Plan) { p.SecretHeaders[0].Template = "x" },
+		"header Content-Length is set by":     func(p *Plan) { p.SecretHeaders[0].Header = "Content-Length" },
+		`the plan's method "" is none of [`:   func(p *Plan) { p.Method = "" },
 	} {
 		plan := good()
 		spoil(plan)
@@ -105,4 +112,12 @@ func TestPlansThatCannotBeCarriedOutAreNamed(t *testing.T) {
 	skip, err := Skip("not ours")
 	require.NoError(t, err)
 	require.NoError(t, CheckDecision(about, skip))
+}
+
+func TestOnlyTheOutcomeOfAnActionComesLater(t *testing.T) {
+	const later = pb.OutcomeState_OUTCOME_STATE_PENDING
+	require.NoError(t, CheckAnswer(nil, &ActionOutcome{State: later}))
+	require.ErrorContains(t, CheckAnswer(nil, &PublishOutcome{State: later}), "nothing of it comes later")
+	require.ErrorContains(t, CheckAnswer(nil, &ItemsOOSOutcome{State: later}), "nothing of it comes later")
+	require.NoError(t, CheckAnswer(nil, &PublishOutcome{State: pb.OutcomeState_OUTCOME_STATE_RETRY}))
 }

@@ -2,6 +2,10 @@ package sdk
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -48,6 +52,27 @@ func HostConfig() *plugin.ClientConfig {
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
 	}
 }
+
+// StartFault says in an author's words why go-plugin could not begin to speak with a
+// program: the first line of its error, or what is known of that.
+func StartFault(err error) error {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	said, printed := strings.CutPrefix(line, "Unrecognized remote plugin message: ")
+	switch {
+	case printed && said == "":
+		return errors.New("it printed no handshake (1|1|unix|SOCKET|grpc)")
+	case printed:
+		return fmt.Errorf("the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come before one: %s", said)
+	case strings.Contains(line, "incompatible API version"):
+		return fmt.Errorf("its handshake names another protocol than %d, the only one that this hub speaks (%s)", Protocol, line)
+	case strings.HasPrefix(line, "fork/exec ") && errors.Is(err, fs.ErrNotExist):
+		return errors.New("it cannot be run here: the interpreter of its first line, or the loader of a compiled program, is not on this system")
+	}
+	return errors.New(line)
+}
+
+// ErrNoTLS is the fault of a program that did not show a certificate to go-plugin.
+var ErrNoTLS = errors.New("it does not speak go-plugin's TLS: where its language cannot, its manifest says `transport: socket` (--transport socket)")
 
 // wire joins a Server or a Client to go-plugin.
 type wire struct {

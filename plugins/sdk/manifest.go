@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -64,6 +65,12 @@ type ManifestLimits struct {
 	MemoryMB uint32 `yaml:"memory_mb" json:"memory_mb"`
 	InFlight uint32 `yaml:"in_flight" json:"in_flight"`
 }
+
+// defaultMemory is the limit of a plugin that has none of its own, in MB.
+const defaultMemory = 512
+
+// Memory is what the plugin may take with what it starts, in bytes.
+func (l ManifestLimits) Memory() uint64 { return uint64(cmp.Or(l.MemoryMB, defaultMemory)) << 20 }
 
 // ReadManifest reads and checks a manifest.
 func ReadManifest(path string) (*Manifest, error) {

@@ -1,10 +1,13 @@
 package sdk
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/http/httpguts"
 
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
@@ -14,7 +17,8 @@ const SecretPlace = "{secret}"
 
 // CheckDecision names everything in which a decision cannot be carried out: an
 // endpoint or secret that the description does not declare, a method or path
-// that is none, a header of the hub's own.
+// that is none, a header of the hub's own or with a value that HTTP forbids, a success
+// rule that cannot be held against an answer.
 func CheckDecision(d *Description, decision *Decision) error {
 	c := &faults{}
 	plan := decision.GetPlan()
@@ -32,15 +36,27 @@ func CheckDecision(d *Description, decision *Decision) error {
 	c.check(plain, "the plan's path %q must begin with a slash and have no host, query, fragment or '..'", plan.GetPath())
 	for name, value := range plan.GetHeaders() {
 		c.header(name)
-		c.check(!strings.ContainsAny(value, "\r\n\x00"), "the plan's header %s has a line break", name)
+		c.check(httpguts.ValidHeaderFieldValue(value), "the plan's header %s has a line break or another control character", name)
 	}
 	for _, h := range plan.GetSecretHeaders() {
 		c.header(h.GetHeader())
 		named := func(s *pb.Secret) bool { return s.GetName() == h.GetSecret() }
 		c.check(slices.ContainsFunc(d.GetSecrets(), named), "the plan's secret %q is not declared", h.GetSecret())
+		c.check(httpguts.ValidHeaderFieldValue(h.GetTemplate()), "the template of header %s has a line break or another control character", h.GetHeader())
 		c.check(strings.Count(h.GetTemplate(), SecretPlace) == 1, "the template of header %s must hold %s once", h.GetHeader(), SecretPlace)
 	}
+	c.success(plan.GetSuccess())
 	return c.err()
+}
+
+// success refuses a rule by which no answer can be judged.
+func (c *faults) success(rule *pb.SuccessRule) {
+	for _, status := range slices.Concat(rule.GetStatuses(), rule.GetFinalStatuses()) {
+		c.check(status >= 100 && status <= 599, "the plan's success rule names the status %d, which is none", status)
+	}
+	pointer := rule.GetJsonPointer()
+	c.check(pointer == "" || strings.HasPrefix(pointer, "/"), "the plan's success rule has the pointer %q, which must begin with a slash", pointer)
+	c.check(pointer == "" || json.Valid([]byte(rule.GetJsonEquals())), "the plan's success rule compares with %q, which is no JSON", rule.GetJsonEquals())
 }
 
 // header refuses the headers that are the hub's, and names that are none.

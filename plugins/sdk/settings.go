@@ -24,6 +24,13 @@ func ReadSettings(call *Call, into any) error {
 	return nil
 }
 
+// CheckSettings lists what is wrong with settings by the schema of a description, nil
+// where it has none. None at all count as an empty object.
+func CheckSettings(schema, settings []byte) ([]*Problem, error) {
+	checker, err := newSettingsChecker(schema)
+	return checker.check(settings), err
+}
+
 // settingsChecker checks settings against the schema of a description.
 type settingsChecker struct{ schema *jsonschema.Schema } // nil: any object
 

@@ -24,16 +24,3 @@ type Directory interface {
 
 // ErrNoAccount says that there is no such account.
 var ErrNoAccount = errors.New("there is no such account")
-
-// Accounts is a directory of what does not change.
-type Accounts []Account
-
-// Account finds an account.
-func (list Accounts) Account(_ context.Context, space, platform string) (Account, error) {
-	for _, a := range list {
-		if a.Space == space && a.Platform == platform {
-			return a, nil
-		}
-	}
-	return Account{}, ErrNoAccount
-}

@@ -42,13 +42,6 @@ type Fault struct {
 	Until time.Time `json:"until,omitzero"` // by LastsMS, once it is in force
 }
 
-// FaultKinds are the kinds of fault.
-func FaultKinds() []string { return slices.Clone(faultKinds) }
-
-// FaultCalls are what faults befall: the calls of the hub and, by FaultDuplicate,
-// the messages to it.
-func FaultCalls() []Call { return slices.Concat(callsIn, callsOut) }
-
 // ParseFault reads a fault as a flag says it: KIND or KIND:NAME=VALUE,…, such as
 // fail:platform=aggregator-a,call=menu,status=500,times=2.
 func ParseFault(text string) (Fault, error) {

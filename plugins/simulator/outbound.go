@@ -102,27 +102,6 @@ func (s *Simulator) Shelf(ctx context.Context, space, platform, store string) (s
 	return shelf, open, nil
 }
 
-// Fail puts a fault in force; an error says that it is none.
-func (s *Simulator) Fail(f Fault) error {
-	_, err := s.faults.add(f)
-	return err
-}
-
-// Order is what the aggregator knows of an order, by its own id of it; of an
-// unknown one, nothing but that.
-func (s *Simulator) Order(ctx context.Context, space, platform, id string) (Order, error) {
-	at, _, err := s.stand(ctx, space, platform)
-	if err != nil {
-		return Order{}, err
-	}
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	if o := at.orders[id]; o != nil {
-		return o.copied(), nil
-	}
-	return Order{ID: id}, nil
-}
-
 // Cancel tells the hub that the customer has cancelled an order.
 func (s *Simulator) Cancel(ctx context.Context, space, platform, id string) (Sent, error) {
 	at, account, err := s.stand(ctx, space, platform)

@@ -166,7 +166,7 @@ func TestAMessageIsSentAsItIsAndFailuresAreTold(t *testing.T) {
 	require.Equal(t, []any{400, "order: mode is wrong"}, []any{out.Status, out.Message})
 	require.Equal(t, `{"orderId":1,  "odd":[]}`, b.reached()[0].body)
 
-	accounts := b.config.Directory.(Accounts)
+	accounts := b.config.Directory.(merchants)
 	accounts[1].Callback = "http://127.0.0.1:1/"
 	b.admin("POST", "7/b/messages/order", `{}`, &out)
 	require.Equal(t, 0, out.Status)

@@ -21,7 +21,6 @@ type Config struct {
 	Directory     Directory
 	Token         string        // that the admin API and the pages ask for, as a bearer; "": none
 	CallbackAfter time.Duration // how long a customer's contact takes; 1 s
-	MenuBytes     int           // of all the menus that are kept; 64 MiB
 	Faults        []Fault       // in force from the start
 
 	Now   func() time.Time
@@ -31,6 +30,7 @@ type Config struct {
 // Bounds of the server.
 const (
 	maxBody   = 32 << 20
+	maxMenus  = 64 << 20 // bytes of all the menus that are kept
 	maxStands = 64
 	maxLater  = 256 // callbacks that wait for their time
 )
@@ -61,9 +61,6 @@ func New(config Config) (*Simulator, error) {
 	if config.CallbackAfter == 0 {
 		config.CallbackAfter = time.Second
 	}
-	if config.MenuBytes == 0 {
-		config.MenuBytes = 64 << 20
-	}
 	if config.Now == nil {
 		config.Now = time.Now
 	}
@@ -71,7 +68,7 @@ func New(config Config) (*Simulator, error) {
 		config.After = time.After
 	}
 	s := &Simulator{
-		config: config, menus: newMenus(config.MenuBytes), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
+		config: config, menus: newMenus(maxMenus), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
 		faults: faults{now: config.Now},
 		client: &http.Client{
 			Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

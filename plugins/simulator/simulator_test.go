@@ -2,6 +2,7 @@ package simulator
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -36,6 +37,18 @@ type posted struct {
 	body   string
 }
 
+// merchants are a directory of what does not change.
+type merchants []Account
+
+func (list merchants) Account(_ context.Context, space, platform string) (Account, error) {
+	for _, a := range list {
+		if a.Space == space && a.Platform == platform {
+			return a, nil
+		}
+	}
+	return Account{}, ErrNoAccount
+}
+
 func newBench(t *testing.T, change func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, waiting: make(chan chan time.Time, 1000), answer: func(int) (int, string) {
@@ -57,7 +70,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 			"webhook_secret": "in-" + space, "callback_token": "in-" + space, "shop_token": "in-" + space,
 		}}
 	}
-	config := Config{Directory: Accounts{
+	config := Config{Directory: merchants{
 		account("7", "a", "aggregator-a"), account("7", "b", "aggregator-b"), account("7", "c", "aggregator-c"),
 		account("8", "a", "aggregator-a"), account("8", "z", "aggregator-z"),
 	}, After: func(time.Duration) <-chan time.Time {
@@ -392,13 +405,13 @@ func TestTheAdminAPIAsksForItsToken(t *testing.T) {
 
 func TestMemoryIsBounded(t *testing.T) {
 	b := newBench(t, func(c *Config) {
-		c.MenuBytes = 2000
-		list := c.Directory.(Accounts)
+		list := c.Directory.(merchants)
 		for n := range maxStands {
 			list = append(list, Account{Space: fmt.Sprint("s", n), Platform: "a", Plugin: "aggregator-a", Secrets: list[0].Secrets})
 		}
 		c.Directory = list
 	})
+	b.menus = newMenus(2000)
 	at, account, err := b.stand(t.Context(), "7", "a")
 	require.NoError(t, err)
 	long := strings.Repeat("x", 1<<20)

@@ -360,8 +360,8 @@ type FeatureActionRequest struct {
 	Action      string          `json:"action"`                // `rider_body_temp`, `rider_with_mask`, `request_additional_rider`, `fetch_customer_data`, or what else the platform's plugin offers
 	OrderID     json.RawMessage `json:"order_id"`              // The `order_id` that the hub gave the order
 	Phone       *string         `json:"phone,omitzero"`        // The rider's; for self-delivery orders only
-	Temp        *json.Number    `json:"temp,omitzero"`         // Body temperature of the rider in degrees Fahrenheit; required with `rider_body_temp`
-	WearingMask *bool           `json:"wearing_mask,omitzero"` // Required with `rider_with_mask`
+	Temp        *json.Number    `json:"temp,omitzero"`         // Body temperature of the rider in degrees Fahrenheit; required with `rider_body_temp`, and read with it alone
+	WearingMask *bool           `json:"wearing_mask,omitzero"` // Required with `rider_with_mask`, and read with it alone
 }
 
 // GetDeliverableQuery narrows GetDeliverable; what is zero is not sent.
@@ -534,7 +534,7 @@ type KeyValueGroup struct {
 // KeyValueGroupKeyValueData is as the reference describes it.
 type KeyValueGroupKeyValueData struct {
 	Key   string `json:"key"`   // Of `Servings`: `serve_range_min` and `serve_range_max`
-	Value string `json:"value"` // A positive whole number; `0.15` or `0.25` for `deposit_charge`
+	Value string `json:"value"` // A positive whole number of at most 15 digits; `0.15` or `0.25` for `deposit_charge`
 }
 
 // KindPreview is as the reference describes it.
@@ -663,7 +663,7 @@ type MenuPreview struct {
 	Held          []string                                `json:"held,omitzero"`     // Flushes that would wait for `confirm_flush`
 	Kinds         map[string]KindPreview                  `json:"kinds"`             // What would become of the objects, by the array they were sent in
 	LocationRefID string                                  `json:"location_ref_id"`   // Of a dry run: the location of the request
-	Warnings      []MenuWarning                           `json:"warnings,omitzero"` // What would have no effect
+	Warnings      []MenuWarning                           `json:"warnings,omitzero"` // What would have no effect, or change beyond what was sent
 }
 
 // MenuPreviewAssociationsValue is as the reference describes it.
@@ -706,7 +706,7 @@ type MenuRequest struct {
 type MenuResult struct {
 	Failed   []FailedObject       `json:"failed,omitzero"`   // The first 100 objects that failed; the callback tells of all
 	Stats    map[string]MenuStats `json:"stats"`             // How many objects came to which outcome, by the array they were sent in; `timing_groups` of a rollback alone
-	Warnings []MenuWarning        `json:"warnings,omitzero"` // What had no effect
+	Warnings []MenuWarning        `json:"warnings,omitzero"` // What had no effect, or changed beyond what was sent
 }
 
 // MenuStats is as the reference describes it.
@@ -719,7 +719,7 @@ type MenuStats struct {
 
 // MenuWarning is as the reference describes it.
 type MenuWarning struct {
-	Message string `json:"message"` // Why it had no effect
+	Message string `json:"message"` // Why it had no effect, or what changed
 	Path    string `json:"path"`    // What it is about
 }
 

@@ -45,8 +45,8 @@ const goOn = () => {
 document.addEventListener("change", goOn);
 document.addEventListener("toggle", goOn, true);
 
-// Pages that hear of no changes look for themselves, now and then.
-const every = document.getElementById("pulse")?.dataset.every;
+// Pages that hear of no changes, or not of all, look for themselves, now and then.
+const every = document.querySelector("#region[data-every], #pulse[data-every]")?.dataset.every;
 if (every) setInterval(() => { if (!document.hidden) changed(); }, every * 1000);
 
 // Times go on, by the clock of the hub.

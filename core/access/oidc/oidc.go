@@ -5,7 +5,6 @@ package oidc
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -41,14 +40,6 @@ const patience = 10 * time.Second
 // New makes a provider.
 func New(config Config) *Provider {
 	return &Provider{config: config, client: &http.Client{Timeout: patience}}
-}
-
-// NewSecret makes what ties a sign-in to the browser that began it: whoever
-// comes back shows it again.
-func (*Provider) NewSecret() string {
-	var random [32]byte
-	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
-	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
 // derived is one of the three values that a sign-in needs, made of its secret:

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 var (
@@ -83,7 +85,7 @@ func scratch(t *testing.T) string {
 			return
 		}
 		if err := await(10*time.Second, func() error {
-			if left := processesIn(dir); len(left) > 0 {
+			if left := hubtest.ProcessesIn(dir); len(left) > 0 {
 				return fmt.Errorf("left over at the very end: processes %v", left)
 			}
 			return nil

@@ -3,12 +3,15 @@ package chaos
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // checkArrivals holds what arrived against what was accepted.
@@ -266,7 +269,8 @@ func (s *stage) checkLeftovers() {
 		}
 	}
 	if err := await(10*time.Second, func() error {
-		left := slices.DeleteFunc(processesIn(s.dir), func(p string) bool { return strings.Contains(p, "postgres") })
+		left := hubtest.ProcessesIn(s.dir)
+		maps.DeleteFunc(left, func(_ int, named string) bool { return strings.Contains(named, "postgres") })
 		if len(left) > 0 {
 			return fmt.Errorf("left over: processes %v", left)
 		}

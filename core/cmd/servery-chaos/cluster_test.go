@@ -166,7 +166,7 @@ func (c *cluster) failOver(immediate bool) time.Time {
 	if immediate {
 		require.NoError(c.t, syscall.Kill(pid, syscall.SIGQUIT))
 	} else {
-		killWithChildren(c.t, pid)
+		hubtest.KillWithChildren(c.t, pid)
 	}
 	for misses := 0; misses < 3; misses++ { // half a second without an answer, looked at three times
 		<-time.After(150 * time.Millisecond)
@@ -187,7 +187,7 @@ func (c *cluster) failOver(immediate bool) time.Time {
 // killStandby kills the standby, and returns when the primary knows.
 func (c *cluster) killStandby() {
 	c.t.Helper()
-	killWithChildren(c.t, c.standby.pid(c.t))
+	hubtest.KillWithChildren(c.t, c.standby.pid(c.t))
 	c.awaitStandby(0, `true`)
 }
 
@@ -204,7 +204,7 @@ func (c *cluster) stopped(until <-chan time.Time) {
 	c.t.Helper()
 	pid := c.primary.Load().pid(c.t)
 	require.NoError(c.t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
-	all := append(childrenOf(pid), pid)
+	all := append(hubtest.ChildrenOf(pid), pid)
 	signalAll(all, syscall.SIGSTOP)
 	<-until
 	signalAll(all, syscall.SIGCONT)
@@ -214,10 +214,4 @@ func signalAll(pids []int, signal syscall.Signal) {
 	for _, pid := range pids {
 		_ = syscall.Kill(pid, signal)
 	}
-}
-
-func killWithChildren(t *testing.T, pid int) {
-	t.Helper()
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
-	signalAll(append(childrenOf(pid), pid), syscall.SIGKILL)
 }

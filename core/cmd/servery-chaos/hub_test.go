@@ -133,7 +133,7 @@ func (h *hub) terminate() error {
 // plugins are the processes of its plugins.
 func (h *hub) plugins() map[string]int {
 	found := map[string]int{}
-	for _, pid := range childrenOf(h.process.Process.Pid) {
+	for _, pid := range hubtest.ChildrenOf(h.process.Process.Pid) {
 		named, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		program, _, _ := strings.Cut(string(named), "\x00")
 		found[filepath.Base(program)] = pid

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -119,34 +118,6 @@ func wrongClock(t *testing.T, root, dir string) string {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(overlay, content, 0o644))
 	return overlay
-}
-
-// childrenOf finds the processes that a process has begun.
-func childrenOf(parent int) []int {
-	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		raw, _ := os.ReadFile(file)
-		_, after, _ := strings.Cut(string(raw), ") ")
-		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
-}
-
-// processesIn finds the processes that work in dir or name it in their command line.
-func processesIn(dir string) (found []string) {
-	processes, _ := filepath.Glob("/proc/[0-9]*")
-	for _, process := range processes {
-		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-		at, _ := os.Readlink(filepath.Join(process, "cwd"))
-		if strings.Contains(string(named), dir) || strings.HasPrefix(at, dir) {
-			found = append(found, fmt.Sprintf("%s %q", filepath.Base(process), named))
-		}
-	}
-	return found
 }
 
 // sockets counts the sockets that a process has open.

@@ -149,7 +149,7 @@ func TestTheSameActionAgainIsTheSameAction(t *testing.T) {
 	require.Len(t, f.aggregator.Arrivals(), 2)
 
 	f.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
-	requireEnvelope(t, f.ask("a", rider), 409, fmt.Sprintf("order_id %d: the order is Completed", id))
+	requireEnvelope(t, f.ask("a", rider), 409, fmt.Sprintf("order %d: the order is Completed", id))
 	require.Equal(t, asked.body, f.ask("a", contact).body, "the customer may be reached still")
 	cancelled := f.order("a", "A-2", "")
 	f.ok("PUT", oneOrder(cancelled)+"status/", `{"new_status":"Cancelled"}`)
@@ -181,22 +181,24 @@ func TestActionRefusals(t *testing.T) {
 	f := newFleet(t, nil)
 	collected := f.order("a", "A-3", `,"order_type":"pickup","delivery_type":"self"`)
 	partner, own, selfish := f.order("a", "A-1", ""), f.order("web", "W-1", ""), f.order("a", "A-2", `,"delivery_type":"self"`)
+	of := func(id int64, says string) string { return fmt.Sprintf("order %d: %s", id, says) }
 	mask := func(id int64, more string) string {
 		return fmt.Sprintf(`{"order_id":"%d","action":"rider_with_mask","wearing_mask":true%s}`, id, more)
 	}
 	for _, c := range []struct{ body, says string }{
 		{`{}`, "action is required"},
 		{`{"action":"rider_with_mask"}`, "order_id is required"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp"}`, partner), "temp is required with rider_body_temp"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":79.9}`, partner), "temp must be between 80 and 115"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":115.1}`, partner), "temp must be between 80 and 115"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask"}`, partner), "wearing_mask is required with rider_with_mask"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"dance"}`, partner), "action must be one of: rider_body_temp"},
-		{fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, partner), "is for bulk orders only"},
-		{mask(partner, `,"phone":"4155550177"`), "phone is for self-delivery orders only"},
-		{mask(collected, `,"phone":"4155550177"`), "phone is for self-delivery orders only"},
-		{mask(selfish, `,"phone":"41555"`), "phone must be 10 digits"},
-		{mask(own, ""), "the order is of the platform web, not of a"},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp"}`, partner), of(partner, "temp is required with rider_body_temp")},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":79.9}`, partner), of(partner, "temp must be between 80 and 115")},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_body_temp","temp":115.1}`, partner), of(partner, "temp must be between 80 and 115")},
+		{fmt.Sprintf(`{"order_id":%d,"action":"rider_with_mask"}`, partner), of(partner, "wearing_mask is required with rider_with_mask")},
+		{fmt.Sprintf(`{"order_id":%d,"action":"dance"}`, partner), of(partner, "action must be one of: rider_body_temp")},
+		{fmt.Sprintf(`{"order_id":%d,"action":"request_additional_rider"}`, partner), of(partner, "action request_additional_rider is for bulk orders only")},
+		{mask(partner, `,"phone":"4155550177"`), of(partner, "phone is for self-delivery orders only")},
+		{mask(collected, `,"phone":"4155550177"`), of(collected, "phone is for self-delivery orders only")},
+		{mask(selfish, `,"phone":"41555"`), of(selfish, "phone must be 10 digits")},
+		{fmt.Sprintf(`{"action":"rider_body_temp","temp":"98","order_id":%d}`, partner), of(partner, "temp must be a number")},
+		{mask(own, ""), of(own, "order_id names an order of the platform web, not of a")},
 	} {
 		requireEnvelope(t, f.ask("a", c.body), 400, c.says)
 	}

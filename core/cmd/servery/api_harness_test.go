@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
@@ -76,25 +77,52 @@ func (c *steadyClock) Advance(d time.Duration) {
 	c.Clock.Advance(d)
 }
 
-// newAPI makes a hub. Jobs and deliveries run once start is called.
+// asShipped is the configuration of a hub whose operator says nothing.
+func asShipped(t *testing.T) hubConfig {
+	t.Helper()
+	var flags struct{ serveCommand }
+	parser, err := kong.New(&flags)
+	require.NoError(t, err)
+	_, err = parser.Parse(nil)
+	require.NoError(t, err)
+	config, err := flags.config()
+	require.NoError(t, err)
+	return config
+}
+
+// newAPI makes a hub without plugins. Jobs and deliveries run once start is called.
 func newAPI(t *testing.T, change func(*hubConfig)) *api {
 	t.Helper()
 	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
 	require.NoError(t, err)
+	return newPluginAPI(t, t.TempDir(), func(c *hubConfig) {
+		c.rulebook.Vocabulary = vocabulary
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// newPluginAPI makes a hub with the plugins of a directory.
+func newPluginAPI(t *testing.T, dir string, change func(*hubConfig)) *api {
+	t.Helper()
+	shipped := asShipped(t)
 	config := hubConfig{
-		rulebook: menu.Rulebook{Vocabulary: vocabulary},
-		roles:    []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
+		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, retention: shipped.retention,
 		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
-	if change != nil {
-		change(&config)
-	}
+	change(&config)
 	db, clock := newDatabase(t)
-	config.host, err = openPlugins(t.Context(), t.TempDir(), db, nil, hubtest.Logger())
+	host, err := openPlugins(t.Context(), dir, db, config.tracer, hubtest.Logger())
 	require.NoError(t, err)
-	t.Cleanup(config.host.Close)
+	t.Cleanup(host.Close)
+	config.host = host
 	if config.plugins == nil {
-		config.plugins, config.platforms = config.host, config.host.places
+		config.plugins, config.platforms = host, host.places
+	}
+	if config.rulebook.Vocabulary == nil {
+		config.rulebook.Vocabulary, err = host.vocabulary()
+		require.NoError(t, err)
 	}
 	return &api{newHub(config, db, hubtest.Logger()), clock}
 }

@@ -70,7 +70,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		message string
 	}{
 		"form":              {`a=b`, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, 415, "Content-Type: application/json"},
-		"Latin 1":           {oneStore, map[string]string{"Content-Type": "application/json; charset=iso-8859-1"}, 415, "Content-Type"},
+		"Latin 1":           {oneStore, map[string]string{"Content-Type": "application/json; charset=ISO-8859-1"}, 415, `the charset of the Content-Type must be utf-8; "iso-8859-1" was sent`},
 		"unknown encoding":  {oneStore, map[string]string{"Content-Encoding": "br"}, 415, "gzip"},
 		"broken gzip":       {oneStore, map[string]string{"Content-Encoding": "gzip"}, 400, "gzip"},
 		"gzip bomb":         {gzipped(`{"stores":"` + strings.Repeat("x", 2<<20) + `"}`), map[string]string{"Content-Encoding": "gzip"}, 413, "larger than 1048576 bytes"},
@@ -91,6 +91,10 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	for coding, body := range map[string]string{"": oneStore, "gzip": gzipped(oneStore), "GZIP": gzipped(oneStore), "Identity": oneStore} {
 		headers := map[string]string{"Content-Type": "application/json; charset=UTF-8", "Content-Encoding": coding}
 		require.Equal(t, 200, a.do(t, request{"POST", storesRoute, tenant.Authorization, body, headers}).status, coding)
+	}
+	for _, media := range []string{"", "application/json", "application/json;charset=utf8", `APPLICATION/JSON; Charset="Utf-8"`, "application/merge-patch+json"} {
+		headers := map[string]string{"Content-Type": media}
+		require.Equal(t, 200, a.do(t, request{"POST", storesRoute, tenant.Authorization, oneStore, headers}).status, media)
 	}
 }
 
@@ -114,6 +118,13 @@ func TestAddressesAndMethods(t *testing.T) {
 	r := a.do(t, request{method: "DELETE", path: storesRoute, authorization: tenant.Authorization})
 	requireEnvelope(t, r, 405, "method")
 	require.Contains(t, r.header.Get("Allow"), "POST")
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		for _, path := range []string{retryRoute, deliveriesRoute + "retry"} {
+			r := a.do(t, request{method: method, path: path, authorization: tenant.Authorization})
+			requireEnvelope(t, r, 405, "method")
+			require.Equal(t, "POST", r.header.Get("Allow"))
+		}
+	}
 	require.Equal(t, "mine-1", a.do(t, request{method: "GET", path: "/healthz", headers: map[string]string{"X-Request-Id": "mine-1"}}).header.Get("X-Request-Id"))
 	require.NotContains(t, a.do(t, request{method: "GET", path: "/healthz", headers: map[string]string{"X-Request-Id": "bad id\""}}).header.Get("X-Request-Id"), "bad")
 	require.Equal(t, 200, a.do(t, request{method: "GET", path: "/readyz"}).status)

@@ -18,7 +18,7 @@ import (
 func TestAnAggregatorThatSignsItsRequestsNeedsNoKey(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	neighbour := hubtest.Business(t, d.hub.db)
 	for business, secret := range map[core.BusinessID]string{d.tenant.ID: "ours", neighbour.ID: "theirs"} {
 		require.NoError(t, postgres.Platforms{DB: d.hub.db}.Set(t.Context(), business, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {

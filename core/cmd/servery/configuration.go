@@ -171,10 +171,7 @@ func (c serveCommand) places() (mistakes []error) {
 	if info, err := os.Stat(c.PluginDir); c.PluginDir != "" && (err != nil || !info.IsDir()) {
 		mistakes = append(mistakes, fmt.Errorf("SERVERY_PLUGIN_DIR: there is no directory %s", c.PluginDir))
 	}
-	if !isAddress(c.Simulator) {
-		mistakes = append(mistakes, errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090"))
-	}
-	return mistakes
+	return append(mistakes, c.simulatorFlags.wrong())
 }
 
 // wrongBase tells what is wrong with a hub's address as people reach it: its pages
@@ -190,5 +187,5 @@ func wrongBase(text string) error {
 // isAddress tells whether a text is the address of something that speaks HTTP.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+	return err == nil && u.Hostname() != "" && (u.Scheme == "https" || u.Scheme == "http")
 }

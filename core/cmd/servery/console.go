@@ -50,28 +50,15 @@ const (
 // keepCounts stores what was counted until the context ends, and then once more.
 func (h *hub) keepCounts(ctx context.Context) {
 	records := postgres.Console{DB: h.db}
-	store, forget := time.NewTicker(tallyEvery), time.NewTicker(forgetEvery)
-	defer store.Stop()
-	defer forget.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-			defer cancel()
-			if err := records.AddSums(last, h.tally.Take()); err != nil {
-				h.log.Warn("the last counts of attempts are lost", "error", err)
-			}
-			return
-		case <-store.C:
-			err = records.AddSums(ctx, h.tally.Take())
-		case <-forget.C:
-			err = records.ForgetCounts(ctx)
+	forgot := time.Now()
+	h.keep(ctx, "counts of attempts", tallyEvery, func(ctx context.Context) error {
+		err := records.AddSums(ctx, h.tally.Take())
+		if time.Since(forgot) >= forgetEvery {
+			forgot = time.Now()
+			err = errors.Join(err, records.ForgetCounts(ctx))
 		}
-		if err != nil && ctx.Err() == nil {
-			h.log.Warn("counts of attempts could not be stored", "error", err)
-		}
-	}
+		return err
+	})
 }
 
 // notesEvery is how often it is stored which keys were used, and which events nobody heard.
@@ -79,25 +66,31 @@ const notesEvery = time.Minute
 
 // keepNotes stores what was noted for the console until the context ends, and then once more.
 func (h *hub) keepNotes(ctx context.Context) {
-	tick := time.NewTicker(notesEvery)
+	h.keep(ctx, "notes for the console", notesEvery, h.storeNotes)
+}
+
+func (h *hub) storeNotes(ctx context.Context) error {
+	return errors.Join(postgres.Access{DB: h.db}.StoreUses(ctx, h.uses.Take()), postgres.Console{DB: h.db}.StoreUnheard(ctx))
+}
+
+// keep stores something each time every has passed until the context ends, and then
+// once more within 5 s.
+func (h *hub) keep(ctx context.Context, what string, every time.Duration, store func(context.Context) error) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			if err := h.storeNotes(last); err != nil {
-				h.log.Warn("the last notes for the console are lost", "error", err)
+			if err := store(last); err != nil {
+				h.log.Warn("the last "+what+" are lost", "error", err)
 			}
 			return
 		case <-tick.C:
-			if err := h.storeNotes(ctx); err != nil && ctx.Err() == nil {
-				h.log.Warn("notes for the console could not be stored", "error", err)
+			if err := store(ctx); err != nil && ctx.Err() == nil {
+				h.log.Warn(what+" could not be stored", "error", err)
 			}
 		}
 	}
-}
-
-func (h *hub) storeNotes(ctx context.Context) error {
-	return errors.Join(postgres.Access{DB: h.db}.StoreUses(ctx, h.uses.Take()), postgres.Console{DB: h.db}.StoreUnheard(ctx))
 }

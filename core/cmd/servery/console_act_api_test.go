@@ -174,21 +174,21 @@ func TestTheConsoleSaysWhatDoesNotComeThrough(t *testing.T) {
 	happened := func(event core.EventType) {
 		require.NoError(t, a.hub.db.Publish(context.Background(), core.Event{ID: core.NewID(a.clock.Now()), Business: tenant.ID, Type: event, At: a.clock.Now(), Body: []byte(`{}`)}))
 	}
-	happened(core.OrderPlaced)
-	happened(core.OrderPlaced)
+	happened(core.InventoryUpdate)
+	happened(core.InventoryUpdate)
 	happened(core.StoreCreation)
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.Error(t, postgres.Console{DB: a.hub.db}.StoreUnheard(gone), "what could not be stored is stored with the next")
-	require.Contains(t, page(""), "Events of order_placed that nobody was told of: 2, the last at")
+	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 2, the last at")
 	require.Contains(t, page(""), "Events of store_creation that nobody was told of: 1")
 	require.NotContains(t, sam.get(t, shell.Root).text, "Events of store_creation")
 	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "that nobody was told of")
-	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
-	require.NotContains(t, page(""), "Events of order_placed")
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook", webhook.Minutes)
+	require.NotContains(t, page(""), "Events of inventory_update")
 	require.Equal(t, http.StatusSeeOther, sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), because(nil)).status)
-	happened(core.OrderPlaced)
-	require.Contains(t, page(""), "Events of order_placed that nobody was told of: 3, the last at")
+	happened(core.InventoryUpdate)
+	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 3, the last at")
 	require.Contains(t, page(""), fmt.Sprintf("The webhook for them (%d) is switched off", sub.ID))
 
 	for range 6 {

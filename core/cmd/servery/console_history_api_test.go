@@ -65,16 +65,25 @@ func (r *archive) page(path string) string {
 func TestWhoChangedAPriceWhenAndFromWhat(t *testing.T) {
 	r := newArchive(t)
 	list := r.page("?entity=items&ref=dal&location=s1")
-	require.Contains(t, list, "Menu request s1 key:pos items")
-	require.Contains(t, list, "dal")
+	require.Regexp(t, `Menu request s1 key:pos title Dal → Dear Dal; price 10 → 110\.5 · at s1 .*items`, list, "what became of the item, before how much was changed in all")
 	require.NotContains(t, list, "Stores request", "narrowed")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text, `<option value="items" selected>`, "an item, unless it says otherwise")
 	require.Contains(t, r.page(""), "Stores request")
-	require.Contains(t, r.page("?ref=none"), "No changes")
+	require.Contains(t, r.page("?ref=none"), "Nothing is so")
 	one := r.moved[0].ID.String() + "/"
 	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
 	require.Contains(t, r.page(one), "title Dal → Dear Dal")
 	require.Contains(t, r.page(one+"diff/?at=1"), `"price": 110.5`)
+	r.change("s1", `{"items":[{"ref_id":"tea","title":"Tea","price":3},{"ref_id":"dal","price":12}]}`)
+	both := r.moved[0].ID.String() + "/"
+	link := shell.BusinessLink(r.tenant.ID, "history/"+both)
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text, html.EscapeString(link+"?entity=items&ref=dal"), "the list leads to what became of it alone")
+	require.Contains(t, r.page(both), "tea items")
+	narrowed := r.page(both + "?entity=items&ref=dal")
+	require.Contains(t, narrowed, "Only what became of items dal is shown. All that it changed")
+	require.Contains(t, narrowed, "price 110.5 → 12")
+	require.NotContains(t, narrowed, "tea items")
+	require.Contains(t, r.page(both+"diff/?at=0&entity=items&ref=dal"), `"price": 12`)
 	for _, wrong := range []string{"nonsense/", one + "diff/", one + "diff/?at=99", one + "diff/?at=-1", "00000000-0000-0000-0000-000000000000/rollback/"} {
 		require.Equal(t, http.StatusNotFound, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/"+wrong)).status, wrong)
 	}
@@ -90,7 +99,7 @@ func TestChangesOfCategoryTimingsAreShownAndTakenBack(t *testing.T) {
 	}
 	times(`{"start_time":"11:00","end_time":"15:00"}`)
 	times(``)
-	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), "Timings request key:pos timing groups 1 Lunch")
+	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), "Timings request key:pos day_slots")
 	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but it was not the time for it")
 	list, err := postgres.Menus{DB: r.hub.db}.Revisions(t.Context(), r.tenant.ID, menu.RevisionFilter{Entity: "timing_groups", Limit: 2})
 	require.NoError(t, err)
@@ -149,4 +158,12 @@ func TestAMenuIsTakenBackInTheConsole(t *testing.T) {
 	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`, r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]
 	require.Contains(t, r.page(latest+"/"), "Went back to")
 	require.Contains(t, r.page(latest+"/rollback/"), "nothing to go back")
+}
+
+func TestPagesFollowWhatComesAfterTheEndAndTellTheExactTime(t *testing.T) {
+	r := newArchive(t)
+	job := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "jobs/"+r.moved[0].Reference.String()+"/"))
+	require.Equal(t, http.StatusOK, job.status)
+	require.Contains(t, job.text, `hx-trigger="changed from:body"`, "its callback goes on when it has ended")
+	require.Regexp(t, `ago \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]+ Menu request`, r.page(""))
 }

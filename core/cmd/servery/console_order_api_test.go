@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -83,7 +85,7 @@ func TestOrdersAreListedNarrowedAndPaged(t *testing.T) {
 	}
 	require.Contains(t, list("?platform=b"), "AT-STORE")
 	for _, query := range []string{"?state=Completed", "?id=nothing", "?store=other", "?platform=c"} {
-		require.Contains(t, list(query), "No order is so", query)
+		require.Contains(t, list(query), "Nothing is so", query)
 	}
 	require.Equal(t, 54, strings.Count(list("?format=csv"), "\n"))
 	for range 25 {
@@ -93,4 +95,21 @@ func TestOrdersAreListedNarrowedAndPaged(t *testing.T) {
 	require.Contains(t, list(""), "No orders")
 	require.Contains(t, list("?when=any&platform=b"), link(first))
 	require.Equal(t, http.StatusNotFound, sam.get(t, shell.BusinessLink(f.tenant.ID, "orders/99/")).status)
+}
+
+func TestADeliveryThatSomebodyHadSentAgainSaysSoOnItsPageAndOnTheOrders(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	page := shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", f.order("b", "B-1", "")))
+	f.waitWhileTimeGoesOn(t, "the delivery", func() bool { return strings.Contains(sam.get(t, page).text, "accepted it at attempt 1") })
+	delivery := regexp.MustCompile(regexp.QuoteMeta(shell.BusinessLink(f.tenant.ID, "deliveries/")) + `[0-9a-f-]{36}/`).FindString(sam.get(t, page).text)
+	require.NotContains(t, sam.get(t, delivery).text, "Sent again by")
+	require.Equal(t, http.StatusSeeOther, sam.post(t, delivery+"retry/", url.Values{"why": {"merchant asked"}}).status)
+	f.waitWhileTimeGoesOn(t, "it is sent again", func() bool {
+		return strings.Contains(sam.get(t, delivery).text, "the endpoint accepted it 2 times, at the attempts 1, 2.")
+	})
+	require.Regexp(t, `Sent again by user:sam@example.com at .{10,30}: merchant asked\.`, sam.get(t, delivery).text)
+	shown := sam.get(t, page).text
+	require.Contains(t, shown, "order_placed is sent again")
+	require.Contains(t, shown, `data-every="5"`, "old orders change without a word")
+	require.Contains(t, shown, "merchant asked")
 }

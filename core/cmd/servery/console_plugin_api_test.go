@@ -21,7 +21,7 @@ import (
 func TestPluginsAreSwitchedFromTheConsole(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
-	a := newPluginAPI(t, dir)
+	a := newPluginAPI(t, dir, unlimited)
 	host := a.hub.config.host
 	a.hub.console = a.hub.newConsole()
 	a.hub.mountPages("http://example.com", 0)

@@ -41,15 +41,15 @@ func TestAStoreThatIsClosedOnPlatformsSaysSoWhereverItIsShown(t *testing.T) {
 	change := func(action, platforms string) {
 		f.ok("POST", locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","platforms":%s,"action":%q}`, platforms, action))
 	}
-	require.Contains(t, page("stores/"), "Takes orders")
+	require.Contains(t, page("stores/"), "</svg>Takes orders<")
 
 	change("disable", "null")
-	require.NotContains(t, page("stores/"), "Takes orders")
+	require.NotContains(t, page("stores/"), "</svg>Takes orders<")
 	require.Contains(t, page("stores/"), "Closed on every platform")
 	shown := page(store)
 	require.Contains(t, shown, "The store is closed on every platform")
 	require.Regexp(t, `Closed on (\w+, )+web by key:\S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
-	require.Contains(t, shown, "POST /hub/api/v1/location/ opens it again")
+	require.Contains(t, shown, "opens it again in the POS, which calls POST /hub/api/v1/location/")
 	home := page("")
 	require.Contains(t, home, "Stores that are closed on platforms: 1. The last was")
 	require.Contains(t, home, store)
@@ -58,7 +58,7 @@ func TestAStoreThatIsClosedOnPlatformsSaysSoWhereverItIsShown(t *testing.T) {
 	require.Contains(t, page("stores/"), "Closed on ")
 	require.NotContains(t, page("stores/"), "Closed on every platform")
 	change("enable", "null")
-	require.Contains(t, page("stores/"), "Takes orders")
+	require.Contains(t, page("stores/"), "</svg>Takes orders<")
 	require.NotContains(t, page(store), "Closed on")
 	require.NotContains(t, page(""), "closed on platforms")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -28,7 +29,7 @@ func newSetUp(t *testing.T) setUp {
 	t.Helper()
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	a := newPluginAPI(t, dir)
+	a := newPluginAPI(t, dir, unlimited)
 	a.hub.console = a.hub.newConsole()
 	a.hub.mountPages("http://example.com", 0)
 	tenant := hubtest.Business(t, a.hub.db)
@@ -122,6 +123,20 @@ func TestAPlatformIsSetUpInTheConsole(t *testing.T) {
 		require.Contains(t, string(e.Detail), "a good reason")
 	}
 	require.Contains(t, string(entries[1].Detail), `"api_key": "set anew"`)
+}
+
+func TestAPlatformsPageTellsWhichSettingsItsPluginDoesNotTake(t *testing.T) {
+	s := newSetUp(t)
+	set := func(settings string) {
+		require.NoError(t, postgres.Platforms{DB: s.hub.db}.Set(t.Context(), s.tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Settings = []byte(settings)
+			return nil
+		}))
+	}
+	set("")
+	require.NotContains(t, s.kim.get(t, s.page("tasty")).text, "does not take the settings")
+	set(`{"brand":7}`)
+	require.Contains(t, s.kim.get(t, s.page("tasty")).text, "Plugin aggregator-a does not take the settings as they are: settings.brand ")
 }
 
 // hostOf is a host that plugin A may reach.

@@ -65,3 +65,37 @@ func TestAReferenceOfASwitchLeadsToItsStoreAndItsEvents(t *testing.T) {
 	require.Contains(t, sam.get(t, shell.SearchPath+"?q="+uuid.New().String()).text, "Nothing found")
 	require.NotContains(t, sam.get(t, shell.SearchPath+"?q="+core.NewID(f.clock.Now()).String()).text, "store_action")
 }
+
+func TestOrdersThatNobodyWasToldOfAreSentAllAtOnce(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	for _, known := range f.ok("GET", webhooksRoute, "").body["webhooks"].([]any) {
+		if hook := known.(map[string]any); hook["event_type"] == "order_placed" {
+			f.ok("PUT", fmt.Sprintf("%s%v/", webhooksRoute, hook["webhook_id"]), `{"active":false}`)
+		}
+	}
+	first, second := f.order("b", "B-1", ""), f.order("b", "B-2", "")
+	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
+	tell := func() answered { return sam.post(t, shell.BusinessLink(f.tenant.ID, "orders/tell/"), because(nil)) }
+	const told, button = "Orders that nobody was told of: 2, the last at", "Send today&#39;s now"
+	require.Contains(t, page(""), told)
+	require.Contains(t, page(""), "subscribe or resume one first")
+	require.Contains(t, page(""), "orders/?state=untold")
+	require.NotContains(t, page("orders/?state=untold"), button)
+	require.Equal(t, http.StatusConflict, tell().status, "nobody would be told now either")
+
+	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, f.events.URL))
+	require.Contains(t, page(""), told, "a webhook alone sends nothing")
+	listed := page("orders/?state=untold")
+	require.Contains(t, listed, button)
+	for _, id := range []int64{first, second} {
+		require.Contains(t, listed, fmt.Sprintf("orders/%d/", id))
+	}
+	require.NotContains(t, page("orders/"), button)
+	done := tell()
+	require.Equal(t, http.StatusSeeOther, done.status)
+	require.Contains(t, done.header.Get("Location"), "/jobs/")
+	f.waitWhileTimeGoesOn(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
+	require.NotContains(t, page(""), "Orders that nobody was told of")
+	require.Contains(t, page("orders/?state=untold"), "Nothing is so")
+	require.Equal(t, http.StatusConflict, tell().status)
+}

@@ -88,7 +88,7 @@ func TestAnOrderOfWhichNobodyWasToldIsSentFromItsPage(t *testing.T) {
 	require.Contains(t, twice.text, "nothing was done")
 	waitUntil(t, "the second attempt", func() bool {
 		f.clock.Advance(time.Second)
-		return strings.Contains(sam.get(t, delivery).text, "may have got earlier attempts too")
+		return strings.Contains(sam.get(t, delivery).text, "accepted it 2 times, at the attempts 1, 2")
 	})
 
 	f.clock.Advance(48 * time.Hour)

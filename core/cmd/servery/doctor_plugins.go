@@ -47,11 +47,12 @@ func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
 			host.Start(id)
 		}
 	}
-	(&pluginHost{Host: host}).await(ctx)
+	(&pluginHost{Host: host}).await(ctx, pluginsReadyWithin)
 	for _, status := range host.Status() {
 		switch {
 		case status.State == pluginhost.Ready:
 			d.say("plugin "+status.ID, fine, status.Version+" starts and answers", "")
+			d.settings(ctx, db, host.Plugin(status.ID))
 		case len(status.Faults) > 0 && strings.Contains(status.Faults[0].Text, "permission denied"):
 			d.say("plugin "+status.ID, broken, "it may not be run: "+status.Faults[0].Text, "let TMPDIR name a directory that allows programs to be run, not one that is mounted with noexec")
 		case len(status.Faults) > 0:
@@ -62,6 +63,21 @@ func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
 	}
 	if len(installed) == 0 {
 		d.say("plugins", fine, "none are installed in "+dir, "")
+	}
+}
+
+// settings holds the settings of platforms against the plugin that serves them.
+func (d *doctor) settings(ctx context.Context, db *postgres.DB, plugin pluginhost.Plugin) {
+	bound, err := postgres.Plugins{DB: db}.InUse(ctx, plugin.ID())
+	var found []string
+	if err == nil {
+		found, err = misfits(ctx, plugin, bound)
+	}
+	if err != nil {
+		d.say("plugin "+plugin.ID(), broken, "the settings of platforms could not be checked: "+err.Error(), "see `servery plugin logs "+plugin.ID()+"`")
+	}
+	for _, unfit := range found {
+		d.say("plugin "+plugin.ID(), broken, "it does not take the settings of "+unfit, "give the platform others: `servery platform set`")
 	}
 }
 

@@ -69,6 +69,7 @@ func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
 	} {
 		require.Equal(t, 1, strings.Count(e.stderr, variable+":"), "%s in %s", variable, e.stderr)
 	}
+	require.Regexp(t, `(?s)LIMIT_READ:.*LIMIT_STORES:.*LIMIT_WEBHOOKS:`, e.stderr, "in the same order each time")
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -48,7 +48,7 @@ func TestPostgresRestart(t *testing.T) {
 	env, sink := onDatabase(pg.DSN()), newCallbackSink(t, 0)
 	hub := startHub(t, env)
 	load := startLoad(t, env, hub.url, sink, 3)
-	for _, crash := range []func(*testing.T, int){immediateShutdown, killWithChildren} {
+	for _, crash := range []func(testing.TB, int){immediateShutdown, hubtest.KillWithChildren} {
 		load.awaitAccepted(t, 100)
 		pid := postmaster(t, dir)
 		crash(t, pid)
@@ -84,32 +84,16 @@ func openDir(t *testing.T) string {
 func requireNoProcess(t *testing.T, dir string) {
 	t.Helper()
 	defer func() {
-		for _, pid := range processesIn(dir) {
+		for pid := range hubtest.ProcessesIn(dir) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
 	}()
 	eventually(t, 10*time.Second, func() error {
-		if left := processesIn(dir); len(left) > 0 {
+		if left := hubtest.ProcessesIn(dir); len(left) > 0 {
 			return fmt.Errorf("processes %v were left running", left)
 		}
 		return nil
 	})
-}
-
-// processesIn finds the processes that work in dir or below, or name it in
-// their command line.
-func processesIn(dir string) []int {
-	var pids []int
-	processes, _ := filepath.Glob("/proc/[0-9]*")
-	for _, process := range processes {
-		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
-		at, _ := os.Readlink(filepath.Join(process, "cwd"))
-		if strings.Contains(string(named), dir) || strings.HasPrefix(at, dir) {
-			pid, _ := strconv.Atoi(filepath.Base(process))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // joinPostgres starts the durable private PostgreSQL of the directory, or joins it.
@@ -131,34 +115,9 @@ func postmaster(t *testing.T, dir string) int {
 	return pid
 }
 
-func immediateShutdown(t *testing.T, pid int) {
+func immediateShutdown(t testing.TB, pid int) {
 	t.Helper()
 	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
-}
-
-func killWithChildren(t *testing.T, pid int) {
-	t.Helper()
-	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP)) // from here on it has no more children
-	children := childrenOf(pid)
-	require.NotEmpty(t, children)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
-	for _, child := range children {
-		_ = syscall.Kill(child, syscall.SIGKILL)
-	}
-}
-
-func childrenOf(parent int) []int {
-	var pids []int
-	files, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, file := range files {
-		raw, _ := os.ReadFile(file)
-		_, after, _ := strings.Cut(string(raw), ") ")
-		if fields := strings.Fields(after); len(fields) > 1 && fields[1] == strconv.Itoa(parent) {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 func TestTwoHubsShareTheWorkAndOneFinishesForBoth(t *testing.T) {

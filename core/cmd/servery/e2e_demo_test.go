@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/receiver"
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // demo is a running `servery serve --demo` and what it printed.
@@ -72,7 +73,7 @@ func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
 	first := startDemo(t, env)
 	first.runCurl(t)
 	cluster := filepath.Join(dir, "postgres")
-	require.NotEmpty(t, processesIn(cluster))
+	require.NotEmpty(t, hubtest.ProcessesIn(cluster))
 	require.Zero(t, first.terminate(t))
 	requireNoProcess(t, dir)
 
@@ -82,7 +83,7 @@ func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
 	second.runCurl(t)
 	pid := postmaster(t, dir)
 	second.kill()
-	require.NotEmpty(t, processesIn(cluster), "a kill leaves the private PostgreSQL running")
+	require.NotEmpty(t, hubtest.ProcessesIn(cluster), "a kill leaves the private PostgreSQL running")
 
 	third := startDemo(t, env)
 	require.Equal(t, first.authorization, third.authorization)

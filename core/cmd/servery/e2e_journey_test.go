@@ -140,6 +140,9 @@ func TestJourneyOfARealChain(t *testing.T) {
 
 func TestJourneyTellsWhichStoresFailed(t *testing.T) {
 	j := startJourney(t)
+	refused := call(t, "POST", j.hub+storesPath, j.who.authorization,
+		`{"stores": [{"ref_id": "good", "city": "Oakland", "name": "Good"}, {"ref_id": "b", "geo_latitude": 91}]}`)
+	require.Equal(t, http.StatusBadRequest, refused.status, "of which nothing is taken: the good one is made below")
 	got := j.sink.await(t, j.post(t, `{"stores": [
 		{"ref_id": "good", "city": "Oakland", "name": "Good"},
 		{"ref_id": "nameless", "city": "Oakland"},
@@ -158,18 +161,6 @@ func TestJourneyTellsWhichStoresFailed(t *testing.T) {
 	}
 }
 
-func TestJourneyOfARefusedRequestNamesTheStore(t *testing.T) {
-	j := startJourney(t)
-	answer := call(t, "POST", j.hub+storesPath, j.who.authorization,
-		`{"stores": [{"ref_id": "a", "city": "Oakland", "name": "A"}, {"ref_id": "b", "geo_latitude": 91}]}`)
-	require.Equal(t, http.StatusBadRequest, answer.status)
-	refused := answer.object(t)
-	require.Equal(t, "error", refused["status"])
-	require.Contains(t, refused["message"], `stores[1] (ref_id "b"): geo_latitude`)
-	require.NotContains(t, refused, "reference")
-	require.Equal(t, http.StatusNotFound, call(t, "GET", j.hub+storesPath+"a/", j.who.authorization, nil).status)
-}
-
 func TestJourneyWithACallbackURLGoesThereAndNotToTheSubscription(t *testing.T) {
 	j := startJourney(t)
 	reference := j.post(t, map[string]any{
@@ -183,42 +174,16 @@ func TestJourneyWithACallbackURLGoesThereAndNotToTheSubscription(t *testing.T) {
 	require.Len(t, j.sink.arrivals(t)[reference], 1)
 }
 
-func TestJourneyOfAWebhookThatIsReadChangedAndListed(t *testing.T) {
-	j := startJourney(t)
-	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10) + "/"
-	read := func() map[string]any {
-		answer := call(t, "GET", one, j.who.authorization, nil)
-		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
-		return answer.object(t)
-	}
-	require.Equal(t, map[string]any{
-		"active": true, "event_type": "store_creation", "headers": map[string]any{}, "retrial_interval_units": "seconds",
-		"url": j.sink.url + "/subscribed", "webhook_id": float64(j.id),
-	}, read())
-
-	change := call(t, "PUT", one, j.who.authorization, map[string]any{"url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}})
-	require.Equal(t, http.StatusOK, change.status, "%s", change.body)
-	require.InDelta(t, j.id, change.object(t)["webhook_id"], 0)
-	require.Equal(t, j.sink.url+"/moved", read()["url"])
-	require.Equal(t, "seconds", read()["retrial_interval_units"])
-	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)
-	require.Equal(t, "7", got.Header.Get("X-Till"))
-
-	other := call(t, "POST", j.hub+webhooksPath, j.who.authorization, map[string]any{"event_type": 18, "url": "https://pos.example.com/orders"})
-	require.Equal(t, http.StatusOK, other.status, "%s", other.body)
-	list := call(t, "GET", j.hub+webhooksPath+"?limit=1&offset=1", j.who.authorization, nil).object(t)
-	require.Equal(t, map[string]any{"limit": 1.0, "offset": 1.0, "total_count": 2.0}, list["meta"])
-	require.Equal(t, "order_placed", list["webhooks"].([]any)[0].(map[string]any)["event_type"])
-}
-
-func TestJourneyOfAWebhookThatIsSwitchedOff(t *testing.T) {
+func TestJourneyOfAWebhookThatIsSwitchedOffAndMoved(t *testing.T) {
 	j := startJourney(t)
 	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10)
 	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, `{"active": false}`).status)
 	silent := j.post(t, sampleStores)
 	told := j.post(t, map[string]any{"callback_url": j.sink.url + "/told", "stores": []any{map[string]any{"ref_id": "S-1"}}})
 	j.sink.await(t, told, "/told", j.who.callbackSecret)
-	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, `{"active": true}`).status)
-	j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
+	changed := map[string]any{"active": true, "url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}}
+	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, changed).status)
+	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)
+	require.Equal(t, "7", got.Header.Get("X-Till"))
 	require.NotContains(t, j.sink.arrivals(t), silent)
 }

@@ -324,7 +324,7 @@ func TestDatabaseGoneForAWhileUnderOrders(t *testing.T) {
 	hub := startHub(t, env)
 	k := startKitchen(t, env, sink, hub.url)
 	k.awaitAnswers(t, 100)
-	killWithChildren(t, postmaster(t, dir))
+	hubtest.KillWithChildren(t, postmaster(t, dir))
 	<-time.After(30 * time.Second) // for how long it is away is the test's input
 	require.True(t, hub.running())
 	joinPostgres(t, dir)

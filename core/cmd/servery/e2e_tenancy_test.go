@@ -43,33 +43,14 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 	j.who = other
 	requireAll(t, sink.await(t, j.post(t, sampleStores), "/other", otherSecret), "A", 2, 0)
 	require.Equal(t, true, call(t, "GET", hub+webhook, mine.authorization, nil).object(t)["active"])
-}
 
-func TestKeysOpenWhatTheyAreFor(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t))
-	hub := startHub(t, env).url
-	good := newIntegrator(t, env)
-	require.Equal(t, http.StatusOK, call(t, "GET", hub+storesPath, good.authorization, nil).status)
-
-	for name, authorization := range map[string]string{
-		"none": "", "wrong key": "apikey till:svk_wrong", "wrong name": "apikey other" + good.authorization[len("apikey till"):],
-		"wrong scheme": "Bearer" + good.authorization[len("apikey"):], "no key": "apikey till",
-	} {
-		refused := call(t, "GET", hub+storesPath, authorization, nil)
-		require.Equal(t, http.StatusUnauthorized, refused.status, name)
-		require.Equal(t, "apikey", refused.header.Get("WWW-Authenticate"), name)
-		require.Equal(t, "error", refused.object(t)["status"], name)
-		require.NotEmpty(t, refused.header.Get("X-Request-Id"), name)
+	second, key := newKey(t, env, other.business, "pos"), strconv.FormatInt(other.keyID, 10)
+	disable := func(of int64) ended {
+		return servery(t, env, "key", "disable", "--business", strconv.FormatInt(of, 10), key)
 	}
-
-	channel := newKey(t, env, good.business, "channel")
-	for _, request := range [][2]string{{"POST", storesPath}, {"GET", storesPath}, {"POST", webhooksPath}, {"GET", webhooksPath}} {
-		require.Equal(t, http.StatusForbidden, call(t, request[0], hub+request[1], channel.authorization, nil).status, request)
-	}
-
-	second := newKey(t, env, good.business, "pos")
-	e := servery(t, env, "key", "disable", "--business", strconv.FormatInt(good.business, 10), strconv.FormatInt(good.keyID, 10))
-	require.Zero(t, e.status, e.stderr)
-	require.Equal(t, http.StatusForbidden, call(t, "GET", hub+storesPath, good.authorization, nil).status)
+	require.NotZero(t, disable(mine.business).status)
+	require.Equal(t, http.StatusOK, call(t, "GET", hub+storesPath, other.authorization, nil).status)
+	require.Equal(t, ended{stdout: "key " + key + " is disabled\n"}, disable(other.business))
+	require.Equal(t, http.StatusForbidden, call(t, "GET", hub+storesPath, other.authorization, nil).status)
 	require.Equal(t, http.StatusOK, call(t, "GET", hub+storesPath, second.authorization, nil).status)
 }

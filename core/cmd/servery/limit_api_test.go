@@ -8,12 +8,31 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/web"
 )
+
+// TestTheDescriptionTellsTheThrottlesOfAHub: those that it has where the operator says nothing.
+func TestTheDescriptionTellsTheThrottlesOfAHub(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
+	require.NoError(t, err)
+	limits, told := asShipped(t).limits, map[web.Limit]bool{web.LimitOrders: true} // which is off
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if said, throttled := operation.Extensions["x-rate-limit"].(map[string]any); throttled {
+				name := web.Limit(strings.TrimPrefix(said["setting"].(string), "SERVERY_LIMIT_"))
+				require.Equal(t, []any{float64(limits[name].Count), limits[name].Per.Seconds(), limits[name].Block.Seconds()},
+					[]any{said["limit"], said["window_seconds"], said["block_seconds"]}, "%s %s", method, path)
+				told[name] = true
+			}
+		}
+	}
+	require.Len(t, told, len(limits))
+}
 
 // TestNoOperationUsesUpTheThrottleOfAnother: switching stores keeps no report about
 // an order out, and the other way round.

@@ -7,7 +7,6 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -98,10 +97,10 @@ func (c listenCommand) check() error {
 	if c.FailStatus != nil && (*c.FailStatus < 300 || *c.FailStatus > 599) {
 		wrong("--fail-status: must be from 300 to 599, or it is no failure")
 	}
-	if c.Redirect != "" && !isWebAddress(c.Redirect) {
+	if c.Redirect != "" && !isAddress(c.Redirect) {
 		wrong("--redirect: must be an address such as https://pos.example.com/hooks")
 	}
-	if c.Forward != "" && !isWebAddress(c.Forward) {
+	if c.Forward != "" && !isAddress(c.Forward) {
 		wrong("--forward: must be an address such as http://127.0.0.1:3000/hooks")
 	}
 	if c.ForwardTimeout <= 0 {
@@ -140,9 +139,4 @@ func (c listenCommand) conflicts() (mistakes []error) {
 		mistakes = append(mistakes, errors.New("--fail-status says what --fail-first answers: give --fail-first too"))
 	}
 	return mistakes
-}
-
-func isWebAddress(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }

@@ -94,7 +94,7 @@ func (f *listenForwarder) copyHeaders(to, from http.Header) {
 		to["User-Agent"] = []string{""} // none, not that of Go
 	}
 	to.Add("Via", f.via)
-	to["Idempotency-Key"] = from["Idempotency-Key"] // as in the delivery engine: a connection closed at the same moment is tried again
+	to["Idempotency-Key"] = from["Idempotency-Key"] // a connection closed at the same moment is tried again
 }
 
 // failed says why there is no answer to pass on.

@@ -59,7 +59,7 @@ func TestFiguresOfRequestsLeaveProbesOut(t *testing.T) {
 func TestAHubShowsFiguresOfItsPluginsQueuesAndLines(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	d.ok("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
 	d.await(2)

@@ -123,6 +123,11 @@ type businessCreate struct {
 	JSON     bool   `help:"Print JSON."`
 }
 
+// check finds what is wrong with the flags of the database and the sandbox.
+func (c businessCreate) check() error {
+	return errors.Join(c.databaseFlags.check(), c.simulatorFlags.wrong())
+}
+
 // Run makes a business and prints its id.
 func (c businessCreate) Run(ctx context.Context, out output) error {
 	c.begins = true

@@ -284,7 +284,7 @@ func TestOrdersAreThrottledOnlyWhenAsked(t *testing.T) {
 	})
 	require.Equal(t, 200, s.bring("POST", channelOrdersRoute, orderOf("1", "")).status)
 	requireEnvelope(t, s.bring("POST", channelOrdersRoute, orderOf("2", "")), 429, "too many")
-	require.True(t, web.DefaultLimits()[web.LimitOrders].Off())
+	require.True(t, asShipped(t).limits[web.LimitOrders].Off())
 }
 
 func TestStoresAsTheChannelSeesThem(t *testing.T) {

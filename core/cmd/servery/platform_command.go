@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"slices"
@@ -116,7 +115,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			return err
 		}
 		var missing []string
-		err = postgres.Platforms{DB: db}.Set(ctx, core.BusinessID(c.Business), core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
+		err = postgres.Platforms{DB: db}.SetWithStores(ctx, core.BusinessID(c.Business), core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
 			if c.Settings != "" {
 				a.Settings = []byte(settings)
 			}
@@ -126,10 +125,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 			err := errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
 			missing = lacks(a, about)
 			return err
-		})
-		if err == nil && len(c.Store) > 0 {
-			err = postgres.Platforms{DB: db}.NameStores(ctx, core.BusinessID(c.Business), c.Name, c.Store)
-		}
+		}, c.Store)
 		if err != nil {
 			return err
 		}
@@ -144,7 +140,7 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 	})
 }
 
-// lacks names what the plugin describes and the platform has not been given.
+// lacks names what the plugin describes and the platform has not been given, or not rightly.
 func lacks(a *relay.Access, about *sdk.Description) (missing []string) {
 	for _, e := range about.GetEndpoints() {
 		if a.Addresses[e.GetName()] == "" {
@@ -156,7 +152,7 @@ func lacks(a *relay.Access, about *sdk.Description) (missing []string) {
 			missing = append(missing, "secret "+s.GetName())
 		}
 	}
-	return missing
+	return append(missing, pluginhost.WrongSettings(about.GetSettingsSchema(), a.Settings)...)
 }
 
 // servedBy is what serves the platform from now on, and what has until now; a new
@@ -183,27 +179,11 @@ func (c platformSet) about(ctx context.Context, db *postgres.DB, id string) (*sd
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = c.with(ctx, id, func(plugin pluginhost.Plugin) error {
-		if _, err := plugin.CheckSettings(ctx, pluginhost.Subject{}); err != nil {
-			return err
-		}
+	err = alone(ctx, c.dir(), id, func(plugin pluginhost.Plugin) error {
 		about = plugin.About()
 		return nil
 	})
 	return about, err
-}
-
-// with runs the plugin for one thing to do.
-func (c platformSet) with(ctx context.Context, id string, do func(pluginhost.Plugin) error) error {
-	host, err := pluginhost.Open(pluginhost.Config{
-		Dir: c.dir(), Patience: sdk.StartWithin, Clock: core.NewSystemClock(nil), Observer: newPluginMetrics(), Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		return err
-	}
-	defer host.Close()
-	host.Start(id)
-	return do(host.Plugin(id))
 }
 
 func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served, settings string) error {
@@ -217,7 +197,7 @@ func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served,
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, served, func(plugin pluginhost.Plugin) error {
+	return alone(ctx, c.dir(), served, func(plugin pluginhost.Plugin) error {
 		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: c.Name, Settings: []byte(settings), Currency: tenant.Currency})
 		if err != nil {
 			return err
@@ -233,7 +213,7 @@ func wrongSettings(platform string, about *sdk.Description, problems []*sdk.Prob
 	}
 	found := make([]string, len(problems))
 	for i, p := range problems {
-		found[i] = fmt.Sprintf("platform %q: %s %s", platform, strings.TrimSuffix("settings."+p.GetPath(), "."), p.GetMessage())
+		found[i] = fmt.Sprintf("platform %q: %s", platform, pluginhost.InWords(p))
 	}
 	var schema struct {
 		Properties map[string]any `json:"properties"`

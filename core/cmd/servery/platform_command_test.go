@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // operator runs commands against a database and a directory of plugins.
@@ -91,10 +94,10 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	said, _ = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b")
 	require.Contains(t, said, "is served by aggregator-b\nstill missing: endpoint catalogue_api, endpoint delivery_api, secret access_token, secret callback_token\n")
 
-	for complaint, store := range map[string]string{`has no store "S-1"`: "S-1=R-7"} {
-		_, complaints := o.run("platform", "set", business, "tasty", "--store="+store)
-		require.Contains(t, complaints, complaint)
-	}
+	_, complaints = o.run("platform", "set", business, "tasty-two", "--plugin=aggregator-b", "--store=S-1=R-7")
+	require.Contains(t, complaints, `has no store "S-1"`)
+	said, _ = o.run("platform", "list", business)
+	require.NotContains(t, said, "tasty-two", "all of it or nothing")
 
 	said, _ = o.run("plugin", "disable", "aggregator-b")
 	require.Equal(t, "plugin aggregator-b is disabled\n", said)
@@ -115,6 +118,27 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	}
 	said, complaints = o.run("plugin", "logs", "aggregator-b", "--json")
 	require.JSONEq(t, `{"faults":[],"log":[]}`, said, complaints)
+
+	_, complaints = o.run("plugin", "remove", "aggregator-b")
+	require.Contains(t, complaints, fmt.Sprintf(`plugin aggregator-b serves platforms: "aggregator-b" of business %[1]d, "tasty" of business %[1]d; have each`, made.ID))
+	said, _ = o.run("plugin", "list")
+	require.Contains(t, said, "aggregator-b", "nothing was done")
+	for _, name := range []string{"aggregator-b", "tasty"} {
+		_, complaints = o.run("platform", "set", business, name, "--plugin=own")
+		require.Empty(t, complaints)
+	}
+	files := filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-b")
+	said, complaints = o.run("plugin", "remove", "aggregator-b")
+	require.Equal(t, "plugin aggregator-b is removed, and "+files+" deleted\n", said, complaints)
+	require.NoDirExists(t, files)
+	said, _ = o.run("plugin", "list")
+	require.Empty(t, said)
+	_, complaints = o.run("plugin", "remove", "aggregator-b")
+	require.Contains(t, complaints, `there is no plugin "aggregator-b"`)
+	said, complaints = o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
+	require.Contains(t, said, "is installed", complaints)
+	said, _ = o.run("plugin", "list")
+	require.Contains(t, said, "not run yet")
 }
 
 func TestAPluginOfAnotherDigestIsNotInstalled(t *testing.T) {
@@ -126,4 +150,61 @@ func TestAPluginOfAnotherDigestIsNotInstalled(t *testing.T) {
 	require.Contains(t, complaints, "SHA-256")
 	said, _ := o.run("plugin", "list", "--json")
 	require.Equal(t, "[]\n", said)
+}
+
+func TestAVersionThatDoesNotStartLeavesTheOneThatIsThere(t *testing.T) {
+	o := newOperator(t)
+	source := t.TempDir()
+	installPlugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
+	built, into := filepath.Join(source, "aggregator-b"), filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-b", sdk.ManifestName)
+	_, complaints := o.run("plugin", "install", built)
+	require.Empty(t, complaints)
+	good, err := os.ReadFile(into)
+	require.NoError(t, err)
+	other := bytes.Replace(good, []byte("version: 1.0.0"), []byte("version: 3.0.0"), 1)
+	require.NoError(t, os.WriteFile(filepath.Join(built, sdk.ManifestName), other, 0o600))
+	for _, act := range []string{"check", "upgrade", "install"} {
+		_, complaints = o.run("plugin", act, built)
+		require.Contains(t, complaints, `version: the manifest says "3.0.0", the plugin "1.0.0"`, act)
+	}
+	there, err := os.ReadFile(into)
+	require.NoError(t, err)
+	require.Equal(t, string(good), string(there))
+
+	t.Setenv("SERVERY_DATABASE_URL", "postgres://servery@127.0.0.1:1/servery")
+	_, complaints = o.run("plugin", "upgrade", "--unchecked", built)
+	require.Contains(t, complaints, "connection refused")
+	there, err = os.ReadFile(into)
+	require.NoError(t, err)
+	require.Equal(t, string(good), string(there), "what no hub is told of is not put there")
+}
+
+func TestAnUpgradeTellsWhichPlatformsHaveSettingsThatItDoesNotTake(t *testing.T) {
+	o := newOperator(t)
+	source := t.TempDir()
+	installPlugin(t, source, "aggregator-a", "../../../plugins/aggregatora")
+	built := filepath.Join(source, "aggregator-a")
+	_, complaints := o.run("plugin", "install", built)
+	require.Empty(t, complaints)
+	said, _ := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	var made struct{ ID int }
+	require.NoError(t, json.Unmarshal([]byte(said), &made))
+	business := "--business=" + strconv.Itoa(made.ID)
+	_, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-a", `--settings={"brand":"harbour"}`)
+	require.Empty(t, complaints)
+	said, complaints = o.run("plugin", "upgrade", built)
+	require.NotContains(t, said, "does not take", complaints)
+
+	openLedger(t, os.Getenv("SERVERY_DATABASE_URL")).do(t, `UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
+	said, complaints = o.run("plugin", "upgrade", built)
+	require.Contains(t, said, fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID), complaints)
+}
+
+func TestSettingsThatAPluginRequiresAreMissingUntilTheyAreSet(t *testing.T) {
+	about := &sdk.Description{SettingsSchema: []byte(`{"type":"object","required":["region"],"properties":{"region":{"enum":["eu","us"]}}}`)}
+	for settings, missing := range map[string][]string{
+		"": {"settings missing property 'region'"}, `{"region":"eu"}`: nil, `{"region":"moon"}`: {"settings.region value must be one of 'eu', 'us'"},
+	} {
+		require.Equal(t, missing, lacks(&relay.Access{Settings: []byte(settings)}, about), settings)
+	}
 }

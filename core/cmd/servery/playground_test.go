@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,8 +107,8 @@ func TestFaultsOfABusinessAreSwitchedOnAndOff(t *testing.T) {
 	}
 	require.ErrorIs(t, on(other, console.Fault{Kind: "hang"}), errNotInTest)
 	require.Empty(t, faults(), "what is wrong is not switched on")
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultDelay, DelayMS: 1, Call: simulator.CallMenu}))
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultHang, Space: fmt.Sprint(other)}))
+	s.fails(simulator.Fault{Kind: simulator.FaultDelay, DelayMS: 1, Call: simulator.CallMenu})
+	s.fails(simulator.Fault{Kind: simulator.FaultHang, Space: fmt.Sprint(other)})
 
 	require.NoError(t, on(s.tenant.ID, console.Fault{Kind: "fail", Platform: "aggregator-b", Call: "rider_status", Status: 500, Lasts: time.Hour}))
 	require.Equal(t, []string{"delay", "fail"}, []string{faults()[0].Kind, faults()[1].Kind})
@@ -126,10 +127,11 @@ func TestFaultsOfABusinessAreSwitchedOnAndOff(t *testing.T) {
 }
 
 func TestTheConsoleOffersEveryFault(t *testing.T) {
-	calls := []string{}
-	for _, call := range simulator.FaultCalls() {
-		calls = append(calls, string(call))
+	offered := func(of, wrong string) []string {
+		_, err := simulator.ParseFault(wrong)
+		_, list, _ := strings.Cut(err.Error(), of+" must be one of: ")
+		return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" ,[]", r) })
 	}
-	require.Equal(t, simulator.FaultKinds(), console.FaultKinds)
-	require.Equal(t, calls, console.FaultCalls)
+	require.Equal(t, console.FaultKinds, offered(`kind "eat"`, "eat"))
+	require.Equal(t, console.FaultCalls, append(offered(`call "x"`, "fail:call=x"), offered(`call "x"`, "duplicate:call=x")...))
 }

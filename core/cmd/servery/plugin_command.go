@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -16,7 +18,7 @@ import (
 // database, and, from List on, what operators do with the plugins of a hub.
 type pluginCommand struct {
 	New      pluginNew      `cmd:"" help:"Write the beginning of a plugin: a Go module of its own, with tests that pass."`
-	Check    pluginCheck    `cmd:"" help:"Check a manifest, and the digest of the programs that it lists."`
+	Check    pluginCheck    `cmd:"" help:"Check a manifest and the digest of the programs that it lists, and start the one for this system once."`
 	Test     pluginTest     `cmd:"" help:"Run the conformance suite against a program."`
 	Run      pluginRun      `cmd:"" help:"Ask a program one question, from a JSON file."`
 	Describe pluginDescribe `cmd:"" help:"Tell what a program says of itself, or write its manifest."`
@@ -25,8 +27,9 @@ type pluginCommand struct {
 	Install pluginInstall `cmd:"" help:"Put a plugin where the hub finds it; a running hub starts it. Key-value groups that it declares count from the hubs' next start."`
 	Enable  pluginEnable  `cmd:"" help:"Have the hubs run a plugin; one in quarantine is tried again."`
 	Disable pluginDisable `cmd:"" help:"Have the hubs end a plugin after its calls under way."`
+	Remove  pluginRemove  `cmd:"" help:"Take a plugin that serves no platform off every hub, and delete its files here."`
 	Upgrade pluginUpgrade `cmd:"" help:"Put another version in the place of a plugin; running hubs change over without losing a call."`
-	Logs    pluginLogs    `cmd:"" help:"Print the last lines that a plugin logged."`
+	Logs    pluginLogs    `cmd:"" help:"Print the last lines that a plugin logged, in the hub that told of it last."`
 }
 
 // pluginProgram is the program of a plugin on the command line.
@@ -76,11 +79,12 @@ func verifyBinary(dir string, binary sdk.Binary) error {
 	return errors.Join(binary.Verify(file), file.Close())
 }
 
-func (p pluginProgram) transport(manifest *sdk.Manifest) string {
-	if p.Transport == "" && manifest != nil {
-		return manifest.Transport
+// driver runs the program as its manifest says, where it has one.
+func (p pluginProgram) driver(program string, manifest *sdk.Manifest) plugintest.Driver {
+	if manifest == nil {
+		return plugintest.Subprocess(program, p.Transport)
 	}
-	return p.Transport
+	return plugintest.Subprocess(program, cmp.Or(p.Transport, manifest.Transport), manifest.Limits)
 }
 
 // with starts the program for one thing to do.
@@ -89,7 +93,7 @@ func (p pluginProgram) with(do func(program string, running *plugintest.Running)
 	if err != nil {
 		return err
 	}
-	running, err := plugintest.Subprocess(program, p.transport(manifest)).Start()
+	running, err := p.driver(program, manifest).Start()
 	if err != nil {
 		return err
 	}
@@ -102,7 +106,7 @@ type pluginCheck struct {
 }
 
 // Run checks a manifest.
-func (c pluginCheck) Run(out output) error {
+func (c pluginCheck) Run(ctx context.Context, out output) error {
 	file := c.File
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, sdk.ManifestName)
@@ -114,10 +118,15 @@ func (c pluginCheck) Run(out output) error {
 	for _, binary := range manifest.Binaries {
 		err = errors.Join(err, verifyBinary(filepath.Dir(file), binary))
 	}
+	starts := "" // where this system can run it
+	if _, other := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && other == nil && filepath.Base(file) == sdk.ManifestName {
+		starts = "; it starts, and says the same of itself"
+		err = startOnce(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
+	}
 	if err != nil || c.JSON {
 		return printJSON(out, manifest, err)
 	}
-	_, err = fmt.Fprintf(out.stdout, "%s %s: the manifest is complete, and the digest of %d program(s) is right\n", manifest.ID, manifest.Version, len(manifest.Binaries))
+	_, err = fmt.Fprintf(out.stdout, "%s %s: the manifest is complete, and the digest of %d program(s) is right%s\n", manifest.ID, manifest.Version, len(manifest.Binaries), starts)
 	return err
 }
 
@@ -138,7 +147,7 @@ func (c pluginTest) Run(ctx context.Context, out output) error {
 	}
 	var failed, ran int
 	options := plugintest.Options{Golden: c.Golden, Manifest: manifest}
-	err = plugintest.Check(ctx, plugintest.Subprocess(program, c.transport(manifest)), options, func(r plugintest.Result) {
+	err = plugintest.Check(ctx, c.driver(program, manifest), options, func(r plugintest.Result) {
 		ran++
 		if r.Error != "" {
 			failed++

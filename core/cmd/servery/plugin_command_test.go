@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,10 +29,27 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 
 func TestTheListOfPluginsTellsWhyOneIsDegraded(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, printPlugins(output{stdout: &out}, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
-		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded, Health: "it says that it is degraded: the cache is cold"}}}))
+	printPlugins(&out, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
+		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded, Health: "it says that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
+}
+
+func TestTheListOfPluginsTellsWhereHubsDiffer(t *testing.T) {
+	hub := func(version string, state pluginhost.State) listedHub {
+		return listedHub{Version: version, State: state}
+	}
+	last := pluginhost.Status{ID: "tasty", Version: "2.1.0", State: pluginhost.Ready}
+	for said, hubs := range map[string][]listedHub{
+		"tasty                2.1.0      ready\n": {hub("2.1.0", pluginhost.Ready), hub("2.1.0", pluginhost.Ready)},
+		"tasty                -          not the same in all hubs\n" +
+			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
+			"                     2.1.0      ready in 2 of 3 hubs\n": {hub("2.1.0", pluginhost.Ready), hub("2.0.0", pluginhost.Quarantined), hub("2.1.0", pluginhost.Ready)},
+	} {
+		var out bytes.Buffer
+		printPlugins(&out, []listedPlugin{{Enabled: true, Status: last, Hubs: hubs}})
+		require.Equal(t, said, out.String())
+	}
 }
 
 // buildPlugin is a directory of a plugin of this repository with its manifest, for this test alone.
@@ -99,11 +117,13 @@ func TestAPluginThatSaysElseThanItsManifestFailsTheSuite(t *testing.T) {
 	file := filepath.Join(dir, sdk.ManifestName)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte("app_key"), []byte("other_key"), 1), 0o600))
+	text = bytes.Replace(text, []byte("app_key"), []byte("other_key"), 1)
+	require.NoError(t, os.WriteFile(file, regexp.MustCompile(`memory_mb: \d+`).ReplaceAll(text, []byte("memory_mb: 1")), 0o600))
 	said, complaints, status := pluginKit(t, "test", dir)
 	require.NotZero(t, status)
 	require.Contains(t, said, "FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says [other_key shop_token]")
-	require.Contains(t, complaints, "1 of 17 checks failed")
+	require.Regexp(t, `FAIL  memory stays within its limit\n      it took \d+ MB of memory, and its manifest allows 1`, said)
+	require.Contains(t, complaints, "2 of 18 checks failed")
 }
 
 // A machine with Go and a checkout is enough: nothing is downloaded.
@@ -169,23 +189,23 @@ func TestTheVocabularyOfThePluginsIsTheSpecs(t *testing.T) {
 			require.True(t, group.GetOnItem() && !group.GetOnOption(), group.GetGroup())
 			d := menu.Declaration{Group: group.GetGroup(), On: menu.OnItem, Platform: id}
 			for _, key := range group.GetKeys() {
-				d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed(), Unit: key.GetUnit()})
+				d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed()})
 			}
 			declared = append(declared, d)
 		}
 	}
-	vocabulary, err := menu.NewVocabulary(declared...)
+	_, err := menu.NewVocabulary(declared...)
 	require.NoError(t, err)
-	require.Equal(t, []string{"aggregator-a", "aggregator-b", "aggregator-c"}, vocabulary.Platforms("NutritionalInfo"))
-	require.Equal(t, []string{"aggregator-b"}, vocabulary.Platforms("Additional Info"))
-	keys := map[string][]string{}
+	keys, by := map[string][]string{}, map[string][]string{}
 	for _, d := range declared {
+		by[d.Group] = append(by[d.Group], d.Platform)
 		for _, key := range d.Keys {
 			keys[d.Group] = append(keys[d.Group], key.Name)
 		}
 		slices.Sort(keys[d.Group])
 		keys[d.Group] = slices.Compact(keys[d.Group])
 	}
+	require.Equal(t, map[string][]string{"Additional Info": {"aggregator-b"}, "NutritionalInfo": {"aggregator-a", "aggregator-b", "aggregator-c"}}, by)
 	require.Equal(t, map[string][]string{
 		"Additional Info": {"accompaniments", "quantity", "quantity_unit"},
 		"NutritionalInfo": {"artificialsweetener_mg", "caffeine_mg", "calorie_kcal", "carbohydrate_mg", "cholesterol_mg", "fat_mg", "fiber_mg",

@@ -62,7 +62,8 @@ type pluginHost struct {
 	same    []string                    // those of known whose program is still the one that said so
 	wanted  map[string]postgres.Plugin  // as it was last looked at
 	told    map[string]string
-	saidAt  time.Time // when this worker last said which plugins it has
+	suited  map[string]string // the manifest that platforms' settings were last held against, by plugin
+	saidAt  time.Time         // when this worker last said which plugins it has
 
 	mu       sync.Mutex
 	hadAt    map[string]time.Time // when a worker last had the plugin, as the database says
@@ -76,7 +77,7 @@ type pluginHost struct {
 func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger) (*pluginHost, error) {
 	h := &pluginHost{
 		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), clock: db.Clock(), log: log,
-		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{},
+		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{}, suited: map[string]string{},
 		hadAt: map[string]time.Time{}, hadHere: map[string]time.Time{}, inspects: map[string]int{},
 	}
 	h.tally = newPluginTally(h.metrics, db.Clock().Now())
@@ -92,7 +93,7 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 	if !slices.ContainsFunc(h.Status(), h.isNew) {
 		return h, nil // run tells how they are
 	}
-	h.await(ctx)
+	h.await(ctx, pluginsReadyWithin)
 	if err := errors.Join(h.tell(ctx), h.measure(ctx, h.clock.Now())); err != nil {
 		log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
 	}
@@ -103,10 +104,10 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 func (h *pluginHost) isNew(s pluginhost.Status) bool { return !slices.Contains(h.same, s.ID) }
 
 // await waits until every new plugin is ready or has a fault.
-func (h *pluginHost) await(ctx context.Context) {
+func (h *pluginHost) await(ctx context.Context, within time.Duration) {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()
-	ctx, cancel := context.WithTimeout(ctx, pluginsReadyWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	unsettled := func(s pluginhost.Status) bool { return h.isNew(s) && s.About == nil && len(s.Faults) == 0 }
 	for slices.ContainsFunc(h.Status(), unsettled) {
@@ -130,6 +131,12 @@ func (h *pluginHost) follow(ctx context.Context) error {
 	list, err := h.records.List(ctx)
 	if err != nil {
 		return err
+	}
+	for id := range h.wanted {
+		if !slices.ContainsFunc(list, func(p postgres.Plugin) bool { return p.ID == id }) { // it was removed
+			h.Stop(id)
+			delete(h.wanted, id)
+		}
 	}
 	for _, p := range list {
 		h.heard(p.ID, p.ServedAt)
@@ -241,7 +248,7 @@ func (h *pluginHost) run(ctx context.Context, worker bool) {
 		}
 		err := h.follow(ctx)
 		if err == nil {
-			err = errors.Join(h.tell(ctx), h.measure(ctx, h.clock.Now()))
+			err = errors.Join(h.suit(ctx), h.tell(ctx), h.measure(ctx, h.clock.Now()))
 		}
 		if err == nil && worker {
 			err = h.serve(ctx)
@@ -294,7 +301,7 @@ func declarations(id string, about *sdk.Description) (list []menu.Declaration) {
 			d.On |= menu.OnOption
 		}
 		for _, key := range group.GetKeys() {
-			d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed(), Unit: key.GetUnit()})
+			d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed()})
 		}
 		list = append(list, d)
 	}

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -46,147 +44,6 @@ func enabledPlugins(ctx context.Context, dir string, db *postgres.DB) ([]string,
 	return installed, err
 }
 
-type pluginList struct {
-	pluginOperation
-}
-
-// listedPlugin is a plugin as the list shows it.
-type listedPlugin struct {
-	pluginhost.Status
-	Enabled   bool       `json:"enabled"`
-	Installed string     `json:"installed,omitzero"` // version in the directory
-	ToldAt    *time.Time `json:"told_at,omitzero"`   // when a hub last told its status
-}
-
-// Run lists the plugins.
-func (c pluginList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		installed, err := pluginhost.Installed(c.dir())
-		if err != nil {
-			return err
-		}
-		if err := (postgres.Plugins{DB: db}).Know(ctx, installed); err != nil {
-			return err
-		}
-		plugins, err := postgres.Plugins{DB: db}.List(ctx)
-		if err != nil {
-			return err
-		}
-		list := make([]listedPlugin, 0, len(plugins))
-		for _, p := range plugins {
-			one := listedPlugin{Status: pluginhost.Status{ID: p.ID}, Enabled: p.Enabled}
-			if p.Status != "" {
-				if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
-					return fmt.Errorf("the status of plugin %s: %w", p.ID, err)
-				}
-				one.ToldAt = &p.ToldAt
-			}
-			one.Installed = c.installed(p.ID)
-			list = append(list, one)
-		}
-		if c.JSON {
-			return printJSON(out, list, nil)
-		}
-		return printPlugins(out, list)
-	})
-}
-
-func printPlugins(out output, list []listedPlugin) error {
-	for _, p := range list {
-		state, version := string(p.State), p.Version
-		if state == "" {
-			state, version = "not run yet", p.Installed
-		}
-		if !p.Enabled {
-			state += ", disabled"
-		}
-		fmt.Fprintf(out.stdout, "%-20s %-10s %s\n", p.ID, version, state)
-		if p.Health != "" {
-			fmt.Fprintf(out.stdout, "%20s %s\n", "", p.Health)
-		}
-		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) { // what it is over is told by its page
-			fmt.Fprintf(out.stdout, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
-		}
-	}
-	return nil
-}
-
-type pluginInstall struct {
-	pluginOperation
-	From string `arg:"" help:"Directory with the plugin's manifest and program."`
-}
-
-// Run installs a plugin.
-func (c pluginInstall) Run(ctx context.Context, out output) error {
-	enabled := true
-	return c.place(ctx, out, c.From, &enabled, "installed")
-}
-
-type pluginUpgrade struct {
-	pluginOperation
-	From string `arg:"" help:"Directory with the new version's manifest and program."`
-}
-
-// Run replaces a plugin. One that is disabled stays so.
-func (c pluginUpgrade) Run(ctx context.Context, out output) error {
-	return c.place(ctx, out, c.From, nil, "upgraded; running hubs change over")
-}
-
-// place verifies a plugin and puts it into the directory, then tells the hubs.
-func (c pluginOperation) place(ctx context.Context, out output, from string, enabled *bool, done string) error {
-	manifest, err := sdk.ReadManifest(filepath.Join(from, sdk.ManifestName))
-	if err != nil {
-		return err
-	}
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		return err
-	}
-	if err := verifyBinary(from, binary); err != nil {
-		return err
-	}
-	into := filepath.Join(c.dir(), manifest.ID)
-	if err := os.MkdirAll(into, 0o755); err != nil {
-		return err
-	}
-	// The manifest last: a hub that looks meanwhile refuses a program of another digest and stays with what runs.
-	for _, name := range []string{binary.Path, sdk.ManifestName} {
-		if err := copyFile(filepath.Join(from, name), filepath.Join(into, name)); err != nil {
-			return err
-		}
-	}
-	return c.want(ctx, out, manifest.ID, enabled, manifest.Version+" is "+done)
-}
-
-// copyFile puts a copy in the place of a file in one step.
-func copyFile(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	target, err := os.CreateTemp(filepath.Dir(to), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	err = errors.Join(err, target.Chmod(info.Mode().Perm()), target.Sync(), target.Close())
-	if err == nil {
-		err = os.Rename(target.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(target.Name())
-	}
-	return err
-}
-
 type pluginEnable struct {
 	pluginOperation
 	ID string `arg:"" help:"Id of the plugin."`
@@ -194,8 +51,7 @@ type pluginEnable struct {
 
 // Run enables a plugin.
 func (c pluginEnable) Run(ctx context.Context, out output) error {
-	enabled := true
-	return c.want(ctx, out, c.ID, &enabled, "is enabled")
+	return c.want(ctx, out, c.ID, true, "is enabled")
 }
 
 type pluginDisable struct {
@@ -205,39 +61,68 @@ type pluginDisable struct {
 
 // Run disables a plugin.
 func (c pluginDisable) Run(ctx context.Context, out output) error {
-	enabled := false
-	return c.want(ctx, out, c.ID, &enabled, "is disabled")
+	return c.want(ctx, out, c.ID, false, "is disabled")
+}
+
+type pluginRemove struct {
+	pluginOperation
+	ID string `arg:"" help:"Id of the plugin."`
+}
+
+// Run removes a plugin. What hubs with directories of their own have of it is not run any more.
+func (c pluginRemove) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		if _, err := known(ctx, c.dir(), db, c.ID); err != nil {
+			return err
+		}
+		records := postgres.Plugins{DB: db}
+		if err := errors.Join(records.Know(ctx, []string{c.ID}), records.Remove(ctx, c.ID)); err != nil {
+			return err
+		}
+		files := filepath.Join(c.dir(), c.ID)
+		if err := os.RemoveAll(files); err != nil {
+			return fmt.Errorf("no hub runs plugin %s any more, but its files could not be deleted: %w", c.ID, err)
+		}
+		if c.JSON {
+			return printJSON(out, map[string]any{"id": c.ID, "removed": true}, nil)
+		}
+		_, err := fmt.Fprintf(out.stdout, "plugin %s is removed, and %s deleted\n", c.ID, files)
+		return err
+	})
 }
 
 // wanted is what an operator wants of a plugin, as JSON.
 type wanted struct {
-	ID        string `json:"id"`
-	Enabled   bool   `json:"enabled"`
-	Installed string `json:"installed,omitzero"` // version in the directory
+	ID        string   `json:"id"`
+	Enabled   bool     `json:"enabled"`
+	Installed string   `json:"installed,omitzero"` // version in the directory
+	Unfit     []string `json:"unfit,omitzero"`     // platforms whose settings it does not take
 }
 
-// want has the hubs run a plugin or not, nil as it is, and says what was done.
-func (c pluginOperation) want(ctx context.Context, out output, id string, enabled *bool, says string) error {
+// want has the hubs run a plugin or not, and says what was done.
+func (c pluginOperation) want(ctx context.Context, out output, id string, enabled bool, says string) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		p, err := known(ctx, c.dir(), db, id)
-		if err != nil {
+		if _, err := known(ctx, c.dir(), db, id); err != nil {
 			return err
 		}
-		if enabled == nil {
-			if enabled = &p.Enabled; !p.Enabled {
-				says += "; it stays disabled"
-			}
-		}
-		now := wanted{ID: id, Enabled: *enabled, Installed: c.installed(id)}
-		if err := (postgres.Plugins{DB: db}).Want(ctx, id, now.Enabled); err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(out, now, nil)
-		}
-		_, err = fmt.Fprintf(out.stdout, "plugin %s %s\n", id, says)
-		return err
+		return c.record(ctx, out, db, wanted{ID: id, Enabled: enabled}, says)
 	})
+}
+
+// record has the hubs follow, and says what was done.
+func (c pluginOperation) record(ctx context.Context, out output, db *postgres.DB, now wanted, says string) error {
+	now.Installed = c.installed(now.ID)
+	if err := (postgres.Plugins{DB: db}).Want(ctx, now.ID, now.Enabled); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(out, now, nil)
+	}
+	_, err := fmt.Fprintf(out.stdout, "plugin %s %s\n", now.ID, says)
+	for _, unfit := range now.Unfit {
+		fmt.Fprintf(out.stdout, "it does not take the settings of %s; give it others: servery platform set\n", unfit)
+	}
+	return err
 }
 
 // installed is the version of a plugin in the directory; "" where it has none.

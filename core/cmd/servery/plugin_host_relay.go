@@ -36,9 +36,10 @@ func (h *pluginHost) Plan(ctx context.Context, call relay.Call, settings []byte)
 		return relay.Decision{}, err
 	}
 	plugin := h.Plugin(call.Plugin)
-	decision, err := h.decide(ctx, plugin, call, subjectOf(call, settings))
+	subject := subjectOf(call, settings)
+	decision, err := h.decide(ctx, plugin, call, subject)
 	if err != nil || decision.GetPlan() == nil {
-		return relay.Decision{Skip: decision.GetSkip()}, err
+		return relay.Decision{Skip: decision.GetSkip()}, h.unsettled(ctx, plugin, subject, err)
 	}
 	return relay.Decision{Plan: planOf(plugin.About(), decision.GetPlan())}, nil
 }
@@ -190,7 +191,7 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 			return relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: c.GetPlatformOrderId(), Reason: c.GetReason()}}, nil
 		}
 		if err != nil {
-			return relay.Message{Order: in.Body}, err
+			return relay.Message{Order: in.Body}, h.unsettled(ctx, plugin, subject, err)
 		}
 		if translation.GetOrder() == nil {
 			return relay.Message{Ignored: translation.GetIgnored()}, nil
@@ -200,7 +201,7 @@ func (h *pluginHost) Read(ctx context.Context, in relay.Inbound) (relay.Message,
 	case pb.InboundPurpose_INBOUND_PURPOSE_ACTION:
 		answer, err := plugin.InterpretCallback(ctx, subject, request)
 		if err != nil {
-			return relay.Message{}, err
+			return relay.Message{}, h.unsettled(ctx, plugin, subject, err)
 		}
 		outcome, err := outcomeOf(answer)
 		return relay.Message{Outcome: &outcome}, err

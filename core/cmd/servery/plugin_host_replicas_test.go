@@ -23,7 +23,7 @@ import (
 func TestAReplicaWithoutAPluginLeavesItsWorkToOneThatHasIt(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	with := d.hub.config.host
 	without, err := openPlugins(t.Context(), t.TempDir(), d.hub.db, nil, hubtest.Logger())
@@ -106,7 +106,7 @@ func (n noPublications) Published(r publish.Result, _ time.Duration) {
 func TestAPluginThatHangsLeavesRoomForOtherJobs(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "hostile", "../../pluginhost/testdata/hostile")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "hostile", "")
 	host := d.hub.config.host
 	ctx, stop := context.WithCancel(t.Context())

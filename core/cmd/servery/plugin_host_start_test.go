@@ -16,7 +16,7 @@ import (
 func TestAHubWaitsOnlyForPluginsThatNoHubKnows(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
-	first := newPluginAPI(t, dir).hub
+	first := newPluginAPI(t, dir, unlimited).hub
 	require.NoError(t, first.config.host.tell(t.Context()))
 	next := func() *pluginHost {
 		t.Helper()

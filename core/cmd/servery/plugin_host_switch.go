@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/pluginhost"
@@ -64,20 +63,40 @@ func (h *pluginHost) interpretSwitch(ctx context.Context, call relay.Call, setti
 	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
 		return outcome, nil
 	}
-	first := read.GetErrors()[0]
 	if call.Kind == relay.StoreAction {
-		return relay.Outcome{State: relay.OutcomeFailed, Message: first.GetMessage()}, nil
+		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
 	}
 	items, options := p.Told()
-	known := slices.Concat(items, options)
-	for _, e := range read.GetErrors() {
-		if len(outcome.Refused) < len(known) {
-			outcome.Refused = append(outcome.Refused, relay.Refusal{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
-		}
-	}
-	if p.Enable && call.Attempts < menuWaits {
+	outcome.Refused = refusalsOf(items, options, read.GetErrors())
+	if len(outcome.Refused) > 0 && p.Enable && call.Attempts < menuWaits {
+		first := outcome.Refused[0]
 		outcome.State = relay.OutcomeRetry
-		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.GetEntity(), first.GetRefId(), first.GetMessage())
+		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID, first.Message)
 	}
 	return outcome, nil
+}
+
+// refusalsOf are the errors that are about what was switched, the first of each. Some
+// aggregators do not tell options from items.
+func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []relay.Refusal) {
+	type thing struct {
+		option bool
+		refID  string
+	}
+	taken := map[thing]bool{}
+	for _, id := range items {
+		taken[thing{false, id}] = true
+	}
+	for _, id := range options {
+		taken[thing{true, id}] = true
+	}
+	for _, e := range list {
+		what := thing{e.GetEntity() == "option", e.GetRefId()}
+		what.option = what.option || !taken[what]
+		if taken[what] {
+			delete(taken, what)
+			refusals = append(refusals, relay.Refusal{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
+		}
+	}
+	return refusals
 }

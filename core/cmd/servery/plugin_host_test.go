@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,31 +19,11 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
-	"github.com/servery-hub/servery/web"
 )
-
-// newPluginAPI makes a hub with the plugins of a directory.
-func newPluginAPI(t *testing.T, dir string) *api { return newTracedAPI(t, dir, nil) }
-
-// newTracedAPI makes one with a tracer.
-func newTracedAPI(t *testing.T, dir string, tracer *core.Tracer) *api {
-	t.Helper()
-	db, clock := newDatabase(t)
-	host, err := openPlugins(t.Context(), dir, db, tracer, hubtest.Logger())
-	require.NoError(t, err)
-	t.Cleanup(host.Close)
-	config := hubConfig{
-		roles: []string{roleAPI, roleWorker}, limits: web.DefaultLimits(), retention: 30 * 24 * time.Hour,
-		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, host: host, plugins: host, platforms: host.places, tracer: tracer,
-	}
-	config.rulebook.Vocabulary, err = host.vocabulary()
-	require.NoError(t, err)
-	unlimited(&config)
-	return &api{newHub(config, db, hubtest.Logger()), clock}
-}
 
 func (d *diner) platform(name, plugin, settings string) {
 	d.t.Helper()
@@ -79,7 +59,7 @@ func dishes(soup string) string {
 func TestFindingsOfAPlatformAreToldAndBlockTheListingThereAlone(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-a", "")
 	d.platform("strict", "aggregator-a", `{"nutrition":"required"}`)
 
@@ -120,7 +100,7 @@ func TestFindingsOfAPlatformAreToldAndBlockTheListingThereAlone(t *testing.T) {
 func TestAnItemThatIsNotListedOnAPlatformIsNotHeldAgainstItsRules(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-c", "../../../plugins/aggregatorc")
-	d := newDinerAt(t, newPluginAPI(t, dir))
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
 	d.platform("tasty", "aggregator-c", `{"nutrition":"required"}`)
 	d.ok("POST", menuRoute+"s1/", `{"items":[{"ref_id":"soup","title":"Soup","price":5,"included_platforms":["web"]},{"ref_id":"tea","title":"Tea","price":2,"included_platforms":["tasty"]}]}`)
 	callback := d.await(2)
@@ -132,7 +112,7 @@ func TestABrokenPluginDoesNotKeepTheHubFromStarting(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(dir, "aggregator-z"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "aggregator-z", sdk.ManifestName), []byte("id: other\n"), 0o600))
-	a := newPluginAPI(t, dir)
+	a := newPluginAPI(t, dir, unlimited)
 	require.Contains(t, a.hub.config.host.Status()[0].Faults[0].Text, "its manifest")
 	list, err := postgres.Plugins{DB: a.hub.db}.List(t.Context())
 	require.NoError(t, err)
@@ -142,7 +122,7 @@ func TestABrokenPluginDoesNotKeepTheHubFromStarting(t *testing.T) {
 func TestAPluginIsStoppedAndStartedThroughTheDatabase(t *testing.T) {
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
-	host := newPluginAPI(t, dir).hub.config.host
+	host := newPluginAPI(t, dir, unlimited).hub.config.host
 	is := func(state string) func() bool { return func() bool { return string(host.Status()[0].State) == state } }
 	for _, wanted := range []struct {
 		enabled bool
@@ -158,12 +138,29 @@ func TestAPluginIsStoppedAndStartedThroughTheDatabase(t *testing.T) {
 	require.Equal(t, "aggregator-b", next.known["aggregator-b"].GetId(), "the next hub knows what it said")
 }
 
+func TestAPluginThatWasRemovedIsRunByNoHubAlthoughItsFilesAreThere(t *testing.T) {
+	dir := t.TempDir()
+	installPlugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
+	first := newPluginAPI(t, dir, unlimited).hub
+	host := first.config.host
+	require.NoError(t, host.records.Remove(t.Context(), "aggregator-b"))
+	require.NoError(t, errors.Join(host.follow(t.Context()), host.tell(t.Context())))
+	waitUntil(t, "it is stopped", func() bool { return host.Status()[0].State == pluginhost.Stopped })
+	next, err := openPlugins(t.Context(), dir, first.db, nil, hubtest.Logger())
+	require.NoError(t, err)
+	defer next.Close()
+	require.Empty(t, next.Status())
+	require.NoError(t, host.records.Want(t.Context(), "aggregator-b", true))
+	require.NoError(t, host.follow(t.Context()))
+	waitUntil(t, "it runs again", func() bool { return host.Status()[0].State == pluginhost.Ready })
+}
+
 func TestAPluginDoesNotTakeTheWordsOfOneThatWasThereBefore(t *testing.T) {
 	group := func(on bool) *sdk.Description {
 		keys := []*pb.VocabularyKey{{Name: "fat_mg", Rule: pb.ValueRule_VALUE_RULE_ANY_TEXT}}
 		return &sdk.Description{Vocabulary: []*pb.VocabularyGroup{{Group: "NutritionalInfo", OnItem: on, OnOption: true, Keys: keys}}}
 	}
-	host := newPluginAPI(t, t.TempDir()).hub.config.host
+	host := newPluginAPI(t, t.TempDir(), unlimited).hub.config.host
 	require.NoError(t, host.records.Know(t.Context(), []string{"old"}))
 	host.clock.(*clocktest.Clock).Advance(time.Hour)
 	require.NoError(t, host.records.Want(t.Context(), "aaa", true))

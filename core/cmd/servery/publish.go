@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -198,7 +199,11 @@ func (m menuRenderer) send(ctx context.Context, w publish.Work, plugin pluginhos
 			return relay.Outcome{}, err
 		}
 		problems = problemsOf(read.GetErrors())
-		return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}, nil
+		outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
+		if outcome.Message != "" && response.Status >= http.StatusBadRequest { // the words alone do not tell whether it is the secret or the menu
+			outcome.Message = fmt.Sprintf("the aggregator answered %d: %s", response.Status, outcome.Message)
+		}
+		return outcome, nil
 	})
 	sent.Problems = problems
 	return sent
@@ -218,7 +223,7 @@ func (m menuRenderer) carry(ctx context.Context, w publish.Work, plan relay.Plan
 	if err := m.calls.Keep(context.WithoutCancel(ctx), result); err != nil {
 		m.log.Error("the sending of a menu could not be kept on record", "call", w.CallID, "error", err)
 	}
-	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt,
+	sent := publish.Sent{State: publish.Published, Message: result.Message, RetryAt: result.RetryAt, SparedTo: result.SparedTo,
 		Answered: result.Attempt != nil && result.Attempt.Answered()}
 	switch result.State {
 	case relay.Waiting:

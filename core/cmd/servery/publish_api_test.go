@@ -90,7 +90,7 @@ func newTracedNewspaper(t *testing.T, tracer *core.Tracer, plugins ...string) *n
 	for _, letter := range plugins {
 		installPlugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
 	}
-	n := &newspaper{diner: newDinerAt(t, newTracedAPI(t, dir, tracer)), board: newBoard(t), heard: 1}
+	n := &newspaper{diner: newDinerAt(t, newPluginAPI(t, dir, func(c *hubConfig) { unlimited(c); c.tracer = tracer })), board: newBoard(t), heard: 1}
 	for _, letter := range plugins {
 		n.connect(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
 	}
@@ -270,9 +270,13 @@ func TestAFailureIsTriedAgainAndThenToldWithItsReasons(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"entity": "item", "ref_id": "soup", "code": "E7", "message": "no picture"}}, refused["errors"])
 	require.Len(t, n.board.all(), before+7, "what is refused for good is not repeated")
 
+	n.board.answers(func(int, posted) (int, string) { return 401, `{"accepted":false,"message":"who are you"}` })
+	n.menu("s1", `{"items":[{"ref_id":"soup","price":8}]}`)
+	require.Equal(t, "the aggregator answered 401: who are you", at(n.events(told + 3)["p-a"]["errors"].([]any)[0], "message"))
+
 	n.board.answers(nil)
 	n.menu("s1", `{"items":[{"ref_id":"soup","price":7}]}`)
-	require.Equal(t, "success", n.events(told + 3)["p-a"]["status"])
+	require.Equal(t, "success", n.events(told + 4)["p-a"]["status"])
 }
 
 func TestItemsThatThePlatformRefusesAreLeftOutUntilItsSettingsAllowThem(t *testing.T) {

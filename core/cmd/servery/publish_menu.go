@@ -67,14 +67,17 @@ func seenOptionForPlugin(o *menu.EffectiveOption) (out *pb.Option, err error) {
 }
 
 func localNames(stored jsontext.Value) (list []*pb.LocalName, err error) {
-	var translations []menu.Translation
+	var translations []struct { // of items and options, or of categories
+		menu.TitledTranslation
+		Name *string `json:"name"`
+	}
 	if err := readStored(stored, &translations); err != nil {
 		return nil, err
 	}
 	for _, t := range translations {
 		name := t.Name
 		if name == nil {
-			name = t.Title
+			name = t.Text
 		}
 		list = append(list, &pb.LocalName{Language: t.Language, Name: text(name), Description: text(t.Description)})
 	}

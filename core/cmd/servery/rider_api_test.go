@@ -32,7 +32,8 @@ const (
 type agent struct {
 	mu     sync.Mutex
 	down   bool
-	orders bool // whether it tells of orders
+	faulty relay.Kind // at which it fails
+	orders bool       // whether it tells of orders
 }
 
 func (a *agent) setDown(down bool) {
@@ -47,6 +48,8 @@ func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.De
 	switch {
 	case a.down:
 		return relay.Decision{}, core.Errorf(core.Unavailable, "plugin %s is not running", c.Plugin)
+	case a.faulty == c.Kind:
+		return relay.Decision{}, core.Errorf(core.Internal, "plugin %s: it failed: a mistake", c.Plugin)
 	case !a.orders && (c.Kind == relay.OrderAcknowledge || c.Kind == relay.OrderStatus):
 		return relay.Decision{Skip: "the aggregator is not told of orders"}, nil
 	case c.Plugin == "aggregator-c":
@@ -241,12 +244,12 @@ func TestRiderRefusals(t *testing.T) {
 	require.Equal(t, []any{map[string]any{"path": "order_id", "code": "unknown", "message": "order_id 99: there is no order with this id"}}, f.rider(99, "ASSIGNED", "{}").body["errors"])
 	gone := f.order("b", "B-2", `,"delivery_type":"self"`)
 	f.ok("PUT", oneOrder(gone)+"status/", `{"new_status":"Cancelled"}`)
-	requireEnvelope(t, f.rider(gone, "ASSIGNED", asha), 409, fmt.Sprintf("order_id %d: the order is Cancelled", gone))
+	requireEnvelope(t, f.rider(gone, "ASSIGNED", asha), 409, fmt.Sprintf("order %d: the order is Cancelled", gone))
 	for _, kind := range []string{"pickup", "dine_in"} {
 		id := f.order("web", kind, `,"order_type":"`+kind+`","delivery_type":"self"`)
-		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400, fmt.Sprintf("order_id %d: nobody brings the order: it is not for delivery", id))
+		requireEnvelope(t, f.rider(id, "ASSIGNED", asha), 400, fmt.Sprintf("order %d: order_id names an order that nobody brings: it is not for delivery", id))
 		place := fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"1","longitude":"2"}}`, id)
-		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "nobody brings the order")
+		requireEnvelope(t, f.send("POST", riderLocationRoute, place), 400, "names an order that nobody brings")
 	}
 	stranger := hubtest.Business(t, f.hub.db)
 	foreign := request{method: "POST", path: riderStatusRoute, authorization: stranger.Authorization, body: fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED"}`, mine)}
@@ -283,8 +286,11 @@ func TestAStatusThatNobodyRelaysIsStoredAndTold(t *testing.T) {
 		{"web", "ASSIGNED", "", ""}, {"c", "ASSIGNED", "skipped", "relays no riders"}, {"b", "NO-RIDER-FOUND", "skipped", "is not told of it"},
 	} {
 		id := f.order(c.platform, "1", `,"delivery_type":"self"`)
-		require.Equal(t, 200, f.rider(id, c.status, "{}").status)
-		require.Equal(t, c.status, at(f.event(n+1), "delivery_info.current_state"))
+		require.Equal(t, 200, f.rider(id, c.status, asha).status)
+		told := f.event(n + 1)
+		require.Equal(t, c.status, at(told, "delivery_info.current_state"))
+		person, _ := at(told, "delivery_info.delivery_person_details.name").(string)
+		require.Equal(t, c.status == "ASSIGNED", person == "Asha", "nobody is told as the rider who was not found")
 		waitUntil(t, "what became of the relay", func() bool {
 			step := at(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
 			message, _ := at(step, "relay.message").(string)
@@ -330,6 +336,47 @@ func TestACallWaitsForItsPlugin(t *testing.T) {
 	f.agent.setDown(false)
 	f.clock.Advance(2 * time.Second)
 	require.Contains(t, string(f.reachedWith(1).Body), "ASSIGNED")
+}
+
+func TestACallAtWhichItsPluginFailsIsGivenUpAndTold(t *testing.T) {
+	f := newFleet(t, nil)
+	f.agent.mu.Lock()
+	f.agent.faulty = relay.Action
+	f.agent.mu.Unlock()
+	id := f.order("a", "880142173", `,"delivery_type":"self"`)
+	reference := f.ask("a", fmt.Sprintf(`{"order_id":%d,"action":"fetch_customer_data"}`, id)).body["reference"]
+	require.Equal(t, 200, f.rider(id, "ASSIGNED", asha).status)
+	f.reachedWith(1) // the order's other calls go on
+	waitUntil(t, "the schedule to end", func() bool {
+		f.clock.Advance(time.Second)
+		return len(f.events.Arrivals()) == 2
+	})
+	told := f.event(2)
+	if told["status"] == nil { // that of the rider
+		told = f.event(1)
+	}
+	require.Equal(t, []any{"failed", "the plugin did not plan the call: plugin aggregator-a: it failed: a mistake"}, []any{told["status"], told["message"]})
+	f.became(reference, "failed")
+	require.Len(t, f.aggregator.Arrivals(), 1)
+}
+
+func TestACallIsTriedAgainWhenItsAggregatorWantsIt(t *testing.T) {
+	f := newFleet(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n == 1 {
+			w.Header().Set("Retry-After", "300")
+			w.WriteHeader(429)
+		}
+	})
+	id := f.order("b", "B-1", `,"delivery_type":"self"`)
+	require.Equal(t, 200, f.rider(id, "ASSIGNED", asha).status)
+	waitUntil(t, "the failure on record", func() bool {
+		message, _ := at(at(f.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0], "relay.message").(string)
+		return strings.Contains(message, "429")
+	})
+	f.clock.Advance(299 * time.Second)
+	require.Len(t, f.aggregator.Arrivals(), 1)
+	f.clock.Advance(time.Second)
+	f.reachedWith(2)
 }
 
 func TestRidersAreThrottled(t *testing.T) {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -156,21 +158,22 @@ const longestLease = 10 * time.Minute
 func (c serveCommand) config() (hubConfig, error) {
 	var mistakes []error
 	config := hubConfig{
-		roles: c.Roles, maxBody: c.MaxBody, retention: c.Retention, limits: web.DefaultLimits(),
+		roles: c.Roles, maxBody: c.MaxBody, retention: c.Retention, limits: map[web.Limit]limit.Rule{},
 		deliveryLease: c.DeliveryLease, jobLease: c.JobLease, renderings: c.Renderings, debounce: publish.Debounce{Quiet: c.PublishQuiet, Most: c.PublishWithin},
 	}
-	for name, text := range map[web.Limit]string{
+	throttles := map[web.Limit]string{
 		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
 		web.LimitOperations: c.LimitOps, web.LimitOrders: c.LimitOrders,
 		web.LimitOrderUpdates: c.LimitUpdates, web.LimitSwitches: c.LimitSwitches, web.LimitCallbacks: c.LimitCallbacks,
 		web.LimitRider: c.LimitRider, web.LimitLocation: c.LimitLocation, web.LimitActions: c.LimitActions,
-	} {
-		rule, err := limit.ParseRule(text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(throttles)) {
+		rule, err := limit.ParseRule(throttles[name])
 		if err != nil {
 			mistakes = append(mistakes, fmt.Errorf("SERVERY_LIMIT_%s: %w", name, err))
 		}
 		if name == web.LimitRetry || name == web.LimitCallbacks {
-			rule.Block = 0 // who asked too often waits until the sliding window has a place
+			rule.Block = 0 // who asked too often waits until the sliding window has a place: a block would keep orders out
 		}
 		config.limits[name] = rule
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -162,8 +161,5 @@ func existing(ids []int64) (orders []placedOrder) {
 
 // check finds what is wrong with the flags, all of it.
 func (f simulateFlags) check() error {
-	if !isWebAddress(f.BaseURL) {
-		return errors.Join(f.databaseFlags.check(), fmt.Errorf("SERVERY_BASE_URL: must be an address such as http://127.0.0.1:8080"))
-	}
-	return f.databaseFlags.check()
+	return errors.Join(f.databaseFlags.check(), wrongBase(f.BaseURL))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,14 @@ type simulatorFlags struct {
 	Simulator string `env:"SERVERY_SIMULATOR" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Address of the simulated aggregators."`
 }
 
+// wrong tells what is wrong with the flags.
+func (f simulatorFlags) wrong() error {
+	if isAddress(f.Simulator) {
+		return nil
+	}
+	return errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
+}
+
 // simulatorCommand plays the aggregators beside a hub.
 type simulatorCommand struct {
 	databaseFlags
@@ -29,6 +38,11 @@ type simulatorCommand struct {
 	Token         string        `env:"SERVERY_SIMULATOR_TOKEN" help:"What its pages and admin API ask for; needed where others can reach it."`
 	CallbackAfter time.Duration `name:"callback-after" env:"SERVERY_SIMULATOR_CALLBACK_AFTER" default:"1s" help:"How long a customer's contact takes."`
 	Fault         []string      `sep:"none" env:"SERVERY_SIMULATOR_FAULT" placeholder:"KIND:NAME=VALUE,…" help:"A fault from the start, such as fail:platform=aggregator-a,call=menu,status=500,times=2; repeatable. Kinds: fail, delay, hang, reset, refuse, duplicate."`
+}
+
+// check finds what is wrong with the flags of addresses and of the database.
+func (c simulatorCommand) check() error {
+	return errors.Join(c.databaseFlags.check(), c.simulatorFlags.wrong(), wrongBase(c.BaseURL))
 }
 
 // Run plays until it is told to stop.
@@ -42,11 +56,11 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 		config.Faults = append(config.Faults, fault)
 	}
 	address, err := url.Parse(c.Simulator)
-	if err != nil || !isWebAddress(c.Simulator) {
-		return fmt.Errorf("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
+	if err != nil {
+		return err
 	}
 	if c.Listen == "" {
-		c.Listen = address.Host
+		c.Listen = net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), address.Scheme)) // which is a port's name too
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)
 	if ip := net.ParseIP(host); c.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {

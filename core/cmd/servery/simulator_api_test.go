@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
 	"strconv"
@@ -23,6 +24,7 @@ type stage struct {
 	sim    *simulator.Simulator
 	space  string
 	at     string        // address of the hub
+	plays  string        // of the simulator
 	events *hubtest.Sink // of riders and actions
 }
 
@@ -32,7 +34,7 @@ func newStage(t *testing.T) *stage {
 	for _, id := range plugins {
 		installPlugin(t, dir, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
 	}
-	a := newPluginAPI(t, dir)
+	a := newPluginAPI(t, dir, unlimited)
 	hubAt, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	simulatorAt, err := net.Listen("tcp", "127.0.0.1:0")
@@ -51,7 +53,7 @@ func newStage(t *testing.T) *stage {
 		<-ended
 		<-ended
 	})
-	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, at: "http://" + hubAt.Addr().String(), events: hubtest.NewEventSink(t, nil)}
+	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, at: "http://" + hubAt.Addr().String(), plays: address, events: hubtest.NewEventSink(t, nil)}
 	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
 	for _, event := range []string{"rider_status_update", "feature_action"} {
 		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.events.URL))
@@ -84,9 +86,7 @@ func (s *stage) heard(platform, order string, call simulator.Call, n int) []stri
 	var whats []string
 	s.waitWhileTimeGoesOn(s.t, fmt.Sprint(n, " of ", call), func() bool {
 		whats = nil
-		o, err := s.sim.Order(s.t.Context(), s.space, platform, order)
-		require.NoError(s.t, err)
-		for _, step := range o.Steps {
+		for _, step := range s.order(platform, order).Steps {
 			if step.Call == call {
 				whats = append(whats, step.What)
 			}
@@ -94,6 +94,20 @@ func (s *stage) heard(platform, order string, call simulator.Call, n int) []stri
 		return len(whats) >= n
 	})
 	return whats
+}
+
+// order is what the aggregator knows of an order by its own id of it, if anything.
+func (s *stage) order(platform, its string) (known simulator.Order) {
+	s.t.Helper()
+	r := call(s.t, "GET", s.plays+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
+	require.NoError(s.t, json.Unmarshal(r.body, &known))
+	return known
+}
+
+// fails puts a fault in force.
+func (s *stage) fails(f simulator.Fault) {
+	s.t.Helper()
+	require.Equal(s.t, 200, call(s.t, "POST", s.plays+"/admin/faults", "", f).status)
 }
 
 var toTheDoor = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
@@ -115,7 +129,7 @@ func TestOrdersComeInTheFormatsOfTheAggregators(t *testing.T) {
 		require.Len(t, at(item, "options_to_add"), len(basket.Lines[0].Options))
 	}
 	// A duplicate is one order.
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1}))
+	s.fails(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
 	s.places("aggregator-b", 7, toTheDoor)
 	s.places("aggregator-b", 8, toTheDoor)
 	basket, err := s.shelf().Basket(toTheDoor, 1, 8)
@@ -151,9 +165,7 @@ func TestRidersAreRelayedToTheAggregatorInOrder(t *testing.T) {
 	}
 	var order simulator.Order
 	s.waitWhileTimeGoesOn(t, "the last place", func() bool {
-		var err error
-		order, err = s.sim.Order(t.Context(), s.space, "aggregator-b", its)
-		require.NoError(t, err)
+		order = s.order("aggregator-b", its)
 		return order.Place != nil && order.Place.Latitude == 37.82
 	})
 	move("RIDER-REACHED")
@@ -180,16 +192,14 @@ func TestItemsOutOfStockAreToldToTheAggregatorAndItsAnswerToThePOS(t *testing.T)
 	events := s.shortages()
 	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		id, its := s.places(platform, n, toTheDoor)
-		require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1}))
+		s.fails(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1})
 		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
 		reported := s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"dal"}]}`, id))
 		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Dispatched"}`)
 		require.Equal(t, []string{"out of stock: dal; the customer may edit the order"}, s.heard(platform, its, simulator.CallItemsOOS, 1))
 		s.heard(platform, its, simulator.CallStatus, 2)
-		order, err := s.sim.Order(t.Context(), s.space, platform, its)
-		require.NoError(t, err)
 		var calls []simulator.Call
-		for _, step := range order.Steps {
+		for _, step := range s.order(platform, its).Steps {
 			calls = append(calls, step.Call)
 		}
 		require.Equal(t, []simulator.Call{simulator.CallDecision, simulator.CallStatus, simulator.CallItemsOOS, simulator.CallStatus}, calls, "in their order, though one was refused at first")
@@ -202,7 +212,7 @@ func TestItemsOutOfStockAreToldToTheAggregatorAndItsAnswerToThePOS(t *testing.T)
 		}
 	}
 	id, _ := s.places("aggregator-a", 9, toTheDoor)
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS}))
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS})
 	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
 	event := events(4)[3]
 	require.Equal(t, []any{false, "", ""}, []any{event["success"], at(event, "data.customer_masked_number"), at(event, "data.pin")})
@@ -218,14 +228,14 @@ func TestEachFaultOfTheAggregatorLeadsToRetryAndArrival(t *testing.T) {
 		t.Run(fmt.Sprint(fault.Kind, fault.Status), func(t *testing.T) {
 			id, its := s.places("aggregator-b", n, toTheDoor)
 			fault.Call, fault.Times = simulator.CallRiderStatus, 1
-			require.NoError(t, s.sim.Fail(fault))
+			s.fails(fault)
 			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
 			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, asha))
 			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"}, s.heard("aggregator-b", its, simulator.CallRiderStatus, 2))
 		})
 	}
 	id, _ := s.places("aggregator-b", 100, toTheDoor)
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus}))
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus})
 	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
 	s.waitWhileTimeGoesOn(t, "the refusal on record", func() bool {
 		step := at(s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]

@@ -51,9 +51,7 @@ func TestFromAMenuToTheDoor(t *testing.T) {
 		if status == "RIDER-REACHED" {
 			s.ok("POST", riderLocationRoute, fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8","longitude":"-122.27"}}`, sent.HubOrder))
 			s.waitWhileTimeGoesOn(t, "the place", func() bool {
-				order, err := s.sim.Order(t.Context(), s.space, "aggregator-b", sent.ID)
-				require.NoError(t, err)
-				return order.Places == 1
+				return s.order("aggregator-b", sent.ID).Places == 1
 			})
 		}
 		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, sent.HubOrder, status, asha))

@@ -164,7 +164,7 @@ func TestAStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
 
 func TestAStoreThatAPlatformDoesNotCloseIsClosedByItsMenu(t *testing.T) {
 	s := newSwitchboard(t)
-	require.NoError(t, s.sim.Fail(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3}))
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
 	told := s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
 	for _, platform := range aggregatorsPlayed {
 		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]}, platform)
@@ -228,7 +228,7 @@ func TestTogglesRacingMenuRequestsLeaveEveryPlatformWithTheLatestState(t *testin
 		{Kind: simulator.FaultFail, Call: simulator.CallItemState, Status: 503, Times: 5}, {Kind: simulator.FaultRefuse, Call: simulator.CallItemState, Times: 3},
 		{Kind: simulator.FaultFail, Call: simulator.CallMenu, Status: 500, Times: 3},
 	} {
-		require.NoError(t, s.sim.Fail(fault))
+		s.fails(fault)
 	}
 	dishes, lot := []string{"dal", "soup", "pie", "tea"}, rand.New(rand.NewPCG(7, 11))
 	for range 12 {

@@ -79,7 +79,7 @@ func TestATraceLeadsFromAMenuRequestToItsDelivery(t *testing.T) {
 	spans := newSpans(t)
 	dir := t.TempDir()
 	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
-	d := newDinerAt(t, newTracedAPI(t, dir, spans.tracer()))
+	d := newDinerAt(t, newPluginAPI(t, dir, func(c *hubConfig) { unlimited(c); c.tracer = spans.tracer() }))
 	d.platform("tasty", "aggregator-a", "")
 	d.traced("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
 	d.await(2)

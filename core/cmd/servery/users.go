@@ -18,9 +18,16 @@ func accounts(db *postgres.DB) access.Accounts {
 	return access.Accounts{Users: c, Sessions: c, Attempts: c, Clock: db.Clock()}
 }
 
-// linkOf is the address of a one-time link.
-func linkOf(base, token string) string {
-	return strings.TrimSuffix(base, "/") + shell.WelcomePath + "?link=" + token
+// welcome makes a user, or finds the one there is, and a one-time link at the address of the hub.
+func welcome(ctx context.Context, db *postgres.DB, wanted access.User, base, actor, why string) (access.User, string, error) {
+	a := accounts(db)
+	user, token, err := a.CreateUser(ctx, wanted, actor, why)
+	if core.CodeOf(err) == core.Conflict {
+		if user, err = a.Users.UserByEmail(ctx, strings.ToLower(wanted.Email)); err == nil {
+			token, err = a.Link(ctx, user.ID)
+		}
+	}
+	return user, strings.TrimSuffix(base, "/") + shell.WelcomePath + "?link=" + token, err
 }
 
 type userCommand struct {
@@ -46,14 +53,7 @@ func (c userCreate) Run(ctx context.Context, out output) error {
 		for _, id := range c.Business {
 			user.Businesses = append(user.Businesses, core.BusinessID(id))
 		}
-		a := accounts(db)
-		user, token, err := a.CreateUser(ctx, user, "cli", "servery user create")
-		if core.CodeOf(err) == core.Conflict {
-			if user, err = a.Users.UserByEmail(ctx, strings.ToLower(c.Email)); err == nil {
-				token, err = a.Link(ctx, user.ID)
-			}
-		}
-		link := linkOf(c.BaseURL, token)
+		user, link, err := welcome(ctx, db, user, c.BaseURL, "cli", "servery user create")
 		if err != nil || c.JSON {
 			return printJSON(out, struct {
 				ID    int64       `json:"id"`
@@ -72,12 +72,6 @@ const demoAdmin = "admin@demo.example"
 
 // demoLink is a fresh link for the demo's user, who is made on the first start.
 func demoLink(ctx context.Context, db *postgres.DB, base string) (string, error) {
-	a := accounts(db)
-	user, token, err := a.CreateUser(ctx, access.User{Email: demoAdmin, Role: access.Admin}, "hub", "the demo")
-	if core.CodeOf(err) == core.Conflict {
-		if user, err = a.Users.UserByEmail(ctx, demoAdmin); err == nil {
-			token, err = a.Link(ctx, user.ID)
-		}
-	}
-	return linkOf(base, token), err
+	_, link, err := welcome(ctx, db, access.User{Email: demoAdmin, Role: access.Admin}, base, "hub", "the demo")
+	return link, err
 }

@@ -108,7 +108,7 @@ func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSec
 		change := byCommand(b.ID, "business.create")
 		change.Object = fmt.Sprintf("business/%d", b.ID)
 		change.After = map[string]any{"name": b.Name, "country": b.Country, "timezone": b.Timezone, "currency": b.Currency}
-		return Console(a).record(ctx, tx, change)
+		return a.record(ctx, tx, change)
 	})
 	return b.ID, err
 }
@@ -145,7 +145,7 @@ func (a Access) ReplaceCallbackSecret(ctx context.Context, business core.Busines
 		change := byCommand(business, "business.callback_secret")
 		change.Object = fmt.Sprintf("business/%d", business)
 		change.After = map[string]any{"earlier_secret_signs_until": until.UTC().Format(time.RFC3339)}
-		return Console(a).record(ctx, tx, change)
+		return a.record(ctx, tx, change)
 	})
 }
 

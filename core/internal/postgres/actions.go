@@ -197,20 +197,10 @@ type endedCall struct {
 }
 
 // endedBy runs an update of calls c and returns those that it changed.
-func endedBy(ctx context.Context, tx bun.Conn, update string, args ...any) (ended []endedCall, err error) {
-	rows, err := tx.QueryContext(ctx, update+` RETURNING c.business_id, c.id, c.kind, c.platform, c.order_id, c.payload, c.state, c.message, c.result, coalesce(c.trace, '')`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("ending calls: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var c endedCall
-		if err := rows.Scan(&c.business, &c.id, &c.kind, &c.platform, &c.order, &c.payload, &c.state, &c.message, &c.result, &c.trace); err != nil {
-			return nil, fmt.Errorf("ending calls: %w", err)
-		}
-		ended = append(ended, c)
-	}
-	return ended, rows.Err()
+func endedBy(ctx context.Context, tx bun.Conn, update string, args ...any) ([]endedCall, error) {
+	return listOf(ctx, tx, "ending calls", func(c *endedCall) []any {
+		return []any{&c.business, &c.id, &c.kind, &c.platform, &c.order, &c.payload, &c.state, &c.message, &c.result, &c.trace}
+	}, update+` RETURNING c.business_id, c.id, c.kind, c.platform, c.order_id, c.payload, c.state, c.message, c.result, coalesce(c.trace, '')`, args...)
 }
 
 // actionEvents are the events of ended actions that were to bring the customer's contact.

@@ -43,8 +43,8 @@ func (c Console) SwitchWebhook(ctx context.Context, business core.BusinessID, id
 		}
 		return c.record(ctx, tx, change)
 	})
-	if err == nil && active && c.starter != nil {
-		c.starter.Wake()
+	if err == nil && active {
+		c.look()
 	}
 	return err
 }
@@ -169,6 +169,7 @@ func (c Console) Audit(ctx context.Context, business core.BusinessID, f console.
 	only.add(f.Actor != "", "actor = ?", f.Actor)
 	only.add(f.Action != "", "action = ?", f.Action)
 	only.add(f.Object != "", "object = ?", f.Object)
+	only.add(f.Objects != nil, "object = ANY (?)", array(f.Objects))
 	only.add(f.Before != core.ID{}, "id < ?", f.Before)
 	return listOf(ctx, c.of(business), "reading the audit trail", func(e *console.Entry) []any {
 		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}

@@ -19,29 +19,26 @@ func part(text string) string {
 
 // ListStores reads stores of a business by their ref_id.
 func (c Console) ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error) {
-	conditions, args := "business_id = ? AND ref_id > ?", []any{business, f.After}
-	if f.Text != "" {
-		conditions += " AND (name ILIKE ? OR city ILIKE ? OR ref_id ILIKE ?)"
-		args = append(args, part(f.Text), part(f.Text), part(f.Text))
-	}
+	only := chosenStores(business, f)
+	only.add(true, "s.ref_id > ?", f.After)
 	var rows []struct {
-		ID       int64     `bun:"id"`
-		RefID    string    `bun:"ref_id"`
-		Name     string    `bun:"name"`
-		City     string    `bun:"city"`
-		Active   bool      `bun:"active"`
-		Ordering bool      `bun:"ordering_enabled"`
-		Hidden   bool      `bun:"hide_from_ui"`
-		Excluded []string  `bun:"excluded_platforms,array"`
-		Included []string  `bun:"included_platforms,array"`
-		Timings  bool      `bun:"has_timings"`
-		ClosedOn []string  `bun:"closed_on,array"`
-		Updated  time.Time `bun:"updated_at"`
+		ID       int64            `bun:"id"`
+		RefID    string           `bun:"ref_id"`
+		Name     string           `bun:"name"`
+		City     string           `bun:"city"`
+		Active   bool             `bun:"active"`
+		Ordering bool             `bun:"ordering_enabled"`
+		Hidden   bool             `bun:"hide_from_ui"`
+		Excluded []string         `bun:"excluded_platforms,array"`
+		Included []string         `bun:"included_platforms,array"`
+		Standing console.Standing `bun:"standing"`
+		ClosedOn []string         `bun:"closed_on,array"`
+		Updated  time.Time        `bun:"updated_at"`
 	}
-	if err := c.of(business).NewRaw(`SELECT id, ref_id, name, city, active, ordering_enabled, hide_from_ui, excluded_platforms, included_platforms,
-			timings IS NOT NULL AND timings::text <> '[]' AS has_timings, updated_at,
-			ARRAY(SELECT w.platform FROM store_switches w WHERE w.business_id = stores.business_id AND w.store_id = stores.id AND NOT w.open ORDER BY 1) AS closed_on
-		FROM stores WHERE `+conditions+` ORDER BY ref_id LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`SELECT s.id, s.ref_id, s.name, s.city, s.active, s.ordering_enabled, s.hide_from_ui, s.excluded_platforms, s.included_platforms,
+			`+standing(f.Local)+` AS standing, s.updated_at,
+			ARRAY(SELECT w.platform FROM store_switches w WHERE w.business_id = s.business_id AND w.store_id = s.id AND NOT w.open ORDER BY 1) AS closed_on
+		FROM stores s WHERE `+only.text+` ORDER BY s.ref_id LIMIT ?`, append(only.args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading stores: %w", err)
 	}
 	list := make([]console.Store, len(rows))
@@ -65,18 +62,8 @@ func (c Console) ItemOf(ctx context.Context, business core.BusinessID, refID str
 }
 
 // Platforms reads the platforms of a business by their names.
-func (c Console) Platforms(ctx context.Context, business core.BusinessID) (list []core.Platform, err error) {
-	var rows []struct {
-		Name     string `bun:"name"`
-		ServedBy string `bun:"served_by"`
-	}
-	if err := c.of(business).NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &rows); err != nil {
-		return nil, fmt.Errorf("reading platforms: %w", err)
-	}
-	for _, r := range rows {
-		list = append(list, core.Platform(r))
-	}
-	return list, nil
+func (c Console) Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error) {
+	return platformsOf(ctx, c.of(business), business)
 }
 
 type itemRow struct {
@@ -99,13 +86,10 @@ func (r itemRow) item() console.Item {
 
 // ListItems reads items of the master catalogue by their ref_id.
 func (c Console) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
-	conditions, args := "business_id = ? AND kind = ? AND name > ?", []any{business, int(menu.Items), f.After}
-	if f.Text != "" {
-		conditions += " AND (name ILIKE ? OR record->>'title' ILIKE ?)"
-		args = append(args, part(f.Text), part(f.Text))
-	}
+	only := conditions{text: "business_id = ? AND kind = ? AND name > ?", args: []any{business, int(menu.Items), f.After}}
+	only.add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", part(f.Text), part(f.Text))
 	var rows []itemRow
-	if err := c.of(business).NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+conditions+` ORDER BY name LIMIT ?`, append(args, f.Limit)...).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+only.text+` ORDER BY name LIMIT ?`, append(only.args, f.Limit)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading items: %w", err)
 	}
 	list := make([]console.Item, len(rows))
@@ -134,22 +118,8 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 		return detail, fmt.Errorf("reading item %d: %w", id, err)
 	}
 	detail.Platforms = listed.Platforms
-	var categories []struct {
-		RefID  string `bun:"name"`
-		Name   string `bun:"title"`
-		Active bool   `bun:"open"`
-		Under  string `bun:"under"`
-	}
-	if err := c.of(business).NewRaw(`SELECT m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open,
-			CASE WHEN NOT p.active THEN p.name ELSE '' END AS under
-		FROM menu_links l JOIN menu_masters m ON m.business_id = l.business_id AND m.kind = ? AND m.id = l.to_id
-		LEFT JOIN menu_masters p ON m.parent_id <> 0 AND p.business_id = m.business_id AND p.kind = m.kind AND p.id = m.parent_id
-		WHERE l.business_id = ? AND l.relation = ? AND l.from_id = ? ORDER BY l.position, m.name`,
-		int(menu.Categories), business, int(menu.ItemCategory), id).Scan(ctx, &categories); err != nil {
-		return detail, fmt.Errorf("reading the categories of item %d: %w", id, err)
-	}
-	for _, r := range categories {
-		detail.Categories = append(detail.Categories, console.ItemCategory(r))
+	if err := c.itemCategories(ctx, business, &detail); err != nil {
+		return detail, err
 	}
 	found, err := readFindings(ctx, c.of(business), `item_id = ? ORDER BY platform, rule`, business, id)
 	if err != nil {
@@ -162,6 +132,31 @@ func (c Console) Item(ctx context.Context, business core.BusinessID, id int64, s
 		return detail, err
 	}
 	return detail, c.itemPlaces(ctx, business, store, &detail)
+}
+
+// itemCategories reads the categories of an item, with the times at which they are on sale.
+func (c Console) itemCategories(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
+	var rows []struct {
+		ID     int64  `bun:"id"`
+		Parent int64  `bun:"parent_id"`
+		RefID  string `bun:"name"`
+		Name   string `bun:"title"`
+		Active bool   `bun:"open"`
+		Under  string `bun:"under"`
+	}
+	if err := c.of(business).NewRaw(`SELECT m.id, m.parent_id, m.name, coalesce(m.record->>'name', '') AS title, m.active AND coalesce(p.active, true) AS open,
+			CASE WHEN NOT p.active THEN p.name ELSE '' END AS under
+		FROM menu_links l JOIN menu_masters m ON m.business_id = l.business_id AND m.kind = ? AND m.id = l.to_id
+		LEFT JOIN menu_masters p ON m.parent_id <> 0 AND p.business_id = m.business_id AND p.kind = m.kind AND p.id = m.parent_id
+		WHERE l.business_id = ? AND l.relation = ? AND l.from_id = ? ORDER BY l.position, m.name`,
+		int(menu.Categories), business, int(menu.ItemCategory), detail.ID).Scan(ctx, &rows); err != nil {
+		return fmt.Errorf("reading the categories of item %d: %w", detail.ID, err)
+	}
+	timings, _, err := readTimings(ctx, c.of(business), business, keptTimings.present())
+	for _, r := range rows {
+		detail.Categories = append(detail.Categories, console.ItemCategory{RefID: r.RefID, Name: r.Name, Active: r.Active, Under: r.Under, OnSale: timings.OnSale(r.ID, r.Parent)})
+	}
+	return err
 }
 
 // unmetGroup is the first group of the item ?1 of which more options must be chosen

@@ -49,14 +49,16 @@ func (r GridRow) store() (console.GridStore, error) {
 }
 
 // GridStores reads stores of a business, those with problems first, after a place.
-func (c Console) GridStores(ctx context.Context, business core.BusinessID, after console.GridPlace, limit int) ([]console.GridStore, error) {
+func (c Console) GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter, after console.GridPlace) ([]console.GridStore, error) {
+	only := chosenStores(business, f)
 	var rows []struct {
 		GridRow
 		Rank int `bun:"rank"`
 	}
-	if err := c.of(business).NewRaw(`SELECT `+gridColumns+`, g.rank
-		FROM (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE business_id = ?0) g JOIN (SELECT *, `+closedOn+` AS closed_on FROM stores) s ON s.business_id = ?0 AND s.ref_id = g.ref_id
-		WHERE (g.rank, g.ref_id) > (?1, ?2) ORDER BY g.rank, g.ref_id LIMIT ?3`, business, after.Rank, after.RefID, limit).Scan(ctx, &rows); err != nil {
+	if err := c.of(business).NewRaw(`WITH chosen AS MATERIALIZED (SELECT ref_id, `+gridRank+` AS rank FROM stores s WHERE `+only.text+`),
+			g AS (SELECT * FROM chosen WHERE (rank, ref_id) > (?, ?) ORDER BY rank, ref_id LIMIT ?)
+		SELECT `+gridColumns+`, g.rank FROM g JOIN (SELECT *, `+closedOn+` AS closed_on FROM stores) s ON s.business_id = ? AND s.ref_id = g.ref_id
+		ORDER BY g.rank, g.ref_id`, append(only.args, after.Rank, after.RefID, f.Limit, business)...).Scan(ctx, &rows); err != nil {
 		return nil, fmt.Errorf("reading the stores of the grid: %w", err)
 	}
 	list := make([]console.GridStore, len(rows))
@@ -102,4 +104,16 @@ func (c Console) PublishedAt(ctx context.Context, business core.BusinessID, stor
 		all[store][one.Platform] = one
 	}
 	return all, rows.Err()
+}
+
+// PublishedBy tells how it stands at the platforms with the menus that a request
+// changed last, by the platforms. Where a later request has changed them meanwhile, it
+// is that one's.
+func (c Console) PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error) {
+	return listOf(ctx, c.of(business), "reading what was published", func(p *console.Publishing) []any {
+		return []any{&p.Platform, &p.State, &p.Stores, &p.Message}
+	}, `SELECT platform, so, count(*), max(CASE WHEN so = 'failed' THEN message ELSE note END)
+		FROM (SELECT platform, message, note, CASE WHEN waiting @> ARRAY[?1::uuid] OR outcome_of IS DISTINCT FROM ?1 AND available_at < 'infinity' THEN 'waiting' ELSE state END AS so
+			FROM publications WHERE business_id = ?0 AND (reference = ?1 OR outcome_of = ?1 OR waiting @> ARRAY[?1::uuid])) p
+		WHERE so IN ('published', 'failed', 'waiting') GROUP BY 1, 2 ORDER BY 1, 2`, business, reference.String())
 }

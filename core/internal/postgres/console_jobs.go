@@ -49,7 +49,8 @@ func (r jobRow) job() console.Job {
 func (c Console) ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error) {
 	var only conditions
 	only.add(f.Kind != "", "kind = ?", f.Kind)
-	only.add(f.State != "", "state = ?", f.State)
+	only.add(f.State != "" && f.State != console.WithRefusals, "state = ?", f.State)
+	only.add(f.State == console.WithRefusals, hasRefusals)
 	only.add(f.Subject != "", "subject = ?", f.Subject)
 	only.add(f.Before != core.ID{}, "id < ?", f.Before)
 	var rows []jobRow

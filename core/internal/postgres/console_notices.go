@@ -16,9 +16,9 @@ import (
 func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, since time.Time) (n console.Notices, err error) {
 	if err := c.bun.NewRaw(`SELECT u.business_id AS business, u.event_type, u.count, u.at,
 			coalesce((SELECT min(id) FROM webhooks w WHERE w.business_id = u.business_id AND w.event_type = u.event_type), 0) AS webhook
-		FROM unheard_events u WHERE u.business_id = ANY (?) AND u.at >= ? AND NOT EXISTS (
+		FROM unheard_events u WHERE u.business_id = ANY (?) AND u.at >= ? AND u.event_type <> ? AND NOT EXISTS (
 			SELECT 1 FROM webhooks w WHERE w.business_id = u.business_id AND w.event_type = u.event_type AND w.active)
-		ORDER BY u.at DESC LIMIT ?`, array(businesses), since, noticesShown).Scan(ctx, &n.Unheard); err != nil {
+		ORDER BY u.at DESC LIMIT ?`, array(businesses), since, core.OrderPlaced, noticesShown).Scan(ctx, &n.Unheard); err != nil {
 		return n, fmt.Errorf("reading events without a receiver: %w", err)
 	}
 	if n.Revoked, err = c.keys(ctx, c.bun, `WHERE business_id = ANY (?) AND used_at > disabled_at AND used_at >= ? ORDER BY used_at DESC LIMIT ?`,
@@ -53,6 +53,15 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 		return n, fmt.Errorf("reading stores that are closed on platforms: %w", err)
 	}
 	if n.NotTaken, n.Unproved, err = c.refusals(ctx, businesses); err != nil {
+		return n, err
+	}
+	if n.Calls, err = c.refusedCalls(ctx, businesses, since); err != nil {
+		return n, err
+	}
+	if n.Untold, err = c.UntoldOrders(ctx, businesses, since); err != nil {
+		return n, err
+	}
+	if n.Refused, err = c.refusedJobs(ctx, businesses, since); err != nil {
 		return n, err
 	}
 	var throttles []struct {

@@ -21,6 +21,8 @@ func (c Console) ListOrders(ctx context.Context, business core.BusinessID, f con
 	var only conditions
 	only.add(f.State != "", "o.state = ?", f.State)
 	only.add(f.Unacknowledged, "o.escalated_at IS NOT NULL AND o.state = ?", order.Placed)
+	only.add(f.Untold, "o.untold AND o.state = ?", order.Placed)
+	only.add(f.Untaken, "o.id IN (SELECT c.order_id FROM calls c WHERE c.business_id = ? AND c.state = 'failed' AND c.finished_at >= ?)", business, f.Since)
 	only.add(f.Platform != "", "o.platform = ?", f.Platform)
 	only.add(f.Store != "", "o.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Store)
 	if f.ID != "" {

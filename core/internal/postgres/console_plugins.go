@@ -67,14 +67,11 @@ func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
 // Serving reads which platforms plugins serve, and how many findings there are of
 // items at them, in businesses; nil means all. At most limit platforms.
 func (c Console) Serving(ctx context.Context, businesses []core.BusinessID, limit int) (served map[string][]console.Served, findings map[string]int, err error) {
-	condition, args := "p.served_by <> ?", []any{core.ServedByOwn}
-	if businesses != nil {
-		condition += " AND p.business_id = ANY (?)"
-		args = append(args, array(businesses))
-	}
+	only := conditions{text: "p.served_by <> ?", args: []any{core.ServedByOwn}}
+	only.add(businesses != nil, "p.business_id = ANY (?)", array(businesses))
 	rows, err := c.bun.QueryContext(ctx, `SELECT p.served_by, p.business_id, b.name, p.name,
 			(SELECT count(*) FROM platform_findings f WHERE f.business_id = p.business_id AND f.platform = p.name)
-		FROM platforms p JOIN businesses b ON b.id = p.business_id WHERE `+condition+` ORDER BY lower(b.name), b.id, p.name LIMIT ?`, append(args, limit)...)
+		FROM platforms p JOIN businesses b ON b.id = p.business_id WHERE `+only.text+` ORDER BY lower(b.name), b.id, p.name LIMIT ?`, append(only.args, limit)...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading what plugins serve: %w", err)
 	}
@@ -99,7 +96,7 @@ func (c Console) Serving(ctx context.Context, businesses []core.BusinessID, limi
 func (c Console) WantPlugin(ctx context.Context, id string, wish console.PluginWish, change access.Change) error {
 	return c.inTx(ctx, func(tx bun.Conn) error {
 		var before bool
-		if err := tx.QueryRowContext(ctx, `SELECT enabled FROM plugins WHERE id = ? FOR UPDATE`, id).Scan(&before); err != nil {
+		if err := tx.QueryRowContext(ctx, `SELECT enabled FROM plugins WHERE id = ? AND NOT removed FOR UPDATE`, id).Scan(&before); err != nil {
 			return notFound(err, "there is no plugin %q", id)
 		}
 		after, restarts := true, 0

@@ -13,14 +13,11 @@ import (
 
 // Businesses reads businesses by their names; with among nil all of them.
 func (c Console) Businesses(ctx context.Context, among []core.BusinessID, limit int) ([]core.Business, error) {
-	condition, args := "", []any{}
-	if among != nil {
-		condition, args = "WHERE id = ANY (?)", []any{array(among)}
-	}
+	only := conditions{text: "true"}
+	only.add(among != nil, "id = ANY (?)", array(among))
 	return listOf(ctx, c.bun, "reading businesses", func(b *core.Business) []any {
 		return []any{&b.ID, &b.Name, &b.Country, &b.Timezone, &b.Currency, &b.CreatedAt}
-	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses `+condition+
-		` ORDER BY lower(name), id LIMIT ?`, append(args, limit)...)
+	}, `SELECT id, name, country, timezone, currency, created_at FROM businesses WHERE `+only.text+` ORDER BY lower(name), id LIMIT ?`, append(only.args, limit)...)
 }
 
 // Counts reads the attempts of businesses since a time, by spans of the grain

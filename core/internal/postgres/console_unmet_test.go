@@ -42,3 +42,20 @@ func TestTheConsoleTellsWhichGroupKeepsAnItemFromBeingShown(t *testing.T) {
 		require.Equal(t, c.unmet == "", len(seen.Items) == 1, "%s: as customers see it", c.name)
 	}
 }
+
+func TestTheConsoleTellsWhenTheCategoriesOfAnItemAreOnSale(t *testing.T) {
+	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k.send("-1", `{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)
+	read := postgres.Console{DB: k.db}
+	id, err := read.ItemOf(t.Context(), k.business, "roll")
+	require.NoError(t, err)
+	onSale := func() []core.DayHours {
+		item, err := read.Item(t.Context(), k.business, id, "")
+		require.NoError(t, err)
+		return item.Categories[0].OnSale
+	}
+	require.Nil(t, onSale(), "without timings it always is")
+	k.set(`[{"title":"Breakfast","category_ref_ids":["early"],"day_slots":[{"day":"monday","slots":[{"start_time":"08:00","end_time":"11:30"}]}]},
+		{"title":"Daytime","category_ref_ids":["day"],"day_slots":[{"day":"monday","slots":[{"start_time":"10:00","end_time":"18:00"}]}]}]`)
+	require.Equal(t, []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: "10:00:00", EndTime: "11:30:00"}}}}, onSale(), "its own hours within those of its parent")
+}

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -16,30 +14,6 @@ import (
 // Console keeps what the console needs: its users (access.Users), their
 // sessions (access.Sessions, access.Attempts), and what its pages read.
 type Console struct{ *DB }
-
-// record stores a change in the audit trail, in the transaction that makes it.
-func (c Console) record(ctx context.Context, in bun.IDB, change access.Change) error {
-	detail := map[string]any{}
-	if change.Why != "" {
-		detail["why"] = change.Why
-	}
-	if change.Before != nil {
-		detail["before"] = change.Before
-	}
-	if change.After != nil {
-		detail["after"] = change.After
-	}
-	encoded, err := json.Marshal(detail)
-	if err != nil {
-		return fmt.Errorf("writing the audit trail: %w", err)
-	}
-	now := c.clock.Now()
-	if _, err := in.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object, string(encoded)); err != nil {
-		return fmt.Errorf("writing the audit trail: %w", err)
-	}
-	return nil
-}
 
 type userRow struct {
 	ID         int64       `bun:"id"`
@@ -138,7 +112,7 @@ func (c Console) ChangeUser(ctx context.Context, id int64, decide func(*access.U
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, `UPDATE users SET role = ?, password = ?, disabled_at = ? WHERE id = ?`,
-			user.Role, user.Password, orNull(user.DisabledAt), id); err != nil {
+			user.Role, user.Password, nullTime(user.DisabledAt), id); err != nil {
 			return fmt.Errorf("storing the user: %w", err)
 		}
 		if err := grant(ctx, tx, user); err != nil {
@@ -148,6 +122,3 @@ func (c Console) ChangeUser(ctx context.Context, id int64, decide func(*access.U
 		return c.record(ctx, tx, change)
 	})
 }
-
-// orNull is null for the zero time.
-func orNull(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }

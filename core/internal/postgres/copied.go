@@ -42,11 +42,7 @@ var formatter = schema.NewQueryGen(pgdialect.New())
 func copyOut(ctx context.Context, conn bun.Conn, query string, args []any, visit func(row copiedRow)) error {
 	rows := copiedRows{visit: visit}
 	if _, err := pgdriver.CopyTo(ctx, conn, &rows, "COPY ("+formatter.FormatQuery(query, args...)+") TO STDOUT (FORMAT binary)"); err != nil {
-		var answer pgdriver.Error
-		if !errors.As(err, &answer) { // broken off in the middle: what the server still sends belongs to no later query
-			discard(conn)
-		}
-		return err
+		return copyEnded(conn, err)
 	}
 	if !rows.ended {
 		return errCopyForm

@@ -112,6 +112,24 @@ func (c *copyRows) texts(list []string) {
 	c.text(b.String())
 }
 
+// nonZero writes a number; 0 is null.
+func nonZero(c *copyRows, n int64) {
+	if n == 0 {
+		c.null()
+		return
+	}
+	c.int(n)
+}
+
+// nonEmpty writes a text; "" is null.
+func nonEmpty(c *copyRows, s string) {
+	if s == "" {
+		c.null()
+		return
+	}
+	c.text(s)
+}
+
 // optional writes the value that p points at, or null.
 func optional[T any](c *copyRows, p *T, write func(T)) {
 	if p == nil {
@@ -130,11 +148,26 @@ func (c *copyRows) copyInto(ctx context.Context, conn bun.Conn, table, columns s
 		return nil
 	}
 	if _, err := pgdriver.CopyFrom(ctx, conn, &c.buf, "COPY "+table+" ("+columns+") FROM STDIN"); err != nil {
-		var answer pgdriver.Error
-		if !errors.As(err, &answer) { // broken off in the middle: what the server still sends belongs to no later query
-			discard(conn)
-		}
-		return fmt.Errorf("copying rows into %s: %w", table, err)
+		return fmt.Errorf("copying rows into %s: %w", table, copyEnded(conn, err))
 	}
 	return nil
+}
+
+// copyEnded gives the connection up where a COPY broke off in the middle: what the
+// server still sends belongs to no later query.
+func copyEnded(conn bun.Conn, err error) error {
+	var answer pgdriver.Error
+	if !errors.As(err, &answer) {
+		discard(conn)
+	}
+	return err
+}
+
+// stage sends the rows to a temporary table, which is made where the session does
+// not have it and empty again when the transaction has ended.
+func (c *copyRows) stage(ctx context.Context, tx bun.Conn, table, definition, columns string) error {
+	if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE IF NOT EXISTS "+table+" ("+definition+") ON COMMIT DELETE ROWS"); err != nil {
+		return fmt.Errorf("making %s: %w", table, err)
+	}
+	return c.copyInto(ctx, tx, table, columns)
 }

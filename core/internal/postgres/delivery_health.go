@@ -106,6 +106,7 @@ type judgement struct {
 	began, recovered []healthRow
 }
 
+// nullTime is null for the zero time.
 func nullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }
 
 // startHealth makes sure that there is a row of each endpoint that was found unwell.
@@ -160,8 +161,8 @@ func (q Deliveries) writeHealth(ctx context.Context, tx bun.Conn, now time.Time,
 	return nil
 }
 
-// tell logs where endpoints began to fail and where they are well again.
-func (q Deliveries) tell(j judgement) {
+// logHealth logs where endpoints began to fail and where they are well again.
+func (q Deliveries) logHealth(j judgement) {
 	for _, row := range j.began {
 		q.log.Warn("an endpoint fails: single attempts probe it until it answers, its other deliveries wait",
 			"business", row.BusinessID, "endpoint", row.Endpoint)

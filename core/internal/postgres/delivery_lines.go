@@ -252,10 +252,3 @@ func (q Deliveries) Sweep(ctx context.Context) error {
 	}
 	return nil
 }
-
-// look has this replica look at the queue.
-func (q Deliveries) look() {
-	if q.starter != nil {
-		q.starter.Wake()
-	}
-}

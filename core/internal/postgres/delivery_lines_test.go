@@ -129,6 +129,11 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 		db.Row(t, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
 		require.Equal(t, server, found, address)
 	}
+	servers, err := postgres.Webhooks{DB: db}.Servers(context.Background(), 100)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{
+		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example", "http://pos.example:443", "http://[2001:db8::80]",
+	}, servers, "each once, also of an address in capitals")
 }
 
 func TestTheNextOfAnOrderWaitsUntilTheOneBeforeIsOver(t *testing.T) {

@@ -14,29 +14,18 @@ import (
 // chosen is the conditions under which a row d of a table of deliveries belongs
 // to the choice and comes after the cursor.
 func chosen(business core.BusinessID, c webhook.Choice, after core.ID) string {
-	conditions := formatter.FormatQuery(`d.business_id = ? AND d.id > ?`, business, after)
-	where := func(condition string, value any) { conditions += " AND " + formatter.FormatQuery(condition, value) }
+	only := conditions{text: `d.business_id = ? AND d.id > ?`, args: []any{business, after}}
 	if c.IDs != nil {
-		where(`d.id = ANY (?::uuid[])`, array(c.IDs))
-		return conditions
+		only.add(true, `d.id = ANY (?::uuid[])`, array(c.IDs))
+	} else {
+		only.add(!c.From.IsZero(), `d.id >= ?`, core.FirstID(c.From))
+		only.add(true, `d.id < ?`, core.FirstID(c.To))
+		only.add(c.EventType != "", `d.event_type = ?`, c.EventType)
+		only.add(c.WebhookID != 0, `d.webhook_id = ?`, c.WebhookID)
+		only.add(c.State != webhook.Pending, `d.state = ?`, c.State)
+		only.add(!c.EndedBy.IsZero(), `d.finished_at <= ?`, c.EndedBy)
 	}
-	if !c.From.IsZero() {
-		where(`d.id >= ?`, core.FirstID(c.From))
-	}
-	where(`d.id < ?`, core.FirstID(c.To))
-	if c.EventType != "" {
-		where(`d.event_type = ?`, c.EventType)
-	}
-	if c.WebhookID != 0 {
-		where(`d.webhook_id = ?`, c.WebhookID)
-	}
-	if c.State != webhook.Pending {
-		where(`d.state = ?`, c.State)
-	}
-	if !c.EndedBy.IsZero() {
-		where(`d.finished_at <= ?`, c.EndedBy)
-	}
-	return conditions
+	return formatter.FormatQuery(only.text, only.args...)
 }
 
 // chosenRows is a query of the ids of chosen deliveries, ended and waiting. One
@@ -139,8 +128,7 @@ func (q Deliveries) Again(ctx context.Context, work core.Job, c webhook.Choice, 
 		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET cursor = ? WHERE business_id = ? AND id = ?`, string(stored), work.Business, work.ID); err != nil {
 			return fmt.Errorf("remembering how far job %s is: %w", work.ID, err)
 		}
-		_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
-		return err
+		return notify(ctx, tx, deliveriesChannel)
 	})
 	if err == nil {
 		q.look()

@@ -110,7 +110,7 @@ func (t target) address(d *webhook.Delivery) {
 // targets are the receivers of events: the address that came with the request,
 // the one subscription that is meant, else every active subscription; of the two
 // event types that the spec does not have, those of order_placed where the
-// business has none of the type (contract, Webhooks). One statement for each of
+// business has none of the type that is on (contract, Webhooks). One statement for each of
 // these ways that occurs, whatever the number of events.
 func (db *DB) targets(ctx context.Context, tx bun.Conn, events []core.Event) (map[route][]target, error) {
 	receivers := map[route][]target{}
@@ -186,7 +186,7 @@ func (db *DB) readSubscribed(ctx context.Context, tx bun.Conn, receivers map[rou
 }
 
 // readInstead finds the receivers of events for which nobody can have been
-// meant by the spec, where the business has no webhook of the type.
+// meant by the spec, where no webhook of the business of the type is on.
 func (db *DB) readInstead(ctx context.Context, tx bun.Conn, receivers map[route][]target, routes []route) error {
 	var businesses []int64
 	var types []string
@@ -201,7 +201,7 @@ func (db *DB) readInstead(ctx context.Context, tx bun.Conn, receivers map[route]
 	rows, err := db.readTargets(ctx, tx, `SELECT w.business_id, r.event_type, `+probedTarget("w.id")+`, `+targetColumns+`
 		FROM unnest(?::bigint[], ?::text[]) AS r (business_id, event_type)
 		JOIN webhooks w ON w.business_id = r.business_id AND w.event_type = ? AND w.active
-		WHERE NOT EXISTS (SELECT 1 FROM webhooks o WHERE o.business_id = r.business_id AND o.event_type = r.event_type) ORDER BY w.id`,
+		WHERE NOT EXISTS (SELECT 1 FROM webhooks o WHERE o.business_id = r.business_id AND o.event_type = r.event_type AND o.active) ORDER BY w.id`,
 		pgdialect.Array(businesses), pgdialect.Array(types), core.OrderPlaced)
 	for _, row := range rows {
 		receivers[row.route] = append(receivers[row.route], row.target)

@@ -12,6 +12,7 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -97,13 +98,12 @@ func (q Deliveries) finish(ctx context.Context, owner core.ID, results []webhook
 		if freed, err = q.advance(ctx, tx, inLine(over)); err != nil || len(judged.recovered) == 0 {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
-		return err
+		return notify(ctx, tx, deliveriesChannel)
 	})
 	if err != nil {
 		return webhook.Outlook{}, err
 	}
-	q.tell(judged)
+	q.logHealth(judged)
 	return webhook.Outlook{Probed: judged.probed, Due: freed > 0 || len(judged.recovered) > 0}, nil
 }
 
@@ -223,9 +223,9 @@ func (q Deliveries) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID,
 // disable switches a subscription off, as it was when the attempt was prepared, and
 // says so in the audit trail.
 func (q Deliveries) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
-	d, now := r.Delivery, q.clock.Now()
+	d := r.Delivery
 	result, err := tx.ExecContext(ctx, `UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
-		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, now, d.Business, d.WebhookID, d.Version)
+		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, q.clock.Now(), d.Business, d.WebhookID, d.Version)
 	if err != nil {
 		return fmt.Errorf("switching webhook %d off: %w", d.WebhookID, err)
 	}
@@ -238,11 +238,6 @@ func (q Deliveries) disable(ctx context.Context, tx bun.Conn, r webhook.Result) 
 	if err := recall(ctx, tx, d.Business, d.WebhookID); err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail)
-		VALUES (?, ?, ?, 'hub', 'webhook.disable', ?, jsonb_build_object('reason', ?::text, 'delivery', ?::text))`,
-		d.Business, core.NewID(now), now, fmt.Sprintf("webhook/%d", d.WebhookID), r.Attempt.Error, d.ID.String())
-	if err != nil {
-		return fmt.Errorf("recording that webhook %d was switched off: %w", d.WebhookID, err)
-	}
-	return nil
+	return q.record(ctx, tx, access.Change{Business: d.Business, Actor: "hub", Action: "webhook.disable",
+		Object: fmt.Sprintf("webhook/%d", d.WebhookID), Why: r.Attempt.Error, After: map[string]any{"delivery": d.ID}})
 }

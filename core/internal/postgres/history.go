@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -182,9 +183,6 @@ func (q Deliveries) Get(ctx context.Context, business core.BusinessID, id core.I
 var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
 
 func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiting, ended string, args []any, limit int) ([]webhook.DeliveryRecord, error) {
-	all := append([]any{business}, args...)
-	all = append(append(all, limit, business), args...)
-	all = append(all, limit, limit)
 	var rows []recordRow
 	err := q.of(business).NewRaw(`SELECT d.id, d.event_id, d.event_type, coalesce(e.reference, '') AS reference, coalesce(e.trace, '') AS trace, coalesce(e.order_id, 0) AS order_id, coalesce(d.webhook_id, 0) AS webhook_id,
 			coalesce(nullif(d.url, ''), w.url, '') AS url, d.state, d.attempts, d.base, d.due_at, d.finished_at,
@@ -202,7 +200,7 @@ func (q Deliveries) records(ctx context.Context, business core.BusinessID, waiti
 		LEFT JOIN unwell_endpoints h ON h.endpoint = d.endpoint AND h.business_id = d.business_id
 		LEFT JOIN LATERAL (SELECT status, error, error_class FROM attempts WHERE business_id = d.business_id AND delivery_id = d.id
 			ORDER BY n DESC, started_at DESC LIMIT 1) a ON true
-		ORDER BY d.id DESC LIMIT ?`, all...).Scan(ctx, &rows)
+		ORDER BY d.id DESC LIMIT ?`, slices.Concat([]any{business}, args, []any{limit, business}, args, []any{limit, limit})...).Scan(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("reading deliveries: %w", err)
 	}

@@ -38,6 +38,9 @@ func NewIntake(db *DB) *Intake {
 // Close takes no more orders and returns when those that were taken are stored.
 func (i *Intake) Close() { i.rounds.close() }
 
+// Waiting is how many orders wait in this replica to be stored.
+func (i *Intake) Waiting() int { return i.rounds.depth() }
+
 // Place stores an order with its event; both are durable when it returns. An
 // order that is known by its platform_order_id keeps its id and has no second
 // event. NotFound names a platform or store that the business does not have,
@@ -63,7 +66,11 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdic
 		if err := b.place(); err != nil {
 			return err
 		}
-		if err := b.insert(); err != nil {
+		receivers, err := i.db.targets(ctx, tx, b.events())
+		if err != nil {
+			return err
+		}
+		if err := b.insert(receivers); err != nil {
 			return err
 		}
 		if err := b.settle(); err != nil {
@@ -72,7 +79,7 @@ func (i *Intake) commit(ctx context.Context, arrivals []order.Arrival) ([]verdic
 		if err := box.call(ctx, tx, b.acknowledgements()); err != nil {
 			return err
 		}
-		return box.publish(ctx, tx, b.events()...)
+		return box.publishTo(ctx, tx, receivers, b.events())
 	})
 	if err != nil {
 		return nil, fmt.Errorf("storing %d orders: %w", len(arrivals), err)

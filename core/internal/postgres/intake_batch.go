@@ -115,33 +115,34 @@ func (b *intakeBatch) work(i int, id int64, now, unique time.Time) (*placedOrder
 
 var intakeInsert = planned{
 	name:  "intake_insert",
-	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[], bigint[], text[]",
+	types: "text, timestamptz, bigint[], bigint[], text[], text[], bigint[], boolean[], text[], smallint[], uuid[], text[], bigint[], text[], boolean[]",
 	query: `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type,
-			flags, events, placed_event, placed_by, created_at, updated_at, scheduled_for, order_type)
-		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2, to_timestamp(nullif(due, 0) / 1000.0), kind
-		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due, kind)
+			flags, events, placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, untold)
+		SELECT business, id, platform, ref, store, $1, bulk, carrier, flags, 1, event, actor, $2, $2, to_timestamp(nullif(due, 0) / 1000.0), kind, untold
+		FROM unnest($3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) AS t (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due, kind, untold)
 		ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING RETURNING id`,
 }
 
-// insert stores the orders, all by one statement, in the order of their keys:
+// insert stores the orders, marked where nobody is told of them, all by one statement, in the order of their keys:
 // two transactions that share keys wait for each other in one direction only.
 // What another transaction has stored meanwhile is a repeat.
-func (b *intakeBatch) insert() error {
+func (b *intakeBatch) insert(receivers map[route][]target) error {
 	if len(b.placed) == 0 {
 		return nil
 	}
 	n := len(b.placed)
 	businesses, ids, stores, flags, due := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	platforms, refs, carriers, events, actors, kinds := make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	bulks := make([]bool, n)
+	bulks, untold := make([]bool, n), make([]bool, n)
 	for i, p := range b.placed {
 		details := &p.relay.Order.Details
 		businesses[i], ids[i], stores[i], flags[i] = int64(p.key.business), p.id, p.store, int64(min(len(details.Flags), math.MaxInt16))
 		platforms[i], refs[i], carriers[i], kinds[i] = p.key.platform, p.key.ref, string(details.Platforms[0].Carrier), string(details.Kind)
 		events[i], actors[i], bulks[i], due[i] = p.event.ID.String(), b.arrivals[p.arrivals[0]].Actor, details.Bulk, details.ScheduledFor()
+		untold[i] = len(receivers[routeOf(p.event)]) == 0
 	}
 	query, err := b.db.prepared.ready(b.ctx, b.tx, &intakeInsert, order.Placed, b.placed[0].event.At, array(businesses), array(ids), array(platforms),
-		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors), array(due), array(kinds))
+		array(refs), array(stores), array(bulks), array(carriers), array(flags), array(events), array(actors), array(due), array(kinds), array(untold))
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,7 @@ func (db *DB) enqueue(ctx context.Context, tx bun.Conn, work core.Job, requestID
 		work.Business, work.ID, work.Kind, work.Subject, db.packer.pack(work.Body), work.CallbackURL, requestID, work.CreatedAt, work.DryRun, core.TraceOf(ctx), work.Actor); err != nil {
 		return fmt.Errorf("queueing the job: %w", err)
 	}
-	_, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, jobsChannel)
-	return err
+	return notify(ctx, tx, jobsChannel)
 }
 
 // claimedJob is a row of the claim.

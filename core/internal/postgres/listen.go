@@ -3,9 +3,11 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"time"
 
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
@@ -17,10 +19,22 @@ func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls, publications 
 		if err := db.listenOnce(ctx, jobs, deliveries, calls, publications); err != nil && ctx.Err() == nil {
 			db.log.Warn("listening for work broke off; connecting again", "error", err)
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(time.Second):
-		}
+		_ = pause(ctx, time.Second)
+	}
+}
+
+// notify has the workers of all replicas look at a queue when the transaction has committed.
+func notify(ctx context.Context, tx bun.IDB, channel string) error {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, channel); err != nil {
+		return fmt.Errorf("waking workers: %w", err)
+	}
+	return nil
+}
+
+// look has this replica look at its queue of deliveries.
+func (db *DB) look() {
+	if db.starter != nil {
+		db.starter.Wake()
 	}
 }
 

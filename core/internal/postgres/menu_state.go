@@ -122,11 +122,15 @@ func (l *menuLoader) others(needs menu.Needs, s *menu.State) error {
 		}
 	}
 	if needs.Nesting {
-		ends := []int64{}
-		for _, relation := range []menu.Relation{menu.GroupUnderneath, menu.OptionInGroup} {
-			for _, link := range s.Links[relation] {
-				ends = append(ends, link.To)
-			}
+		ends, options := []int64{}, []int64{}
+		for _, link := range s.Links[menu.GroupUnderneath] {
+			ends, options = append(ends, link.To), append(options, link.From)
+		}
+		for _, link := range s.Links[menu.OptionInGroup] {
+			ends = append(ends, link.To)
+		}
+		if err := l.refs(known[menu.Options], &s.Others[menu.Options], menu.Options, "id = ANY (?)", array(options)); err != nil {
+			return err
 		}
 		return l.refs(known[menu.OptionGroups], &s.Others[menu.OptionGroups], menu.OptionGroups, "id = ANY (?)", array(ends))
 	}

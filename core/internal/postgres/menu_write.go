@@ -71,8 +71,7 @@ func refIDs(refs []menu.Ref) []int64 {
 	return ids
 }
 
-const stageMasters = `CREATE TEMP TABLE IF NOT EXISTS stage_menu_masters (is_new boolean, kind smallint, id bigint, name text,
-	active boolean, parent_id bigint, all_items boolean, record json) ON COMMIT DELETE ROWS`
+const stageMasters = `is_new boolean, kind smallint, id bigint, name text, active boolean, parent_id bigint, all_items boolean, record json`
 
 // masters writes the changed records of all kinds.
 func (w *menuWriter) masters(plan *menu.Plan) error {
@@ -90,10 +89,7 @@ func (w *menuWriter) masters(plan *menu.Plan) error {
 	if rows.buf.Len() == 0 {
 		return nil
 	}
-	if err := w.exec("staging the menu", stageMasters); err != nil {
-		return err
-	}
-	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_masters", "is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
+	if err := rows.stage(w.ctx, w.tx, "stage_menu_masters", stageMasters, "is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
 		return err
 	}
 	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters (is_new, kind, id)"); err != nil {
@@ -158,11 +154,8 @@ func (w *menuWriter) link(plan *menu.Plan) error {
 	if rows.buf.Len() == 0 {
 		return nil
 	}
-	if err := w.exec("staging associations", `CREATE TEMP TABLE IF NOT EXISTS stage_menu_links
-		(relation smallint, from_id bigint, to_id bigint, position integer) ON COMMIT DELETE ROWS`); err != nil {
-		return err
-	}
-	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_links", "relation, from_id, to_id, position"); err != nil {
+	if err := rows.stage(w.ctx, w.tx, "stage_menu_links", "relation smallint, from_id bigint, to_id bigint, position integer",
+		"relation, from_id, to_id, position"); err != nil {
 		return err
 	}
 	return w.exec("writing associations", `INSERT INTO menu_links (business_id, relation, from_id, to_id, position)
@@ -197,11 +190,7 @@ func (w *menuWriter) store(plan *menu.Plan) error {
 	if rows.buf.Len() == 0 {
 		return nil
 	}
-	if err := w.exec("staging store references", `CREATE TEMP TABLE IF NOT EXISTS stage_menu_at_store
-		(kind smallint, id bigint, content json) ON COMMIT DELETE ROWS`); err != nil {
-		return err
-	}
-	if err := rows.copyInto(w.ctx, w.tx, "stage_menu_at_store", "kind, id, content"); err != nil {
+	if err := rows.stage(w.ctx, w.tx, "stage_menu_at_store", "kind smallint, id bigint, content json", "kind, id, content"); err != nil {
 		return err
 	}
 	return w.exec("writing store references", `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)

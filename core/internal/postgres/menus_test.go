@@ -41,7 +41,7 @@ var pluginGroups = []menu.Declaration{
 
 func keysNamed(names ...string) (keys []menu.Key) {
 	for _, name := range names {
-		keys = append(keys, menu.Key{Name: name, Unit: "mg"})
+		keys = append(keys, menu.Key{Name: name})
 	}
 	return keys
 }
@@ -200,6 +200,24 @@ func TestFlushesAtTheMasterAndAtAStore(t *testing.T) {
 		active[item.(map[string]any)["ref_id"].(string)] = item.(map[string]any)["active"].(bool)
 	}
 	require.Equal(t, map[string]bool{"curry": true, "rice": false}, active)
+}
+
+func TestFlushedOptionsGiveWayInCyclesAndOthersAreNamed(t *testing.T) {
+	k := newKitchen(t, hubtest.Database(t, nil), "US")
+	k.send("-1", `{"option_groups":[{"ref_id":"A","title":"a"},{"ref_id":"B","title":"b"}],
+		"options":[{"ref_id":"x","title":"x","price":0,"opt_grp_ref_ids":["A"],"nested_opt_grps":["B"]}]}`)
+	k.send("-1", `{"flush_options":true,"options":[]}`)
+	callback := k.send("-1", `{"options":[{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["B"],"nested_opt_grps":["A"]}]}`)
+	require.Contains(t, callback["warnings"].([]any)[0].(map[string]any)["message"], `nested_opt_grps of "x", which is not active, are cleared`)
+	nested := map[string]any{}
+	for _, option := range k.read("-1")["options"].([]any) {
+		nested[option.(map[string]any)["ref_id"].(string)] = option.(map[string]any)["nested_opt_grps"]
+	}
+	require.Equal(t, map[string]any{"x": []any{}, "z": []any{"A"}}, nested)
+
+	callback = k.send("-1", `{"options":[{"ref_id":"x","price":0,"available":true,"nested_opt_grps":["B"]}]}`)
+	status := callback["options"].([]any)[0].(map[string]any)["upipr_status"].(map[string]any)
+	require.Equal(t, `nested_opt_grps makes a cycle of option groups: "A" > "B" > "A" (by option "z")`, status["err_msg"])
 }
 
 // TestCrashAtEveryStatement breaks the connection before every single statement

@@ -60,28 +60,18 @@ func (o Orders) MeetCancellations(ctx context.Context) error {
 }
 
 func (o Orders) meetThose(ctx context.Context, condition string, args ...any) error {
-	rows, err := o.bun.QueryContext(ctx, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM early_cancellations c
-		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform AND o.platform_order_id = c.platform_order_id
-		WHERE `+condition+` LIMIT 1000`, args...)
-	if err != nil {
-		return fmt.Errorf("looking for orders that are cancelled already: %w", err)
-	}
-	defer rows.Close()
 	type met struct {
 		business core.BusinessID
 		id       int64
 		order.Cancellation
 	}
-	var list []met
-	for rows.Next() {
-		var m met
-		if err := rows.Scan(&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason); err != nil {
-			return fmt.Errorf("looking for orders that are cancelled already: %w", err)
-		}
-		list = append(list, m)
-	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("looking for orders that are cancelled already: %w", err)
+	list, err := listOf(ctx, o.bun, "looking for orders that are cancelled already", func(m *met) []any {
+		return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
+	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM early_cancellations c
+		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform AND o.platform_order_id = c.platform_order_id
+		WHERE `+condition+` LIMIT 1000`, args...)
+	if err != nil {
+		return err
 	}
 	for _, m := range list {
 		if err := o.meet(ctx, m.business, m.id, m.Cancellation); err != nil {

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
@@ -74,27 +72,4 @@ func (o Orders) escalate(ctx context.Context, tx bun.Conn, now, from time.Time, 
 	}
 	marked, err := result.RowsAffected()
 	return int(marked), err
-}
-
-// watch has one replica at a time look, from where the look before it ended to
-// where look says that it ended; the others leave it at that.
-func (db *DB) watch(ctx context.Context, name string, look func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
-	return db.inTx(ctx, func(tx bun.Conn) error {
-		var from time.Time
-		err := tx.QueryRowContext(ctx, `SELECT seen_to FROM watches WHERE name = ? FOR UPDATE SKIP LOCKED`, name).Scan(&from)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("reading how far the look at %s has gone: %w", name, err)
-		}
-		to, err := look(tx, from)
-		if err != nil || to.Equal(from) {
-			return err
-		}
-		if _, err := tx.ExecContext(ctx, `UPDATE watches SET seen_to = ? WHERE name = ?`, to, name); err != nil {
-			return fmt.Errorf("keeping how far the look at %s has gone: %w", name, err)
-		}
-		return nil
-	})
 }

@@ -64,6 +64,14 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 	if err != nil {
 		return err
 	}
+	return o.publishTo(ctx, tx, receivers, events)
+}
+
+// publishTo is publish of events that have their places, to receivers that are known.
+func (o *outbox) publishTo(ctx context.Context, tx bun.Conn, receivers map[route][]target, events []core.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
 	packed := make([][]byte, len(events))
 	var rows []queued
 	trace := core.TraceOf(ctx)
@@ -106,9 +114,7 @@ func (o *outbox) publish(ctx context.Context, tx bun.Conn, events ...core.Event)
 		return err
 	}
 	if o.left > 0 && seldom(&o.db.told) {
-		if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel); err != nil {
-			return fmt.Errorf("waking workers: %w", err)
-		}
+		return notify(ctx, tx, deliveriesChannel)
 	}
 	return nil
 }
@@ -183,32 +189,14 @@ func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
 	return rows.copyInto(ctx, tx, "delivery_queue", columns)
 }
 
-// nonZero writes a number; 0 is null.
-func nonZero(c *copyRows, n int64) {
-	if n == 0 {
-		c.null()
-		return
-	}
-	c.int(n)
-}
-
-// nonEmpty writes a text; "" is null.
-func nonEmpty(c *copyRows, s string) {
-	if s == "" {
-		c.null()
-		return
-	}
-	c.text(s)
-}
-
 // committed begins the first attempts, and has this replica look at its calls.
 func (o *outbox) committed() {
 	o.db.unheard.add(o.unheard, o.db.clock.Now())
 	for _, d := range o.start {
 		o.db.starter.Start(d)
 	}
-	if o.left > 0 && o.db.starter != nil {
-		o.db.starter.Wake()
+	if o.left > 0 {
+		o.db.look()
 	}
 	if o.called && o.db.wakeRelay != nil {
 		o.db.wakeRelay()

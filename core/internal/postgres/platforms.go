@@ -108,17 +108,36 @@ func (p Platforms) List(ctx context.Context, business core.BusinessID) ([]Platfo
 // platform was served by another, whose secrets are not for this one. It is done by
 // the command line, and the audit trail says so where something differs then.
 func (p Platforms) Set(ctx context.Context, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) error {
+	return p.SetWithStores(ctx, business, platform, change, nil)
+}
+
+// SetWithStores also tells by which ids of its own the platform knows stores
+// (NameStores): all of it or nothing.
+func (p Platforms) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform, change func(*relay.Access) error, stores map[string]string) error {
 	return p.inTx(ctx, func(tx bun.Conn) (err error) {
-		entry := byCommand(business, "platform.change")
-		entry.Object = "platform/" + platform.Name
-		if entry.Before, entry.After, err = p.set(ctx, tx, business, platform, change); err != nil || reflect.DeepEqual(entry.Before, entry.After) {
+		if len(stores) > 0 { // the lock of the outlets comes before those of menus, as where stores are sent
+			if err := lockOutlets(ctx, tx, business); err != nil {
+				return err
+			}
+		}
+		if err := p.setTold(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
 			return err
 		}
-		if entry.Before == nil {
-			entry.Action = "platform.create"
-		}
-		return Console(p).record(ctx, tx, entry)
+		return p.nameStores(ctx, tx, business, platform.Name, stores)
 	})
+}
+
+// setTold sets a platform, and has the audit trail tell it.
+func (p Platforms) setTold(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform, change func(*relay.Access) error) (err error) {
+	entry := byCommand(business, "platform.change")
+	entry.Object = "platform/" + platform.Name
+	if entry.Before, entry.After, err = p.set(ctx, tx, business, platform, change); err != nil || reflect.DeepEqual(entry.Before, entry.After) {
+		return err
+	}
+	if entry.Before == nil {
+		entry.Action = "platform.create"
+	}
+	return p.record(ctx, tx, entry)
 }
 
 // set also tells what was set up before, nil where the platform is new, and what is after.

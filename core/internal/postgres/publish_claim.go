@@ -13,7 +13,6 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/core/relay"
 )
 
 // Claim leases due publications, the longest waiting endpoints first. Where a
@@ -126,9 +125,4 @@ func (p Publications) conclude(ctx context.Context, tx bun.Conn, r publish.Resul
 			published_at = CASE WHEN ? THEN ? ELSE published_at END, outlet = coalesce(nullif(?, ''), outlet)`+held,
 		append([]any{r.Version, array(r.Asked), array(r.Waiting), r.Unchanged, clean(string(problems)), r.State, clean(r.Message), clean(string(leftOut)),
 			r.Reference, r.Digest, r.At, taken, r.At, outlet}, mine...)...)
-}
-
-// Keep keeps an attempt at a call that stands in no line of calls.
-func (q Calls) Keep(ctx context.Context, result relay.Result) error {
-	return q.inTx(ctx, func(tx bun.Conn) error { return writeCallAttempts(ctx, tx, []relay.Result{result}) })
 }

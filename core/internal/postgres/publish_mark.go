@@ -79,10 +79,7 @@ func (db *DB) publishDue(ctx context.Context, tx bun.IDB, d due) (int64, error) 
 	if err != nil || n == 0 || !seldom(&db.toldPublications) {
 		return n, err
 	}
-	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, publicationsChannel); err != nil {
-		return n, fmt.Errorf("waking workers: %w", err)
-	}
-	return n, nil
+	return n, notify(ctx, tx, publicationsChannel)
 }
 
 // dueAgain is when a row p is due that is marked again: quiet for a while, but

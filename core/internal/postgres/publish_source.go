@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/uptrace/bun"
@@ -21,10 +22,9 @@ import (
 // MenuSource reads what is published. It keeps the last few catalogues for as
 // long as their versions stand: a change of one is published for all its stores.
 type MenuSource struct {
-	db       *DB
-	mu       sync.Mutex
-	business []core.BusinessID // the one that was read last stands last
-	kept     map[core.BusinessID]*catalogue
+	db   *DB
+	mu   sync.Mutex
+	kept []catalogue // the one that was asked for last stands last
 }
 
 // keptCatalogues is how many catalogues are kept, at most some tens of megabytes each.
@@ -32,14 +32,13 @@ const keptCatalogues = 4
 
 // catalogue is a business's master catalogue.
 type catalogue struct {
-	version int64
-	menu    menu.Menu
+	business core.BusinessID
+	version  int64
+	menu     menu.Menu
 }
 
 // NewMenuSource makes a source.
-func NewMenuSource(db *DB) *MenuSource {
-	return &MenuSource{db: db, kept: map[core.BusinessID]*catalogue{}}
-}
+func NewMenuSource(db *DB) *MenuSource { return &MenuSource{db: db} }
 
 // MenuSubject is all that a store's menu on a platform is made of, at one moment.
 type MenuSubject struct {
@@ -140,43 +139,35 @@ func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.B
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known := m.kept[business]; known != nil && known.version == version {
-		return known.menu, nil
+	var c catalogue
+	if at := slices.IndexFunc(m.kept, func(c catalogue) bool { return c.business == business }); at >= 0 {
+		c = m.kept[at]
+		m.kept = slices.Delete(m.kept, at, at+1)
 	}
-	loader := menuLoader{ctx: ctx, tx: tx, business: business}
-	read, err := loader.menu()
-	if err != nil {
-		return read, err
-	}
-	if read.Timings, _, err = readTimings(ctx, tx, business, keptTimings.present()); err != nil {
-		return read, err
-	}
-	if m.kept[business] == nil {
-		if len(m.business) == keptCatalogues {
-			delete(m.kept, m.business[0])
-			m.business = m.business[1:]
+	if c.business == 0 || c.version != version {
+		loader := menuLoader{ctx: ctx, tx: tx, business: business}
+		read, err := loader.menu()
+		if err != nil {
+			return read, err
 		}
-		m.business = append(m.business, business)
+		if read.Timings, _, err = readTimings(ctx, tx, business, keptTimings.present()); err != nil {
+			return read, err
+		}
+		c = catalogue{business, version, read}
 	}
-	m.kept[business] = &catalogue{version, read}
-	return read, nil
+	if len(m.kept) == keptCatalogues {
+		m.kept = slices.Delete(m.kept, 0, 1)
+	}
+	m.kept = append(m.kept, c)
+	return c.menu, nil
 }
 
-func leftOut(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string) (list []publish.Problem, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT m.name, f.rule, f.message FROM platform_findings f
+func leftOut(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64, platform string) ([]publish.Problem, error) {
+	return listOf(ctx, tx, "reading findings", func(p *publish.Problem) []any {
+		p.Entity = "item"
+		return []any{&p.RefID, &p.Code, &p.Message}
+	}, `SELECT m.name, f.rule, f.message FROM platform_findings f
 		JOIN menu_at_store a ON a.business_id = f.business_id AND a.store_id = ? AND a.kind = 1 AND a.id = f.item_id
 		JOIN menu_masters m ON m.business_id = f.business_id AND m.kind = 1 AND m.id = f.item_id
 		WHERE f.business_id = ? AND f.platform = ? ORDER BY m.name, f.rule`, storeID, business, platform)
-	if err != nil {
-		return nil, fmt.Errorf("reading findings: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		p := publish.Problem{Entity: "item"}
-		if err := rows.Scan(&p.RefID, &p.Code, &p.Message); err != nil {
-			return nil, fmt.Errorf("reading findings: %w", err)
-		}
-		list = append(list, p)
-	}
-	return list, rows.Err()
 }

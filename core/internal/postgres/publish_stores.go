@@ -27,15 +27,20 @@ func (p Platforms) NameStores(ctx context.Context, business core.BusinessID, pla
 		if err := lockOutlets(ctx, tx, business); err != nil {
 			return err
 		}
-		for _, ref := range slices.Sorted(maps.Keys(ids)) {
-			if err := p.nameStore(ctx, tx, business, platform, ref, ids[ref]); err != nil {
-				return err
-			}
-		}
-		entry := byCommand(business, "platform.name_stores")
-		entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
-		return Console(p).record(ctx, tx, entry)
+		return p.nameStores(ctx, tx, business, platform, ids)
 	})
+}
+
+// nameStores holds the lock of the outlets.
+func (p Platforms) nameStores(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, ids map[string]string) error {
+	for _, ref := range slices.Sorted(maps.Keys(ids)) {
+		if err := p.nameStore(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+			return err
+		}
+	}
+	entry := byCommand(business, "platform.name_stores")
+	entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
+	return p.record(ctx, tx, entry)
 }
 
 func (p Platforms) nameStore(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {

@@ -74,10 +74,7 @@ func (o *outbox) wakeRelays(ctx context.Context, tx bun.Conn) error {
 	if !seldom(&o.db.toldCalls) {
 		return nil
 	}
-	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, callsChannel); err != nil {
-		return fmt.Errorf("waking workers: %w", err)
-	}
-	return nil
+	return notify(ctx, tx, callsChannel)
 }
 
 // seldom keeps notifications to twenty a second: they are a hint, and each makes

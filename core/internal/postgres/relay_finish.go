@@ -233,3 +233,8 @@ func (q Calls) Release(ctx context.Context, owner core.ID, calls []relay.Call) e
 	}
 	return nil
 }
+
+// Keep keeps an attempt at a call that stands in no line of calls.
+func (q Calls) Keep(ctx context.Context, result relay.Result) error {
+	return q.inTx(ctx, func(tx bun.Conn) error { return writeCallAttempts(ctx, tx, []relay.Result{result}) })
+}

@@ -56,14 +56,14 @@ func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Windo
 		if err != nil {
 			return fmt.Errorf("choosing what to send again: %w", err)
 		}
-		return r.chooseAnew(ctx, tx, work, unheard)
+		return r.chooseAnew(ctx, tx, work, window, unheard)
 	})
 }
 
 // chooseAnew gives orders that no webhook has to those that are switched on now, as
 // deliveries that failed without an attempt, and chooses these. Their ids are of the
 // time of the event, as those of the deliveries that were made with it.
-func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, events []core.ID) error {
+func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, window webhook.Window, events []core.ID) error {
 	if len(events) == 0 {
 		return nil
 	}
@@ -71,6 +71,17 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, eve
 	if err := tx.NewRaw(`SELECT id, url FROM webhooks WHERE business_id = ? AND event_type = ? AND active ORDER BY id`, work.Business, core.OrderPlaced).
 		Scan(ctx, &receivers); err != nil {
 		return fmt.Errorf("looking for the webhooks of orders: %w", err)
+	}
+	if len(receivers) == 0 {
+		return nil
+	}
+	ids := make([]string, len(events))
+	for i, event := range events {
+		ids[i] = event.String()
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE orders SET untold = false WHERE business_id = ? AND untold AND created_at >= ? AND created_at < ? AND placed_event = ANY (?::uuid[])`,
+		work.Business, window.From, window.To, array(ids)); err != nil {
+		return fmt.Errorf("choosing what to send again: %w", err)
 	}
 	now := r.clock.Now()
 	var deliveries, resends copyRows
@@ -134,11 +145,10 @@ func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, e
 				return fmt.Errorf("sending orders again: %w", err)
 			}
 		}
-		_, err = tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, deliveriesChannel)
-		return err
+		return notify(ctx, tx, deliveriesChannel)
 	})
-	if err == nil && n > 0 && r.starter != nil {
-		r.starter.Wake()
+	if err == nil && n > 0 {
+		r.look()
 	}
 	return n, err
 }

@@ -23,10 +23,8 @@ func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c condition
 	switch {
 	case f.Entity == menu.TimingsEntity:
 		c.add(true, "p.tbl = 'timing_groups'")
-		c.add(f.RefID != "", "p.ids && ARRAY[hashtextextended(?, 0)]", f.RefID)
 	case f.Entity == menu.StoresEntity:
 		c.add(true, "p.tbl = 'stores'")
-		c.add(f.RefID != "", "p.ids && ARRAY(SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.RefID)
 	case kind >= 0:
 		owned := []int{}
 		for relation, owner := range owners() {
@@ -35,11 +33,25 @@ func revisionParts(business core.BusinessID, f menu.RevisionFilter) (c condition
 			}
 		}
 		c.add(true, "(p.tbl IN ('menu_masters', 'menu_at_store') AND p.kind = ? OR p.tbl = 'menu_links' AND p.kind = ANY (?))", kind, array(owned))
-		c.add(f.RefID != "", "p.ids && ARRAY(SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?)", business, kind, f.RefID)
+	}
+	if kind >= 0 && f.RefID != "" {
+		object, args := objectIDs(business, f)
+		c.add(true, "p.ids && ARRAY("+object+")", args...)
 	}
 	c.add(f.Location == menu.MasterLocation, "p.tbl IN ('menu_masters', 'menu_links', 'timing_groups')")
 	c.add(f.Location != "" && f.Location != menu.MasterLocation, "p.store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = ?)", business, f.Location)
 	return c
+}
+
+// objectIDs is a query of the id of the object that a filter names.
+func objectIDs(business core.BusinessID, f menu.RevisionFilter) (query string, args []any) {
+	switch f.Entity {
+	case menu.TimingsEntity:
+		return "SELECT hashtextextended(?, 0)", []any{f.RefID}
+	case menu.StoresEntity:
+		return "SELECT id FROM stores WHERE business_id = ? AND ref_id = ?", []any{business, f.RefID}
+	}
+	return "SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?", []any{business, slices.Index(menu.RevisionEntities(), f.Entity), f.RefID}
 }
 
 // touching finds the latest revisions of which some part is so. It asks as the hub,

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/menu"
@@ -102,35 +104,74 @@ func (m Menus) Revision(ctx context.Context, business core.BusinessID, id core.I
 
 // Differences reads what a revision changed, row by row, from an offset on.
 func (m Menus) Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error) {
-	var queries []string
-	for _, t := range []keptTable{keptMasters, keptLinks, keptAtStore, keptTimings, keptStores} {
-		queries = append(queries, t.differences())
+	found, err := m.DifferencesOf(ctx, business, []core.ID{id}, menu.RevisionFilter{}, offset, limit)
+	return append([]menu.Difference{}, found[id]...), err
+}
+
+// DifferencesOf reads of each revision what it changed, of one object where the filter
+// names one, and else all. As touching does, it then asks as the hub.
+func (m Menus) DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset, limit int) (map[core.ID][]menu.Difference, error) {
+	found := map[core.ID][]menu.Difference{}
+	if len(ids) == 0 {
+		return found, nil
 	}
-	rows, err := m.of(business).QueryContext(ctx, strings.Join(queries, " UNION ALL ")+` ORDER BY 1, 2 LIMIT ?2 OFFSET ?3`, business, id, limit, offset)
+	var db bun.IDB = m.of(business)
+	only, object := "", []int64{}
+	if f.RefID != "" {
+		db = m.bun
+		parts := revisionParts(business, menu.RevisionFilter{Entity: f.Entity})
+		only = formatter.FormatQuery(parts.text, parts.args...)
+		which, args := objectIDs(business, f)
+		if err := db.NewRaw(which, args...).Scan(ctx, &object); err != nil {
+			return nil, fmt.Errorf("looking for an object of revisions: %w", err)
+		}
+	}
+	var queries []string
+	for _, t := range tablesOf(f) {
+		queries = append(queries, t.differences(only, f.RefID != ""))
+	}
+	byAge := slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) })
+	rows, err := db.QueryContext(ctx, `SELECT asked.id, d.* FROM unnest(?1::uuid[]) AS asked (id) CROSS JOIN LATERAL (`+
+		strings.Join(queries, " UNION ALL ")+` ORDER BY 1, 2 LIMIT ?2 OFFSET ?3) d ORDER BY d.n, d.place`, business, array(ids), limit, offset, array(object), byAge[0], byAge[len(byAge)-1])
 	if err != nil {
 		return nil, fmt.Errorf("reading differences: %w", err)
 	}
 	defer rows.Close()
-	list := []menu.Difference{}
 	for rows.Next() {
+		var id core.ID
 		var n, place int64
 		var table string
 		var kind int
 		var d menu.Difference
 		var before, after []byte
-		if err := rows.Scan(&n, &place, &table, &kind, &d.RefID, &d.Location, &before, &after); err != nil {
+		if err := rows.Scan(&id, &n, &place, &table, &kind, &d.RefID, &d.Location, &before, &after); err != nil {
 			return nil, fmt.Errorf("reading differences: %w", err)
 		}
 		d.Entity, d.Relation = entityOf(table, kind)
 		d.Before, d.After = jsontext.Value(before), jsontext.Value(after)
-		list = append(list, d)
+		found[id] = append(found[id], d)
 	}
-	return list, rows.Err()
+	return found, rows.Err()
+}
+
+// tablesOf are the tables that keep what a filter of one object asks for.
+func tablesOf(f menu.RevisionFilter) []keptTable {
+	switch {
+	case f.RefID == "":
+		return []keptTable{keptMasters, keptLinks, keptAtStore, keptTimings, keptStores}
+	case f.Entity == menu.StoresEntity:
+		return []keptTable{keptStores}
+	case f.Entity == menu.TimingsEntity:
+		return []keptTable{keptTimings}
+	}
+	return []keptTable{keptMasters, keptLinks, keptAtStore}
 }
 
 // differences is a query of the rows that a revision changed, as they were before
-// it and as they were after it: before the next change of them, or as they are.
-func (t keptTable) differences() string {
+// it and as they were after it: before the next change of them, or as they are. only
+// narrows the parts p, and one the rows to those of the objects ?4. Between the first
+// and the last revision, ?5 and ?6, lie the partitions that are looked at.
+func (t keptTable) differences(only string, one bool) string {
 	same := `(` + qualified("x", t.keys) + `) = (` + qualified("y", t.keys) + `)`
 	kind, id := "x."+t.kind, "x."+t.id
 	ref := `coalesce((SELECT m.name FROM menu_masters m WHERE m.business_id = p.business_id AND m.id = ` + id + `), x.name, '')`
@@ -144,18 +185,21 @@ func (t keptTable) differences() string {
 	case keptTimings.name:
 		kind, id, ref = "-1", "hashtextextended(x.title, 0)", "x.title"
 	}
+	if one {
+		only += ` AND p.ids && ?4::bigint[] AND (` + id + `) = ANY (?4::bigint[])`
+	}
 	populate := `json_populate_record(NULL::` + t.row() + `, `
-	return `(SELECT p.n, r.place, p.tbl::text, (` + kind + `)::int, ` + ref + `,
-			coalesce((SELECT s.ref_id FROM stores s WHERE s.business_id = p.business_id AND s.id = p.store_id), ''),
-			CASE WHEN NOT p.made THEN ` + t.shown("x") + ` END,
+	return `(SELECT p.n, r.place, p.tbl::text, (` + kind + `)::int AS kind, ` + ref + ` AS ref,
+			coalesce((SELECT s.ref_id FROM stores s WHERE s.business_id = p.business_id AND s.id = p.store_id), '') AS location,
+			CASE WHEN NOT p.made THEN ` + t.shown("x") + ` END AS was,
 			CASE WHEN later.n IS NOT NULL THEN CASE WHEN NOT later.made THEN later.shown END
-				ELSE (SELECT ` + t.shown("y") + ` FROM ` + t.present() + ` y WHERE y.business_id = p.business_id AND ` + same + `) END
+				ELSE (SELECT ` + t.shown("y") + ` FROM ` + t.present() + ` y WHERE y.business_id = p.business_id AND ` + same + `) END AS became
 		FROM revision_parts p CROSS JOIN LATERAL json_array_elements(p.rows) WITH ORDINALITY AS r (row, place)
 		CROSS JOIN LATERAL ` + populate + `r.row) AS x
 		LEFT JOIN LATERAL (SELECT q.n, q.made, ` + t.shown("y") + ` AS shown FROM revision_parts q CROSS JOIN LATERAL json_array_elements(q.rows) AS l
 			CROSS JOIN LATERAL ` + populate + `l) AS y
 			WHERE q.business_id = p.business_id AND q.tbl = p.tbl AND q.n > p.n AND q.ids @> ARRAY[` + id + `] AND ` + same + ` ORDER BY q.n LIMIT 1) later ON true
-		WHERE p.business_id = ?0 AND p.revision_id = ?1 AND p.tbl = '` + t.name + `')`
+		WHERE p.business_id = ?0 AND p.revision_id = asked.id AND p.revision_id BETWEEN ?5 AND ?6 AND p.tbl = '` + t.name + `'` + only + `)`
 }
 
 // shown is what a difference shows of a row: the hub's own columns are left out.

@@ -255,6 +255,19 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 		require.Equal(t, all[n], r)
 		return list
 	}
+	ofRice, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID, all[3].ID}, menu.RevisionFilter{Entity: "items", RefID: "rice"}, 0, 9)
+	require.NoError(t, err)
+	require.Len(t, ofRice, 1, "of revisions that changed an object, what they changed of it")
+	for _, d := range ofRice[all[2].ID] {
+		require.Equal(t, []string{"items", "rice"}, []string{d.Entity, d.RefID})
+	}
+	require.Less(t, len(ofRice[all[2].ID]), len(differences(2)))
+	ofCurry, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[1].ID, all[2].ID}, menu.RevisionFilter{Entity: "items", RefID: "curry"}, 0, 1)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 1}, []int{len(ofCurry[all[0].ID]), len(ofCurry[all[1].ID]), len(ofCurry[all[2].ID])}, "as many of each as are asked for")
+	ofStore, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID, all[3].ID}, menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 0, 9)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, []int{len(ofStore[all[2].ID]), len(ofStore[all[3].ID])})
 	changed := differences(0)
 	require.Len(t, changed, 1)
 	require.Equal(t, []any{"items", "curry", "s1"}, []any{changed[0].Entity, changed[0].RefID, changed[0].Location})

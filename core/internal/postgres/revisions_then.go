@@ -60,39 +60,19 @@ type past struct {
 	after    core.ID
 }
 
-func (p past) masters(condition string, args ...any) (list []masterRow, err error) {
-	rows, err := p.tx.QueryContext(p.ctx, `SELECT id, name, active, parent_id, all_items, record FROM (`+keptMasters.asOf(condition)+`) x ORDER BY id`,
+func (p past) masters(condition string, args ...any) ([]masterRow, error) {
+	return listOf(p.ctx, p.tx, "reading what was", func(row *masterRow) []any {
+		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
+	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+keptMasters.asOf(condition)+`) x ORDER BY id`,
 		append([]any{p.business, p.after}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("reading what was: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var row masterRow
-		if err := rows.Scan(&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record); err != nil {
-			return nil, fmt.Errorf("reading what was: %w", err)
-		}
-		list = append(list, row)
-	}
-	return list, rows.Err()
 }
 
 // links reads the links of a relation from or to these records.
-func (p past) links(relation menu.Relation, end string, ids ...int64) (list []menu.Link, err error) {
-	rows, err := p.tx.QueryContext(p.ctx, `SELECT from_id, to_id, position FROM (`+keptLinks.asOf("x.relation = ?2 AND x."+end+" = ANY (?3::bigint[])")+`) x
+func (p past) links(relation menu.Relation, end string, ids ...int64) ([]menu.Link, error) {
+	return listOf(p.ctx, p.tx, "reading what was", func(link *menu.Link) []any {
+		return []any{&link.From, &link.To, &link.Position}
+	}, `SELECT from_id, to_id, position FROM (`+keptLinks.asOf("x.relation = ?2 AND x."+end+" = ANY (?3::bigint[])")+`) x
 		ORDER BY position, to_id`, p.business, p.after, int(relation), array(ids))
-	if err != nil {
-		return nil, fmt.Errorf("reading what was: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var link menu.Link
-		if err := rows.Scan(&link.From, &link.To, &link.Position); err != nil {
-			return nil, fmt.Errorf("reading what was: %w", err)
-		}
-		list = append(list, link)
-	}
-	return list, rows.Err()
 }
 
 // valuesThen reads what a store had of these records.

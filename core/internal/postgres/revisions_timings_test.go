@@ -73,6 +73,9 @@ func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names, "also what is gone")
 
+	late, err := menus.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID}, menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, 0, 9)
+	require.NoError(t, err)
+	require.Len(t, late[all[2].ID], 1)
 	differences := func(id core.ID) []menu.Difference {
 		list, err := menus.Differences(t.Context(), k.business, id, 0, 10)
 		require.NoError(t, err)

@@ -41,6 +41,9 @@ func (r *Riders) Close() {
 	r.places.close()
 }
 
+// Waiting is how many statuses and places of riders wait in this replica to be stored.
+func (r *Riders) Waiting() (statuses, places int) { return r.statuses.depth(), r.places.depth() }
+
 // Update stores a status with its event and, where the platform is served by a
 // plugin, its relay; all are durable when it returns. It tells whether the status
 // changed anything. NotFound where the business has no such order, else as

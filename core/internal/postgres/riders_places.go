@@ -53,7 +53,7 @@ func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox) error 
 			b.verdicts[i].err = noOrder(place.OrderID)
 			continue
 		case o.carrier != order.BySelf:
-			b.verdicts[i].err = order.CheckRidden(place.OrderID, o.carrier)
+			b.verdicts[i].err = order.CheckRidden(o.carrier)
 			continue
 		case o.servedBy == core.ServedByOwn || !o.followed: // nobody to tell
 			continue

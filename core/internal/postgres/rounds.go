@@ -82,6 +82,13 @@ func (r *rounds[Q, A]) join(q *question[Q, A]) bool {
 	return true
 }
 
+// depth is how many questions are in no round yet.
+func (r *rounds[Q, A]) depth() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue)
+}
+
 // run holds rounds until nobody waits.
 func (r *rounds[Q, A]) run() {
 	defer r.ending.Done()

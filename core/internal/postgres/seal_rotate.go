@@ -163,7 +163,7 @@ func (db *DB) turnKey(ctx context.Context, tx bun.Conn, actor string) (turned bo
 	if _, err := tx.ExecContext(ctx, `UPDATE seal_check SET sealed = ?`, key.seal(sealPlace, []byte(sealWord))); err != nil {
 		return false, fmt.Errorf("changing the key that seals: %w", err)
 	}
-	return true, Console{DB: db}.record(ctx, tx, access.Change{
+	return true, db.record(ctx, tx, access.Change{
 		Actor: actor, Action: "secrets.rotate", Object: "key/" + key.id(),
 		Before: map[string]any{"key": before.id()}, After: map[string]any{"key": key.id()},
 	})

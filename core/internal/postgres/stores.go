@@ -53,8 +53,7 @@ func storeStatements() (stage, insert, update, columns string) {
 		old, fresh = append(old, "s."+c.name), append(fresh, set)
 	}
 	columns = "is_new, id, ref_id, " + strings.Join(names, ", ")
-	stage = "CREATE TEMP TABLE IF NOT EXISTS stage_stores (is_new boolean, id bigint, ref_id text, " +
-		strings.Join(definitions, ", ") + ") ON COMMIT DELETE ROWS"
+	stage = "is_new boolean, id bigint, ref_id text, " + strings.Join(definitions, ", ")
 	insert = "INSERT INTO stores (business_id, id, ref_id, created_at, updated_at, " + strings.Join(names, ", ") + ") SELECT ?0, t.id, t.ref_id, ?1, ?1, " +
 		strings.Join(values, ", ") + " FROM stage_stores t WHERE t.is_new"
 	// What is the same stays untouched: a request sent again costs no write.
@@ -79,7 +78,7 @@ func (s Stores) Ingest(ctx context.Context, work core.Job, request store.Request
 		if err != nil {
 			return err
 		}
-		newID, err := reserveIDs(ctx, tx, "store_ids", len(request.Stores)-len(known.Stores))
+		newID, err := reserveIDs(ctx, tx, len(request.Stores)-len(known.Stores))
 		if err != nil {
 			return err
 		}
@@ -111,10 +110,16 @@ func (s Stores) known(ctx context.Context, tx bun.Conn, business core.BusinessID
 	if known.Outlets, err = outletsBy(ctx, tx, business, request.OutletIDs(), known.Stores); err != nil {
 		return known, err
 	}
-	if err := tx.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &known.Platforms); err != nil {
-		return known, fmt.Errorf("reading platforms: %w", err)
+	known.Platforms, err = platformsOf(ctx, tx, business)
+	return known, err
+}
+
+// platformsOf reads the platforms of a business by their names.
+func platformsOf(ctx context.Context, in bun.IDB, business core.BusinessID) (list []core.Platform, err error) {
+	if err := in.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx, &list); err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
 	}
-	return known, nil
+	return list, nil
 }
 
 func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID, refIDs []string) (map[string]store.Present, error) {
@@ -140,11 +145,11 @@ func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID, ref
 	return stores, rows.Err()
 }
 
-// reserveIDs takes n ids from a sequence and hands them out one by one.
-func reserveIDs(ctx context.Context, tx bun.Conn, sequence string, n int) (func() int64, error) {
+// reserveIDs takes n ids for stores and hands them out one by one.
+func reserveIDs(ctx context.Context, tx bun.Conn, n int) (func() int64, error) {
 	var ids []int64
 	if n > 0 {
-		if err := tx.NewRaw(`SELECT nextval(?) FROM generate_series(1, ?)`, sequence, n).Scan(ctx, &ids); err != nil {
+		if err := tx.NewRaw(`SELECT nextval('store_ids') FROM generate_series(1, ?)`, n).Scan(ctx, &ids); err != nil {
 			return nil, fmt.Errorf("reserving ids: %w", err)
 		}
 	}
@@ -168,10 +173,7 @@ func (s Stores) write(ctx context.Context, tx bun.Conn, work core.Job, changes [
 		ids[i] = changes[i].ID
 		fresh = fresh || changes[i].New
 	}
-	if _, err := tx.ExecContext(ctx, storeStage); err != nil {
-		return fmt.Errorf("staging stores: %w", err)
-	}
-	if err := rows.copyInto(ctx, tx, "stage_stores", storeStageColumns); err != nil {
+	if err := rows.stage(ctx, tx, "stage_stores", storeStage, storeStageColumns); err != nil {
 		return err
 	}
 	if _, err := tx.ExecContext(ctx, "ANALYZE stage_stores (is_new, id)"); err != nil {
@@ -315,17 +317,6 @@ func (s Stores) Premises(ctx context.Context, business core.BusinessID) (p store
 	if err != nil {
 		return p, fmt.Errorf("reading the business: %w", err)
 	}
-	rows, err := s.of(business).QueryContext(ctx, `SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business)
-	if err != nil {
-		return p, fmt.Errorf("reading platforms: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var platform core.Platform
-		if err := rows.Scan(&platform.Name, &platform.ServedBy); err != nil {
-			return p, fmt.Errorf("reading platforms: %w", err)
-		}
-		p.Platforms = append(p.Platforms, platform)
-	}
-	return p, rows.Err()
+	p.Platforms, err = platformsOf(ctx, s.of(business), business)
+	return p, err
 }

@@ -94,7 +94,6 @@ type storeSwitch struct {
 }
 
 func (t Toggles) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, a storeSwitch) ([]place, error) {
-	turnOnAt := sql.NullTime{Time: a.turnOnAt, Valid: !a.turnOnAt.IsZero()}
 	return readPlaces(ctx, tx, `WITH chosen AS (SELECT s.business_id, s.id, f.name FROM stores s JOIN platforms f ON f.business_id = s.business_id
 			WHERE s.business_id = ? AND s.id = ? AND `+a.which+`),
 		put AS (INSERT INTO store_switches AS w (business_id, store_id, platform, open, source, reason, actor, reference, at, turn_on_at)
@@ -106,7 +105,7 @@ func (t Toggles) switchStore(ctx context.Context, tx bun.Conn, business core.Bus
 		JOIN stores s ON s.business_id = w.business_id AND s.id = w.store_id JOIN platforms f ON f.business_id = w.business_id AND f.name = w.platform
 		LEFT JOIN store_switches x ON x.business_id = w.business_id AND x.store_id = w.store_id AND x.platform = w.platform -- as it was
 		ORDER BY f.name`,
-		append(append([]any{business, store}, a.args...), a.enable, a.source, clean(a.reason), a.actor, a.reference.String(), t.clock.Now(), turnOnAt)...)
+		append(append([]any{business, store}, a.args...), a.enable, a.source, clean(a.reason), a.actor, a.reference.String(), t.clock.Now(), nullTime(a.turnOnAt))...)
 }
 
 // readPlaces runs a statement that yields the columns of places, and of the
@@ -168,7 +167,7 @@ func (t Toggles) recordStores(ctx context.Context, tx bun.Conn, places []place) 
 		if p.Enable {
 			change.Action = "store.open"
 		}
-		if err := Console(t).record(ctx, tx, change); err != nil {
+		if err := t.record(ctx, tx, change); err != nil {
 			return err
 		}
 	}

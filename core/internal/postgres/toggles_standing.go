@@ -27,24 +27,15 @@ func (t Toggles) Standing(ctx context.Context, business core.BusinessID, referen
 	}
 	// Calls are made in the transaction of their request, which lasts less than a minute.
 	made := core.TimeOf(reference)
-	rows, err := t.of(business).QueryContext(ctx, `SELECT c.platform, coalesce(l.note, '') FROM calls c
+	s.Waiting, err = listOf(ctx, t.of(business), "reading what waits of a switch", func(w *toggle.Waiting) []any {
+		return []any{&w.Platform, &w.Because}
+	}, `SELECT c.platform, coalesce(l.note, '') FROM calls c
 			LEFT JOIN call_lines l ON l.business_id = c.business_id AND l.line = c.line
 			WHERE c.business_id = ?0 AND c.id >= ?1::uuid AND c.id < ?2::uuid AND c.kind IN (?3, ?4) AND c.state = 'waiting'
 				AND c.payload::jsonb ->> 'reference' = ?5::uuid::text
 		UNION ALL SELECT platform, note FROM publications WHERE business_id = ?0 AND ?5::uuid = ANY (asked)
 		ORDER BY 1 LIMIT ?6`, business, core.FirstID(made), core.FirstID(made.Add(time.Minute)), relay.StoreAction, relay.ItemAction, reference, standingMost)
 	if err != nil {
-		return s, fmt.Errorf("reading what waits of a switch: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var w toggle.Waiting
-		if err := rows.Scan(&w.Platform, &w.Because); err != nil {
-			return s, fmt.Errorf("reading what waits of a switch: %w", err)
-		}
-		s.Waiting = append(s.Waiting, w)
-	}
-	if err := rows.Err(); err != nil {
 		return s, err
 	}
 	if len(s.Told)+len(s.Waiting) == 0 {

@@ -120,7 +120,7 @@ func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor st
 		if err != nil {
 			return fmt.Errorf("storing the subscription: %w", err)
 		}
-		return Console(w).record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.create", Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
+		return w.record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.create", Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
 	})
 	return sub, err
 }
@@ -157,7 +157,7 @@ func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before,
 	if reflect.DeepEqual(was, is) {
 		return nil
 	}
-	return Console(w).record(ctx, tx, access.Change{Business: after.Business, Actor: actor, Action: "webhook.update", Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
+	return w.record(ctx, tx, access.Change{Business: after.Business, Actor: actor, Action: "webhook.update", Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
 }
 
 // said is a subscription in the audit trail: of its headers the names, because their
@@ -200,15 +200,15 @@ func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64
 		if err := recall(ctx, tx, business, id); err != nil {
 			return err
 		}
-		return Console(w).record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.rotate", Object: fmt.Sprintf("webhook/%d", id),
+		return w.record(ctx, tx, access.Change{Business: business, Actor: actor, Action: "webhook.rotate", Object: fmt.Sprintf("webhook/%d", id),
 			Why: why, After: map[string]any{"earlier_secret_signs_until": sub.OldSecretUntil.UTC().Format(time.RFC3339)}})
 	})
 	return sub, err
 }
 
 // write stores a changed subscription, and recalls what is on its way as it was.
-// Switched on again, it makes what was held due; what its attempts said is forgotten
-// where they say nothing of what it is now.
+// With other units it makes what waits due by those, switched on again what was held;
+// what its attempts said is forgotten where they say nothing of what it is now.
 func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
 	if err := mayBeActive(ctx, tx, before, sub); err != nil {
 		return err
@@ -242,12 +242,32 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 			return err
 		}
 	}
+	if before.Units != sub.Units {
+		if err := w.retime(ctx, tx, before, sub); err != nil {
+			return err
+		}
+	}
 	if before.Active || !sub.Active {
 		return nil
 	}
 	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
 		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.clock.Now(), sub.Business, sub.ID); err != nil {
 		return fmt.Errorf("releasing held deliveries: %w", err)
+	}
+	return nil
+}
+
+// retime has what waits for another attempt wait since its last one as long as the
+// units say now. What is held or stands in a line is due already.
+func (w Webhooks) retime(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	was, _ := webhook.RetryAfter(1, before.Units)
+	is, _ := webhook.RetryAfter(1, sub.Units)
+	_, err := tx.ExecContext(ctx, `UPDATE delivery_queue q SET due_at = r.due_at, available_at = r.due_at
+		FROM (SELECT business_id, id, greatest(due_at + ?0 * interval '1 second' * power(2, attempts - base - 1), ?1) AS due_at FROM delivery_queue
+			WHERE business_id = ?2 AND webhook_id = ?3 AND owner IS NULL AND attempts > base AND due_at > ?1 ORDER BY id FOR UPDATE) r
+		WHERE q.business_id = r.business_id AND q.id = r.id`, int64((is-was)/time.Second), w.clock.Now(), sub.Business, sub.ID)
+	if err != nil {
+		return fmt.Errorf("setting the retries of webhook %d by its units: %w", sub.ID, err)
 	}
 	return nil
 }
@@ -271,7 +291,7 @@ func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscript
 func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID, id int64, lock string) (webhookRow, error) {
 	var row webhookRow
 	err := in.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND id = ? `+lock, business, id).Scan(ctx, &row)
-	return row, notFound(err, "there is no webhook %d", id)
+	return row, notFound(err, "there is no webhook with this id")
 }
 
 // Get reads a subscription.
@@ -307,7 +327,7 @@ func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit, off
 // Servers lists the servers (scheme, host and port) of all active webhooks of
 // all businesses, in order, at most limit.
 func (w Webhooks) Servers(ctx context.Context, limit int) (servers []string, err error) {
-	err = w.bun.NewRaw(`SELECT DISTINCT substring(url FROM ?) AS server FROM webhooks WHERE active ORDER BY server LIMIT ?`, `^[a-z]+://[^/?#]+`, limit).Scan(ctx, &servers)
+	err = w.bun.NewRaw(`SELECT DISTINCT server FROM webhooks WHERE active ORDER BY server LIMIT ?`, limit).Scan(ctx, &servers)
 	if err != nil {
 		return nil, fmt.Errorf("reading the servers of webhooks: %w", err)
 	}

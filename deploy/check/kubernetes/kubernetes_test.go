@@ -4,13 +4,11 @@
 package kubernetes
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	apps "k8s.io/api/apps/v1"
@@ -20,7 +18,6 @@ import (
 	disruption "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	stream "k8s.io/apimachinery/pkg/util/yaml"
 	admission "k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/yaml"
@@ -75,7 +72,7 @@ func (i *installation) add(kind string, document []byte) error {
 	return errors.New("no type is known for " + kind)
 }
 
-// read reads the manifests that kustomization.yaml names, which must be all.
+// read reads what a site applies. kustomization.yaml must name all the manifests.
 func read(t *testing.T) *installation {
 	t.Helper()
 	var list struct {
@@ -96,27 +93,14 @@ func read(t *testing.T) *installation {
 		t.Fatalf("kustomization.yaml names %v of %v (%v)", list.Resources, files, err)
 	}
 	all := &installation{}
-	for _, name := range list.Resources {
-		text, err := os.ReadFile(filepath.Join(manifests, name))
-		if err != nil {
-			t.Fatal(err)
+	for _, document := range strings.Split(builds(t, ""), "\n---\n") {
+		var kind meta.TypeMeta
+		err := yaml.Unmarshal([]byte(document), &kind)
+		if err == nil {
+			err = all.add(kind.APIVersion+"/"+kind.Kind, []byte(document))
 		}
-		documents := stream.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-		for {
-			document, err := documents.Read()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			var kind meta.TypeMeta
-			if err == nil {
-				err = yaml.Unmarshal(document, &kind)
-			}
-			if err == nil {
-				err = all.add(kind.APIVersion+"/"+kind.Kind, document)
-			}
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+		if err != nil {
+			t.Fatalf("%v in:\n%s", err, document)
 		}
 	}
 	return all

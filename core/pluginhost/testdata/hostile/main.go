@@ -122,7 +122,7 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 }
 
 // PlanRiderStatus plans what the order's number on the platform says.
-func (hostile) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
+func (hostile) PlanRiderStatus(ctx context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	plan := &sdk.Plan{Endpoint: "api", Method: "POST", Path: "/riders"}
 	switch r.GetOrder().GetPlatformOrderId() {
 	case "other-endpoint":
@@ -137,6 +137,11 @@ func (hostile) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sd
 		plan.SecretHeaders = []*sdk.SecretHeader{{Header: "X-Token", Secret: "of_the_hub", Template: "{secret}"}}
 	case "nothing":
 		return &sdk.Decision{}, nil
+	case "wait":
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case "crash":
+		os.Exit(3)
 	}
 	return sdk.Send(plan)
 }

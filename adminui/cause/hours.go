@@ -1,0 +1,58 @@
+package cause
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// Spans tells the hours of a day.
+func Spans(slots []core.HoursSlot) string {
+	spans := make([]string, len(slots))
+	for i, slot := range slots {
+		spans[i] = strings.TrimSuffix(slot.StartTime, ":00") + "–" + strings.TrimSuffix(slot.EndTime, ":00")
+	}
+	return strings.Join(spans, ", ")
+}
+
+// Hours tells the hours of a week, days of the same hours together.
+func Hours(week []core.DayHours) string {
+	var days, hours []string
+	for _, d := range week {
+		if len(d.Slots) == 0 {
+			continue
+		}
+		day, spans := strings.ToUpper(d.Day[:1])+d.Day[1:3], Spans(d.Slots)
+		if at := slices.Index(hours, spans); at >= 0 {
+			days[at] += ", " + day
+			continue
+		}
+		days, hours = append(days, day), append(hours, spans)
+	}
+	for i := range days {
+		days[i] += " " + hours[i]
+	}
+	return cmp.Or(strings.Join(days, "; "), text.NoTime)
+}
+
+// notNow tells when an item is on sale of which no category is at an instant of the
+// business's local time; "" where one is, or where it is in none.
+func notNow(i console.ItemDetail, now time.Time) string {
+	var times []string
+	for _, category := range i.Categories {
+		if on, _ := core.WithinHours(category.OnSale, now); on || category.OnSale == nil {
+			return ""
+		}
+		times = append(times, fmt.Sprintf(text.CategoryOnSale, cmp.Or(category.Name, category.RefID), Hours(category.OnSale)))
+	}
+	if len(times) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(text.NotOnSaleNow, strings.Join(times, "; "))
+}

@@ -1,0 +1,45 @@
+package deliveries
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Object is what the audit trail calls a delivery.
+func Object(id core.ID) string { return "delivery/" + id.String() }
+
+// Why is the reason that somebody gave who had something done.
+func Why(e console.Entry) string {
+	var said struct {
+		Why string `json:"why"`
+	}
+	_ = json.Unmarshal(e.Detail, &said) // what cannot be read gives none
+	return said.Why
+}
+
+// told is where a delivery stands, and who had it sent again.
+func (p Pages) told(ctx context.Context, v *shell.Visit, d webhook.DeliveryRecord, attempts []webhook.AttemptRecord) (ui.Cause, error) {
+	told, twice := cause.DeliveryOf(d, attempts, v.Zone)
+	asked, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: []string{Object(d.ID)}, Limit: 1})
+	if err != nil {
+		return told, err
+	}
+	switch {
+	case len(asked) > 0:
+		told.Detail = fmt.Sprintf(text.SentAgainBy, asked[0].Actor, v.At(asked[0].At).Exact(), Why(asked[0])) + " " + told.Detail
+		told.Also = ui.Link{Href: v.Link("audit/?object=" + Object(d.ID)), Label: text.Audit}
+	case twice: // not alone, so a job did it
+		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.RedeliveryJob)), Label: text.ActSeeJobs}
+	}
+	return told, nil
+}

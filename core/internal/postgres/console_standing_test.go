@@ -1,0 +1,144 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// storesOf are the ref_ids of the stores that a filter chooses, of the list and of the grid.
+func storesOf(t *testing.T, read postgres.Console, business core.BusinessID, f console.StoreFilter) (listed []string, shown []string, standings []console.Standing) {
+	t.Helper()
+	f.Limit = 100
+	list, err := read.ListStores(t.Context(), business, f)
+	require.NoError(t, err)
+	for _, s := range list {
+		listed, standings = append(listed, s.RefID), append(standings, s.Standing)
+	}
+	grid, err := read.GridStores(t.Context(), business, f, console.GridPlace{})
+	require.NoError(t, err)
+	for _, s := range grid {
+		shown = append(shown, s.RefID)
+	}
+	return listed, shown, standings
+}
+
+func TestStoresAreChosenByTheGravestReason(t *testing.T) {
+	p := newPress(t)
+	read := postgres.Console{DB: p.db}
+	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	change := map[console.Standing]string{
+		console.StoreInactive: `active = false, hide_from_ui = true`, console.StoreUnlisted: `included_platforms = '{}', excluded_platforms = NULL`,
+		console.StoreNoOrders: `ordering_enabled = false`, console.StoreClosed: `hide_from_ui = true`, console.StoreHidden: `hide_from_ui = true, timings = '[]'`,
+		console.StoreShut: `timings = '[{"day":"monday","slots":[{"start_time":"09:00:00","end_time":"10:00:00"}]}]'`, console.StoreOpen: `timings = NULL`,
+	}
+	for standing, set := range change {
+		p.store(string(standing))
+		p.db.Exec(t, `UPDATE stores SET `+set+` WHERE business_id = ? AND ref_id = ?`, p.business, string(standing))
+	}
+	for _, ref := range []string{"closed", "unlisted"} {
+		p.db.Exec(t, `INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+			SELECT business_id, id, 'b', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ? AND ref_id = ?`, core.NewID(monday), p.business, ref)
+	}
+	p.db.Exec(t, `UPDATE publications SET state = 'failed' WHERE business_id = ? AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
+	for standing := range change {
+		listed, shown, standings := storesOf(t, read, p.business, console.StoreFilter{Standing: standing, Local: monday})
+		want := []string{string(standing)}
+		if standing == console.StoreOpen {
+			want = append(want, "s1", "s2")
+		}
+		require.Equal(t, want, listed)
+		require.ElementsMatch(t, want, shown)
+		require.Equal(t, standing, standings[0])
+	}
+	listed, shown, _ := storesOf(t, read, p.business, console.StoreFilter{Standing: console.MenuRefused, Local: monday})
+	require.Equal(t, []string{"s2"}, listed)
+	require.Equal(t, []string{"s2"}, shown)
+	_, shown, _ = storesOf(t, read, p.business, console.StoreFilter{Text: "S1", Local: monday})
+	require.Equal(t, []string{"s1"}, shown)
+	listed, _, _ = storesOf(t, read, p.business, console.StoreFilter{Standing: "none of them", Local: monday})
+	require.Empty(t, listed)
+}
+
+func TestOpeningHoursAreReadInTheDatabaseAsEverywhere(t *testing.T) {
+	p := newPress(t)
+	read := postgres.Console{DB: p.db}
+	clock := rapid.Custom(func(t *rapid.T) string {
+		return rapid.SampledFrom([]string{"00:00:00", "23:59:59", fmt.Sprintf("%02d:%02d:00", rapid.IntRange(0, 23).Draw(t, "hour"), rapid.IntRange(0, 59).Draw(t, "minute"))}).Draw(t, "clock")
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		var hours []core.DayHours
+		for range rapid.IntRange(0, 3).Draw(r, "days") {
+			day := core.DayHours{Day: rapid.SampledFrom([]string{"sunday", "monday", "tuesday"}).Draw(r, "day")}
+			for range rapid.IntRange(0, 2).Draw(r, "slots") {
+				day.Slots = append(day.Slots, core.HoursSlot{StartTime: clock.Draw(r, "start"), EndTime: clock.Draw(r, "end")})
+			}
+			hours = append(hours, day)
+		}
+		wrong := false
+		core.CheckHours("", hours, func(string, string, string) { wrong = true })
+		if wrong {
+			r.Skip("no such hours are stored")
+		}
+		text, err := json.Marshal(hours)
+		require.NoError(r, err)
+		p.db.Exec(t, `UPDATE stores SET timings = ? WHERE business_id = ? AND ref_id = 's1'`, string(text), p.business)
+		at, err := time.Parse(time.TimeOnly, clock.Draw(r, "at"))
+		require.NoError(r, err)
+		local := time.Date(2026, 11, 21+rapid.IntRange(1, 3).Draw(r, "date"), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
+		want := console.StoreShut
+		if open, _ := store.OpenAt(hours, local); open {
+			want = console.StoreOpen
+		}
+		list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Text: "s1", Local: local, Limit: 1})
+		require.NoError(r, err)
+		require.Equal(r, want, list[0].Standing, "%s at %s", text, local)
+	})
+}
+
+func TestARequestTellsHowItStandsAtThePlatforms(t *testing.T) {
+	p := newPress(t)
+	read := postgres.Console{DB: p.db}
+	send := func(price int) core.ID {
+		body := fmt.Sprintf(`{"items":[{"ref_id":"curry","title":"Curry","price":%[1]d},{"ref_id":"rice","title":"Rice","price":%[1]d}]}`, price)
+		return uuid.MustParse(p.send("-1", body)["reference"].(string))
+	}
+	reference := send(9)
+	stands := func() []console.Publishing {
+		list, err := read.PublishedBy(t.Context(), p.business, reference)
+		require.NoError(t, err)
+		return list
+	}
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2}, {Platform: "b", State: "waiting", Stores: 2}}, stands())
+	p.clock.Advance(time.Minute)
+	work, names := p.claim(me)
+	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
+	for _, w := range work {
+		result := p.done(w)
+		if w.Platform == "b" && w.StoreRef == "s1" {
+			result = publishing.Result{Work: w, State: publishing.Failed, Message: "told to fail", At: p.clock.Now()}
+		} else if w.Platform == "b" {
+			result = publishing.Result{Work: w, State: publishing.Waiting, Untried: true, Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}
+		}
+		p.finish(me, result)
+	}
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2}, {Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, stands())
+	later := send(10)
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2}, {Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+		{Platform: "b", State: "waiting", Stores: 1}}, stands())
+	list, err := read.PublishedBy(t.Context(), p.business, later)
+	require.NoError(t, err)
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2}, {Platform: "b", State: "waiting", Stores: 2}}, list)
+}

@@ -1,0 +1,121 @@
+package postgres_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+func TestWhatPlatformsDidNotTakeIsToldForADay(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
+	k.store("s1")
+	read, intake := postgres.Console{DB: db}, newIntake(t, db)
+	one, two := k.serve(intake, k.arrival("W-1", "web", oneCurry, "")), k.serve(intake, k.arrival("W-2", "web", oneCurry, ""))
+	call := func(business core.BusinessID, kind, state, message string, order int64, age time.Duration) {
+		at := clock.Now().Add(-age)
+		db.Exec(t, `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, message, created_at, finished_at)
+			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), kind, order, state, message, at, at)
+	}
+	call(k.business, "order_acknowledge", "failed", "the first", one.Order.Details.ID, time.Hour)
+	call(k.business, "order_status", "failed", "the last", one.Order.Details.ID, time.Minute)
+	call(k.business, "order_status", "failed", "before", one.Order.Details.ID, 2*time.Hour)
+	call(k.business, "order_status", "failed", "long ago", two.Order.Details.ID, 25*time.Hour)
+	call(k.business, "order_acknowledge", "done", "", two.Order.Details.ID, time.Minute)
+	call(stranger.business, "store_action", "failed", "not yours", 0, time.Second)
+
+	day := clock.Now().Add(-24 * time.Hour)
+	told := func(business core.BusinessID) []console.RefusedCalls {
+		notices, err := read.Notices(t.Context(), []core.BusinessID{business}, day)
+		require.NoError(t, err)
+		for i := range notices.Calls {
+			require.WithinDuration(t, clock.Now(), notices.Calls[i].At, time.Minute)
+			notices.Calls[i].At = time.Time{}
+		}
+		return notices.Calls
+	}
+	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByOwn, Orders: true, Message: "the last",
+		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}}, told(k.business))
+	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByOwn, Message: "not yours",
+		Kinds: []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
+	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{Untaken: true, Since: day, Limit: 10})
+	require.NoError(t, err)
+	require.Len(t, listed, 1)
+	require.Equal(t, one.Order.Details.ID, listed[0].ID)
+}
+
+func TestRequestsThatWereRefusedByHalfAreTold(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	business, read := hubtest.Business(t, db).ID, postgres.Console{DB: db}
+	at := clock.Now().Add(-time.Hour)
+	ended := func(kind, state, result string, total int, dry bool) core.ID {
+		at = at.Add(time.Second)
+		id := core.NewID(at)
+		db.Exec(t, `INSERT INTO jobs (business_id, id, kind, subject, state, body, created_at, total, result, dry_run) VALUES (?, ?, ?, 's1', ?, '', ?, ?, ?, ?)`,
+			business, id, kind, state, at, total, result, dry)
+		return id
+	}
+	some := ended("menu", "done", `{"stats":{"items":{"errors":4},"taxes":{"errors":0}},"failed":[{}]}`, 10, false)
+	stores := ended("stores", "done", `{"created":1,"errors":1,"failed":[{}]}`, 2, false)
+	timings := ended("timing_groups", "done", `{"groups":3,"errors":3}`, 3, false)
+	last := ended("menu", "done", `{"stats":{"items":{"errors":300},"taxes":{"errors":2}},"failed":[{}]}`, 302, false)
+	ended("timing_groups", "done", `{"groups":3,"errors":0}`, 3, false)
+	ended("menu", "done", `{"stats":{"items":{"errors":0}}}`, 3, false)
+	ended("menu", "done", `{"errors":[{}],"failed":[{}]}`, 1, true)
+	ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
+	ended("menu", "failed", `{}`, 3, false)
+
+	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID}, clock.Now().Add(-24*time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, []console.RefusedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1", Refused: 302, Total: 302}}, notices.Refused)
+	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithRefusals, Limit: 10})
+	require.NoError(t, err)
+	found := make([]core.ID, len(listed))
+	for i, j := range listed {
+		found[i] = j.Reference
+	}
+	require.Equal(t, []core.ID{last, timings, stores, some}, found)
+	notices, err = read.Notices(t.Context(), []core.BusinessID{business}, clock.Now())
+	require.NoError(t, err)
+	require.Empty(t, notices.Refused)
+}
+
+func TestAnOrderThatNobodyWasToldOfIsTillARetryFindsItAReceiver(t *testing.T) {
+	c := newCashier(t)
+	read, since := postgres.Console{DB: c.db}, c.db.Clock().Now().Add(-time.Hour)
+	untold := func() (list []console.Untold, listed []console.Order) {
+		list, err := read.UntoldOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
+		require.NoError(t, err)
+		listed, err = read.ListOrders(t.Context(), c.business, console.OrderFilter{Untold: true, Limit: 10})
+		require.NoError(t, err)
+		return list, listed
+	}
+	c.place(t, 3)
+	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t))
+	list, listed := untold()
+	require.Len(t, listed, 3)
+	require.Len(t, list, 1)
+	require.Equal(t, []any{c.business, 3, false}, []any{list[0].Business, list[0].Count, list[0].Heard})
+	require.True(t, list[0].Last.Equal(listed[0].Placed) && list[0].First.Equal(listed[2].Placed))
+	notices, err := read.Notices(t.Context(), []core.BusinessID{c.business}, since)
+	require.NoError(t, err)
+	require.Equal(t, list, notices.Untold)
+
+	c.subscribe(t, c.sound)
+	list, _ = untold()
+	require.True(t, list[0].Heard, "it stays told once a webhook is there")
+	require.Equal(t, 3, list[0].Count)
+	c.retry(t)
+	list, listed = untold()
+	require.Empty(t, list)
+	require.Empty(t, listed)
+}

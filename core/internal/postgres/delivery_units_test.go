@@ -1,0 +1,62 @@
+package postgres_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+func TestWhatWaitsForAnotherAttemptGoesByChangedUnitsAtOnce(t *testing.T) {
+	ctx, c := context.Background(), newClinic(t)
+	fail := func() {
+		owner, claimed, _ := c.claim()
+		require.Len(t, claimed, 1)
+		d := claimed[0]
+		wait, _ := webhook.RetryAfter(d.Attempts+1, d.Units)
+		_, err := c.queue.Finish(ctx, owner, []webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(wait),
+			Attempt: webhook.Attempt{StartedAt: c.clock.Now(), ErrorClass: webhook.Timeout, Error: "no", URL: d.URL}}}, webhook.Probing{After: 100, For: time.Hour})
+		require.NoError(t, err)
+	}
+	change := func(units webhook.Units) {
+		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
+			s.Units = units
+			return nil
+		}))
+	}
+	waits := func(n int) time.Duration {
+		var due, available time.Time
+		c.db.Row(t, &due, `SELECT due_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
+		c.db.Row(t, &available, `SELECT available_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
+		require.True(t, due.Equal(available), "when it is due it is found")
+		return due.Sub(c.clock.Now())
+	}
+	both := func() []time.Duration { return []time.Duration{waits(0), waits(1)} }
+
+	c.publish(1)
+	fail()
+	c.clock.Advance(time.Minute)
+	fail()
+	c.publish(1) // a millisecond later
+	fail()
+	require.Equal(t, []time.Duration{2*time.Minute - time.Millisecond, time.Minute}, both())
+	change(webhook.Seconds)
+	require.Equal(t, []time.Duration{2*time.Second - time.Millisecond, time.Second}, both())
+	change(webhook.Minutes)
+	require.Equal(t, []time.Duration{2*time.Minute - time.Millisecond, time.Minute}, both())
+
+	c.clock.Advance(50 * time.Second)
+	change(webhook.Seconds)
+	require.Equal(t, []time.Duration{0, 0}, both(), "their seconds are over")
+	change(webhook.Minutes)
+	require.Equal(t, []time.Duration{0, 0}, both(), "what is due waits for no time any more")
+	owner, claimed, _ := c.claim()
+	require.Len(t, claimed, 2)
+	change(webhook.Seconds)
+	require.NoError(t, c.queue.Release(ctx, owner, claimed))
+	require.Equal(t, []time.Duration{0, 0}, both(), "what is under way ends as it began")
+}

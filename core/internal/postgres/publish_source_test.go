@@ -1,0 +1,31 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+func TestTheCatalogueThatWasAskedForLongestAgoIsForgotten(t *testing.T) {
+	p := newPress(t)
+	source := postgres.NewMenuSource(p.db)
+	statements := p.db.Statements()
+	read := func(p *press, store string) int {
+		id, before := p.storeID(store), statements()
+		_, err := source.Read(t.Context(), p.business, id, "a")
+		require.NoError(t, err)
+		return statements() - before
+	}
+	anew := read(p, "s1")
+	kept := read(p, "s1")
+	require.Less(t, kept, anew)
+	for range 5 {
+		other := &press{kitchen: newKitchen(t, p.db, "US")}
+		p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, other.business)
+		other.store("s")
+		read(other, "s")
+		require.Equal(t, kept, read(p, "s1"), "who publishes all the time")
+	}
+}

@@ -1,0 +1,41 @@
+package core
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAnAddressIsRefusedToWhichNoRequestCanBeMade(t *testing.T) {
+	label := strings.Repeat("a", 63)
+	for address, words := range map[string]string{
+		"https://pos.example.com/hook?a=b%20c+d": "",
+		"https://pos.example.com./a b":           "",
+		"HTTP://pos:1/":                          "",
+		"https://pos:65535?":                     "",
+		"https://pos:/":                          "",
+		"https://[2001:db8::1]:8443/":            "",
+		"https://192.0.2.1/":                     "",
+		"https://" + label + ".example/":         "",
+		"https://" + strings.Repeat("я", 60):     "", // fewer once it is encoded
+		"https://pos.example.com/q?a=b c":        "must not have a blank after the question mark; write %20",
+		"https://pos:0/":                         "must have a port from 1 to 65535",
+		"https://pos:65536/":                     "must have a port from 1 to 65535",
+		"https://pos:99999999999999999999/":      "must have a port from 1 to 65535",
+		"https://./":                             "must have a host name with",
+		"https://a..b/":                          "must have a host name with",
+		"https://.a/":                            "must have a host name with",
+		"https://a" + label + ".example/":        "must have a host name with",
+		"https://" + strings.Repeat("a.", 128):   "must have a host name with",
+		"https://:8443/":                         "must be a full address",
+		"ftp://pos.example.com/":                 "must begin with https:// or http://",
+	} {
+		if words == "" {
+			require.Empty(t, CheckURL(address), address)
+		} else {
+			require.Contains(t, CheckURL(address), words, address)
+		}
+	}
+	require.Empty(t, CheckLink("https://aggregator.example/?outlet=Market Street"), "others open it")
+}

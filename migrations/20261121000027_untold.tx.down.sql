@@ -1,0 +1,3 @@
+DROP INDEX jobs_refused;
+ALTER TABLE orders DROP COLUMN untold;
+DROP INDEX calls_failed;
