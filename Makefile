@@ -68,7 +68,7 @@ verify: lint ## Lint, generated files up to date, modules tidy, architecture, Op
 .PHONY: test
 test: ## Every test with the race detector, browser tests included
 	@sh deploy/check/needs.sh
-	CGO_ENABLED=1 sh deploy/check/inmemory.sh $(GO) test -race -vet=off -p 3 -timeout 14m ./core/cmd/servery ./core/internal/postgres ./... # the longest first; they wait more than they work; verify vets
+	CGO_ENABLED=1 sh deploy/check/inmemory.sh $(GO) test -race -vet=off -p 3 -timeout 25m ./core/cmd/servery ./core/internal/postgres ./... # the longest first; they wait more than they work; verify vets
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME (30s each)

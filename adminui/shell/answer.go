@@ -88,7 +88,7 @@ func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
 			list.Clear = v.Path
-			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingSo), cmp.Or(list.NoneText, text.NothingSoText)
+			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingMatches), cmp.Or(list.NoneText, text.NothingMatchesText)
 		}
 	}
 	list.CSV = v.with("format", "csv", param, "")

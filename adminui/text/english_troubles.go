@@ -42,10 +42,10 @@ const (
 	AgainTo        = "Made before"
 	AgainBeginning = "all that are kept"
 
-	NothingSo     = "Nothing is so"
-	NothingSoText = "Clear the filters to see all."
-	NoSyncsTitle  = "No menu requests"
-	NoSyncsText   = "The POS has sent no menu for this store alone. An item comes to a store when a menu request for that store names it."
+	NothingMatches     = "Nothing matches"
+	NothingMatchesText = "Clear the filters to see all."
+	NoSyncsTitle       = "No menu requests"
+	NoSyncsText        = "The POS has sent no menu for this store alone. An item comes to a store when a menu request for that store names it."
 
 	CauseTaken = "On the platforms: %s."
 	Taken      = "%s has the menu of %s"

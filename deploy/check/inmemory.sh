@@ -13,6 +13,6 @@ if room /dev/shm 2>/dev/null && dir=$(mktemp -d /dev/shm/servery-XXXXXX); then
 	trap 'rm -rf "$dir"' EXIT
 	trap 'exit 130' INT TERM
 	chmod 755 "$dir" # the database runs as another user
-	export SERVERY_TEST_DIR="$dir"
+	export HUBTEST_DIR="$dir"
 fi
 "$@"

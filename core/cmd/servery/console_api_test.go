@@ -398,7 +398,7 @@ func TestNothingThatAnIntegratorSendsRunsInTheConsole(t *testing.T) {
 	jobs, err := postgres.Console{DB: a.hub.db}.ListJobs(context.Background(), tenant.ID, console.JobFilter{Kind: string(core.StoreJob), Limit: 1})
 	require.NoError(t, err)
 	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "deliveries/?reference="+jobs[0].Reference.String())).text, "store_creation</a>")
-	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "deliveries/?reference=nonsense")).text, "Nothing is so")
+	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "deliveries/?reference=nonsense")).text, "Nothing matches")
 	require.Contains(t, sam.get(t, shell.SearchPath+"?q=nothing+of+this+name").text, "Nothing found")
 }
 

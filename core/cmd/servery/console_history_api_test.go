@@ -69,7 +69,7 @@ func TestWhoChangedAPriceWhenAndFromWhat(t *testing.T) {
 	require.NotContains(t, list, "Stores request", "narrowed")
 	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text, `<option value="items" selected>`, "an item, unless it says otherwise")
 	require.Contains(t, r.page(""), "Stores request")
-	require.Contains(t, r.page("?ref=none"), "Nothing is so")
+	require.Contains(t, r.page("?ref=none"), "Nothing matches")
 	one := r.moved[0].ID.String() + "/"
 	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
 	require.Contains(t, r.page(one), "title Dal → Dear Dal")

@@ -96,6 +96,6 @@ func TestOrdersThatNobodyWasToldOfAreSentAllAtOnce(t *testing.T) {
 	require.Contains(t, done.header.Get("Location"), "/jobs/")
 	f.waitWhileTimeGoesOn(t, "both are sent", func() bool { return len(f.events.Arrivals()) >= 2 })
 	require.NotContains(t, page(""), "Orders that nobody was told of")
-	require.Contains(t, page("orders/?state=untold"), "Nothing is so")
+	require.Contains(t, page("orders/?state=untold"), "Nothing matches")
 	require.Equal(t, http.StatusConflict, tell().status)
 }

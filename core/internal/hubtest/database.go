@@ -48,7 +48,7 @@ var joined *cluster
 var join = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir := filepath.Join(cmp.Or(os.Getenv("SERVERY_TEST_DIR"), os.TempDir()), fmt.Sprintf("servery-test-%d", os.Geteuid()))
+	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-test-%d", os.Geteuid()))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}

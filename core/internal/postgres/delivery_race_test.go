@@ -31,6 +31,7 @@ type receiver struct {
 	sink     *hubtest.Sink
 	mu       sync.Mutex
 	accepted map[int64]int // by order: the last place that was accepted
+	headless bool          // the first event of an order may come behind the second
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -54,7 +55,9 @@ func (r *receiver) answer(n int, w http.ResponseWriter, request *http.Request) {
 	if !assert.NoError(r.t, json.Unmarshal(r.sink.Arrivals()[n-1].Body, &event)) {
 		return
 	}
-	assert.LessOrEqual(r.t, event.Place, r.accepted[event.Order]+1, "order %d", event.Order)
+	if !r.headless || event.Place != 2 {
+		assert.LessOrEqual(r.t, event.Place, r.accepted[event.Order]+1, "order %d", event.Order)
+	}
 	if rand.IntN(20) == 0 {
 		w.WriteHeader(http.StatusBadRequest)
 		return
