@@ -26,10 +26,12 @@ type demoCredentials struct {
 	Business core.BusinessID `json:"business"`
 	Username string          `json:"username"`
 	APIKey   string          `json:"api_key"`
+
+	welcome string // how to go on, said once requests are answered
 }
 
-// demo makes sure of the demo business and prints how to go on.
-func (c serveCommand) demo(ctx context.Context, h *hub, base string, log *slog.Logger, out output) (demoCredentials, error) {
+// demo makes sure of the demo business.
+func (c serveCommand) demo(ctx context.Context, h *hub, base string, log *slog.Logger) (demoCredentials, error) {
 	credentials, err := c.demoBusiness(ctx, h.db)
 	if err != nil {
 		return credentials, err
@@ -47,9 +49,9 @@ func (c serveCommand) demo(ctx context.Context, h *hub, base string, log *slog.L
 			return credentials, err
 		}
 	}
-	_, err = fmt.Fprintf(out.stdout, banner, base, base, base, receiver.Path, aggregators, link, credentials.Username, credentials.APIKey,
+	credentials.welcome = fmt.Sprintf(banner, base, base, base, receiver.Path, aggregators, link, credentials.Username, credentials.APIKey,
 		base, credentials.Username, credentials.APIKey, filepath.Join(c.DataDir, "servery.log"))
-	return credentials, err
+	return credentials, nil
 }
 
 const banner = `
@@ -112,7 +114,7 @@ func (c serveCommand) demoBusiness(ctx context.Context, db *postgres.DB) (demoCr
 	if err != nil {
 		return kept, err
 	}
-	kept = demoCredentials{business.ID, key.Username, secret}
+	kept = demoCredentials{Business: business.ID, Username: key.Username, APIKey: secret}
 	if content, err = json.MarshalIndent(kept, "", "  "); err != nil {
 		return kept, err
 	}

@@ -30,6 +30,7 @@ var (
 func startDemo(t *testing.T, env environment) demo {
 	t.Helper()
 	d := demo{hubProcess: startHub(t, env, "--demo")}
+	waitUntil(t, "the banner, once the hub answers", func() bool { return bannerCurl.MatchString(d.stdout.String()) })
 	banner := d.stdout.String()
 	key, curl := bannerKey.FindStringSubmatch(banner), bannerCurl.FindStringSubmatch(banner)
 	require.NotNil(t, key, banner)

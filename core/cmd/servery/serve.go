@@ -92,7 +92,8 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer bound.Close()
-	listener, started := greet(bound)
+	demo := demoCredentials{}
+	listener, started := greet(bound, func() { fmt.Fprint(out.stdout, demo.welcome) })
 	defer started()
 	c.begins = true
 	db, err := c.open(ctx, log)
@@ -118,10 +119,10 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	h := newHub(config, db.DB, log)
-	base, demo := addressHere(listener.Addr().String()), demoCredentials{}
+	base := addressHere(listener.Addr().String())
 	h.playground.flags = simulateFlags{databaseFlags: c.databaseFlags, BaseURL: base, Token: c.SimulatorToken}
 	if c.Demo {
-		if demo, err = c.demo(ctx, h, base, log, out); err != nil {
+		if demo, err = c.demo(ctx, h, base, log); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
 	}

@@ -11,8 +11,9 @@ import (
 )
 
 // greet has whoever comes to the listener told that the hub starts, until done is
-// called, or somebody accepts connections from the listener that it returns.
-func greet(listener *net.TCPListener) (_ net.Listener, done func()) {
+// called, or somebody accepts connections from the listener that it returns: ready is
+// called then, and not before.
+func greet(listener *net.TCPListener, ready func()) (_ net.Listener, done func()) {
 	server := &http.Server{Handler: web.Starting(), ReadHeaderTimeout: time.Second}
 	ended := make(chan struct{})
 	go func() {
@@ -28,7 +29,10 @@ func greet(listener *net.TCPListener) (_ net.Listener, done func()) {
 		<-ended
 		_ = listener.SetDeadline(time.Time{})
 	})
-	return greeted{listener, done}, done
+	return greeted{listener, sync.OnceFunc(func() {
+		done()
+		ready()
+	})}, done
 }
 
 // lent is a listener that stays open when who has borrowed it closes it.
@@ -40,11 +44,11 @@ func (l lent) Close() error { return l.SetDeadline(time.Now()) }
 // greeted is a listener at which somebody else answers until it is first used.
 type greeted struct {
 	*net.TCPListener
-	done func()
+	begin func()
 }
 
 // Accept waits for the next connection.
 func (g greeted) Accept() (net.Conn, error) {
-	g.done()
+	g.begin()
 	return g.TCPListener.Accept()
 }

@@ -14,7 +14,8 @@ func TestUntilAHubServesItRefusesRequestsInsteadOfKeepingThem(t *testing.T) {
 	bound, err := listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
 	defer bound.Close()
-	listener, done := greet(bound)
+	ready := make(chan struct{})
+	listener, done := greet(bound, func() { close(ready) })
 	defer done()
 	base := "http://" + listener.Addr().String()
 	ask := func(method, path string) *http.Response {
@@ -41,10 +42,16 @@ func TestUntilAHubServesItRefusesRequestsInsteadOfKeepingThem(t *testing.T) {
 		}
 	}
 
+	select {
+	case <-ready:
+		t.Fatal("it is not ready before somebody serves")
+	default:
+	}
 	served := make(chan error, 1)
 	server := &http.Server{Handler: http.NotFoundHandler()}
 	go func() { served <- server.Serve(listener) }()
 	require.Eventually(t, func() bool { return ask("GET", "/readyz").StatusCode == 404 }, patience, time.Millisecond)
+	<-ready
 	require.NoError(t, server.Close())
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
 	_, err = http.Get(base)

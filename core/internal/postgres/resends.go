@@ -75,12 +75,8 @@ func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, win
 	if len(receivers) == 0 {
 		return nil
 	}
-	ids := make([]string, len(events))
-	for i, event := range events {
-		ids[i] = event.String()
-	}
 	if _, err := tx.ExecContext(ctx, `UPDATE orders SET untold = false WHERE business_id = ? AND untold AND created_at >= ? AND created_at < ? AND placed_event = ANY (?::uuid[])`,
-		work.Business, window.From, window.To, array(ids)); err != nil {
+		work.Business, window.From, window.To, array(events)); err != nil {
 		return fmt.Errorf("choosing what to send again: %w", err)
 	}
 	now := r.clock.Now()
