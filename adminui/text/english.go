@@ -526,7 +526,7 @@ const (
 // Words of what cannot be done, for errors of the package access.
 const (
 	ProblemSignIn    = "This address and password do not belong together."
-	ProblemTooOften  = "Too many attempts to sign in. Try again in a quarter of an hour."
+	ProblemTooOften  = "Too many attempts. Try again in 15 minutes."
 	ProblemBusy      = "Too many people are signing in at once. Try again."
 	ProblemLink      = "This link has been used or has expired. Ask an admin for a new one."
 	ProblemUnknown   = "There is no account with this address. Ask an admin for one."

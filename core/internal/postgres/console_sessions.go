@@ -117,9 +117,8 @@ func (c Console) CountAttempt(ctx context.Context, subjects []access.Subject, no
 	return allowed, err
 }
 
-// ForgetAttempts forgets all attempts of the account that has signed in, and of the
-// address the one by which it did.
-func (c Console) ForgetAttempts(ctx context.Context, account, address string, at time.Time) error {
-	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`, account, address, at)
+// ForgetAttempts forgets all attempts of a subject, and of an address the one of that moment.
+func (c Console) ForgetAttempts(ctx context.Context, subject, address string, at time.Time) error {
+	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`, subject, address, at)
 	return err
 }
