@@ -116,6 +116,7 @@ func (p Pages) SignOut(c *fiber.Ctx, v *shell.Visit) error {
 	if err := p.Accounts.SignOut(c.UserContext(), v.Session()); err != nil {
 		return err
 	}
+	p.Live.End(v.Session())
 	shell.SetSession(c, "")
 	return c.Redirect(shell.SignInPath, http.StatusSeeOther)
 }

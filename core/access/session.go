@@ -39,10 +39,23 @@ type Session struct {
 	SeenAt    time.Time
 }
 
+// SignedIn is a session and its user.
+type SignedIn struct {
+	Session
+	User User
+}
+
+// over tells whether the session has ended at a time, by itself or with its user's access.
+func (s SignedIn) over(now time.Time) bool {
+	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdle || now.Sub(s.CreatedAt) > SessionLife
+}
+
 // Sessions keeps sessions and one-time links.
 type Sessions interface {
 	// SessionUser reads a session with its user; NotFound when there is none.
 	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
+	// SessionUsers reads those of the sessions that there are, each with its user.
+	SessionUsers(ctx context.Context, hashes [][]byte) ([]SignedIn, error)
 	// StartSession stores a session in place of another, which may be nil; the
 	// sign-in goes into the audit trail.
 	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
@@ -259,13 +272,31 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 		return User{}, err
 	}
 	now := a.Clock.Now()
-	if !user.DisabledAt.IsZero() || now.Sub(session.SeenAt) > SessionIdle || now.Sub(session.CreatedAt) > SessionLife {
+	if (SignedIn{session, user}).over(now) {
 		return User{}, ErrSession
 	}
 	if now.Sub(session.SeenAt) > seenEvery {
 		err = a.Sessions.TouchSession(ctx, session.Hash, user.ID, now)
 	}
 	return user, err
+}
+
+// Visitors finds the users of those sessions that are not over, by their tokens. It does
+// not count as use of them.
+func (a Accounts) Visitors(ctx context.Context, tokens []string) (map[string]User, error) {
+	hashes, byHash := make([][]byte, len(tokens)), make(map[string]string, len(tokens))
+	for i, token := range tokens {
+		hashes[i] = core.TokenHash(token)
+		byHash[string(hashes[i])] = token
+	}
+	list, err := a.Sessions.SessionUsers(ctx, hashes)
+	users, now := make(map[string]User, len(list)), a.Clock.Now()
+	for _, s := range list {
+		if !s.over(now) {
+			users[byHash[string(s.Hash)]] = s.User
+		}
+	}
+	return users, err
 }
 
 // SignOut ends a session.
