@@ -40,7 +40,7 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 		timeout   net.Error
 		whole     *url.Error
 	)
-	host := "" // a name, where the URL has one
+	host := ""                  // a name, where the URL has one
 	if errors.As(err, &whole) { // the address may say anything
 		host, err = nameIn(whole.URL), whole.Err
 	}
