@@ -298,7 +298,7 @@ type Enqueued struct {
 // Error is described in the API reference.
 type Error struct {
 	Errors  []ErrorErrors `json:"errors,omitzero"` // For `404`, the field of the body with the unknown resource
-	Message string        `json:"message"`         // What went wrong, for people
+	Message string        `json:"message"`         // Description of the error, for people
 	Status  string        `json:"status"`
 }
 
@@ -390,7 +390,7 @@ type GetMenuQuery struct {
 
 // GetRevisionAnswer is described in the API reference.
 type GetRevisionAnswer struct {
-	Actor         *string                    `json:"actor,omitzero"`   // Who sent the request, such as `key:pos`
+	Actor         *string                    `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
 	At            int64                      `json:"at"`               // Time in epoch milliseconds
 	BackTo        *string                    `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []GetRevisionAnswerChanges `json:"changes"`
@@ -425,7 +425,7 @@ type Image struct {
 
 // InternalError is described in the API reference.
 type InternalError struct {
-	Message   string `json:"message"`    // What went wrong, for people
+	Message   string `json:"message"`    // Description of the error, for people
 	RequestID string `json:"request_id"` // Identifies the request in the hub's logs
 	Status    string `json:"status"`
 }
@@ -793,7 +793,7 @@ type OrderChangeExtra struct {
 	PrepTimeMins *int64 `json:"prep_time_mins,omitzero"` // Minutes until the food is ready
 }
 
-// OrderFlag: A doubtful point of an order
+// OrderFlag: A warning about an order
 type OrderFlag struct {
 	Code     string       `json:"code"`
 	Computed *json.Number `json:"computed,omitzero"` // The amount that the hub calculated
@@ -823,7 +823,7 @@ type OrderReading struct {
 
 // OrderReadingHistory is described in the API reference.
 type OrderReadingHistory struct {
-	Actor        *string    `json:"actor,omitzero"` // Who changed the state, such as `key:pos`
+	Actor        *string    `json:"actor,omitzero"` // Actor of the change, such as `key:pos`
 	At           int64      `json:"at"`             // Time in epoch milliseconds
 	Message      *string    `json:"message,omitzero"`
 	PrepTimeMins *int64     `json:"prep_time_mins,omitzero"`
@@ -833,7 +833,7 @@ type OrderReadingHistory struct {
 
 // OrderReadingItemsOos is described in the API reference.
 type OrderReadingItemsOos struct {
-	Actor       string                         `json:"actor"`      // Who reported it, such as `key:pos`
+	Actor       string                         `json:"actor"`      // Actor of the report, such as `key:pos`
 	AllowEdit   bool                           `json:"allow_edit"` // Whether the platform can let the customer change the order
 	At          int64                          `json:"at"`         // Time in epoch milliseconds
 	ItemsOos    []OrderReadingItemsOosItemsOos `json:"items_oos"`
@@ -870,7 +870,7 @@ type OrderRequest struct {
 	Coupon           *string                 `json:"coupon,omitzero"`
 	Customer         *OrderRequestCustomer   `json:"customer,omitzero"`
 	DeliveryDatetime *int64                  `json:"delivery_datetime,omitzero"` // When the customer wants it, in epoch milliseconds
-	DeliveryType     *string                 `json:"delivery_type,omitzero"`     // Who delivers the order
+	DeliveryType     *string                 `json:"delivery_type,omitzero"`     // Party that delivers the order
 	Discount         *json.Number            `json:"discount,omitzero"`
 	Discounts        []OrderRequestDiscounts `json:"discounts,omitzero"`
 	Instructions     *string                 `json:"instructions,omitzero"`
@@ -964,7 +964,7 @@ type OrderRider struct {
 
 // OrderRiderHistory is described in the API reference.
 type OrderRiderHistory struct {
-	Actor  string                  `json:"actor"` // Who sent the request, such as `key:pos`
+	Actor  string                  `json:"actor"` // Sender of the request, such as `key:pos`
 	At     int64                   `json:"at"`    // Time in epoch milliseconds
 	Name   *string                 `json:"name,omitzero"`
 	Phone  *string                 `json:"phone,omitzero"`
@@ -1102,7 +1102,7 @@ type RetryDeliveryAnswer struct {
 
 // Revision is described in the API reference.
 type Revision struct {
-	Actor         *string           `json:"actor,omitzero"`   // Who sent the request, such as `key:pos`
+	Actor         *string           `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
 	At            int64             `json:"at"`               // Time in epoch milliseconds
 	BackTo        *string           `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []RevisionChanges `json:"changes"`
@@ -1121,7 +1121,7 @@ type RevisionChanges struct {
 
 // RevisionFields is described in the API reference.
 type RevisionFields struct {
-	Actor         *string                 `json:"actor,omitzero"`   // Who sent the request, such as `key:pos`
+	Actor         *string                 `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
 	At            int64                   `json:"at"`               // Time in epoch milliseconds
 	BackTo        *string                 `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []RevisionFieldsChanges `json:"changes"`
