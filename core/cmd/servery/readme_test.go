@@ -66,3 +66,17 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 		require.Eventually(t, func() bool { return sample.matches(run()) }, patience, 50*time.Millisecond, sample.command)
 	}
 }
+
+func TestLinksOfTheREADMEsLeadToFiles(t *testing.T) {
+	link := regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#]+)`)
+	for _, page := range []string{"README.md", "deploy/README.md", ".github/SECURITY.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			if !strings.HasPrefix(match[1], "https://") {
+				_, err := os.Stat(filepath.Join(root, filepath.Dir(page), match[1]))
+				require.NoError(t, err, page)
+			}
+		}
+	}
+}
