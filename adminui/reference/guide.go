@@ -21,8 +21,8 @@ func (g guide) path() string { return Path + "/" + g.name }
 
 // guideNames are the guides in the order in which they are best read.
 var guideNames = []string{
-	"first-sync", "concepts", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "sandbox",
-	"console", "configuration", "metrics", "decisions", "changes",
+	"first-sync", "concepts", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients",
+	"sandbox", "console", "configuration", "metrics", "decisions", "changes",
 }
 
 // readGuides reads all guides, each with the hub's address in its commands.

@@ -9,14 +9,26 @@ import (
 )
 
 func TestMarkdownTablesBecomeHTMLTables(t *testing.T) {
+	const (
+		head = `<table class="fields"><thead><tr><th scope="col">A</th>`
+		body = `</tr></thead><tbody>`
+		tail = `</tbody></table>`
+	)
 	for name, each := range map[string]struct{ text, want string }{
-		"table": {"| A | B |\n|---|---|\n| `x` | y |\n", `<table class="fields"><thead><tr><th scope="col">A</th><th scope="col">B</th></tr></thead>` +
-			`<tbody><tr><th scope="row"><code>x</code></th><td data-label="B">y</td></tr></tbody></table>`},
-		"bar in a cell":         {"|A|\n|-|\n|x \\| y|", `<table class="fields"><thead><tr><th scope="col">A</th></tr></thead><tbody><tr><th scope="row">x | y</th></tr></tbody></table>`},
-		"HTML is text":          {"|A|\"|\n|-|-|\n|x|<b>|", `<table class="fields"><thead><tr><th scope="col">A</th><th scope="col">&#34;</th></tr></thead><tbody><tr><th scope="row">x</th><td data-label="&#34;">&lt;b&gt;</td></tr></tbody></table>`},
-		"cells beyond columns":  {"|A|\n|-|\n|x|y|", `<table class="fields"><thead><tr><th scope="col">A</th></tr></thead><tbody><tr><th scope="row">x</th></tr></tbody></table>`},
+		"two columns": {
+			"| A | B |\n|---|---|\n| `x` | y |\n",
+			head + `<th scope="col">B</th>` + body +
+				`<tr><th scope="row"><code>x</code></th><td data-label="B">y</td></tr>` + tail,
+		},
+		"bar in a cell": {"|A|\n|-|\n|x \\| y|", head + body + `<tr><th scope="row">x | y</th></tr>` + tail},
+		"HTML is text": {
+			"|A|\"|\n|-|-|\n|x|<b>|",
+			head + `<th scope="col">&#34;</th>` + body +
+				`<tr><th scope="row">x</th><td data-label="&#34;">&lt;b&gt;</td></tr>` + tail,
+		},
+		"cells beyond columns":  {"|A|\n|-|\n|x|y|", head + body + `<tr><th scope="row">x</th></tr>` + tail},
 		"no rule below":         {"| A | B |", `<p>| A | B |</p>`},
-		"text before and after": {"a\n|A|\n|-|\nb", `<p>a</p><table class="fields"><thead><tr><th scope="col">A</th></tr></thead><tbody></tbody></table><p>b</p>`},
+		"text before and after": {"a\n|A|\n|-|\nb", `<p>a</p>` + head + body + tail + `<p>b</p>`},
 	} {
 		require.Equal(t, each.want, markdown(each.text), name)
 	}
