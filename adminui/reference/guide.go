@@ -20,7 +20,10 @@ type guide struct{ name, title, text string }
 func (g guide) path() string { return Path + "/" + g.name }
 
 // guideNames are the guides in the order in which they are best read.
-var guideNames = []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "decisions", "changes"}
+var guideNames = []string{
+	"first-sync", "concepts", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients",
+	"sandbox", "console", "configuration", "metrics", "decisions", "changes",
+}
 
 // readGuides reads all guides, each with the hub's address in its commands.
 func readGuides(base string) ([]guide, error) {
