@@ -20,7 +20,10 @@ type guide struct{ name, title, text string }
 func (g guide) path() string { return Path + "/" + g.name }
 
 // guideNames are the guides in the order in which they are best read.
-var guideNames = []string{"first-sync", "menus", "orders", "retries", "signatures", "riders", "actions", "clients", "plugins", "behaviour", "changes"}
+var guideNames = []string{
+	"first-sync", "concepts", "menus", "orders", "retries", "signatures", "riders", "actions", "clients", "plugins", "sandbox",
+	"console", "configuration", "metrics", "behaviour", "changes",
+}
 
 // movedGuides maps the names of former guides to those that hold their content now.
 var movedGuides = map[string]string{"decisions": "behaviour"}
