@@ -21,9 +21,12 @@ func (g guide) path() string { return Path + "/" + g.name }
 
 // guideNames are the guides in the order in which they are best read.
 var guideNames = []string{
-	"first-sync", "concepts", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients",
-	"sandbox", "console", "configuration", "metrics", "decisions", "changes",
+	"first-sync", "concepts", "menus", "orders", "retries", "signatures", "riders", "actions", "clients", "plugins", "sandbox",
+	"console", "configuration", "metrics", "behaviour", "changes",
 }
+
+// movedGuides maps the names of former guides to those that hold their content now.
+var movedGuides = map[string]string{"decisions": "behaviour"}
 
 // readGuides reads all guides, each with the hub's address in its commands.
 func readGuides(base string) ([]guide, error) {
