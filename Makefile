@@ -57,7 +57,8 @@ lint: ## Format check, vet, staticcheck
 	$(TOOL) staticcheck ./...
 
 .PHONY: verify
-verify: lint ## Lint, generated files up to date, modules tidy, architecture, OpenAPI, vulnerabilities
+verify: lint ## Lint, prose, generated files up to date, modules tidy, architecture, OpenAPI, vulnerabilities
+	$(GO) run ./deploy/check/prose
 	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff

@@ -41,6 +41,7 @@ var arrows = []struct {
 	{"adminui/…", []string{"core", "core/<capability>", "adminui/…"}},
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
+	{"deploy/check/prose", nil},
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
