@@ -117,7 +117,7 @@ func TestDescriptionIsText(t *testing.T) {
 	require.NoError(t, err)
 	_, body := get(t, serving(reference.Config{OpenAPI: document}), "/docs")
 	assert.NotContains(t, body, "<script>")
-	assert.Equal(t, 7, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
+	assert.Equal(t, 8, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
 }
 
 func TestNewRefusesWhatItCannotShow(t *testing.T) {

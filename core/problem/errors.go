@@ -10,7 +10,7 @@ import (
 var errors = []Error{
 	{core.Invalid, http.StatusBadRequest, "The request breaks a rule. Nothing of it was stored.",
 		"A field is missing or has a wrong type, value or length, or the body is not valid JSON. `errors` lists each violation.",
-		"Correct the fields that `errors[].path` names and send the request again. A retry without a change fails again."},
+		"Correct the fields that `errors[].path` names and resend the request. A retry without a change fails again."},
 	{core.Unauthenticated, http.StatusUnauthorized, "The credentials are missing or wrong.",
 		"There is no `Authorization` header, its form is not `apikey USERNAME:API_KEY`, or the key is unknown or revoked.",
 		"Check the header and the key. The response is the same in all of these cases; the log of the hub has the reason."},

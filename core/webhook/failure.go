@@ -14,7 +14,7 @@ func Failures() []Failure {
 		{Refused, "The host resolves to an IP address that the hub does not send to, such as a private one.",
 			"Use a URL on the public internet, or ask the operator to allow the network with `SERVERY_WEBHOOK_ALLOW`."},
 		{DNS, "The host name does not exist or could not be resolved.", "Check the host in the URL and its DNS records."},
-		{Connect, "No TCP connection: the endpoint refused it or is unreachable.",
+		{Connect, "The endpoint refused the connection or is unreachable.",
 			"Check that the endpoint listens on the port and that its firewall accepts the hub."},
 		{TLS, "The TLS handshake failed: the certificate is expired, self-signed, incomplete or for another name.",
 			"Renew the certificate, and configure the server to send the whole chain."},

@@ -91,9 +91,11 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 		"events/a.schema.json": {Data: []byte("{\"title\": \"a\",\n \"properties\": {\"description\": {\"const\": \"wrongword\",\n" +
 			"  \"description\": \"\\\"a\\\" wrongword\"}}, \"anyOf\": [{\"description\": \"wrongword\"}]}")},
 	}
+	root["a.go"] = &fstest.MapFile{Data: []byte("package a\n\n// wrongword\nvar a = f(\"One \" +\n\t\"wrongword.\", 'a', 1, \"\", \"wrongword\", `The\n wrongword`)\n")}
 	findings, err := lint(root, []Source{
 		Markdown{Names: []string{"README.md", "SECURITY.md"}}, Markdown{Dir: "guides", Names: []string{"*.md"}},
 		OpenAPI{"api.yaml"}, Schemas{"events"},
+		GoText{[]string{"a.go"}},
 	}, rules)
 	require.NoError(t, err)
 	var lines []string
@@ -105,6 +107,7 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 		".github/SECURITY.md:1:1" + said, "README.md:1:10" + said, "README.md:4:3" + said, "guides/first-sync.md:3:3" + said,
 		"api.yaml:5:7" + said, "api.yaml:11:18" + said, "api.yaml:12:12" + said, "api.yaml:14:27" + said,
 		"events/a.schema.json:3:25" + said, "events/a.schema.json:3:66" + said,
+		"a.go:5:3" + said, "a.go:6:2" + said,
 	}, lines)
 }
 
