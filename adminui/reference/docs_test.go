@@ -102,7 +102,8 @@ func TestGuidesInTheBrowser(t *testing.T) {
 	print.Print = true
 	page := browser.Open(t, base+"/docs/errors", print)
 	for _, left := range []string{".topbar", ".contents", ".outline", ".steps", ".copy", ".anchor"} {
-		require.Equal(t, "none", browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`), left)
+		shown := browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector("`+left+`")).display`)
+		require.Equal(t, "none", shown, left)
 	}
 }
 

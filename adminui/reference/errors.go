@@ -34,12 +34,14 @@ func errorTables() []errorTable {
 	}
 	violations := errorTable{heading: heading{2, "violations", "Violations"}, intro: violationsIntro}
 	for _, v := range problem.Violations() {
-		violations.rows = append(violations.rows, errorRow{id: "violation-" + v.Code, code: v.Code, meaning: v.Meaning, remedy: v.Remedy})
+		row := errorRow{id: "violation-" + v.Code, code: v.Code, meaning: v.Meaning, remedy: v.Remedy}
+		violations.rows = append(violations.rows, row)
 	}
 	deliveries := errorTable{heading: heading{2, "deliveries", "Deliveries"}, intro: deliveriesIntro}
 	for _, f := range webhook.Failures() {
 		class := string(f.Class)
-		deliveries.rows = append(deliveries.rows, errorRow{id: "delivery-" + class, code: class, meaning: f.Meaning, remedy: f.Remedy})
+		row := errorRow{id: "delivery-" + class, code: class, meaning: f.Meaning, remedy: f.Remedy}
+		deliveries.rows = append(deliveries.rows, row)
 	}
 	return []errorTable{responses, violations, deliveries}
 }
@@ -48,9 +50,10 @@ const (
 	errorsIntro = "Every error has the same form. `message` is a sentence for people. `errors` lists each violation " +
 		"with its `path`, a stable `code` for programs and a `message`."
 	responsesIntro  = "The status says what kind of error it is. Decide by the status, not by the text of `message`."
-	violationsIntro = "A `400` lists up to 100 violations in `errors`, and `message` names the first. A `404` lists the id that is unknown."
-	deliveriesIntro = "A delivery that fails has one of these classes in each attempt. [Retries](/docs/retries) explains " +
-		"when the hub retries it."
+	violationsIntro = "A `400` lists up to 100 violations in `errors`, and `message` names the first. " +
+		"A `404` lists the id that is unknown."
+	deliveriesIntro = "A delivery that fails has one of these classes in each attempt. " +
+		"[Retries](/docs/retries) explains when the hub retries it."
 )
 
 // errorsGuide is the page of all codes.
@@ -71,8 +74,10 @@ func (t errorTable) entries(page guide) []entry {
 		if row.status != "" {
 			title = row.status + " " + title
 		}
-		list = append(list, entry{Title: title, Within: page.title + " › " + t.heading.text, URL: page.path() + "#" + row.id,
-			Words: words(title, row.meaning, row.cause, row.remedy)})
+		list = append(list, entry{
+			Title: title, Within: page.title + " › " + t.heading.text, URL: page.path() + "#" + row.id,
+			Words: words(title, row.meaning, row.cause, row.remedy),
+		})
 	}
 	return list
 }

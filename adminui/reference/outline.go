@@ -41,7 +41,8 @@ func (h heading) html() string {
 
 // anchor is the visible link of a heading to itself.
 func anchor(id, title string) string {
-	return fmt.Sprintf(` <a class="anchor" href="#%s" aria-label="%s">#</a>`, id, html.EscapeString("Link to "+plainText(title)))
+	label := html.EscapeString("Link to " + plainText(title))
+	return fmt.Sprintf(` <a class="anchor" href="#%s" aria-label="%s">#</a>`, id, label)
 }
 
 // headings lists the headings of a text.

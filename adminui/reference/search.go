@@ -26,8 +26,9 @@ const maxFound = 50
 var token = regexp.MustCompile(`[\pL\pN_]+`)
 
 // common are words that say nothing of a text.
-var common = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have how if in into is it its
-no not of on one only or other that the them then there these they this to too was were what when where which who with you your`)
+var common = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have
+how if in into is it its no not of on one only or other that the them then there these they this to too was were what
+when where which who with you your`)
 
 // words are the words of texts, each once and sorted, without the common ones.
 func words(texts ...string) string {
@@ -71,7 +72,8 @@ func (v *view) entries() []entry {
 	list := []entry{{Title: v.title + " reference", URL: Path, Words: words(v.summary, v.intro)}}
 	within := "API reference"
 	for _, c := range slices.Concat(v.guides, v.groups) {
-		list = append(list, entry{Title: c.title, Within: within, URL: Path + "#" + c.id, Words: words(outsideFences(c.text))})
+		text := outsideFences(c.text)
+		list = append(list, entry{Title: c.title, Within: within, URL: Path + "#" + c.id, Words: words(text)})
 		for _, o := range c.operations {
 			texts := []string{o.path, o.id, o.description}
 			for _, t := range o.tables {

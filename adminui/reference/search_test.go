@@ -38,7 +38,8 @@ func TestWordsAreUniqueAndSayWhatTheTextIsAbout(t *testing.T) {
 }
 
 func TestEverySectionOfAGuideIsAnEntry(t *testing.T) {
-	g := guide{name: "a", title: "A", text: "Zero.\n\n## Same `x`\n\nTwo.\n\n```\n## code\n```\n\n### Same x\n\nThree [four](/docs/five)."}
+	g := guide{name: "a", title: "A", text: "Zero.\n\n## Same `x`\n\nTwo.\n\n```\n## code\n```\n\n" +
+		"### Same x\n\nThree [four](/docs/five)."}
 	require.Equal(t, []entry{
 		{Title: "A", URL: "/docs/a", Words: "zero"},
 		{Title: "Same x", Within: "A", URL: "/docs/a#same-x", Words: "two"},

@@ -5,7 +5,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -57,7 +56,9 @@ func TestEveryViolationCodeInUseIsDocumented(t *testing.T) {
 	for code, path := range used {
 		require.Contains(t, documented, code, "%s uses it", path)
 	}
-	require.Equal(t, slices.Sorted(maps.Keys(used)), slices.Sorted(maps.Keys(documented)), "no code is documented that nothing uses")
+	for code := range documented {
+		require.Contains(t, used, code, "nothing uses it")
+	}
 }
 
 // parse reads the Go files of a directory and below; the commands and the tests are left out.

@@ -22,7 +22,9 @@ var sources = []Source{
 	Markdown{Dir: "adminui/reference/guides", Names: []string{"*.md"}},
 	OpenAPI{Name: "web/openapi.yaml"},
 	Schemas{Dir: "core/webhook/catalogue/events"},
-	GoText{Names: []string{"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go", "adminui/reference/errors.go"}},
+	GoText{Names: []string{
+		"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go", "adminui/reference/errors.go",
+	}},
 }
 
 // Markdown is every Markdown file in or below a directory whose name matches one of the patterns.
