@@ -33,9 +33,12 @@ var guideGroups = []struct {
 	names []string
 }{
 	{"Start", []string{"first-sync", "clients"}},
-	{"Integrate", []string{"signatures", "retries", "menus", "orders", "riders", "actions", "plugins"}},
-	{"Look up", []string{errorsName, "decisions", "changes"}},
+	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions", "plugins"}},
+	{"Look up", []string{errorsName, "behaviour", "changes"}},
 }
+
+// movedGuides maps the names of former guides to those that hold their content now.
+var movedGuides = map[string]string{"decisions": "behaviour"}
 
 // readGuides reads all guides, each with the hub's address in its commands.
 func readGuides(base string) ([]guide, error) {

@@ -128,6 +128,11 @@ func (r *Reference) search(c *fiber.Ctx) error {
 // asked for: that takes a while, and a hub is to be ready at once.
 func Mount(router fiber.Router, pages func() (*Reference, error)) {
 	pages = sync.OnceValues(pages)
+	for from, to := range movedGuides {
+		router.Get(Path+"/"+from, func(c *fiber.Ctx) error {
+			return c.Redirect(Path+"/"+to, fiber.StatusMovedPermanently)
+		})
+	}
 	send := func(c *fiber.Ctx) error {
 		r, err := pages()
 		if err != nil {
