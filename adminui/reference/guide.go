@@ -32,8 +32,9 @@ var guideGroups = []struct {
 	title string
 	names []string
 }{
-	{"Start", []string{"first-sync", "clients"}},
-	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions", "plugins"}},
+	{"Start", []string{"first-sync", "concepts", "sandbox", "clients"}},
+	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
+	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
 	{"Look up", []string{errorsName, "behaviour", "changes"}},
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // prose turns the Markdown of descriptions and guides into HTML: headings,
-// paragraphs, lists, code blocks, inline code and links. All else is text, HTML included.
+// paragraphs, lists, tables, figures, code blocks, inline code and links. All else is text, HTML included.
 func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
 
 // phrase is prose of one line, without a paragraph around it.
@@ -52,6 +52,14 @@ func markdown(source string) string {
 		case strings.HasPrefix(line, "```"):
 			b.end()
 			i = b.fence(lines, i+1)
+		case beginsTable(lines[i:]):
+			b.end()
+			i = b.table(lines, i)
+		case figureLine.MatchString(line):
+			b.end()
+			if drawn := figureLine.FindStringSubmatch(line); !b.figure(drawn[1], drawn[2]) {
+				b.lines = []string{line}
+			}
 		case headingLine.MatchString(line):
 			b.end()
 			b.out.WriteString(b.headings.next(line).html())
