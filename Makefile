@@ -56,7 +56,8 @@ lint: ## Check formatting, vet and staticcheck
 	$(TOOL) staticcheck ./...
 
 .PHONY: verify
-verify: lint ## Lint, and check generated files, modules, architecture, OpenAPI, vulnerabilities
+verify: lint ## Lint, check prose, generated files, modules, architecture, OpenAPI, vulnerabilities
+	$(GO) run ./deploy/check/prose
 	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff

@@ -117,7 +117,7 @@ func TestDescriptionIsText(t *testing.T) {
 	require.NoError(t, err)
 	_, body := get(t, serving(reference.Config{OpenAPI: document}), "/docs")
 	assert.NotContains(t, body, "<script>")
-	assert.Equal(t, 7, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
+	assert.Equal(t, 8, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
 }
 
 func TestNewRefusesWhatItCannotShow(t *testing.T) {
@@ -160,7 +160,7 @@ func TestPageInTheBrowser(t *testing.T) {
 		t.Run(view.Name, func(t *testing.T) {
 			page.Look(t, view)
 			page.Screenshot(t, "docs-"+view.Name)
-			if view.Dark { // the parts of a long page have the same colours everywhere
+			if view != browsertest.Views()[0] { // the parts of a long page are alike
 				page.CheckPart(t, "#postStores")
 				return
 			}
