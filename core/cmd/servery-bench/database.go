@@ -39,7 +39,7 @@ func scratchDirectory(parent string) (string, error) {
 
 // startDatabase starts PostgreSQL in the directory.
 func startDatabase(ctx context.Context, dir string, log *slog.Logger) (*database, error) {
-	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: log})
+	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Testing: true, Log: log})
 	if err != nil {
 		return nil, err
 	}

@@ -106,10 +106,10 @@ func TestTheDoctorTellsOfARoleThatMayNotMakeTemporaryTables(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	role := there.Host + "_role"
-	server := openLedger(t, there.String())
-	server.do(t, `CREATE ROLE `+role+` LOGIN`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	server := openLedger(t, hubtest.AdminURL(t, there.String()))
+	server.do(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
 	server.do(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
-	there.User = url.User(role)
+	there.User = url.UserPassword(role, "own")
 	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := diagnoses(t, env)
 	require.False(t, says(found, "database", broken, "may not make temporary tables"), "every role may: %v", found["database"])

@@ -38,11 +38,11 @@ func refusal(code string) string {
 func TestProbeTellsStatesApart(t *testing.T) {
 	t.Parallel()
 	for reply, want := range map[string]answer{
-		refusal("57P03"): answerBusy,
-		refusal("53300"): answerReady,
+		refusal("57P03"):                    answerBusy,
+		refusal("53300"):                    answerReady,
 		"R\x00\x00\x00\x08\x00\x00\x00\x0a": answerReady,
-		"":                         answerSilent,
-		"HTTP/1.1 400 Bad Request": answerSilent,
+		"":                                  answerSilent,
+		"HTTP/1.1 400 Bad Request":          answerSilent,
 	} {
 		got, err := probe(t.Context(), speaker(t, reply))
 		require.NoError(t, err)

@@ -60,6 +60,9 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 		statements = append(statements,
 			"ALTER ROLE "+roleName+" CREATEDB",
 			"CREATE ROLE "+testRole+" SUPERUSER LOGIN PASSWORD '"+secret+"'")
+		if bins.major >= 15 { // measurements begin with a checkpoint
+			statements = append(statements, "GRANT pg_checkpoint TO "+roleName)
+		}
 	}
 	// exit_on_error: without it, the backend goes on to the next line.
 	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on", "-c", "log_min_error_statement=panic"}

@@ -48,11 +48,11 @@ var joined *cluster
 var join = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-test-%d", os.Geteuid()))
+	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-tests-%d", os.Geteuid()))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: Logger(), Settings: map[string]string{
+	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Testing: true, Log: Logger(), Settings: map[string]string{
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", // tests that crash the database start one of their own
 	}})
 	if err != nil {
@@ -104,6 +104,17 @@ func DatabaseURL(t testing.TB) string {
 	})
 	own := shared.address
 	own.Host = name
+	return own.String()
+}
+
+// AdminURL is the address of a test's database for a superuser.
+func AdminURL(t testing.TB, address string) string {
+	t.Helper()
+	own, err := url.Parse(address)
+	require.NoError(t, err)
+	admin, err := url.Parse(joined.server.AdminDSN())
+	require.NoError(t, err)
+	own.User = admin.User
 	return own.String()
 }
 
