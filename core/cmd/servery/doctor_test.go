@@ -79,7 +79,7 @@ func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
 	role, database, latin, frozen := *there, *there, *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
 	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
-	server := openLedger(t, there.String())
+	server := openLedger(t, hubtest.AdminURL(t, there.String()))
 	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`, `DROP DATABASE `+latin.Host)
 	server.do(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
 	server.do(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")

@@ -57,9 +57,7 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 		"CREATE DATABASE " + roleName + " OWNER " + roleName,
 	}
 	if cfg.Testing {
-		statements = append(statements,
-			"ALTER ROLE "+roleName+" CREATEDB",
-			"CREATE ROLE "+testRole+" SUPERUSER LOGIN PASSWORD '"+secret+"'")
+		statements = append(statements, "CREATE ROLE "+testRole+" SUPERUSER LOGIN PASSWORD '"+secret+"'")
 		if bins.major >= 15 { // measurements begin with a checkpoint
 			statements = append(statements, "GRANT pg_checkpoint TO "+roleName)
 		}

@@ -32,8 +32,8 @@ type Config struct {
 	// Settings are extra postgresql.conf settings, over the defaults of this
 	// package. They are ignored when a running server is joined.
 	Settings map[string]string
-	// Testing is for tests and measurements, when the cluster is made: the hub's role
-	// may make databases, and there is a superuser; see AdminDSN.
+	// Testing is for tests and measurements: the cluster is made with a superuser
+	// who can sign in; see AdminDSN.
 	Testing bool
 	// Install allows to install or download PostgreSQL when it is missing.
 	Install bool
