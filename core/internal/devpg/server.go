@@ -122,6 +122,9 @@ func Exists(dir string) bool {
 // Socket returns the full path of the unix socket the server listens on.
 func (s *Server) Socket() string { return s.socket }
 
+// Cluster returns the directory of the cluster, which holds the password of the hub's role.
+func (s *Server) Cluster() string { return s.at.cluster() }
+
 // User returns the name of the hub's role.
 func (s *Server) User() string { return roleName }
 
