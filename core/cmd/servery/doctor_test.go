@@ -67,6 +67,8 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey))
 	require.True(t, says(found, "secret key", doubt, "5 of 5 secrets"), found["secret key"])
 
+	require.Len(t, found["plugin isolation"], 1)
+
 	_, err := db.MigrateDown(t.Context())
 	require.NoError(t, err)
 	_, found = diagnoses(t, env)
