@@ -2,8 +2,6 @@ package pluginhost
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -222,26 +220,4 @@ func TestFilesOfAPluginAreBounded(t *testing.T) {
 	var got answered
 	s.until("the call has failed", arrived(call, &got))
 	require.Error(t, got.err)
-}
-
-func TestWhatAPluginStartedEndsWithIt(t *testing.T) {
-	for _, child := range []string{"child", "child-elsewhere", "child-without-environment"} {
-		t.Run(child, func(t *testing.T) {
-			s := newStage(t)
-			s.ready("good")
-			pid, err := s.check(t.Context(), child, "")
-			require.NoError(t, err)
-			runs := func() bool {
-				text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
-				return err == nil && !strings.Contains(string(text), ") Z ")
-			}
-			require.True(t, runs())
-			number, err := strconv.Atoi(pid)
-			require.NoError(t, err)
-			defer func() { _ = syscall.Kill(number, syscall.SIGKILL) }()
-			s.Stop("hostile")
-			s.until("the plugin is stopped", s.is(Stopped))
-			s.still("its child has ended", func() bool { return !runs() })
-		})
-	}
 }

@@ -35,6 +35,8 @@ type Observer interface {
 type Config struct {
 	Dir         string        // one directory with a manifest for each plugin
 	TempDir     string        // os.TempDir(); must allow programs to be run, and be short
+	Hidden      []string      // directories that no plugin may see, where the system allows to hide them
+	Plain       bool          // plugins get no namespaces of their own, as where the system allows none
 	StartWithin time.Duration // sdk.StartWithin, from the start of the process until it is ready
 	HealthEvery time.Duration // 3 s
 	DrainWithin time.Duration // 30 s, for the calls under way in a version that is replaced or stopped
@@ -56,12 +58,12 @@ func (c Config) withDefaults() Config {
 
 // Host looks after the plugins of one hub.
 type Host struct {
-	config   Config
-	den      *den
-	launcher *launcher
-	stop     context.CancelFunc
-	running  context.Context
-	keepers  sync.WaitGroup
+	config  Config
+	den     *den
+	stop    context.CancelFunc
+	running context.Context
+	keepers sync.WaitGroup
+	warned  sync.Once // that plugins are not isolated
 
 	mu      sync.Mutex
 	keeping map[string]*keeper
@@ -78,7 +80,7 @@ func Open(config Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{config: config, den: den, launcher: newLauncher(), keeping: map[string]*keeper{}}
+	h := &Host{config: config, den: den, keeping: map[string]*keeper{}}
 	h.running, h.stop = context.WithCancel(context.Background())
 	return h, nil
 }
@@ -134,7 +136,6 @@ func (h *Host) Upgrade(ctx context.Context, id string) error {
 func (h *Host) Close() {
 	h.stop()
 	h.keepers.Wait()
-	h.launcher.close()
 	h.den.close()
 }
 

@@ -25,12 +25,16 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	Shim()
 	code := func() int {
 		var err error
 		if built, err = os.MkdirTemp("", "pluginhost"); err != nil {
 			panic(err)
 		}
 		defer os.RemoveAll(built)
+		if err := os.Chmod(built, 0o755); err != nil { // some run as another user
+			panic(err)
+		}
 		build := exec.Command("go", "build", "-trimpath", "-o", built+"/", "./testdata/hostile", "./testdata/hub")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := build.CombinedOutput(); err != nil {
@@ -62,11 +66,18 @@ type stage struct {
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
+	return newStageOf(t, Config{})
+}
+
+// newStageOf is a stage whose host is configured as given, beside what tests need.
+func newStageOf(t *testing.T, config Config) *stage {
+	t.Helper()
 	s := &stage{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
 	temp, err := os.MkdirTemp("", "")
 	require.NoError(t, err)
-	s.Host, err = Open(Config{Dir: s.dir, TempDir: temp, StartWithin: time.Minute, Patience: time.Hour,
-		Clock: s.clock, Observer: s, Log: slog.New(slog.DiscardHandler)})
+	config.Dir, config.TempDir, config.StartWithin, config.Patience = s.dir, temp, time.Minute, time.Hour
+	config.Clock, config.Observer, config.Log = s.clock, s, slog.New(slog.DiscardHandler)
+	s.Host, err = Open(config)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		ended := make(chan struct{})

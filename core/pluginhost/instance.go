@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -38,7 +37,6 @@ type instance struct {
 	process *process
 	dir     string
 	output  sync.WaitGroup
-	stdin   io.Closer
 
 	hangs  chan hang     // receives once too many calls in a row were late
 	memory atomic.Uint64 // bytes, as last measured
@@ -68,7 +66,10 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	}
 	enter(Verified)
 	enter(Starting)
-	i.process = &process{program: program, memory: p.memory, launcher: h.launcher, log: log, logged: log.written(), ended: make(chan struct{})}
+	i.process = &process{
+		program: program, memory: p.memory, log: log, logged: log.written(), ended: make(chan struct{}),
+		hidden: append([]string{h.den.dir}, h.config.Hidden...), plain: h.config.Plain,
+	}
 	started := make(chan error, 1)
 	go func() { started <- i.open(log) }()
 	select {
@@ -85,6 +86,7 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 		i.end()
 		return nil, err
 	}
+	h.warnOfPlain(i.process)
 	return i, nil
 }
 
@@ -97,8 +99,7 @@ func (i *instance) open(log *logbook) error {
 	config.StartTimeout = startBackstop
 	config.UnixSocketConfig = &plugin.UnixSocketConfig{TempDir: i.dir}
 	config.RunnerFunc = func(_ hclog.Logger, like *exec.Cmd, _ string) (goplugin.Runner, error) {
-		stdin, cmd, err := i.process.prepare(like, i.dir)
-		i.stdin = stdin
+		cmd, err := i.process.prepare(like, i.dir)
 		return runner{i.process, cmd}, err
 	}
 	address, err := plugin.NewClient(config).Start()
@@ -249,7 +250,7 @@ func (h hang) Error() string {
 
 // measure tells what memory the plugin and what it started have in use, in bytes.
 func (i *instance) measure() uint64 {
-	used := resident(i.process.pid())
+	used := i.process.resident()
 	i.memory.Store(used)
 	return used
 }
@@ -263,7 +264,7 @@ func (i *instance) underWay() int {
 // end kills the process and returns when nothing of it is left. Calls under way fail.
 func (i *instance) end() {
 	i.process.kill()
-	if i.process.pid() != 0 {
+	if i.process.started() {
 		<-i.process.ended
 		killFrom(i.dir)
 	}
@@ -271,8 +272,5 @@ func (i *instance) end() {
 		_ = i.conn.Close()
 	}
 	i.output.Wait()
-	if i.stdin != nil {
-		_ = i.stdin.Close()
-	}
 	_ = os.RemoveAll(i.dir)
 }

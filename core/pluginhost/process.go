@@ -2,15 +2,20 @@ package pluginhost
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 const (
@@ -19,80 +24,136 @@ const (
 	headroom    = 384 << 20              // of data beside the memory limit: a runtime reserves more than it uses
 	lastOutput  = 250 * time.Millisecond // for output held open by what a plugin left behind
 	longestLine = 64 << 10
+	shimWithin  = 5 * time.Second // for a shim to end its plugin
 )
 
 // process is the program of a plugin (go-plugin's runner.Runner). Its output is
 // read here and not by go-plugin, which panics on some log lines and stops
 // reading at long ones; it is ended by SIGKILL and nothing else.
 type process struct {
-	program  string
-	memory   uint64 // bytes; 0: no limit
-	launcher *launcher
-	log      *logbook // gets every line of stderr, and of stdout but the first
-	logged   int      // lines of the log before its own
-	hello    *io.PipeReader
-	ended    chan struct{}
+	program string
+	hidden  []string // directories that it must not see
+	plain   bool     // it is to have no namespaces, for tests
+	memory  uint64   // bytes; 0: no limit
+	log     *logbook // gets every line of stderr, and of stdout but the first
+	logged  int      // lines of the log before its own
+	hello   *io.PipeReader
+	stdin   io.Closer // its end is the end of the plugin
+	reports *os.File  // of the shim; nil where there is none
+	ended   chan struct{}
 
 	mu     sync.Mutex
-	cmd    *exec.Cmd // nil until it is started
+	cmd    *exec.Cmd  // nil until it is started
+	report shimReport // what the shim said once the plugin ran
 	killed bool
 	err    error // why it ended; read after ended
 }
 
 // prepare makes the command from the one that go-plugin made for its environment.
-func (p *process) prepare(like *exec.Cmd, dir string) (stdin io.WriteCloser, cmd *exec.Cmd, err error) {
-	cmd = exec.Command(p.program)
+func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
+	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, Plain: p.plain}
+	if p.memory > 0 {
+		order.Data = p.memory + headroom
+	}
+	if cmd, p.reports, err = command(order); err != nil {
+		return nil, err
+	}
 	cmd.Dir, cmd.WaitDelay = dir, lastOutput
-	cmd.Env = append(like.Env, "SERVERY_PLUGIN_STDIN_HELD=1")
+	cmd.Env = append(like.Env, sdk.StdinHeld+"=1")
 	if p.memory > 0 {
 		cmd.Env = append(cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(p.memory, 10))
 	}
-	separate(cmd)
 	reader, writer := io.Pipe()
 	p.hello = reader
 	cmd.Stdout, cmd.Stderr = &greeting{hello: writer, rest: &lines{to: p.log}}, &lines{to: p.log}
-	stdin, err = cmd.StdinPipe()
-	return stdin, cmd, err
+	p.stdin, err = cmd.StdinPipe()
+	return cmd, err
 }
 
-// start runs the command.
+// start runs the command, and returns once the plugin runs.
 func (p *process) start(cmd *exec.Cmd) error {
+	err := p.begin(cmd)
+	for _, file := range cmd.ExtraFiles { // the shim has its own
+		_ = file.Close()
+	}
+	if err != nil {
+		_ = p.reports.Close()
+		return err
+	}
+	said, report := json.NewDecoder(p.reports), shimReport{}
+	failed := error(nil)
+	if p.reports != nil {
+		failed = said.Decode(&report)
+	}
+	if failed == nil && report.Failed != "" {
+		failed = errors.New(report.Failed)
+		if report.Errno != 0 {
+			failed = &fs.PathError{Op: "fork/exec", Path: p.program, Err: syscall.Errno(report.Errno)}
+		}
+	}
+	p.mu.Lock()
+	p.report = report
+	p.mu.Unlock()
+	go p.wait(cmd, said)
+	return failed
+}
+
+// begin starts the command, unless it is not to run any more.
+func (p *process) begin(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.killed {
 		return errors.New("it was ended before it began")
 	}
-	if err := p.launcher.run(cmd.Start); err != nil {
+	if err := cmd.Start(); err != nil {
 		return err
 	}
 	p.cmd = cmd
-	var err error
-	if p.memory > 0 {
-		err = limit(cmd.Process.Pid, p.memory+headroom)
-	}
-	go func() {
-		err := cmd.Wait()
-		killGroup(cmd.Process.Pid)
-		p.err = err
-		close(p.ended) // before go-plugin sees its output end, so that the end is known for the cause
-		_ = p.hello.Close()
-	}()
-	if err != nil {
-		_ = cmd.Process.Kill()
-		return fmt.Errorf("setting its limits: %w", err)
-	}
 	return nil
+}
+
+// wait waits for the end of the command, and notes why it was.
+func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
+	err := cmd.Wait()
+	if p.reports != nil {
+		var last shimReport
+		switch {
+		case said.Decode(&last) == nil && last.Ended == "":
+		case last.Ended != "":
+			err = errors.New(last.Ended)
+		case err == nil:
+			err = errors.New("it was ended")
+		}
+		_ = p.reports.Close()
+	}
+	p.err = err
+	close(p.ended) // before go-plugin sees its output end, so that the end is known for the cause
+	_ = p.hello.Close()
 }
 
 // kill ends the process at once, or keeps it from being started.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	again := p.killed
 	p.killed = true
-	if p.cmd != nil {
-		_ = p.cmd.Process.Kill()
-		killGroup(p.cmd.Process.Pid)
+	if again || p.cmd == nil {
+		return
 	}
+	if p.reports == nil {
+		_ = p.cmd.Process.Kill()
+		return
+	}
+	_ = p.stdin.Close() // the shim ends everything
+	go func(shim int) {
+		late := time.NewTimer(shimWithin)
+		defer late.Stop()
+		select {
+		case <-p.ended:
+		case <-late.C:
+			killTree(shim)
+		}
+	}(p.cmd.Process.Pid)
 }
 
 // last says how the process ended, once it has.
@@ -116,10 +177,28 @@ func (p *process) last() string {
 func (p *process) pid() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.cmd == nil {
+	if p.cmd != nil && p.reports == nil {
+		return p.cmd.Process.Pid
+	}
+	return p.report.PID
+}
+
+// started tells whether there is something to wait for.
+func (p *process) started() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cmd != nil
+}
+
+// resident is the memory that the plugin and what it started have in use, in bytes.
+func (p *process) resident() uint64 {
+	p.mu.Lock()
+	keeper := p.report.Keeper
+	p.mu.Unlock()
+	if keeper == 0 {
 		return 0
 	}
-	return p.cmd.Process.Pid
+	return resident(keeper)
 }
 
 // runner is a prepared process, as go-plugin sees it.

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,23 +10,66 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/hashicorp/go-plugin"
 	"golang.org/x/sys/unix"
 )
 
-// separate keeps a plugin's process apart from the hub's: a signal from the
-// terminal is for the hub alone, and the hub's death is the plugin's.
-func separate(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// command is the shim that will run a plugin, and where it reports. It is this program
+// once more, and apart from the hub: a signal from the terminal is for the hub alone.
+func command(order shimOrder) (*exec.Cmd, *os.File, error) {
+	if !shimReady.Load() {
+		return nil, nil, errNoShim
+	}
+	text, err := json.Marshal(order)
+	if err != nil {
+		return nil, nil, err
+	}
+	reports, to, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	return &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{shimName, string(text)}, Env: []string{},
+		ExtraFiles: []*os.File{to}, SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+	}, reports, nil
+}
+
+// descendants are the processes below another.
+func descendants(of int) (all []int) {
+	for _, pid := range childrenOf(of) {
+		all = append(append(all, pid), descendants(pid)...)
+	}
+	return all
+}
+
+// killTree ends a shim that does not end by itself, and what runs below it: it may
+// have been stopped by a plugin of the same user.
+func killTree(shim int) {
+	for range 100 { // what is killed leaves its own to the shim
+		below := descendants(shim)
+		for _, pid := range below {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if len(below) == 0 {
+			break
+		}
+		_ = syscall.Kill(shim, syscall.SIGCONT) // which has to collect them
+		time.Sleep(time.Millisecond)
+	}
+	_ = syscall.Kill(shim, syscall.SIGKILL)
 }
 
 // hide keeps this process's memory and environment, where the keys are, from other
 // processes of the same user, such as plugins. What it starts is not hidden.
 func hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// limit bounds a process: bytes of data, open files, the size of files, no core dump.
+// limit bounds a process: bytes of data (0: none), open files, the size of files, no core dump.
 func limit(pid int, data uint64) error {
+	if data == 0 {
+		return nil
+	}
 	var err error
 	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles, unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0} {
 		err = errors.Join(err, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
@@ -33,17 +77,11 @@ func limit(pid int, data uint64) error {
 	return err
 }
 
-// killGroup ends the processes that a plugin started.
-func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
-
-// resident is the memory that the processes of a group have in use, in bytes: what
+// resident is the memory that the processes below another have in use, in bytes: what
 // they share by files is not theirs, what they share otherwise is.
-func resident(group int) uint64 {
+func resident(keeper int) uint64 {
 	var kilobytes uint64
-	for _, pid := range processes() {
-		if of, err := syscall.Getpgid(pid); err != nil || of != group {
-			continue
-		}
+	for _, pid := range descendants(keeper) {
 		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		for line := range strings.Lines(string(status)) {
 			name, value, _ := strings.Cut(line, ":")
@@ -57,7 +95,7 @@ func resident(group int) uint64 {
 	return kilobytes << 10
 }
 
-// processes are all that there are. Their names alone are read: resident asks every few seconds.
+// processes are all that there are.
 func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {

@@ -243,11 +243,11 @@ func (d subprocess) from(alone string) (*Running, error) {
 	log := &logBuffer{}
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(path)
-	config.Cmd.Dir = alone
+	config.Cmd.Dir, config.Cmd.Env = alone, []string{}
 	var memory uint64
 	for _, l := range d.limits {
 		memory = l.Memory()
-		config.Cmd.Env = []string{"GOMEMLIMIT=" + strconv.FormatUint(memory, 10)}
+		config.Cmd.Env = append(config.Cmd.Env, "GOMEMLIMIT="+strconv.FormatUint(memory, 10))
 	}
 	config.AutoMTLS = d.transport != sdk.TransportSocket
 	config.Stderr, config.StartTimeout = log, sdk.StartWithin

@@ -39,12 +39,12 @@ func scratchDirectory(parent string) (string, error) {
 
 // startDatabase starts PostgreSQL in the directory.
 func startDatabase(ctx context.Context, dir string, log *slog.Logger) (*database, error) {
-	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: log})
+	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Testing: true, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	d := &database{server: server}
-	d.admin, err = postgres.Open(ctx, postgres.Config{URL: server.DSN(), Application: "servery-bench", Connections: 2, Log: log})
+	d.admin, err = postgres.Open(ctx, postgres.Config{URL: server.AdminDSN(), Application: "servery-bench", Connections: 2, Log: log})
 	if err != nil {
 		d.close(log)
 		return nil, err
@@ -54,7 +54,7 @@ func startDatabase(ctx context.Context, dir string, log *slog.Logger) (*database
 
 // fresh makes an empty database and returns its address.
 func (d *database) fresh(ctx context.Context, name string) (string, error) {
-	if err := d.admin.CreateDatabase(ctx, name, "template1"); err != nil {
+	if err := d.admin.CreateDatabase(ctx, name, d.server.User(), "template1"); err != nil {
 		return "", fmt.Errorf("making the database %s: %w", name, err)
 	}
 	return d.address(name)

@@ -26,8 +26,9 @@ func openFloor(address string, connections int) (*floorDatabase, error) {
 	if err != nil {
 		return nil, err
 	}
+	password, _ := u.User.Password()
 	pool := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithNetwork("unix"), pgdriver.WithAddr(u.Path),
-		pgdriver.WithUser(u.User.Username()), pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true),
+		pgdriver.WithUser(u.User.Username()), pgdriver.WithPassword(password), pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true),
 		pgdriver.WithBufferSize(64<<10), pgdriver.WithTimeout(time.Minute)))
 	pool.SetMaxOpenConns(connections)
 	pool.SetMaxIdleConns(connections)

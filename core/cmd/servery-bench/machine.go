@@ -33,7 +33,9 @@ func describeMachine(ctx context.Context, b *bench) (machine, error) {
 		CPU: cpuModel(), Cores: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(),
 		Settings: map[string]string{}, At: time.Now().UTC().Truncate(time.Second),
 	}
-	version, err := exec.CommandContext(ctx, b.Hub, "version").Output()
+	ask := exec.CommandContext(ctx, b.Hub, "version")
+	ask.Env = withoutSettings(os.Environ())
+	version, err := ask.Output()
 	if err != nil {
 		return m, fmt.Errorf("asking %s for its version: %w", b.Hub, err)
 	}

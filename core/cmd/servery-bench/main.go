@@ -17,6 +17,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 // commands is the command line.
@@ -30,6 +32,7 @@ type commands struct {
 }
 
 func main() {
+	pluginhost.Shim()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var all commands

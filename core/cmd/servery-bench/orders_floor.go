@@ -83,7 +83,7 @@ func startIntakeFloor(ctx context.Context, database string, connections int) (*i
 		return nil, err
 	}
 	f := &intakeFloor{process: exec.CommandContext(ctx, self, "intake-floor", "--database", database, "--connections", strconv.Itoa(connections))}
-	f.process.Stderr = os.Stderr
+	f.process.Env, f.process.Stderr = withoutSettings(os.Environ()), os.Stderr
 	if f.in, err = f.process.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -201,8 +201,10 @@ func lifeRound(ctx context.Context, b *bench, starts, floors, killed *[]float64)
 	}
 	defer p.Close()
 	for _, id := range []string{"aggregator-a", checker} {
+		describe := exec.CommandContext(ctx, p.program(id), "describe")
+		describe.Env = []string{}
 		began := time.Now()
-		if err := exec.CommandContext(ctx, p.program(id), "describe").Run(); err != nil {
+		if err := describe.Run(); err != nil {
 			return fmt.Errorf("describing plugin %s: %w", id, err)
 		}
 		*floors = append(*floors, inMilliseconds(time.Since(began)))

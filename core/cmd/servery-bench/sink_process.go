@@ -32,7 +32,7 @@ func startSink(ctx context.Context) (*sink, error) {
 		return nil, err
 	}
 	s := &sink{process: exec.CommandContext(ctx, self, "sink")}
-	s.process.Stderr = os.Stderr
+	s.process.Env, s.process.Stderr = withoutSettings(os.Environ()), os.Stderr
 	if s.in, err = s.process.StdinPipe(); err != nil {
 		return nil, err
 	}

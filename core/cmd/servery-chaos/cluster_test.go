@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,8 +53,10 @@ func startCluster(t *testing.T, dir string) *cluster {
 
 // url is the address of whichever server is the primary.
 func (c *cluster) url() string {
-	n := c.primary.Load().server
-	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", n.User(), c.wire.address, n.Database())
+	server := c.primary.Load().server
+	own, err := url.Parse(server.DSN())
+	require.NoError(c.t, err)
+	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", own.User, c.wire.address, server.Database())
 }
 
 func (c *cluster) nextDir() string {
@@ -66,11 +69,11 @@ func (c *cluster) nextDir() string {
 
 func (c *cluster) startNode(dir string) *node {
 	c.t.Helper()
-	server, err := devpg.Start(c.t.Context(), devpg.Config{DataDir: dir, Install: true, Log: hubtest.Logger(), Settings: map[string]string{
+	server, err := devpg.Start(c.t.Context(), devpg.Config{DataDir: dir, Install: true, Testing: true, Log: hubtest.Logger(), Settings: map[string]string{
 		"shared_buffers": "64MB", "wal_keep_size": "512MB",
 	}})
 	require.NoError(c.t, err)
-	n := &node{dir: dir, server: server, db: sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(server.DSN())))}
+	n := &node{dir: dir, server: server, db: sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(server.AdminDSN())))}
 	n.db.SetMaxOpenConns(2)
 	c.t.Cleanup(func() { require.NoError(c.t, n.close()) })
 	return n
@@ -119,9 +122,12 @@ func (c *cluster) addStandby() {
 	identity := owner.Sys().(*syscall.Stat_t)
 	require.NoError(c.t, os.Mkdir(copied, 0o700))
 	require.NoError(c.t, os.Chown(copied, int(identity.Uid), int(identity.Gid)))
+	admin, err := url.Parse(primary.server.AdminDSN())
+	require.NoError(c.t, err)
+	password, _ := admin.User.Password()
 	backup := exec.CommandContext(c.t.Context(), copier, "-D", copied, "-R", "-X", "stream", "-c", "fast", "--no-sync",
-		"-d", fmt.Sprintf("host=%s port=5432 user=%s application_name=standby", filepath.Dir(primary.server.Socket()), primary.server.User()))
-	backup.Dir = "/"
+		"-d", fmt.Sprintf("host=%s port=5432 user=%s application_name=standby", filepath.Dir(primary.server.Socket()), admin.User.Username()))
+	backup.Dir, backup.Env = "/", []string{"PGPASSWORD=" + password}
 	if os.Geteuid() == 0 {
 		backup.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: identity.Uid, Gid: identity.Gid}}
 	}

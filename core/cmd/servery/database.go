@@ -66,6 +66,19 @@ func (f databaseFlags) open(ctx context.Context, log *slog.Logger) (*database, e
 	return d, nil
 }
 
+// secretDirs are the directories that hold the hub's secrets on this machine.
+func (d *database) secretDirs(data string) (dirs []string) {
+	if dir, err := filepath.Abs(data); err == nil {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	if d.private != nil {
+		dirs = append(dirs, d.private.Cluster(), filepath.Dir(d.private.Socket()))
+	}
+	return dirs
+}
+
 // close lets go of the database; the last to let go of a private one stops it.
 func (d *database) close(log *slog.Logger) {
 	if d.DB != nil {

@@ -92,7 +92,7 @@ func (c *doctorCommand) examine(ctx context.Context, d *doctor) {
 	}
 	d.wall(ctx, db.DB)
 	d.secrets(ctx, db.DB)
-	d.plugins(ctx, c.dir(), db.DB)
+	d.plugins(ctx, c.dir(), db, c.DataDir)
 	d.endpoints(ctx, db.DB, config.allow)
 }
 

@@ -27,7 +27,7 @@ func (d *doctor) open(ctx context.Context, f databaseFlags) (*database, error) {
 var connectionMends = []struct{ said, do string }{
 	{"3D000", "make the database: CREATE DATABASE … OWNER …; or correct its name in SERVERY_DATABASE_URL"},
 	{"28000", "make the role, or let it in from this machine (pg_hba.conf); or correct the user in SERVERY_DATABASE_URL"},
-	{"28P01", "correct the password in SERVERY_DATABASE_URL; what is no letter or digit in it must be percent-encoded"},
+	{"28P01", "correct the user or the password in SERVERY_DATABASE_URL; what is no letter or digit in it must be percent-encoded"},
 	{"53300", "raise max_connections of the server, or end what holds its connections"},
 	{"is a standby", "let SERVERY_DATABASE_URL name the primary, or wait until this server has become it"},
 	{"default_transaction_read_only", "mend what it was set for, such as a full disk; then set default_transaction_read_only = off for server, database and role"},

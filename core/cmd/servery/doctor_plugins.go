@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -15,7 +16,8 @@ import (
 
 // plugins checks the manifest and the digest of every installed plugin, and
 // starts those that operators want, apart from the hubs that run.
-func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
+func (d *doctor) plugins(ctx context.Context, dir string, database *database, data string) {
+	db := database.DB
 	installed, err := pluginhost.Installed(dir)
 	if err != nil {
 		d.say("plugins", broken, err.Error(), "make the directory readable, or set SERVERY_PLUGIN_DIR")
@@ -31,12 +33,13 @@ func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
 			d.say("plugin "+id, doubt, "hubs are to run it, but it is not in "+dir, "install it here, or run `servery plugin disable "+id+"`")
 		}
 	}
-	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: newPluginMetrics(), Log: d.log})
+	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: database.secretDirs(data), Clock: db.Clock(), Observer: newPluginMetrics(), Log: d.log})
 	if err != nil {
 		d.say("plugins", broken, err.Error(), "let TMPDIR name a directory that allows programs to be run")
 		return
 	}
 	defer host.Close()
+	d.isolation(host, data)
 	for _, id := range installed {
 		switch err := parcelOf(dir, id); {
 		case err != nil:
@@ -63,6 +66,21 @@ func (d *doctor) plugins(ctx context.Context, dir string, db *postgres.DB) {
 	}
 	if len(installed) == 0 {
 		d.say("plugins", fine, "none are installed in "+dir, "")
+	}
+}
+
+// isolation tells what the programs of plugins could reach.
+func (d *doctor) isolation(host *pluginhost.Host, data string) {
+	const check = "plugin isolation"
+	switch why := host.Isolation(); {
+	case why != "":
+		d.say(check, doubt, fmt.Sprintf("plugins run with all rights of this user: they could read %s and the password of the private PostgreSQL, and use the network (%s)",
+			filepath.Join(data, "secret.key"), why),
+			"run plugins that you trust alone, or allow namespaces of users (kernel, container, systemd unit); give the hub its key by SERVERY_SECRET_KEY")
+	case os.Geteuid() == 0:
+		d.say(check, doubt, "plugins see neither "+data+" nor the network, but run as root: they could change files of root elsewhere", "run the hub as an ordinary user")
+	default:
+		d.say(check, fine, "plugins see neither "+data+" nor the network nor other processes", "")
 	}
 }
 

@@ -67,6 +67,8 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey))
 	require.True(t, says(found, "secret key", doubt, "5 of 5 secrets"), found["secret key"])
 
+	require.Len(t, found["plugin isolation"], 1)
+
 	_, err := db.MigrateDown(t.Context())
 	require.NoError(t, err)
 	_, found = diagnoses(t, env)
@@ -79,7 +81,7 @@ func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
 	role, database, latin, frozen := *there, *there, *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
 	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
-	server := openLedger(t, there.String())
+	server := openLedger(t, hubtest.AdminURL(t, there.String()))
 	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`, `DROP DATABASE `+latin.Host)
 	server.do(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
 	server.do(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
@@ -106,10 +108,10 @@ func TestTheDoctorTellsOfARoleThatMayNotMakeTemporaryTables(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	role := there.Host + "_role"
-	server := openLedger(t, there.String())
-	server.do(t, `CREATE ROLE `+role+` LOGIN`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
+	server := openLedger(t, hubtest.AdminURL(t, there.String()))
+	server.do(t, `CREATE ROLE `+role+` LOGIN PASSWORD 'own'`, `DROP OWNED BY `+role+`; DROP ROLE `+role)
 	server.do(t, `GRANT ALL ON SCHEMA public TO `+role+`; GRANT ALL ON ALL TABLES IN SCHEMA public TO `+role, "")
-	there.User = url.User(role)
+	there.User = url.UserPassword(role, "own")
 	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := diagnoses(t, env)
 	require.False(t, says(found, "database", broken, "may not make temporary tables"), "every role may: %v", found["database"])

@@ -14,6 +14,8 @@ import (
 	_ "time/tzdata" // businesses have time zones, also where the machine has no such files
 
 	"github.com/alecthomas/kong"
+
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 // cli is the command line. Every flag has its environment variable.
@@ -42,6 +44,7 @@ type output struct {
 }
 
 func main() {
+	pluginhost.Shim()
 	ctx, stop := signal.NotifyContext(context.Background(), ends()...)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], output{os.Stdout, os.Stderr}))

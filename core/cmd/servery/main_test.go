@@ -4,6 +4,10 @@ import (
 	"testing"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-func TestMain(m *testing.M) { hubtest.Main(m) }
+func TestMain(m *testing.M) {
+	pluginhost.Shim()
+	hubtest.Main(m)
+}

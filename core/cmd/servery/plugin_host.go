@@ -73,8 +73,8 @@ type pluginHost struct {
 
 // openPlugins starts the plugins, and waits a moment for those that no hub knows yet:
 // what they say of themselves is needed to begin with. Nothing that is wrong with a
-// plugin keeps the hub from starting.
-func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger) (*pluginHost, error) {
+// plugin keeps the hub from starting. Plugins do not see the hidden directories.
+func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.Tracer, log *slog.Logger, hidden ...string) (*pluginHost, error) {
 	h := &pluginHost{
 		dir: dir, records: postgres.Plugins{DB: db}, places: postgres.Platforms{DB: db}, metrics: newPluginMetrics(), clock: db.Clock(), log: log,
 		known: map[string]*sdk.Description{}, wanted: map[string]postgres.Plugin{}, told: map[string]string{}, suited: map[string]string{},
@@ -82,7 +82,7 @@ func openPlugins(ctx context.Context, dir string, db *postgres.DB, tracer *core.
 	}
 	h.tally = newPluginTally(h.metrics, db.Clock().Now())
 	var err error
-	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Clock: db.Clock(), Observer: h.tally, Tracer: tracer, Log: log})
+	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Hidden: hidden, Clock: db.Clock(), Observer: h.tally, Tracer: tracer, Log: log})
 	if err != nil {
 		return nil, err
 	}

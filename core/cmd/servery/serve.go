@@ -109,7 +109,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	if err := db.CheckSeal(ctx); err != nil {
 		return err
 	}
-	plugins, err := openPlugins(ctx, c.dir(), db.DB, config.tracer, log)
+	plugins, err := openPlugins(ctx, c.dir(), db.DB, config.tracer, log, db.secretDirs(c.DataDir)...)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func complete(cluster string) bool {
 // createCluster runs initdb in a directory beside the cluster and renames it
 // when everything is done: what a killed initdb leaves is never taken for a
 // cluster. It does nothing when the cluster exists.
-func createCluster(ctx context.Context, log *slog.Logger, at place, bins binaries, extra map[string]string) error {
+func createCluster(ctx context.Context, log *slog.Logger, at place, bins binaries, cfg Config) error {
 	if complete(at.cluster()) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func createCluster(ctx context.Context, log *slog.Logger, at place, bins binarie
 		return fmt.Errorf("create cluster: %w", err)
 	}
 	log.Info("creating the database cluster", "dir", at.cluster(), "postgresql", bins.major)
-	if err := fill(ctx, at.owner, bins, dir, durable(extra)); err != nil {
+	if err := fill(ctx, at.owner, bins, dir, cfg); err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := os.Rename(dir, at.cluster()); err != nil {
@@ -59,7 +59,8 @@ func createCluster(ctx context.Context, log *slog.Logger, at place, bins binarie
 }
 
 // fill makes a cluster in an empty directory.
-func fill(ctx context.Context, owner account, bins binaries, dir string, sync bool) error {
+func fill(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
+	sync := durable(cfg.Settings)
 	if err := owner.own(dir); err != nil {
 		return err
 	}
@@ -78,16 +79,15 @@ func fill(ctx context.Context, owner account, bins binaries, dir string, sync bo
 	if err := replaceFile(filepath.Join(dir, "postgresql.conf"), conf, owner); err != nil {
 		return err
 	}
-	// No line for TCP: the socket's directory is the wall, and there must be
-	// no way around it even if somebody sets listen_addresses.
-	rules := "# Who reaches the socket may come in; nobody else can.\n" +
-		"local all all trust\nlocal replication all trust\n"
-	return replaceFile(filepath.Join(dir, "pg_hba.conf"), []byte(rules), owner)
+	if err := replaceFile(filepath.Join(dir, "pg_hba.conf"), []byte(rules), owner); err != nil {
+		return err
+	}
+	return createRoles(ctx, owner, bins, dir, cfg)
 }
 
 func initdb(ctx context.Context, owner account, bins binaries, dir, locale string, sync bool) (string, error) {
 	args := []string{
-		"-D", dir, "-U", roleName, "--auth=trust", "--encoding=UTF8",
+		"-D", dir, "-U", superuser, "--auth=reject", "--encoding=UTF8",
 		"--locale=" + locale, "--lc-messages=C", "--data-checksums", "--no-instructions",
 	}
 	if !sync {

@@ -20,7 +20,10 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-const childEnv = "DEVPG_TEST_CHILD_DIR"
+const (
+	childEnv   = "DEVPG_TEST_CHILD_DIR"
+	childQuery = "DEVPG_TEST_CHILD_QUERY"
+)
 
 // TestMain also plays the other process of TestJoinsServerOfKilledProcess: it
 // starts the server and waits to be killed.
@@ -28,6 +31,13 @@ func TestMain(m *testing.M) {
 	dir := os.Getenv(childEnv)
 	if dir == "" {
 		os.Exit(m.Run())
+	}
+	if text := os.Getenv(childQuery); text != "" {
+		if err := answerOnce(dir, text); err != nil {
+			_, _ = os.Stdout.WriteString(err.Error() + "\n")
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if _, err := Start(context.Background(), fast(dir)); err != nil {
 		_, _ = os.Stdout.WriteString(err.Error() + "\n")
@@ -42,6 +52,7 @@ func TestMain(m *testing.M) {
 func fast(dir string) Config {
 	return Config{
 		DataDir:  dir,
+		Testing:  true,
 		Settings: map[string]string{"fsync": "off", "shared_buffers": "16MB"},
 		Log:      slog.New(slog.DiscardHandler),
 	}
@@ -96,7 +107,12 @@ func start(t *testing.T, cfg Config) *Server {
 
 func query(t *testing.T, s *Server, text string) string {
 	t.Helper()
-	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(s.DSN())))
+	return queryAs(t, s.DSN(), text)
+}
+
+func queryAs(t *testing.T, dsn, text string) string {
+	t.Helper()
+	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(dsn)))
 	defer db.Close()
 	var out string
 	require.NoError(t, db.QueryRowContext(t.Context(), text).Scan(&out))
@@ -121,13 +137,13 @@ func TestStartServesAndCloseStops(t *testing.T) {
 
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
 	assert.Equal(t, s.User()+"/"+s.Database(), query(t, s, "SELECT current_user || '/' || current_database()"))
-	assert.Equal(t, "on", query(t, s, "SHOW is_superuser"))
+	assert.Equal(t, "off", query(t, s, "SHOW is_superuser"))
 	assert.Equal(t, "off", query(t, s, "SHOW fsync"))
 	assert.Equal(t, "UTF8", query(t, s, "SHOW server_encoding"))
 	assert.Equal(t, "on", query(t, s, "SHOW data_checksums"))
 	assert.Equal(t, "", query(t, s, "SHOW listen_addresses"))
 	assert.Equal(t, "200", query(t, s, "SHOW max_connections"))
-	assert.Equal(t, "", query(t, s, "SELECT coalesce(string_agg(error, ','), '') FROM pg_file_settings WHERE error IS NOT NULL"))
+	assert.Equal(t, "", queryAs(t, s.AdminDSN(), "SELECT coalesce(string_agg(error, ','), '') FROM pg_file_settings WHERE error IS NOT NULL"))
 	info, err := os.Lstat(filepath.Dir(s.Socket()))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
@@ -227,16 +243,4 @@ func TestJoinsServerOfKilledProcess(t *testing.T) {
 	assert.Equal(t, "1", query(t, s, "SELECT 1::text"))
 	require.NoError(t, s.Close(t.Context()))
 	assert.False(t, serves(pid, cluster))
-}
-
-func TestDatabaseIsMadeAgain(t *testing.T) {
-	t.Parallel()
-	dir := dataDir(t)
-	first := start(t, fast(dir))
-	db := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(first.DSN()), pgdriver.WithDatabase("postgres")))
-	_, err := db.ExecContext(t.Context(), "DROP DATABASE servery WITH (FORCE)")
-	require.NoError(t, err)
-	require.NoError(t, db.Close())
-	second := start(t, fast(dir))
-	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
 }

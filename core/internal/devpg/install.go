@@ -77,6 +77,9 @@ apt-get -o DPkg::Lock::Timeout=120 -o Dpkg::Options::=--force-confold \
 	install -y --no-install-recommends postgresql
 `
 
+// aptNeeds are the variables of ours that apt-get reads beside those of every child.
+var aptNeeds = []string{"HOME", "http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy", "APT_CONFIG"}
+
 // aptInstall installs PostgreSQL on Debian and its descendants, as root or by
 // a sudo that asks nothing.
 func aptInstall(ctx context.Context, log *slog.Logger, _ place, major int) error {
@@ -88,13 +91,16 @@ func aptInstall(ctx context.Context, log *slog.Logger, _ place, major int) error
 	}
 	command := []string{"sh", "-c", aptScript}
 	if os.Geteuid() != 0 {
-		if err := exec.CommandContext(ctx, "sudo", "-n", "true").Run(); err != nil {
+		allowed := exec.CommandContext(ctx, "sudo", "-n", "true")
+		allowed.Env = environment("HOME")
+		if err := allowed.Run(); err != nil {
 			return errors.New("needs root or a sudo without password")
 		}
 		command = append([]string{"sudo", "-n"}, command...)
 	}
 	log.Info("running apt-get install postgresql")
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = environment(aptNeeds...)
 	// dpkg must not be killed between two files: ask it to end, and wait.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second

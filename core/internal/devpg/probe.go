@@ -24,7 +24,6 @@ const (
 	answerAbsent  answer = iota // nobody listens
 	answerSilent                // somebody listens but does not answer (yet)
 	answerBusy                  // starting up, recovering or shutting down
-	answerMissing               // it runs, but lacks our database
 	answerRefused               // it runs, but does not want us
 	answerReady
 )
@@ -34,15 +33,15 @@ type serverError struct{ code, message string }
 
 func (e *serverError) Error() string { return e.message + " (SQLSTATE " + e.code + ")" }
 
-// probe asks the server at the socket for a session in our database. The error
-// goes with answerRefused, which waiting does not change.
+// probe asks the server at the socket for a session, and gives up when the server asks
+// for the password: it is up. The error goes with answerRefused, which waiting does not change.
 func probe(ctx context.Context, socket string) (answer, error) {
 	s, err := dial(ctx, socket)
 	if err != nil {
 		return answerAbsent, nil
 	}
 	defer s.conn.Close()
-	refusal, err := s.startup(roleName)
+	refusal, err := s.startup()
 	switch {
 	case err != nil:
 		// A server that goes away in the middle is as good as one not there
@@ -54,34 +53,10 @@ func probe(ctx context.Context, socket string) (answer, error) {
 	switch refusal.code {
 	case "57P03", "57P01", "57P02": // cannot connect now, shutdown, crash
 		return answerBusy, nil
-	case "3D000": // no such database
-		return answerMissing, nil
 	case "53300": // too many connections: others are being served
 		return answerReady, nil
 	}
 	return answerRefused, fmt.Errorf("private PostgreSQL at %s refuses the role %s: %w", socket, roleName, refusal)
-}
-
-// createDatabase makes our database; one that exists already is no error.
-func createDatabase(ctx context.Context, socket string) error {
-	s, err := dial(ctx, socket)
-	if err != nil {
-		return fmt.Errorf("create database: %w", err)
-	}
-	defer s.conn.Close()
-	refusal, err := s.startup("postgres")
-	if err == nil && refusal == nil {
-		// Copying the template may take longer than a probe.
-		_ = s.conn.SetDeadline(time.Now().Add(startWait))
-		refusal, err = s.query("CREATE DATABASE " + roleName)
-	}
-	if err == nil && refusal != nil && refusal.code != "42P04" {
-		err = refusal
-	}
-	if err != nil {
-		return fmt.Errorf("create database %s: %w", roleName, err)
-	}
-	return nil
 }
 
 // session is as much of the PostgreSQL protocol as is needed to see that a
@@ -106,44 +81,31 @@ func dial(ctx context.Context, socket string) (*session, error) {
 	return &session{conn: conn, in: bufio.NewReader(conn)}, nil
 }
 
-// startup opens a session; refusal is what the server has against it.
-func (s *session) startup(database string) (refusal *serverError, err error) {
+// startup begins a session; refusal is what the server has against it.
+func (s *session) startup() (refusal *serverError, err error) {
 	params := strings.Join([]string{
-		"user", roleName, "database", database, "application_name", "servery-probe", "", "",
+		"user", roleName, "database", roleName, "application_name", "servery-probe", "", "",
 	}, "\x00")
 	packet := binary.BigEndian.AppendUint32(nil, uint32(8+len(params)))
 	packet = binary.BigEndian.AppendUint32(packet, protocolVersion)
 	if _, err := s.conn.Write(append(packet, params...)); err != nil {
 		return nil, err
 	}
-	return s.untilReady()
+	return s.firstAnswer()
 }
 
-func (s *session) query(sql string) (refusal *serverError, err error) {
-	packet := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(4+len(sql)+1))
-	packet = append(packet, sql...)
-	if _, err := s.conn.Write(append(packet, 0)); err != nil {
-		return nil, err
-	}
-	return s.untilReady()
-}
-
-// untilReady reads until the server waits for the next command, or refuses.
-func (s *session) untilReady() (*serverError, error) {
+// firstAnswer reads until the server asks for the password, or refuses.
+func (s *session) firstAnswer() (*serverError, error) {
 	for {
 		kind, body, err := s.receive()
 		if err != nil {
 			return nil, err
 		}
 		switch kind {
-		case 'Z':
+		case 'R':
 			return nil, nil
 		case 'E':
 			return parseError(body), nil
-		case 'R':
-			if len(body) < 4 || binary.BigEndian.Uint32(body) != 0 {
-				return &serverError{code: "28000", message: "the server asks for a password"}, nil
-			}
 		}
 	}
 }

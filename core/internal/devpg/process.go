@@ -33,30 +33,37 @@ func serves(pid int, cluster string) bool {
 	// macOS has no /proc.
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, "ps", "-ww", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
+	ps := exec.CommandContext(ctx, "ps", "-ww", "-o", "args=", "-p", strconv.Itoa(pid))
+	ps.Env = environment()
+	out, err := ps.Output()
 	return err == nil && strings.Contains(string(out), "postgres -D "+cluster+" ")
 }
 
-// environment is ours without what would steer PostgreSQL behind our back.
-func environment() []string {
-	var env []string
-	for _, kv := range os.Environ() {
-		name, _, _ := strings.Cut(kv, "=")
-		if strings.HasPrefix(name, "PG") || strings.HasPrefix(name, "LC_") || name == "LANG" || name == "LANGUAGE" {
-			continue
-		}
-		env = append(env, kv)
-	}
+// environment is what a child process is given: nothing of ours but the search path,
+// the time zone and the directory for temporary files, and what else is named.
+func environment(also ...string) []string {
 	// English messages, because some are looked for; and macOS wants a locale.
-	return append(env, "LC_ALL=C")
+	env := []string{"LC_ALL=C"}
+	for _, name := range append([]string{"PATH", "TZ", "TMPDIR"}, also...) {
+		if value, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // run runs a command as the account and returns its output with the error. The
 // command and its children are killed when ctx ends.
 func run(ctx context.Context, who account, name string, args ...string) (string, error) {
+	return feed(ctx, who, "", name, args...)
+}
+
+// feed is run with a text for the standard input of the command.
+func feed(ctx context.Context, who account, input, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = "/" // our own may be closed to the account
 	cmd.Env = environment()
+	cmd.Stdin = strings.NewReader(input)
 	cmd.SysProcAttr = who.attributes()
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 5 * time.Second

@@ -19,10 +19,6 @@ import (
 )
 
 const (
-	// roleName is the superuser and the database alike, so that every tool
-	// that defaults the one from the other finds it.
-	roleName = "servery"
-
 	startWait   = 60 * time.Second
 	installWait = 10 * time.Minute
 	closeWait   = 30 * time.Second
@@ -36,6 +32,9 @@ type Config struct {
 	// Settings are extra postgresql.conf settings, over the defaults of this
 	// package. They are ignored when a running server is joined.
 	Settings map[string]string
+	// Testing is for tests and measurements: the cluster is made with a superuser
+	// who can sign in; see AdminDSN.
+	Testing bool
 	// Install allows to install or download PostgreSQL when it is missing.
 	Install bool
 	// Log receives what is worth knowing; nil discards it.
@@ -50,6 +49,7 @@ type Server struct {
 	log      *slog.Logger
 	at       place
 	socket   string
+	password string // of the hub's role
 	pid      int
 	patience time.Duration
 
@@ -59,8 +59,7 @@ type Server struct {
 }
 
 // Start joins the running private server of the data directory or starts it.
-// It returns when the server answers and the role and database "servery"
-// exist. It fails when PostgreSQL 14 or newer is missing (and may not be
+// It returns when the server answers. It fails when PostgreSQL 14 or newer is missing (and may not be
 // installed), when the cluster belongs to another user or another major
 // version, when the server dies while starting (the error holds its last log
 // lines), or when ctx ends. Without a deadline in ctx it gives up after 60
@@ -93,7 +92,11 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{log: cfg.Log, at: at, users: users, patience: cfg.machine.patience}
-	if err := s.bringUp(ctx, cfg); err != nil {
+	err = s.bringUp(ctx, cfg)
+	if err == nil {
+		s.password, err = s.at.readPassword()
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
 	return s, nil
@@ -119,7 +122,10 @@ func Exists(dir string) bool {
 // Socket returns the full path of the unix socket the server listens on.
 func (s *Server) Socket() string { return s.socket }
 
-// User returns the name of the superuser role.
+// Cluster returns the directory of the cluster, which holds the password of the hub's role.
+func (s *Server) Cluster() string { return s.at.cluster() }
+
+// User returns the name of the hub's role.
 func (s *Server) User() string { return roleName }
 
 // Database returns the name of the database.
@@ -127,9 +133,14 @@ func (s *Server) Database() string { return roleName }
 
 // DSN returns the address in the form bun's pgdriver takes for unix sockets.
 // TLS is switched off, as PostgreSQL does not speak it over a unix socket.
-func (s *Server) DSN() string {
+func (s *Server) DSN() string { return s.dsn(roleName) }
+
+// AdminDSN is DSN for the superuser that the clusters of tests have.
+func (s *Server) AdminDSN() string { return s.dsn(testRole) }
+
+func (s *Server) dsn(role string) string {
 	u := url.URL{
-		Scheme: "unix", User: url.User(roleName), Host: roleName,
+		Scheme: "unix", User: url.UserPassword(role, s.password), Host: roleName,
 		Path: s.socket, RawQuery: "sslmode=disable",
 	}
 	return u.String()

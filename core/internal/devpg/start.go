@@ -37,7 +37,7 @@ func (s *Server) bringUp(ctx context.Context, cfg Config) error {
 	}
 	ctx, cancel := bounded(ctx, startWait)
 	defer cancel()
-	if err := createCluster(ctx, s.log, s.at, bins, cfg.Settings); err != nil {
+	if err := createCluster(ctx, s.log, s.at, bins, cfg); err != nil {
 		return err
 	}
 	if err := writeSettings(s.at.cluster(), s.at.owner, cfg.Settings); err != nil {
@@ -156,8 +156,6 @@ func (s *Server) look(ctx context.Context, w *watch) (state, error) {
 	switch said {
 	case answerRefused:
 		return stateDown, refused
-	case answerMissing:
-		return stateChanging, createDatabase(ctx, socket)
 	case answerReady:
 		if err := checkSocketDir(dir, s.at.owner); err != nil {
 			return stateDown, err

@@ -37,7 +37,7 @@ const retention = 30 * 24 * time.Hour
 type cluster struct {
 	server   *devpg.Server
 	root     *postgres.DB // makes and drops databases
-	address  url.URL      // of root
+	address  url.URL      // of the hub's role
 	template string       // a database with the present schema
 }
 
@@ -48,11 +48,11 @@ var joined *cluster
 var join = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-test-%d", os.Geteuid()))
+	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-testing-%d", os.Geteuid()))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Log: Logger(), Settings: map[string]string{
+	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Testing: true, Log: Logger(), Settings: map[string]string{
 		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", // tests that crash the database start one of their own
 	}})
 	if err != nil {
@@ -64,7 +64,7 @@ var join = sync.OnceValues(func() (*cluster, error) {
 		return nil, err
 	}
 	joined.address = *address
-	if joined.root, err = postgres.Open(ctx, postgres.Config{URL: address.String(), Application: "servery-test", Connections: 4, Log: Logger()}); err != nil {
+	if joined.root, err = postgres.Open(ctx, postgres.Config{URL: server.AdminDSN(), Application: "servery-test", Connections: 4, Log: Logger()}); err != nil {
 		return nil, err
 	}
 	joined.template, err = joined.makeTemplate(ctx)
@@ -96,7 +96,7 @@ func DatabaseURL(t testing.TB) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	name := "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
-	require.NoError(t, shared.root.CreateDatabase(ctx, name, shared.template))
+	require.NoError(t, shared.root.CreateDatabase(ctx, name, shared.server.User(), shared.template))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -104,6 +104,17 @@ func DatabaseURL(t testing.TB) string {
 	})
 	own := shared.address
 	own.Host = name
+	return own.String()
+}
+
+// AdminURL is the address of a test's database for a superuser.
+func AdminURL(t testing.TB, address string) string {
+	t.Helper()
+	own, err := url.Parse(address)
+	require.NoError(t, err)
+	admin, err := url.Parse(joined.server.AdminDSN())
+	require.NoError(t, err)
+	own.User = admin.User
 	return own.String()
 }
 
@@ -125,7 +136,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
-	return name, c.root.WithTemplate(ctx, name, of(clock.Now().AddDate(0, 0, -1)), func(building string) error {
+	return name, c.root.WithTemplate(ctx, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)), func(building string) error {
 		own := c.address
 		own.Host = building
 		db, err := postgres.Open(ctx, postgres.Config{URL: own.String(), Application: "servery-test", Connections: 2, Clock: clock, Log: Logger()})

@@ -10,8 +10,8 @@ import (
 
 // CreateDatabase makes a database as a copy of another, of its files: through
 // the log, the many small tables of the schema cost twice as much.
-func (db *DB) CreateDatabase(ctx context.Context, name, template string) error {
-	_, err := db.bun.ExecContext(ctx, "CREATE DATABASE ? TEMPLATE ? STRATEGY FILE_COPY", bun.Ident(name), bun.Ident(template))
+func (db *DB) CreateDatabase(ctx context.Context, name, owner, template string) error {
+	_, err := db.bun.ExecContext(ctx, "CREATE DATABASE ? OWNER ? TEMPLATE ? STRATEGY FILE_COPY", bun.Ident(name), bun.Ident(owner), bun.Ident(template))
 	return err
 }
 
@@ -24,7 +24,7 @@ func (db *DB) DropDatabase(ctx context.Context, name string) error {
 // WithTemplate makes sure that the named database exists, complete: whoever
 // comes first builds it under another name while the others wait, and drops
 // those of the same kind whose names come before outdated.
-func (db *DB) WithTemplate(ctx context.Context, name, outdated string, build func(name string) error) error {
+func (db *DB) WithTemplate(ctx context.Context, name, owner, outdated string, build func(name string) error) error {
 	conn, err := db.bun.Conn(ctx)
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func (db *DB) WithTemplate(ctx context.Context, name, outdated string, build fun
 			return err
 		}
 	}
-	if _, err := conn.ExecContext(ctx, "CREATE DATABASE ?", bun.Ident(building)); err != nil {
+	if err := db.CreateDatabase(ctx, building, owner, "template1"); err != nil {
 		return err
 	}
 	if err := build(building); err != nil {

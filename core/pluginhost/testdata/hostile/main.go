@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,7 +65,7 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		return nil, sdk.Refusef("%s", first.Description)
 	case "find":
 		return says(first.Description), nil
-	case "child", "child-elsewhere", "child-without-environment": // outlives the plugin's group
+	case "child", "child-elsewhere", "child-without-environment", "child-without-trace": // outlives the plugin's group
 		child := exec.Command("/bin/sleep", "1000")
 		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		switch first.RefId {
@@ -72,11 +73,32 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 			child.Dir = "/"
 		case "child-without-environment":
 			child.Env = []string{"A=b"}
+		case "child-without-trace":
+			child.Dir, child.Env = "/", []string{"A=b"}
 		}
 		if err := child.Start(); err != nil {
 			return nil, err
 		}
 		return says(fmt.Sprint(child.Process.Pid)), nil
+	case "child-eats":
+		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"}, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		return says("started"), child.Start()
+	case "read":
+		text, err := os.ReadFile(first.Description)
+		if err != nil {
+			return says(err.Error()), nil
+		}
+		return says(string(text)), nil
+	case "look": // what there is to be seen: processes, and interfaces that are up
+		processes, _ := filepath.Glob("/proc/[0-9]*")
+		interfaces, err := net.Interfaces()
+		up := 0
+		for _, one := range interfaces {
+			if one.Flags&net.FlagUp != 0 {
+				up++
+			}
+		}
+		return says(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
 	case "share":
 		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
 		for i := 0; i < len(shared); i += 4096 {
@@ -173,6 +195,18 @@ func main() {
 	case "stopped":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 		hang()
+	case "eats":
+		eaten := make([]byte, 200<<20)
+		for i := 0; i < len(eaten); i += 4096 {
+			eaten[i] = 1
+		}
+		hang()
+	case "leaves-a-child": // in a session of its own, and nobody's
+		double := exec.Command("/bin/sh", "-c", "/bin/sleep 1000 & exit 0")
+		double.Dir, double.Env, double.SysProcAttr = "/", []string{"A=b"}, &syscall.SysProcAttr{Setsid: true}
+		if err := double.Run(); err != nil {
+			panic(err)
+		}
 	case "dies":
 		fmt.Fprintln(os.Stderr, "there is no disk")
 		os.Exit(7)

@@ -1,4 +1,4 @@
-// Hub is a host of plugins that waits to be killed: `hub DIR TEMPDIR` prints the
+// Hub is a host of plugins that waits to be killed: `hub DIR TEMPDIR [plain]` prints the
 // process of the plugin hostile once it is ready.
 package main
 
@@ -23,8 +23,9 @@ func (o observer) PluginEntered(_ string, state pluginhost.State) {
 }
 
 func main() {
+	pluginhost.Shim()
 	o := observer{make(chan struct{})}
-	host, err := pluginhost.Open(pluginhost.Config{Dir: os.Args[1], TempDir: os.Args[2], Clock: core.NewSystemClock(nil), Observer: o, Log: slog.New(slog.DiscardHandler)})
+	host, err := pluginhost.Open(pluginhost.Config{Dir: os.Args[1], TempDir: os.Args[2], Plain: len(os.Args) > 3, Clock: core.NewSystemClock(nil), Observer: o, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		panic(err)
 	}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"strings"
+	"testing"
+)
+
+// Without an explicit Env, a child process is given the whole environment of its
+// parent: the hub's has the secret key and the password of the database.
+func TestEveryChildIsGivenAnEnvironment(t *testing.T) {
+	children := 0
+	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+		if strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		for _, declaration := range parsed.Decls {
+			function, ok := declaration.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			made, given := environments(function)
+			if children += len(made); len(made) > given {
+				t.Errorf("%s: %s starts a process without an Env of its own", set.Position(made[0]), function.Name.Name)
+			}
+		}
+	})
+	if children < 10 {
+		t.Errorf("only %d processes are started; has the way to start one changed?", children)
+	}
+}
+
+// environments finds the commands that a function makes, and how many of them it
+// gives an environment.
+func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
+	ast.Inspect(function, func(node ast.Node) bool {
+		switch node := node.(type) {
+		case *ast.CallExpr:
+			if called, ok := node.Fun.(*ast.SelectorExpr); ok && startsProcess(called) {
+				made = append(made, node.Pos())
+			}
+		case *ast.CompositeLit:
+			if is, ok := node.Type.(*ast.SelectorExpr); ok && (isOf(is, "exec", "Cmd") || isOf(is, "syscall", "ProcAttr") || isOf(is, "os", "ProcAttr")) {
+				made = append(made, node.Pos())
+				for _, field := range node.Elts {
+					if pair, ok := field.(*ast.KeyValueExpr); ok && pair.Key.(*ast.Ident).Name == "Env" {
+						given++
+					}
+				}
+			}
+		case *ast.AssignStmt:
+			for i, to := range node.Lhs {
+				field, ok := to.(*ast.SelectorExpr)
+				if ok && field.Sel.Name == "Env" && (i >= len(node.Rhs) || !addsTo(field, node.Rhs[i])) {
+					given++
+				}
+			}
+		}
+		return true
+	})
+	return made, given
+}
+
+func startsProcess(called *ast.SelectorExpr) bool {
+	return isOf(called, "exec", "Command") || isOf(called, "exec", "CommandContext")
+}
+
+func isOf(selector *ast.SelectorExpr, pkg, name string) bool {
+	from, ok := selector.X.(*ast.Ident)
+	return ok && from.Name == pkg && selector.Sel.Name == name
+}
+
+// addsTo tells whether a value is append(field, …): it adds to what was given before.
+func addsTo(field *ast.SelectorExpr, value ast.Expr) bool {
+	call, ok := value.(*ast.CallExpr)
+	return ok && len(call.Args) > 0 && types.ExprString(call.Fun) == "append" &&
+		types.ExprString(call.Args[0]) == types.ExprString(field)
+}

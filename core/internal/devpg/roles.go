@@ -1,0 +1,105 @@
+package devpg
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	// superuser is made by initdb and has no password, so that nobody can sign in as it:
+	// it acts in createRoles alone, before the server first listens.
+	superuser = "postgres"
+	// roleName is the hub's role and the database alike, so that every tool
+	// that defaults the one from the other finds it. It is no superuser.
+	roleName = "servery"
+	// tenantRole is what the hub becomes to read the rows of one business.
+	tenantRole = "servery_tenant"
+	// testRole is a superuser that only clusters of tests and measurements have.
+	testRole = "servery_admin"
+	// passwordFile is in the cluster, and like all of it readable by its owner alone.
+	passwordFile = "servery.password"
+	// scramRounds are few: a password of 256 random bits is not guessed, and each
+	// connection repeats them.
+	scramRounds = 1
+)
+
+// rules is pg_hba.conf. It has no line for TCP: nobody comes in that way, even if
+// somebody sets listen_addresses.
+const rules = "# Every role gives a password; the one of servery is in " + passwordFile + ".\n" +
+	"local all all scram-sha-256\nlocal replication all scram-sha-256\n"
+
+// createRoles makes the hub's role, its password and its database in a cluster that
+// has never been served. A backend without a server does it: no socket and no
+// password of a superuser is ever there to be used.
+func createRoles(ctx context.Context, owner account, bins binaries, dir string, cfg Config) error {
+	password := rand.Text() + rand.Text()
+	if err := replaceFile(filepath.Join(dir, passwordFile), []byte(password+"\n"), owner); err != nil {
+		return err
+	}
+	secret, err := scramSecret(password)
+	if err != nil {
+		return fmt.Errorf("create roles: %w", err)
+	}
+	statements := []string{
+		"CREATE ROLE " + roleName + " LOGIN PASSWORD '" + secret + "'",
+		"CREATE ROLE " + tenantRole + " NOLOGIN",
+		"GRANT " + tenantRole + " TO " + roleName,
+		"CREATE DATABASE " + roleName + " OWNER " + roleName,
+	}
+	if cfg.Testing {
+		statements = append(statements, "CREATE ROLE "+testRole+" SUPERUSER LOGIN PASSWORD '"+secret+"'")
+		if bins.major >= 15 { // measurements begin with a checkpoint
+			statements = append(statements, "GRANT pg_checkpoint TO "+roleName)
+		}
+	}
+	// exit_on_error: without it, the backend goes on to the next line.
+	args := []string{"--single", "-D", dir, "-c", "exit_on_error=on", "-c", "log_min_error_statement=panic"}
+	if !durable(cfg.Settings) {
+		args = append(args, "-c", "fsync=off")
+	}
+	if _, err := feed(ctx, owner, strings.Join(statements, "\n")+"\n", bins.postgres(), append(args, "postgres")...); err != nil {
+		return fmt.Errorf("create roles: %w", err)
+	}
+	return nil
+}
+
+// scramSecret is what PostgreSQL stores of a password, which it so never sees itself.
+func scramSecret(password string) (string, error) {
+	salt := make([]byte, 16)
+	_, _ = rand.Read(salt) // never fails (crypto/rand)
+	salted, err := pbkdf2.Key(sha256.New, password, salt, scramRounds, sha256.Size)
+	if err != nil {
+		return "", err
+	}
+	key := func(name string) []byte {
+		mac := hmac.New(sha256.New, salted)
+		mac.Write([]byte(name))
+		return mac.Sum(nil)
+	}
+	stored := sha256.Sum256(key("Client Key"))
+	text := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramRounds, text(salt), text(stored[:]), text(key("Server Key"))), nil
+}
+
+// readPassword returns the password of the hub's role.
+func (p place) readPassword() (string, error) {
+	password, err := os.ReadFile(filepath.Join(p.cluster(), passwordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("the database in %s has no %s: an earlier version made it, or the file was deleted; "+
+			"move the directory away to begin with an empty database", p.cluster(), passwordFile)
+	}
+	if err != nil {
+		return "", fmt.Errorf("password of the private PostgreSQL: %w", err)
+	}
+	return strings.TrimSpace(string(password)), nil
+}

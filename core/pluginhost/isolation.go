@@ -1,0 +1,64 @@
+package pluginhost
+
+import (
+	"cmp"
+	"encoding/json"
+	"time"
+)
+
+// isolationWithin is how long it may take to find out whether plugins can be isolated.
+const isolationWithin = 5 * time.Second
+
+// Isolation says why plugins get no namespaces of their own here; "" where they do. A
+// plugin without them has the rights of the hub's user: it can read what that user can,
+// signal its processes and use the network.
+func (h *Host) Isolation() (why string) {
+	dir, err := h.den.room()
+	if err != nil {
+		return err.Error()
+	}
+	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.den.dir}, h.config.Hidden...), Plain: h.config.Plain})
+	switch {
+	case err != nil:
+		return err.Error()
+	case reports == nil:
+		return "this system has no namespaces"
+	}
+	defer reports.Close()
+	stdin, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	for _, file := range cmd.ExtraFiles {
+		_ = file.Close()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	late := time.AfterFunc(isolationWithin, func() { killTree(cmd.Process.Pid) })
+	defer late.Stop()
+	var report shimReport
+	err = json.NewDecoder(reports).Decode(&report)
+	_ = stdin.Close()
+	_ = cmd.Wait()
+	if err != nil {
+		return "the shim does not answer"
+	}
+	if h.config.Plain {
+		return "they are not wanted"
+	}
+	return cmp.Or(report.Failed, report.Plain)
+}
+
+// warnOfPlain logs, once, that plugins have no namespaces of their own.
+func (h *Host) warnOfPlain(p *process) {
+	p.mu.Lock()
+	why := p.report.Plain
+	p.mu.Unlock()
+	if why == "" {
+		return
+	}
+	h.warned.Do(func() {
+		h.config.Log.Warn("plugins run with all rights of this user: the system gives them no namespaces of their own", "error", why)
+	})
+}

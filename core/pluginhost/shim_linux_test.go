@@ -1,0 +1,210 @@
+package pluginhost
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// inBothModes runs a test with plugins in namespaces of their own, where the system
+// allows them, and without.
+func inBothModes(t *testing.T, test func(t *testing.T, s *stage)) {
+	t.Run("plain", func(t *testing.T) { test(t, newStageOf(t, Config{Plain: true})) })
+	t.Run("isolated", func(t *testing.T) {
+		s := newStage(t)
+		if why := s.Isolation(); why != "" {
+			t.Skipf("no namespaces here: %s", why)
+		}
+		test(t, s)
+	})
+}
+
+// below are the processes of the plugin and what it started, as this machine counts them.
+func (s *stage) below() []int {
+	k := s.keeper("hostile")
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return descendants(k.current.process.cmd.Process.Pid)
+}
+
+// runs tells whether a process is there, and no mere remainder.
+func runs(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(text), ") Z ")
+}
+
+func anyRuns(pids []int) bool { return slices.ContainsFunc(pids, runs) }
+
+func commandOf(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return string(text)
+}
+
+func TestEscapedChildrenEndWithTheirPlugin(t *testing.T) {
+	for _, child := range []string{"child", "child-elsewhere", "child-without-environment", "child-without-trace"} {
+		t.Run(child, func(t *testing.T) {
+			inBothModes(t, func(t *testing.T, s *stage) {
+				s.ready("leaves-a-child")
+				_, err := s.check(t.Context(), child, "")
+				require.NoError(t, err)
+				below := s.below()
+				asleep := slices.DeleteFunc(slices.Clone(below), func(pid int) bool { return !strings.Contains(commandOf(pid), "sleep") })
+				require.Len(t, asleep, 2, "one is the plugin's, one is nobody's")
+				s.Stop("hostile")
+				s.until("the plugin is stopped", s.is(Stopped))
+				require.False(t, anyRuns(below))
+			})
+		})
+	}
+}
+
+func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
+	inBothModes(t, func(t *testing.T, s *stage) {
+		s.ready("leaves-a-child")
+		below := s.below()
+		s.until("another serves", s.another(s.signal(syscall.SIGKILL)))
+		require.False(t, anyRuns(below))
+		require.Contains(t, s.fault(), "its process ended (signal: killed")
+	})
+}
+
+func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
+	inBothModes(t, func(t *testing.T, s *stage) {
+		s.ready("good")
+		_, err := s.check(t.Context(), "child-eats", "")
+		require.NoError(t, err)
+		below := s.below()
+		s.until("the plugin is ended", func() bool { return strings.Contains(s.fault(), "it took") })
+		require.Contains(t, s.fault(), "MB of memory, and its manifest allows 128")
+		s.still("its child has ended", func() bool { return !anyRuns(below) })
+	})
+}
+
+func TestAKilledHubLeavesNoDescendant(t *testing.T) {
+	for _, uid := range users() {
+		for _, mode := range [][]string{{"plain"}, {}} {
+			t.Run(fmt.Sprintf("uid %d %v", uid, mode), func(t *testing.T) {
+				s := newStage(t)
+				s.install("leaves-a-child")
+				temp := s.opened(uid)
+				hub := exec.Command(filepath.Join(built, "hub"), append([]string{s.dir, temp}, mode...)...)
+				hub.Env, hub.Dir, hub.Stderr = []string{"TMPDIR=" + temp}, "/", os.Stderr
+				if uid != os.Geteuid() {
+					hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+				}
+				out, err := hub.StdoutPipe()
+				require.NoError(t, err)
+				require.NoError(t, hub.Start())
+				line, err := bufio.NewReader(out).ReadString('\n')
+				require.NoError(t, err)
+				plugin, err := strconv.Atoi(strings.TrimSpace(line))
+				require.NoError(t, err)
+				below := descendants(hub.Process.Pid)
+				require.Contains(t, below, plugin)
+				t.Log("a shim, where there are namespaces another, a plugin and its child:", len(below))
+				require.GreaterOrEqual(t, len(below), 3)
+				require.NoError(t, syscall.Kill(plugin, syscall.SIGSTOP)) // it cannot end by itself
+				require.NoError(t, hub.Process.Kill())
+				_ = hub.Wait()
+				s.still("all have ended", func() bool { return !anyRuns(below) })
+			})
+		}
+	}
+}
+
+// users are root and an ordinary user where root runs this, else the user who does.
+func users() []int {
+	if os.Geteuid() == 0 {
+		return []int{0, 65534}
+	}
+	return []int{os.Geteuid()}
+}
+
+// opened lets a user read the plugins, and makes a directory of that user.
+func (s *stage) opened(uid int) (temp string) {
+	temp, err := os.MkdirTemp("", "")
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	require.NoError(s.t, os.Chown(temp, uid, -1))
+	s.dir = filepath.Join(temp, "plugins")
+	require.NoError(s.t, os.Mkdir(s.dir, 0o755))
+	s.install("leaves-a-child")
+	require.NoError(s.t, filepath.Walk(s.dir, func(path string, _ os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, uid, -1)
+	}))
+	return temp
+}
+
+func TestAnIsolatedPluginSeesNoSecretAndNoNetwork(t *testing.T) {
+	data := t.TempDir()
+	secret := filepath.Join(data, "secret.key")
+	require.NoError(t, os.WriteFile(secret, []byte("the key"), 0o600))
+	s := newStageOf(t, Config{Hidden: []string{data, filepath.Join(data, "no such directory")}})
+	if why := s.Isolation(); why != "" {
+		t.Skipf("no namespaces here: %s", why)
+	}
+	s.ready("good")
+	read := func(path string) string {
+		text, err := s.check(t.Context(), "read", path)
+		require.NoError(t, err)
+		return text
+	}
+	require.Contains(t, read(secret), "no such file")
+	require.Contains(t, read(filepath.Join(s.den.dir, denLock)), "no such file", "the directories of other plugins lie beside it")
+	for field, want := range map[string]string{"CapEff": "0000000000000000", "CapBnd": "0000000000000000", "NoNewPrivs": "1"} {
+		require.Regexp(t, field+`:\s+`+want, read("/proc/self/status"))
+	}
+	seen, err := s.check(t.Context(), "look", "")
+	require.NoError(t, err)
+	require.Equal(t, "2 processes, 0 interfaces", seen, "the shim and the plugin")
+}
+
+func TestAPlainPluginIsNoWorseOffThanItsUser(t *testing.T) {
+	s := newStageOf(t, Config{Plain: true})
+	s.ready("good")
+	text, err := s.check(t.Context(), "read", "/proc/self/status")
+	require.NoError(t, err)
+	require.Regexp(t, `NoNewPrivs:\s+1`, text)
+	require.Equal(t, "they are not wanted", s.Isolation())
+}
+
+func TestAPluginIsGivenNoVariableOfTheHub(t *testing.T) {
+	t.Setenv("SERVERY_SECRET_KEY", "secret")
+	t.Setenv("SERVERY_PLUGIN_DIR", "/nowhere")
+	t.Setenv("PGPASSWORD", "secret")
+	inBothModes(t, func(t *testing.T, s *stage) {
+		s.ready("good")
+		for _, pid := range append(s.below(), s.keeper("hostile").current.process.cmd.Process.Pid) {
+			given, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			require.NoError(t, err)
+			for variable := range strings.SplitSeq(strings.TrimRight(string(given), "\x00"), "\x00") {
+				name, _, _ := strings.Cut(variable, "=")
+				protocol := strings.HasPrefix(name, "PLUGIN_") || name == "SERVERY_PLUGIN" || name == "SERVERY_PLUGIN_STDIN_HELD" || name == "GOMEMLIMIT"
+				require.True(t, protocol, name)
+			}
+		}
+	})
+}
+
+func TestAStoppedShimDoesNotKeepItsPluginAlive(t *testing.T) {
+	s := newStageOf(t, Config{Plain: true})
+	s.ready("leaves-a-child")
+	below := s.below()
+	shim := s.keeper("hostile").current.process.cmd.Process.Pid
+	require.NoError(t, syscall.Kill(shim, syscall.SIGSTOP)) // as a plugin of the same user can
+	s.Stop("hostile")
+	s.until("the plugin is stopped", s.is(Stopped))
+	require.False(t, anyRuns(append(below, shim)))
+}
