@@ -3,8 +3,6 @@ package store
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/servery-hub/servery/core"
 )
 
@@ -13,9 +11,10 @@ import (
 // error naming the store and the field (contract, Answers).
 func Decode(body []byte) (Request, error) {
 	var root struct {
-		Stores      []jsontext.Value `json:"stores"`
-		CallbackURL *string          `json:"callback_url"`
+		Stores      core.Array `json:"stores"`
+		CallbackURL *string    `json:"callback_url"`
 	}
+	root.Stores.Limit = MaxStores
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Request{}, err
 	}
@@ -28,18 +27,19 @@ func Decode(body []byte) (Request, error) {
 		}
 	}
 	switch {
-	case root.Stores == nil:
+	case !root.Stores.Sent:
 		v.AddBody("stores", "required", "is required: an array of store objects")
-	case len(root.Stores) == 0:
+	case root.Stores.Count == 0:
 		v.AddBody("stores", "required", "must hold at least one store")
-	case len(root.Stores) > MaxStores:
-		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", MaxStores, len(root.Stores)))
+	case root.Stores.Count > MaxStores:
+		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", MaxStores, root.Stores.Count))
 		return Request{}, v.Err()
 	}
-	request.Stores = make([]Submitted, len(root.Stores))
-	seen := make(map[string]int, len(root.Stores))
-	failures := core.DecodeObjects(root.Stores, func(i int) any { return &request.Stores[i].Object })
-	for i, raw := range root.Stores {
+	stores := root.Stores.Of(body)
+	request.Stores = make([]Submitted, len(stores))
+	seen := make(map[string]int, len(stores))
+	failures := core.DecodeObjects(stores, func(i int) any { return &request.Stores[i].Object })
+	for i, raw := range stores {
 		at := core.Object{Array: "stores", Index: i}
 		object := &request.Stores[i].Object
 		request.Stores[i].Raw = raw
