@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"math"
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
@@ -21,7 +20,7 @@ var (
 	lists     = body.Limit{Bytes: 4 << 20, Class: limit.Small, Cost: parsed}   // 12,000 references
 	orders    = body.Limit{Bytes: order.MaxBody, Class: limit.Small, Cost: parsed}
 	callbacks = body.Limit{Bytes: order.MaxBody, Class: limit.Open, Cost: parsed} // the body may show who calls
-	bulk      = body.Limit{Bytes: math.MaxInt, Class: limit.Large, Cost: stored}
+	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
 )
 
 // The memory that bodies are decoded into, at most; TestCostOfBodies measures it.

@@ -33,11 +33,8 @@ type envelope struct {
 // without stored state. Any violation refuses the whole request with an Invalid
 // error that names the object and the field (contract, Answers and Menu).
 func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
-	var root envelope
-	for kind, array := range root.arrays() {
-		array.Limit = limits[kind]
-	}
-	if err := core.DecodeJSON(body, &root); err != nil {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root); err != nil {
 		return Request{}, err
 	}
 	request := Request{
@@ -69,6 +66,26 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	return request, nil
 }
 
+// Excess returns the Invalid error of a body that is not JSON or has an array of too
+// many objects. It needs no memory, and so may look at a body that is too large to decode.
+func Excess(body []byte) error {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root, jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	var v core.Violations
+	root.checkLengths(&v)
+	return v.Err()
+}
+
+func newEnvelope() *envelope {
+	var e envelope
+	for kind, array := range e.arrays() {
+		array.Limit = limits[kind]
+	}
+	return &e
+}
+
 // limits are how many objects each array may hold.
 var limits = PerKind[int]{maxOthers, MaxItems, maxOthers, MaxOptions, maxOthers, maxOthers}
 
@@ -79,23 +96,32 @@ func (e *envelope) arrays() PerKind[*core.Array] {
 // checkArrays checks which arrays are there and how long they are. It is false
 // when reading their elements would be of no use.
 func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
-	present, readable := false, true
+	present := false
 	for kind, array := range e.arrays() {
 		name := Kind(kind).String()
 		present = present || array.Sent
 		if flush[kind] && !array.Sent {
 			v.AddBody("flush_"+name, "required", "needs the array "+name+" in the same body")
 		}
-		if array.Count > array.Limit {
-			v.AddBody(name, "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
-			readable = false
-		}
 	}
+	readable := e.checkLengths(v)
 	if !present {
 		v.AddBody("", "required",
 			"at least one of the arrays categories, items, option_groups, options, taxes and charges is required")
 	}
 	return present && readable
+}
+
+// checkLengths checks how long the arrays are.
+func (e *envelope) checkLengths(v *core.Violations) (readable bool) {
+	readable = true
+	for kind, array := range e.arrays() {
+		if array.Count > array.Limit {
+			v.AddBody(Kind(kind).String(), "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
+			readable = false
+		}
+	}
+	return readable
 }
 
 // object is what the six submitted types have in common.

@@ -3,18 +3,42 @@ package store
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/servery-hub/servery/core"
 )
+
+// envelope is the body of a bulk request.
+type envelope struct {
+	Stores      core.Array `json:"stores"`
+	CallbackURL *string    `json:"callback_url"`
+}
+
+func newEnvelope() envelope { return envelope{Stores: core.Array{Limit: MaxStores}} }
+
+func (e *envelope) excess() error {
+	var v core.Violations
+	if e.Stores.Count > e.Stores.Limit {
+		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", e.Stores.Limit, e.Stores.Count))
+	}
+	return v.Err()
+}
+
+// Excess returns the Invalid error of a body that is not JSON or holds too many
+// stores. It needs no memory, and so may look at a body that is too large to decode.
+func Excess(body []byte) error {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, &root, jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	return root.excess()
+}
 
 // Decode reads the body of a bulk request and checks all that can be checked
 // without stored state. Any violation refuses the whole request with an Invalid
 // error naming the store and the field (contract, Answers).
 func Decode(body []byte) (Request, error) {
-	var root struct {
-		Stores      core.Array `json:"stores"`
-		CallbackURL *string    `json:"callback_url"`
-	}
-	root.Stores.Limit = MaxStores
+	root := newEnvelope()
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Request{}, err
 	}
@@ -32,8 +56,7 @@ func Decode(body []byte) (Request, error) {
 	case root.Stores.Count == 0:
 		v.AddBody("stores", "required", "must hold at least one store")
 	case root.Stores.Count > MaxStores:
-		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", MaxStores, root.Stores.Count))
-		return Request{}, v.Err()
+		return Request{}, root.excess()
 	}
 	stores := root.Stores.Of(body)
 	request.Stores = make([]Submitted, len(stores))

@@ -17,8 +17,11 @@ const formType = "application/x-www-form-urlencoded"
 // nothing: no browser packs a form.
 func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Share) (url.Values, error) {
 	header := &c.Request.Header
-	if header.ContentLength() == 0 {
+	switch length := header.ContentLength(); {
+	case length == 0:
 		return url.Values{}, nil
+	case length > most.Bytes:
+		return nil, TooLarge(most.Bytes)
 	}
 	if len(header.Peek(fasthttp.HeaderContentEncoding)) > 0 {
 		return nil, core.Errorf(core.UnsupportedMedia, "a form must be sent without a Content-Encoding")

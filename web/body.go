@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"mime"
 	"net/url"
@@ -25,6 +26,16 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	}
 	sent := received(c)
 	return sent.bytes, sent.err
+}
+
+// bulkBody returns the request's body as jsonBody does. Of one that needs more memory
+// than there is, excess may know that it holds too many objects: that says more.
+func (s *Server) bulkBody(c *fiber.Ctx, excess func(body []byte) error) ([]byte, error) {
+	body, err := s.jsonBody(c)
+	if err != nil && len(body) > 0 {
+		err = cmp.Or(excess(body), err)
+	}
+	return body, err
 }
 
 // param is a path parameter, percent-decoded.
