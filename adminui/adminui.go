@@ -33,6 +33,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/limit"
 )
 
 // Records is all that the pages read and do; postgres.Console has it.
@@ -78,6 +79,7 @@ type Config struct {
 	Sandbox    sandbox.Playground
 	BaseURL    string         // of the hub as people reach it; "" as their requests come
 	Proxies    []netip.Prefix // whose X-Forwarded-For is believed
+	Memory     *limit.Memory  // for forms; nil: no bound
 	Clock      core.Clock
 	Log        *slog.Logger
 }
@@ -107,7 +109,8 @@ type door struct {
 
 // New joins the pages.
 func New(config Config) *Console {
-	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Accounts.Visitors, config.Log), Clock: config.Clock, Log: config.Log}
+	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Memory: config.Memory, Clock: config.Clock, Log: config.Log,
+		Live: shell.NewLive(config.Records.Pulse, config.Accounts.Visitors, config.Log)}
 	r := config.Records
 	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}
 	first := overview.Pages{Records: r, Plugins: config.Plugins}
@@ -241,6 +244,9 @@ func settingsRoutes(b string, setup settings.Pages) []route {
 // Mount serves the console below /console/.
 func (c *Console) Mount(router fiber.Router) {
 	for _, d := range c.doors {
+		if d.method != fiber.MethodGet {
+			d.handle = c.shell.Form(d.handle)
+		}
 		router.Add(d.method, d.path, d.handle)
 	}
 	pages := map[string]bool{}

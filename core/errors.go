@@ -136,6 +136,10 @@ func (o Object) path() string { return fmt.Sprintf("%s[%d]", o.Array, o.Index) }
 // Add records that the field of the object breaks a rule. The rule reads on
 // from the field's name: "is required", "must be a whole number".
 func (v *Violations) Add(at Object, field, code, rule string) {
+	if len(v.list) == MaxViolations { // what is not shown need not be worded
+		v.total++
+		return
+	}
 	path, subject := at.path(), field+" "
 	switch {
 	case field == "":

@@ -37,6 +37,7 @@ type Job struct {
 	Kind        JobKind
 	Subject     string // such as a location_ref_id
 	Body        []byte // the request, which has passed the checks of its shape
+	Size        int    // of a body that is still to be read from the queue; 0: it is in Body
 	CallbackURL string
 	DryRun      bool // tell what would be done, and do nothing
 	CreatedAt   time.Time

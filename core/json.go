@@ -203,7 +203,7 @@ func findNUL(body []byte) (string, bool) {
 	if !bytes.Contains(body, []byte(`\u0000`)) {
 		return "", false
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(body))
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)) // checked already
 	for {
 		token, err := d.ReadToken()
 		if err != nil {

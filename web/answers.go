@@ -49,9 +49,6 @@ func send(c *fiber.Ctx, status int, body []byte) error {
 func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	var known *core.Error
 	var routing *fiber.Error
-	if errors.Is(err, fiber.ErrRequestEntityTooLarge) { // more than boundBody let it read
-		_, err = s.readable(&c.Request().Header)
-	}
 	if errors.As(err, &routing) {
 		known = s.fromRouter(routing)
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
@@ -99,10 +96,6 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	default:
 		return core.Errorf(core.Invalid, "the request is not proper HTTP")
 	}
-}
-
-func tooLarge(most int) *core.Error {
-	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", most)
 }
 
 // counted is a number with its noun: 1 store, 2 stores.

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bytes"
-	"compress/gzip"
+	"cmp"
 	"fmt"
-	"io"
 	"mime"
 	"net/url"
 	"strconv"
@@ -15,8 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// jsonBody returns the request's body as body does. The media type must be JSON
-// or not given.
+// jsonBody returns the request's body. The media type must be JSON or not given.
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
@@ -27,39 +24,18 @@ func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
 			return nil, core.Errorf(core.UnsupportedMedia, "the charset of the Content-Type must be utf-8; %.40q was sent", charset)
 		}
 	}
-	return s.body(c, s.MaxBody)
+	sent := received(c)
+	return sent.bytes, sent.err
 }
 
-// body returns the request's body, unpacked where it came compressed, as a copy
-// that may outlive the request. It may have so many bytes.
-func (s *Server) body(c *fiber.Ctx, most int) ([]byte, error) {
-	raw := c.Request().Body() // not c.Body, which unpacks without a bound
-	if len(raw) > most {
-		return nil, tooLarge(most)
+// bulkBody returns the request's body as jsonBody does. Of one that needs more memory
+// than there is, excess may know that it holds too many objects: that says more.
+func (s *Server) bulkBody(c *fiber.Ctx, excess func(body []byte) error) ([]byte, error) {
+	body, err := s.jsonBody(c)
+	if err != nil && len(body) > 0 {
+		err = cmp.Or(excess(body), err)
 	}
-	switch strings.ToLower(c.Get(fiber.HeaderContentEncoding)) { // RFC 9110, 8.4.1
-	case "", "identity":
-		return bytes.Clone(raw), nil
-	case "gzip":
-		return gunzip(raw, most)
-	default:
-		return nil, core.Errorf(core.UnsupportedMedia, "the Content-Encoding must be gzip or none")
-	}
-}
-
-func gunzip(raw []byte, most int) ([]byte, error) {
-	reader, err := gzip.NewReader(bytes.NewReader(raw))
-	if err != nil {
-		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
-	}
-	body, err := io.ReadAll(io.LimitReader(reader, int64(most)+1))
-	if err != nil {
-		return nil, core.Errorf(core.Invalid, "the body is not valid gzip")
-	}
-	if len(body) > most {
-		return nil, tooLarge(most)
-	}
-	return body, nil
+	return body, err
 }
 
 // param is a path parameter, percent-decoded.

@@ -25,10 +25,11 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	if err != nil || business < 0 {
 		return core.Errorf(core.Invalid, "business must be the id of a business")
 	}
-	body, err := s.body(c, min(s.MaxBody, order.MaxBody)) // nobody knows yet whose it is
-	if err != nil {
-		return err
+	sent := received(c)
+	if sent.err != nil {
+		return sent.err
 	}
+	body := sent.bytes
 	knock := relay.Knock{
 		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c), Business: core.BusinessID(business), Headers: headers(c), Body: body,
 	}

@@ -15,7 +15,7 @@ import (
 // Endpoint 2). With ?dry_run=true the job tells what it would do.
 func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	dryRun := c.Query("dry_run") == "true"
-	body, err := s.jsonBody(c)
+	body, err := s.bulkBody(c, menu.Excess)
 	if err != nil {
 		return err
 	}

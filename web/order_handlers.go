@@ -28,8 +28,11 @@ type orderAnswer struct {
 // answer goes out.
 func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 	body, err := s.jsonBody(c)
+	if core.CodeOf(err) == core.TooLarge {
+		err = core.Errorf(core.TooLarge, "an order may have at most %d bytes", min(s.MaxBody, order.MaxBody))
+	}
 	if err != nil {
-		s.keepRefused(c, caller.Business, caller.Platform, c.Request().Body(), err)
+		s.keepRefused(c, caller.Business, caller.Platform, received(c).bytes, err)
 		return err
 	}
 	receipt, err := s.bringOrder(c, caller, body)
@@ -41,9 +44,6 @@ func (s *Server) postOrder(c *fiber.Ctx, caller core.Caller) error {
 }
 
 func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none order.Receipt, err error) {
-	if len(body) > order.MaxBody {
-		return none, core.Errorf(core.TooLarge, "an order may have at most %d bytes", order.MaxBody)
-	}
 	draft, err := order.Decode(body)
 	if err != nil {
 		return none, err

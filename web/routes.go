@@ -8,13 +8,15 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/web/body"
 )
 
-// route is one line of the table: who may call what, how often.
+// route is one line of the table: who may call what, how often, with how large a body.
 type route struct {
 	method, path string
 	scope        core.Scope // "" is open to anyone; anyScope to every key
 	limit        Limit      // "" is not throttled
+	body         body.Limit
 	handle       handler
 }
 
@@ -32,63 +34,63 @@ type handler func(c *fiber.Ctx, caller core.Caller) error
 // of a method that does is taken.
 func (s *Server) routes() []route {
 	return []route{
-		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, s.postStores},
-		{"GET", "/external/api/v1/stores/", core.ScopePOS, LimitRead, s.listStores},
-		{"GET", "/external/api/v1/stores/:ref_id/", core.ScopePOS, LimitRead, s.getStore},
-		{"POST", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitMenu, s.postMenu},
-		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitRead, s.getMenu},
-		{"POST", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitOperations, s.postTimingGroups},
-		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, s.listTimingGroups},
-		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitSwitches, s.postLocation},
-		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitSwitches, s.postItems},
-		{"GET", "/hub/api/v1/switches/:reference/", core.ScopePOS, LimitRead, s.getSwitch},
-		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, s.listPublications},
-		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS, LimitRead, s.getItemThen},
-		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, s.listRevisions},
-		{"GET", "/external/api/v1/revisions/:id/", core.ScopePOS, LimitRead, s.getRevision},
-		{"POST", "/external/api/v1/revisions/:id/rollback/", core.ScopePOS, LimitOperations, s.postRollback},
-		{"GET", "/external/api/v1/checklist/", core.ScopePOS, LimitRead, s.getChecklist},
-		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, s.getJob},
-		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.postWebhook},
-		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, s.listWebhooks},
-		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, s.postOrderRetry},
-		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.getWebhook},
-		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, s.putWebhook},
-		{"POST", "/external/api/v1/webhooks/:webhook_id/test/", core.ScopePOS, LimitOperations, s.testWebhook},
-		{"POST", "/external/api/v1/webhooks/:webhook_id/rotate/", core.ScopePOS, LimitOperations, s.rotateWebhook},
+		{"POST", "/external/api/v1/stores/", core.ScopePOS, LimitStores, bulk, s.postStores},
+		{"GET", "/external/api/v1/stores/", core.ScopePOS, LimitRead, noBody, s.listStores},
+		{"GET", "/external/api/v1/stores/:ref_id/", core.ScopePOS, LimitRead, noBody, s.getStore},
+		{"POST", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitMenu, bulk, s.postMenu},
+		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitRead, noBody, s.getMenu},
+		{"POST", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitOperations, bulk, s.postTimingGroups},
+		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, noBody, s.listTimingGroups},
+		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitSwitches, small, s.postLocation},
+		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitSwitches, lists, s.postItems},
+		{"GET", "/hub/api/v1/switches/:reference/", core.ScopePOS, LimitRead, noBody, s.getSwitch},
+		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, noBody, s.listPublications},
+		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS, LimitRead, noBody, s.getItemThen},
+		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, noBody, s.listRevisions},
+		{"GET", "/external/api/v1/revisions/:id/", core.ScopePOS, LimitRead, noBody, s.getRevision},
+		{"POST", "/external/api/v1/revisions/:id/rollback/", core.ScopePOS, LimitOperations, noBody, s.postRollback},
+		{"GET", "/external/api/v1/checklist/", core.ScopePOS, LimitRead, noBody, s.getChecklist},
+		{"GET", "/external/api/v1/jobs/:reference/", core.ScopePOS, LimitRead, noBody, s.getJob},
+		{"POST", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, webhooks, s.postWebhook},
+		{"GET", "/external/api/v1/webhooks/", core.ScopePOS, LimitWebhooks, noBody, s.listWebhooks},
+		{"POST", "/external/api/v1/webhooks/retry/", core.ScopePOS, LimitRetry, small, s.postOrderRetry},
+		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, noBody, s.getWebhook},
+		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, webhooks, s.putWebhook},
+		{"POST", "/external/api/v1/webhooks/:webhook_id/test/", core.ScopePOS, LimitOperations, noBody, s.testWebhook},
+		{"POST", "/external/api/v1/webhooks/:webhook_id/rotate/", core.ScopePOS, LimitOperations, noBody, s.rotateWebhook},
 
-		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, s.listDeliveries},
-		{"POST", "/external/api/v1/deliveries/retry/", core.ScopePOS, LimitOperations, s.retryDeliveries},
-		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, s.getDelivery},
-		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, s.retryDelivery},
+		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, noBody, s.listDeliveries},
+		{"POST", "/external/api/v1/deliveries/retry/", core.ScopePOS, LimitOperations, small, s.retryDeliveries},
+		{"GET", "/external/api/v1/deliveries/:id/", core.ScopePOS, LimitRead, noBody, s.getDelivery},
+		{"POST", "/external/api/v1/deliveries/:id/retry/", core.ScopePOS, LimitOperations, noBody, s.retryDelivery},
 
-		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, s.listEventTypes},
-		{"GET", "/external/api/v1/events/catalogue/:event_type/", core.ScopePOS, LimitRead, s.getEventType},
+		{"GET", "/external/api/v1/events/catalogue/", core.ScopePOS, LimitRead, noBody, s.listEventTypes},
+		{"GET", "/external/api/v1/events/catalogue/:event_type/", core.ScopePOS, LimitRead, noBody, s.getEventType},
 
-		{"GET", "/external/api/v1/orders/", core.ScopePOS, LimitRead, s.listOrders},
-		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, s.getOrder},
-		{"PUT", "/external/api/v1/orders/:id/", core.ScopePOS, LimitOrderUpdates, s.putOrder},
-		{"POST", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, s.reportItemsOOS},
-		{"PUT", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, s.reportItemsOOS},
-		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrderUpdates, s.putOrderStatus},
+		{"GET", "/external/api/v1/orders/", core.ScopePOS, LimitRead, noBody, s.listOrders},
+		{"GET", "/external/api/v1/orders/:id/", core.ScopePOS, LimitRead, noBody, s.getOrder},
+		{"PUT", "/external/api/v1/orders/:id/", core.ScopePOS, LimitOrderUpdates, small, s.putOrder},
+		{"POST", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, lists, s.reportItemsOOS},
+		{"PUT", "/hub/api/v1/orders/items-oos/", core.ScopePOS, LimitOrderUpdates, lists, s.reportItemsOOS},
+		{"PUT", "/external/api/v1/orders/:id/status/", core.ScopePOS, LimitOrderUpdates, small, s.putOrderStatus},
 
-		{"POST", "/ext/api/v1/generic/pos/rider-status/", core.ScopePOS, LimitRider, s.postRiderStatus},
-		{"POST", "/ext/api/v1/generic/pos/rider-location/", core.ScopePOS, LimitLocation, s.postRiderLocation},
-		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, s.postFeatureAction},
-		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, s.getAction},
-		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, s.postCallback},
+		{"POST", "/ext/api/v1/generic/pos/rider-status/", core.ScopePOS, LimitRider, small, s.postRiderStatus},
+		{"POST", "/ext/api/v1/generic/pos/rider-location/", core.ScopePOS, LimitLocation, small, s.postRiderLocation},
+		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, small, s.postFeatureAction},
+		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, noBody, s.getAction},
+		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, callbacks, s.postCallback},
 
-		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, s.postOrder},
-		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, s.getOrder},
-		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, s.putChannelOrderStatus},
-		{"GET", "/channel/api/v1/stores/", anyScope, LimitRead, s.listChannelStores},
-		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, s.getEffectiveMenu},
-		{"GET", "/channel/api/v1/stores/:ref_id/deliverable/", anyScope, LimitRead, s.getDeliverable},
-		{"GET", "/channel/api/v1/deliverable/", anyScope, LimitRead, s.listDeliverableStores},
+		{"POST", "/channel/api/v1/orders/", core.ScopeChannel, LimitOrders, orders, s.postOrder},
+		{"GET", "/channel/api/v1/orders/:id/", core.ScopeChannel, LimitOrders, noBody, s.getOrder},
+		{"PUT", "/channel/api/v1/orders/:id/status/", core.ScopeChannel, LimitOrders, small, s.putChannelOrderStatus},
+		{"GET", "/channel/api/v1/stores/", anyScope, LimitRead, noBody, s.listChannelStores},
+		{"GET", "/channel/api/v1/stores/:ref_id/menu/", anyScope, LimitRead, noBody, s.getEffectiveMenu},
+		{"GET", "/channel/api/v1/stores/:ref_id/deliverable/", anyScope, LimitRead, noBody, s.getDeliverable},
+		{"GET", "/channel/api/v1/deliverable/", anyScope, LimitRead, noBody, s.listDeliverableStores},
 
-		{"GET", "/healthz", "", "", s.health},
-		{"GET", "/readyz", "", "", s.ready},
-		{"GET", "/openapi.json", "", "", s.openAPI},
+		{"GET", "/healthz", "", "", noBody, s.health},
+		{"GET", "/readyz", "", "", noBody, s.ready},
+		{"GET", "/openapi.json", "", "", noBody, s.openAPI},
 	}
 }
 
@@ -119,6 +121,7 @@ func (s *Server) mount() {
 		if s.SystemOnly && r.scope != "" {
 			continue
 		}
+		r.body.Bytes = min(r.body.Bytes, s.MaxBody)
 		s.App.Add(r.method, r.path, s.guard(r))
 		if slices.Contains(namesakes, r.path) {
 			s.App.All(r.path, func(c *fiber.Ctx) error {
@@ -129,12 +132,13 @@ func (s *Server) mount() {
 	}
 }
 
-// guard authenticates, checks the scope and counts, in this order: a request
-// that is refused for its credentials, or as a dry run, does not count.
+// guard authenticates, checks the scope, counts and reads the body, in this order: a
+// request that is refused for its credentials, or as a dry run, does not count, and
+// nobody's body is read before.
 func (s *Server) guard(r route) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if r.scope == "" || r.scope == platformKey { // the latter looks at the key, and counts, itself
-			return r.handle(c, core.Caller{})
+			return s.receive(c, r, core.Caller{})
 		}
 		c.Locals(localWaiting, true)
 		caller, err := s.Authenticator.Authenticate(c.UserContext(), c.Get(fiber.HeaderAuthorization))
@@ -151,8 +155,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err := s.count(c, caller.Business, r.limit, ""); err != nil {
 			return err
 		}
-		c.Locals(localWaiting, false)
-		return named(c, r.handle(c, caller))
+		return s.receive(c, r, caller)
 	}
 }
 

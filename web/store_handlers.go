@@ -13,7 +13,7 @@ import (
 
 // postStores accepts a bulk request of stores (spec, Endpoint 1).
 func (s *Server) postStores(c *fiber.Ctx, caller core.Caller) error {
-	body, err := s.jsonBody(c)
+	body, err := s.bulkBody(c, store.Excess)
 	if err != nil {
 		return err
 	}

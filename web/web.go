@@ -5,6 +5,7 @@ package web
 import (
 	"context"
 	"log/slog"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -175,7 +176,8 @@ type Observer interface {
 // Config is what the interface is made of. Every field is required but Tracer.
 type Config struct {
 	SystemOnly          bool // of a replica that has not the role api: probes and metrics alone
-	MaxBody             int  // bytes of a request body
+	MaxBody             int  // bytes of a request body, on every route
+	Memory              *limit.Memory
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
 	Throttle            Throttle
@@ -235,17 +237,16 @@ const handlerDeadline = 20 * time.Second
 // Server answers HTTP requests.
 type Server struct {
 	Config
-	App        *fiber.App
-	OpenBodies map[string]int // below which paths anyone may send a body, of how many bytes; not to be changed once it serves
-	draining   atomic.Bool
+	App      *fiber.App
+	draining atomic.Bool
 }
 
 // New makes a server; App.Listener serves it.
 func New(config Config) *Server {
-	s := &Server{Config: config, OpenBodies: map[string]int{}}
+	s := &Server{Config: config}
 	s.App = fiber.New(fiber.Config{
 		AppName:                      "Servery",
-		BodyLimit:                    config.MaxBody,
+		BodyLimit:                    math.MaxInt, // receive bounds them: fasthttp reads past the end of one that it finds too large
 		CaseSensitive:                true,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true,
@@ -253,9 +254,9 @@ func New(config Config) *Server {
 		IdleTimeout:                  90 * time.Second,
 		ReadTimeout:                  60 * time.Second,
 		ReadBufferSize:               16 << 10,
-		StreamRequestBody:            false,
+		StreamRequestBody:            true,
 	})
-	s.App.Server().HeaderReceived = s.boundBody
+	s.streamBodies()
 	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
 	s.mount()
 	return s

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -84,7 +83,7 @@ func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, pr
 // SendAgain has sent again what was counted, as a job; where the count differs
 // now, it says so instead.
 func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
-	value := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	value := func(name string) string { return shell.Field(c, name) }
 	at, err := strconv.ParseInt(value("at"), 10, 64)
 	counted, wrong := strconv.Atoi(value("count"))
 	if err != nil || wrong != nil {

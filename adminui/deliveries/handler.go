@@ -258,7 +258,7 @@ func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	if was := c.FormValue("seen"); was != "" && was != seen(d) {
+	if was := shell.Field(c, "seen"); was != "" && was != seen(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
 	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID}, v.Change(c, "delivery.retry")); err != nil {
@@ -270,8 +270,8 @@ func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
 // RetryChosen sends the chosen deliveries again, all or none.
 func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.Visit) error {
 	var ids []core.ID
-	for _, raw := range c.Request().PostArgs().PeekMulti("id") {
-		id, err := uuid.ParseBytes(raw)
+	for _, raw := range shell.Fields(c, "id") {
+		id, err := uuid.Parse(raw)
 		if err != nil {
 			return core.Errorf(core.NotFound, text.NotFound)
 		}

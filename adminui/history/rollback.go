@@ -58,8 +58,8 @@ func (p Pages) RollBack(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	if c.FormValue("latest") != undoing.Latest.String() || undoing.Count() == 0 {
-		return p.confirm(c, v, r, undoing, fmt.Sprintf(text.RollbackChanged, c.FormValue("count"), ui.Number(undoing.Count())))
+	if shell.Field(c, "latest") != undoing.Latest.String() || undoing.Count() == 0 {
+		return p.confirm(c, v, r, undoing, fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(undoing.Count())))
 	}
 	work := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
 	change := v.Change(c, "menu.rollback")

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -97,8 +96,8 @@ func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, e
 // Create makes a key and shows it, this once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
 	maker := access.Access{Records: recording{records: p.Records, change: v.Change(c, "key.create")}, Clock: p.Clock}
-	key, secret, err := maker.CreateKey(c.UserContext(), access.Key{Business: v.Business.ID, Username: strings.Clone(c.FormValue("username")),
-		Scope: core.Scope(strings.Clone(c.FormValue("scope"))), Platform: strings.Clone(c.FormValue("platform"))})
+	key, secret, err := maker.CreateKey(c.UserContext(), access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
+		Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
 
 // Revoke makes a key useless.
 func (p Pages) Revoke(c *fiber.Ctx, v *shell.Visit) error {
-	id, err := strconv.ParseInt(c.FormValue("id"), 10, 64)
+	id, err := strconv.ParseInt(shell.Field(c, "id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}

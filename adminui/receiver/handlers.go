@@ -10,8 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/ui"
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/web/body"
 )
 
 // Mount serves the receiver below Path.
@@ -24,9 +24,11 @@ func (r *Receiver) Mount(router fiber.Router) {
 
 // post takes a delivery in.
 func (r *Receiver) post(c *fiber.Ctx) error {
-	body := c.Request().Body() // borrowed: accept copies what it keeps
-	if len(body) > MaxBody {
-		return core.Errorf(core.TooLarge, "the demo receiver takes deliveries of at most 16 MiB")
+	share := r.Memory.Ask(deliveries.Class)
+	defer share.Release()
+	sent, err := body.Read(c.UserContext(), c.Context(), deliveries, &share)
+	if err != nil {
+		return err
 	}
 	header := func(name string) string { return strings.Clone(c.Get(name)) }
 	d := Delivery{WebhookID: header(webhook.HeaderID), EventType: header(webhook.HeaderEventType)}
@@ -36,7 +38,7 @@ func (r *Receiver) post(c *fiber.Ctx) error {
 	slices.SortStableFunc(d.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp), Signatures: header(webhook.HeaderSignature)}
 	d.WebhookID, d.EventType = text([]byte(d.WebhookID)), text([]byte(d.EventType))
-	r.accept(c.UserContext(), d, signed, body)
+	r.accept(c.UserContext(), d, signed, sent)
 	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})
 }
 

@@ -11,15 +11,19 @@ import (
 
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/web/body"
 )
 
 // Path is the address of deliveries and of the page.
 const Path = "/demo/receiver/"
 
-// Bounds of what a delivery may be and of what is kept of it.
+// deliveries bounds what a delivery may be.
+var deliveries = body.Limit{Bytes: 16 << 20, Class: limit.Large, Cost: body.Cost{Byte: 2}}
+
+// Bounds of what is kept.
 const (
-	MaxBody         = 16 << 20 // larger deliveries are refused
 	KeptBody        = 256 << 10
 	defaultCapacity = 100
 )
@@ -30,8 +34,9 @@ type Secrets func(ctx context.Context) (map[string]string, error)
 
 // Config is what a receiver is made of.
 type Config struct {
-	Capacity int     // deliveries kept; 0 is 100
-	Secrets  Secrets // nil: none are known
+	Capacity int           // deliveries kept; 0 is 100
+	Secrets  Secrets       // nil: none are known
+	Memory   *limit.Memory // for deliveries; nil: no bound
 	Clock    core.Clock
 	BaseURL  string    // of the commands on the page, without a slash at its end
 	Links    []ui.Link // of the top bar

@@ -163,7 +163,7 @@ type form struct {
 	err error
 }
 
-func (f *form) text(name string) string { return strings.TrimSpace(strings.Clone(f.c.FormValue(name))) }
+func (f *form) text(name string) string { return strings.TrimSpace(shell.Field(f.c, name)) }
 
 func (f *form) wrong(err error, label string) {
 	if err != nil && f.err == nil {

@@ -110,7 +110,7 @@ func (f formView) retyped(value func(string) string, problem string) formView {
 // Save stores what the form says, all of it or nothing; what is refused comes back as
 // it was typed.
 func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
-	typed := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
 	if core.CodeOf(err) == core.Invalid {
 		problem := v.Refused(c, err)
@@ -124,7 +124,7 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
 
 func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 	ctx := c.UserContext()
-	platform := core.Platform{Name: strings.Clone(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
+	platform := core.Platform{Name: shell.Field(c, "name"), ServedBy: shell.Field(c, "served_by")}
 	one, err := p.find(ctx, v, platform.Name)
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	settings := []byte(strings.TrimSpace(c.FormValue("settings")))
+	settings := []byte(strings.TrimSpace(shell.Field(c, "settings")))
 	if err := p.checkSettings(ctx, v, platform, one, settings); err != nil {
 		return err
 	}
@@ -143,14 +143,14 @@ func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	secrets := map[string]string{} // those to set; "" takes one away
 	for _, s := range about.Secrets {
-		if value := strings.Clone(c.FormValue("secret-" + s.Name)); value != "" {
+		if value := shell.Field(c, "secret-"+s.Name); value != "" {
 			secrets[s.Name] = value
-		} else if c.FormValue("drop-"+s.Name) != "" {
+		} else if shell.Field(c, "drop-"+s.Name) != "" {
 			secrets[s.Name] = ""
 		}
 	}
 	var accept relay.Accept
-	if sent := strings.Clone(c.FormValue("accept")); sent != "" { // not there while the platform is own
+	if sent := shell.Field(c, "accept"); sent != "" { // not there while the platform is own
 		if accept, err = relay.ParseAccept(sent); err != nil {
 			return err
 		}
@@ -159,7 +159,7 @@ func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn && !slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
 		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
 	}
-	return p.Records.SetPlatform(ctx, v.Business.ID, platform, strings.Clone(c.FormValue("version")), func(a *relay.Access) error {
+	return p.Records.SetPlatform(ctx, v.Business.ID, platform, shell.Field(c, "version"), func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
 		a.Addresses = merged(a.Addresses, addresses)
 		a.Secrets = merged(a.Secrets, secrets)
@@ -192,7 +192,7 @@ func compact(settings []byte) []byte {
 func (p Pages) addresses(c *fiber.Ctx, platform core.Platform, about console.PluginAbout) (map[string]string, error) {
 	addresses := map[string]string{}
 	for _, e := range about.Endpoints {
-		address := strings.TrimSuffix(strings.TrimSpace(strings.Clone(c.FormValue("endpoint-"+e.Name))), "/")
+		address := strings.TrimSuffix(strings.TrimSpace(shell.Field(c, "endpoint-"+e.Name)), "/")
 		if address != "" {
 			if err := p.Plugins.CheckAddress(c.UserContext(), platform.ServedBy, e.Name, address); err != nil {
 				return nil, err

@@ -122,7 +122,7 @@ func (p Pages) about(ctx context.Context, id string) (about console.PluginAbout,
 
 // Add gives the business a platform.
 func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
-	platform := core.Platform{Name: strings.TrimSpace(c.FormValue("name")), ServedBy: strings.Clone(c.FormValue("served_by"))}
+	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
 	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
 		return v.Again(c, core.Errorf(core.Invalid, text.PlatformNameWrong), v.Link("settings/"), p.List)
@@ -207,7 +207,7 @@ func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID
 
 // Callback makes a key by which a platform calls the hub, and shows it, this once.
 func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
-	name := strings.Clone(c.FormValue("name"))
+	name := shell.Field(c, "name")
 	callers := relay.Callers{Records: recording{records: p.Records, change: v.Change(c, "callback.create")}, Clock: p.Clock}
 	key, err := callers.Create(c.UserContext(), v.Business.ID, name)
 	if err != nil {
@@ -219,7 +219,7 @@ func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
 
 // DropCallbacks makes all keys of a platform useless but the newest.
 func (p Pages) DropCallbacks(c *fiber.Ctx, v *shell.Visit) error {
-	name := strings.Clone(c.FormValue("name"))
+	name := shell.Field(c, "name")
 	if err := p.Records.DropCallbackKeys(c.UserContext(), v.Business.ID, name, v.Change(c, "callback.revoke")); err != nil {
 		return err
 	}

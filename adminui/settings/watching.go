@@ -42,7 +42,7 @@ func seen(w console.Watching) string { return fmt.Sprint(w.Told()) }
 
 // Watch stores how the business is watched over.
 func (p Pages) Watch(c *fiber.Ctx, v *shell.Visit) error {
-	field := func(name string) string { return strings.TrimSpace(strings.Clone(c.FormValue(name))) }
+	field := func(name string) string { return strings.TrimSpace(shell.Field(c, name)) }
 	err := p.Records.SetWatching(c.UserContext(), v.Business.ID, func(w *console.Watching) error {
 		if field("seen") != seen(*w) {
 			return core.Errorf(core.Conflict, text.WatchConflict)

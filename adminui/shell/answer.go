@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/a-h/templ"
@@ -31,7 +30,7 @@ type Head struct {
 
 // Show answers with a page in the frame, 200 unless another status was set.
 func (v *Visit) Show(c *fiber.Ctx, head Head, body templ.Component) error {
-	typed := func(name string) string { return strings.Clone(c.FormValue(name)) }
+	typed := func(name string) string { return Field(c, name) }
 	unsaid := v.refused
 	for i, b := range head.Buttons {
 		if unsaid != nil && b.SentWith(c.Path(), typed) {
@@ -179,7 +178,7 @@ func theme(c *fiber.Ctx) string {
 
 // SetTheme keeps the appearance that the visitor chose, and goes back.
 func SetTheme(c *fiber.Ctx, _ *Visit) error {
-	chosen := c.FormValue("theme")
+	chosen := Field(c, "theme")
 	if chosen != "light" && chosen != "dark" {
 		chosen = ""
 	}

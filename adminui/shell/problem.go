@@ -15,7 +15,8 @@ import (
 var statuses = map[core.Code]int{
 	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized, core.Forbidden: http.StatusForbidden,
 	core.NotFound: http.StatusNotFound, core.Conflict: http.StatusConflict, core.TooLarge: http.StatusRequestEntityTooLarge,
-	core.Throttled: http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
+	core.UnsupportedMedia: http.StatusUnsupportedMediaType,
+	core.Throttled:        http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
 }
 
 // problems are the console's words for errors that people meet at its doors.

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/limit"
 )
 
 // Addresses that pages lead to.
@@ -46,6 +47,7 @@ type Shell struct {
 	Accounts access.Accounts
 	Records  Businesses
 	Live     *Live
+	Memory   *limit.Memory // for forms; nil: no bound
 	Clock    core.Clock
 	Log      *slog.Logger
 }
@@ -104,7 +106,7 @@ func (v *Visit) Visible() []core.BusinessID {
 
 // Change begins an entry of the audit trail for what this visit does.
 func (v *Visit) Change(c *fiber.Ctx, action string) access.Change {
-	return access.Change{Business: v.Business.ID, Actor: v.User.Actor(), Action: action, Why: strings.Clone(c.FormValue("why"))}
+	return access.Change{Business: v.Business.ID, Actor: v.User.Actor(), Action: action, Why: Field(c, "why")}
 }
 
 // Handler answers a visit.
@@ -146,28 +148,24 @@ func (s *Shell) Write(least access.Role, handle Handler) fiber.Handler {
 		if err := FromOurPage(c); err != nil {
 			return err
 		}
-		if !access.FormTokenIs(v.session, c.FormValue("token")) {
-			return core.Errorf(core.Forbidden, text.FormOld)
-		}
-		if err := s.mayEnter(c, v, least); err != nil {
-			return err
-		}
-		if least != access.Viewer && strings.TrimSpace(c.FormValue("why")) == "" {
-			return core.Errorf(core.Invalid, text.WhyMissing)
-		}
-		return handle(c, v)
+		return s.withForm(c, limit.Small, func() error {
+			if !access.FormTokenIs(v.session, Field(c, "token")) {
+				return core.Errorf(core.Forbidden, text.FormOld)
+			}
+			if err := s.mayEnter(c, v, least); err != nil {
+				return err
+			}
+			if least != access.Viewer && strings.TrimSpace(Field(c, "why")) == "" {
+				return core.Errorf(core.Invalid, text.WhyMissing)
+			}
+			return handle(c, v)
+		})
 	})
 }
-
-// maxForm bounds the body of a form.
-const maxForm = 64 << 10
 
 // FromOurPage refuses a form that another site sent: by Sec-Fetch-Site, which
 // browsers set and pages cannot, or by Origin where that is missing.
 func FromOurPage(c *fiber.Ctx) error {
-	if len(c.Request().Body()) > maxForm {
-		return core.Errorf(core.TooLarge, "the form is too large")
-	}
 	if site := c.Get("Sec-Fetch-Site"); site != "" {
 		if site == "same-origin" {
 			return nil

@@ -55,11 +55,11 @@ func (p Pages) SignIn(c *fiber.Ctx) error {
 // Enter checks a password and starts a session.
 func (p Pages) Enter(c *fiber.Ctx) error {
 	v := p.door(c, "")
-	v.email, v.next = strings.Clone(c.FormValue("email")), shell.Inside(c.FormValue("next"))
+	v.email, v.next = shell.Field(c, "email"), shell.Inside(shell.Field(c, "next"))
 	err := shell.FromOurPage(c)
 	if err == nil {
 		var token string
-		token, err = p.Accounts.SignIn(c.UserContext(), v.email, strings.Clone(c.FormValue("password")), addressOf(c, p.Proxies), shell.SessionOf(c))
+		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), addressOf(c, p.Proxies), shell.SessionOf(c))
 		if err == nil {
 			shell.SetSession(c, token)
 			return c.Redirect(v.next, http.StatusSeeOther)
@@ -96,8 +96,8 @@ func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
 
 // UseLink uses a link up: the password is set, or kept, and a session starts.
 func (p Pages) UseLink(c *fiber.Ctx) error {
-	link, password := strings.Clone(c.FormValue("link")), strings.Clone(c.FormValue("password"))
-	if c.FormValue("keep") != "" {
+	link, password := shell.Field(c, "link"), shell.Field(c, "password")
+	if shell.Field(c, "keep") != "" {
 		password = ""
 	}
 	err := shell.FromOurPage(c)
@@ -128,7 +128,7 @@ func (p Pages) Account(c *fiber.Ctx, v *shell.Visit) error {
 
 // ChangePassword sets a new password.
 func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.Visit) error {
-	err := p.Accounts.ChangePassword(c.UserContext(), v.User, strings.Clone(c.FormValue("present")), strings.Clone(c.FormValue("password")), v.Session())
+	err := p.Accounts.ChangePassword(c.UserContext(), v.User, shell.Field(c, "present"), shell.Field(c, "password"), v.Session())
 	if code := core.CodeOf(err); code == core.Invalid || code == core.Throttled {
 		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, v.Refused(c, err)))
 	}

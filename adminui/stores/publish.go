@@ -3,7 +3,6 @@ package stores
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/gofiber/fiber/v2"
 
@@ -40,7 +39,7 @@ func (p Pages) Publish(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	var platforms []string
-	if platform := strings.Clone(c.FormValue("platform")); platform != "" {
+	if platform := shell.Field(c, "platform"); platform != "" {
 		platforms = []string{platform}
 	}
 	if err := p.Records.PublishNow(c.UserContext(), v.Business.ID, ref, platforms, v.Change(c, "store.publish")); err != nil {

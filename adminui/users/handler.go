@@ -94,12 +94,12 @@ func parsed(list string) ([]core.BusinessID, error) {
 
 // Create makes a user and shows the link for the first sign-in, this once.
 func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
-	businesses, err := parsed(c.FormValue("businesses"))
+	businesses, err := parsed(shell.Field(c, "businesses"))
 	if err != nil {
 		return err
 	}
-	user := access.User{Email: strings.Clone(c.FormValue("email")), Role: access.Role(strings.Clone(c.FormValue("role"))), Businesses: businesses}
-	user, link, err := p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), strings.Clone(c.FormValue("why")))
+	user := access.User{Email: shell.Field(c, "email"), Role: access.Role(shell.Field(c, "role")), Businesses: businesses}
+	user, link, err := p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), shell.Field(c, "why"))
 	if err != nil {
 		return err
 	}
@@ -151,12 +151,12 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	businesses, err := parsed(c.FormValue("businesses"))
+	businesses, err := parsed(shell.Field(c, "businesses"))
 	if err != nil {
 		return err
 	}
-	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.Role(strings.Clone(c.FormValue("role"))), businesses,
-		c.FormValue("allowed") == text.No, strings.Clone(c.FormValue("why"))); err != nil {
+	if err := p.Accounts.ChangeUser(c.UserContext(), v.User, u.ID, access.Role(shell.Field(c, "role")), businesses,
+		shell.Field(c, "allowed") == text.No, shell.Field(c, "why")); err != nil {
 		return err
 	}
 	return shell.Then(c, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID), "changed")
@@ -168,7 +168,7 @@ func (p Pages) Link(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	link, err := p.Accounts.LinkFor(c.UserContext(), v.User, u, strings.Clone(c.FormValue("why")))
+	link, err := p.Accounts.LinkFor(c.UserContext(), v.User, u, shell.Field(c, "why"))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -109,10 +108,10 @@ func (p Pages) Rotate(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	if c.FormValue("seen") != seen(e) {
+	if shell.Field(c, "seen") != seen(e) {
 		return core.Errorf(core.Conflict, text.RotatedAlready)
 	}
-	sub, err := p.Rotator.Rotate(c.UserContext(), v.Business.ID, number, v.User.Actor(), strings.Clone(c.FormValue("why")))
+	sub, err := p.Rotator.Rotate(c.UserContext(), v.Business.ID, number, v.User.Actor(), shell.Field(c, "why"))
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type Queue interface {
 	// Claim leases to the owner at most limit jobs that are due, each the first of
 	// its business and line, and tells when the next will be due (zero: none waits).
 	Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error)
+	// Load reads the body of a claimed job whose Size is not 0.
+	Load(ctx context.Context, job core.Job) (core.Job, error)
 	// Renew extends leases and records progress.
 	Renew(ctx context.Context, owner core.ID, running []Progress, until time.Time) error
 	// Retry gives a job back, to be claimed at the given time, with the error of
@@ -23,6 +25,20 @@ type Queue interface {
 	Retry(ctx context.Context, job core.Job, at time.Time, cause string) error
 	// GiveUp ends a job as failed, without a word to anybody.
 	GiveUp(ctx context.Context, job core.Job, cause string) error
+}
+
+// Memory bounds what running jobs hold.
+type Memory interface {
+	// Ask begins the share of one job.
+	Ask() Share
+}
+
+// Share is the memory of one job. Its methods wait a while for memory to become free,
+// and return an Unavailable error if none does.
+type Share interface {
+	Body(ctx context.Context, size int) error      // before a body of the size is read
+	Decode(ctx context.Context, body []byte) error // before it is decoded
+	Release()
 }
 
 // Handler does the work of one kind. Both methods end the job in the

@@ -21,6 +21,7 @@ type Config struct {
 	Poll        time.Duration // 1 s
 	Limit       time.Duration // of one attempt: 5 min; then it is cut off and counts as failed
 	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cut off and begun again elsewhere
+	Memory      Memory        // nil: no bound
 	Tracer      *core.Tracer  // nil: none
 }
 
@@ -31,8 +32,19 @@ func (c Config) withDefaults() Config {
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Limit = cmp.Or(c.Limit, 5*time.Minute)
 	c.StopWithin = cmp.Or(c.StopWithin, 10*time.Second)
+	if c.Memory == nil {
+		c.Memory = unbounded{}
+	}
 	return c
 }
+
+// unbounded is memory without a bound.
+type unbounded struct{}
+
+func (unbounded) Ask() Share                           { return unbounded{} }
+func (unbounded) Body(context.Context, int) error      { return nil }
+func (unbounded) Decode(context.Context, []byte) error { return nil }
+func (unbounded) Release()                             {}
 
 // Runner runs the jobs of one replica. Run owns every goroutine it starts.
 type Runner struct {
@@ -124,7 +136,12 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	}
 	span.Text("servery.job", job.ID.String())
 	began := time.Now()
-	err := r.attempt(ctx, r.run(progress))
+	share := r.config.Memory.Ask()
+	defer share.Release()
+	job, err := r.load(ctx, job, share)
+	if err == nil {
+		err = r.attempt(ctx, r.run(job, progress))
+	}
 	outcome := "done"
 	if r.isLast(ctx, job, err) {
 		outcome = "failed"
@@ -217,10 +234,27 @@ func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error
 	return do(ctx)
 }
 
+// memoryPause is when a job that found no memory is claimed again.
+const memoryPause = time.Second
+
+// load reserves the memory of a job and reads its body. Without memory the job waits.
+func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job, error) {
+	err := share.Body(ctx, job.Size)
+	if err == nil && job.Size > 0 {
+		job, err = r.queue.Load(ctx, job)
+	}
+	if err == nil {
+		err = share.Decode(ctx, job.Body)
+	}
+	if core.CodeOf(err) == core.Unavailable {
+		err = core.Postponed{Until: r.clock.Now().Add(memoryPause)}
+	}
+	return job, err
+}
+
 // run runs the handler of a job that may be tried still.
-func (r *Runner) run(progress *Progress) func(ctx context.Context) error {
+func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
-		job := progress.Job
 		handler := r.handlers[job.Kind]
 		switch {
 		case handler == nil:

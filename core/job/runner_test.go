@@ -37,6 +37,11 @@ func (b *bench) Claim(_ context.Context, owner core.ID, _ int, _ time.Time) ([]c
 	return []core.Job{claimed}, time.Time{}, nil
 }
 
+func (b *bench) Load(_ context.Context, job core.Job) (core.Job, error) {
+	job.Body, job.Size = make([]byte, job.Size), 0
+	return job, nil
+}
+
 func (b *bench) Renew(_ context.Context, _ core.ID, running []Progress, _ time.Time) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,7 +1,6 @@
 package menu
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,12 +11,12 @@ import (
 // envelope is the body of a menu request; its arrays are read element by
 // element so that each violation can name its object.
 type envelope struct {
-	Categories   []jsontext.Value `json:"categories"`
-	Items        []jsontext.Value `json:"items"`
-	OptionGroups []jsontext.Value `json:"option_groups"`
-	Options      []jsontext.Value `json:"options"`
-	Taxes        []jsontext.Value `json:"taxes"`
-	Charges      []jsontext.Value `json:"charges"`
+	Categories   core.Array `json:"categories"`
+	Items        core.Array `json:"items"`
+	OptionGroups core.Array `json:"option_groups"`
+	Options      core.Array `json:"options"`
+	Taxes        core.Array `json:"taxes"`
+	Charges      core.Array `json:"charges"`
 
 	FlushCategories   bool `json:"flush_categories"`
 	FlushItems        bool `json:"flush_items"`
@@ -34,8 +33,8 @@ type envelope struct {
 // without stored state. Any violation refuses the whole request with an Invalid
 // error that names the object and the field (contract, Answers and Menu).
 func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
-	var root envelope
-	if err := core.DecodeJSON(body, &root); err != nil {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root); err != nil {
 		return Request{}, err
 	}
 	request := Request{
@@ -55,39 +54,74 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	if !root.checkArrays(request.Flush, &v) {
 		return Request{}, v.Err()
 	}
-	request.Categories = decodeArray[CategoryObject](Categories, root.Categories, &rules, &v)
-	request.Items = decodeArray[ItemObject](Items, root.Items, &rules, &v)
-	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups, &rules, &v)
-	request.Options = decodeArray[OptionObject](Options, root.Options, &rules, &v)
-	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes, &rules, &v)
-	request.Charges = decodeArray[ChargeObject](Charges, root.Charges, &rules, &v)
+	request.Categories = decodeArray[CategoryObject](Categories, root.Categories.Of(body), &rules, &v)
+	request.Items = decodeArray[ItemObject](Items, root.Items.Of(body), &rules, &v)
+	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups.Of(body), &rules, &v)
+	request.Options = decodeArray[OptionObject](Options, root.Options.Of(body), &rules, &v)
+	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes.Of(body), &rules, &v)
+	request.Charges = decodeArray[ChargeObject](Charges, root.Charges.Of(body), &rules, &v)
 	if err := v.Err(); err != nil {
 		return Request{}, err
 	}
 	return request, nil
 }
 
+// Excess returns the Invalid error of a body that is not JSON or has an array of too
+// many objects. It needs no memory, and so may look at a body that is too large to decode.
+func Excess(body []byte) error {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, root, jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	var v core.Violations
+	root.checkLengths(&v)
+	return v.Err()
+}
+
+func newEnvelope() *envelope {
+	var e envelope
+	for kind, array := range e.arrays() {
+		array.Limit = limits[kind]
+	}
+	return &e
+}
+
+// limits are how many objects each array may hold.
+var limits = PerKind[int]{maxOthers, MaxItems, maxOthers, MaxOptions, maxOthers, maxOthers}
+
+func (e *envelope) arrays() PerKind[*core.Array] {
+	return PerKind[*core.Array]{&e.Categories, &e.Items, &e.OptionGroups, &e.Options, &e.Taxes, &e.Charges}
+}
+
 // checkArrays checks which arrays are there and how long they are. It is false
 // when reading their elements would be of no use.
 func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
-	arrays := PerKind[[]jsontext.Value]{e.Categories, e.Items, e.OptionGroups, e.Options, e.Taxes, e.Charges}
-	present, readable := false, true
-	for kind, array := range arrays {
+	present := false
+	for kind, array := range e.arrays() {
 		name := Kind(kind).String()
-		present = present || array != nil
-		if flush[kind] && array == nil {
+		present = present || array.Sent
+		if flush[kind] && !array.Sent {
 			v.AddBody("flush_"+name, "required", "needs the array "+name+" in the same body")
 		}
-		if limit := cmp.Or(PerKind[int]{Items: MaxItems, Options: MaxOptions}[kind], maxOthers); len(array) > limit {
-			v.AddBody(name, "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", limit, len(array)))
-			readable = false
-		}
 	}
+	readable := e.checkLengths(v)
 	if !present {
 		v.AddBody("", "required",
 			"at least one of the arrays categories, items, option_groups, options, taxes and charges is required")
 	}
 	return present && readable
+}
+
+// checkLengths checks how long the arrays are.
+func (e *envelope) checkLengths(v *core.Violations) (readable bool) {
+	readable = true
+	for kind, array := range e.arrays() {
+		if array.Count > array.Limit {
+			v.AddBody(Kind(kind).String(), "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
+			readable = false
+		}
+	}
+	return readable
 }
 
 // object is what the six submitted types have in common.

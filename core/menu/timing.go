@@ -38,9 +38,10 @@ type TimingRequest struct {
 // checked as opening hours of stores are.
 func DecodeTimings(body []byte) (TimingRequest, error) {
 	var sent struct {
-		Groups      []jsontext.Value `json:"timing_groups"`
-		CallbackURL string           `json:"callback_url"`
+		Groups      core.Array `json:"timing_groups"`
+		CallbackURL string     `json:"callback_url"`
 	}
+	sent.Groups.Limit = maxTimingGroups
 	if err := core.DecodeJSON(body, &sent); err != nil {
 		return TimingRequest{}, err
 	}
@@ -51,18 +52,19 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		}
 	}
 	switch {
-	case len(sent.Groups) == 0:
+	case sent.Groups.Count == 0:
 		v.AddBody("timing_groups", "required", "must hold at least one group")
-	case len(sent.Groups) > maxTimingGroups:
-		v.AddBody("timing_groups", "limit", fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, len(sent.Groups)))
+	case sent.Groups.Count > maxTimingGroups:
+		v.AddBody("timing_groups", "limit", fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, sent.Groups.Count))
 		return TimingRequest{}, v.Err()
 	}
-	groups, titles := make([]TimingGroup, len(sent.Groups)), map[string]int{}
-	failures := core.DecodeObjects(sent.Groups, func(i int) any { return &groups[i] })
+	raws := sent.Groups.Of(body)
+	groups, titles := make([]TimingGroup, len(raws)), map[string]int{}
+	failures := core.DecodeObjects(raws, func(i int) any { return &groups[i] })
 	for i := range groups {
 		at := core.Object{Array: "timing_groups", Index: i, RefID: strings.TrimSpace(groups[i].Title), Named: "title"}
 		if failures[i] != nil {
-			v.AddFailure(at, sent.Groups[i], failures[i])
+			v.AddFailure(at, raws[i], failures[i])
 			continue
 		}
 		groups[i].check(at, &v)
@@ -71,7 +73,7 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 		}
 		titles[groups[i].Title] = i
 	}
-	return TimingRequest{groups, sent.Groups, neverOnSale(groups), sent.CallbackURL}, v.Err()
+	return TimingRequest{groups, raws, neverOnSale(groups), sent.CallbackURL}, v.Err()
 }
 
 // neverOnSale warns of groups that name categories and no time at all. A day

@@ -3,8 +3,6 @@ package order
 import (
 	"fmt"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/servery-hub/servery/core"
 )
 
@@ -13,8 +11,8 @@ import (
 func Decode(body []byte) (Draft, error) {
 	root := struct {
 		Draft
-		Items []jsontext.Value `json:"items"`
-	}{}
+		Items core.Array `json:"items"`
+	}{Items: core.Array{Limit: MaxItems}}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Draft{}, err
 	}
@@ -25,15 +23,16 @@ func Decode(body []byte) (Draft, error) {
 	}
 	check(&draft, &v)
 	switch {
-	case len(root.Items) == 0:
+	case root.Items.Count == 0:
 		v.AddBody("items", "required", "must hold at least one item")
-	case len(root.Items) > MaxItems:
-		v.AddBody("items", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(root.Items)))
+	case root.Items.Count > MaxItems:
+		v.AddBody("items", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, root.Items.Count))
 		return Draft{}, v.Err()
 	}
-	draft.Items = make([]Line, len(root.Items))
-	failures := core.DecodeObjects(root.Items, func(i int) any { return &draft.Items[i] })
-	for i, raw := range root.Items {
+	items := root.Items.Of(body)
+	draft.Items = make([]Line, len(items))
+	failures := core.DecodeObjects(items, func(i int) any { return &draft.Items[i] })
+	for i, raw := range items {
 		at := core.Object{Array: "items", Index: i}
 		if failures[i] != nil {
 			v.AddFailure(at, raw, failures[i])

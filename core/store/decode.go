@@ -8,14 +8,37 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
+// envelope is the body of a bulk request.
+type envelope struct {
+	Stores      core.Array `json:"stores"`
+	CallbackURL *string    `json:"callback_url"`
+}
+
+func newEnvelope() envelope { return envelope{Stores: core.Array{Limit: MaxStores}} }
+
+func (e *envelope) excess() error {
+	var v core.Violations
+	if e.Stores.Count > e.Stores.Limit {
+		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", e.Stores.Limit, e.Stores.Count))
+	}
+	return v.Err()
+}
+
+// Excess returns the Invalid error of a body that is not JSON or holds too many
+// stores. It needs no memory, and so may look at a body that is too large to decode.
+func Excess(body []byte) error {
+	root := newEnvelope()
+	if err := core.DecodeJSON(body, &root, jsontext.AllowDuplicateNames(true)); err != nil {
+		return err
+	}
+	return root.excess()
+}
+
 // Decode reads the body of a bulk request and checks all that can be checked
 // without stored state. Any violation refuses the whole request with an Invalid
 // error naming the store and the field (contract, Answers).
 func Decode(body []byte) (Request, error) {
-	var root struct {
-		Stores      []jsontext.Value `json:"stores"`
-		CallbackURL *string          `json:"callback_url"`
-	}
+	root := newEnvelope()
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Request{}, err
 	}
@@ -28,18 +51,18 @@ func Decode(body []byte) (Request, error) {
 		}
 	}
 	switch {
-	case root.Stores == nil:
+	case !root.Stores.Sent:
 		v.AddBody("stores", "required", "is required: an array of store objects")
-	case len(root.Stores) == 0:
+	case root.Stores.Count == 0:
 		v.AddBody("stores", "required", "must hold at least one store")
-	case len(root.Stores) > MaxStores:
-		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", MaxStores, len(root.Stores)))
-		return Request{}, v.Err()
+	case root.Stores.Count > MaxStores:
+		return Request{}, root.excess()
 	}
-	request.Stores = make([]Submitted, len(root.Stores))
-	seen := make(map[string]int, len(root.Stores))
-	failures := core.DecodeObjects(root.Stores, func(i int) any { return &request.Stores[i].Object })
-	for i, raw := range root.Stores {
+	stores := root.Stores.Of(body)
+	request.Stores = make([]Submitted, len(stores))
+	seen := make(map[string]int, len(stores))
+	failures := core.DecodeObjects(stores, func(i int) any { return &request.Stores[i].Object })
+	for i, raw := range stores {
 		at := core.Object{Array: "stores", Index: i}
 		object := &request.Stores[i].Object
 		request.Stores[i].Raw = raw

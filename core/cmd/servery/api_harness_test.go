@@ -26,6 +26,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/web"
 )
@@ -108,7 +109,7 @@ func newPluginAPI(t *testing.T, dir string, change func(*hubConfig)) *api {
 	t.Helper()
 	shipped := asShipped(t)
 	config := hubConfig{
-		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, retention: shipped.retention,
+		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, memory: limit.NewMemory(usualMemory), retention: shipped.retention,
 		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	change(&config)

@@ -35,10 +35,11 @@ var arrows = []struct {
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
 	{"core", nil},
 	{"core/…", []string{"core"}}, // a capability
-	{"web", []string{"core", "core/<capability>"}},
+	{"web", []string{"core", "core/<capability>", "web/body"}},
+	{"web/body", []string{"core", "core/<capability>"}},
 	{"web/client", nil},
 	{"web/client/…", nil},
-	{"adminui/…", []string{"core", "core/<capability>", "adminui/…"}},
+	{"adminui/…", []string{"core", "core/<capability>", "adminui/…", "web/body"}},
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
 	{"deploy/check/prose", nil},

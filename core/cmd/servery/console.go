@@ -18,7 +18,7 @@ func (h *hub) newConsole() *adminui.Console {
 		Accounts: accounts(h.db), Records: postgres.Console{DB: h.db}, Deliveries: postgres.Deliveries{DB: h.db},
 		Tester: h.tester(), Rotator: h.subscriptions(),
 		Orders: postgres.Orders{DB: h.db}, Plugins: registry{h.db, h.config.host}, Published: postgres.Publications{DB: h.db}, Stores: postgres.Stores{DB: h.db}, Menus: postgres.Menus{DB: h.db},
-		Checklist: postgres.Checklist{DB: h.db, Offers: h.config.plugins}, Sandbox: &h.playground, Clock: h.db.Clock(), Log: h.log,
+		Checklist: postgres.Checklist{DB: h.db, Offers: h.config.plugins}, Sandbox: &h.playground, Memory: h.config.memory, Clock: h.db.Clock(), Log: h.log,
 	}
 	h.config.identity.join(&config)
 	return adminui.New(config)

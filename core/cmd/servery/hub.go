@@ -43,6 +43,7 @@ type hubConfig struct {
 	roles         []string
 	limits        map[web.Limit]limit.Rule
 	maxBody       int
+	memory        *limit.Memory // for bodies; nil: no bound
 	allow         []netip.Prefix
 	rulebook      menu.Rulebook
 	retention     time.Duration
@@ -111,7 +112,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		for kind := range handlers {
 			m.jobs.WithLabelValues(string(kind), "failed") // there from the start, so that the first failure is seen to come
 		}
-		h.runner = job.NewRunner(job.Config{Lease: config.jobLease, Tracer: config.tracer}, postgres.Jobs{DB: db}, handlers, clock, m, log)
+		h.runner = job.NewRunner(job.Config{Lease: config.jobLease, Memory: jobMemory{config.memory}, Tracer: config.tracer}, postgres.Jobs{DB: db}, handlers, clock, m, log)
 		h.wakeUp = h.runner.Wake
 	}
 	h.intake, h.riders = postgres.NewIntake(db), postgres.NewRiders(db)
@@ -123,6 +124,7 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	h.server = web.New(web.Config{
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
 		MaxBody:             config.maxBody,
+		Memory:              config.memory,
 		Limits:              config.limits,
 		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock, Uses: &h.uses},
 		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},

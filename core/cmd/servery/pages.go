@@ -31,16 +31,14 @@ func (h *hub) mountPages(base string, demo core.BusinessID) {
 	assets.Mount(app)
 	if h.console != nil {
 		h.console.Mount(app)
-		h.server.OpenBodies[shell.Root] = web.OpenBody
 	}
 	reference.Mount(app, func() (*reference.Reference, error) {
 		return reference.New(reference.Config{OpenAPI: web.OpenAPI(), BaseURL: base, Links: links})
 	})
 	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
 	if demo != 0 {
-		h.server.OpenBodies[receiver.Path] = receiver.MaxBody
 		receiver.New(receiver.Config{
-			Secrets: h.secretsOf(demo), Clock: h.db.Clock(), BaseURL: base, Links: links,
+			Secrets: h.secretsOf(demo), Memory: h.config.memory, Clock: h.db.Clock(), BaseURL: base, Links: links,
 		}).Mount(app)
 	}
 }

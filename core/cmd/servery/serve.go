@@ -34,6 +34,7 @@ type serveCommand struct {
 	Roles          []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow   []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
 	MaxBody        int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
+	BodyMemory     int64         `name:"body-memory" env:"SERVERY_BODY_MEMORY" default:"0" help:"Memory for the bodies of requests and jobs, in bytes; 0 is half of what the process may use."`
 	Retention      time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
 	LimitStores    string        `name:"limit-stores" env:"SERVERY_LIMIT_STORES" default:"20/1m" help:"Throttle of store requests, per business; off lifts it."`
 	LimitMenu      string        `name:"limit-menu" env:"SERVERY_LIMIT_MENU" default:"1/5s" help:"Throttle of menu requests, per business."`
@@ -80,6 +81,7 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	}
 	defer stopTracing()
 	config.tracer = tracer
+	config.memory = limit.NewMemory(bodyMemory(c.BodyMemory))
 	if os.Getenv("GOGC") == "" {
 		// What lives on is small, what a large request makes and drops is not: collecting
 		// less often costs some memory and saves a sixth of the time.
@@ -198,6 +200,9 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	if c.MaxBody < 1<<10 || c.MaxBody > 1<<30 {
 		mistakes = append(mistakes, errors.New("SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"))
+	}
+	if c.BodyMemory != 0 && c.BodyMemory < leastMemory {
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_BODY_MEMORY: must be 0 or at least %d bytes", leastMemory))
 	}
 	if c.Retention < 48*time.Hour {
 		mistakes = append(mistakes, errors.New("SERVERY_RETENTION: must be at least 48h"))

@@ -13,8 +13,11 @@ import (
 
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/web"
+	"github.com/servery-hub/servery/web/body"
 )
+
+// unreadAtMost is how many bytes are read, and dropped, of the body of a sender who is not known.
+const unreadAtMost = 64 << 10
 
 // begin sends the headers of a request and of its body so much, and reads the answer.
 func begin(t *testing.T, address, path, headers, body string) (int, string) {
@@ -45,32 +48,35 @@ func TestALargeBodyIsNotReadBeforeItIsKnownWhoSendsIt(t *testing.T) {
 	d := newDiner(t, func(c *hubConfig) { unlimited(c); c.roles = append(c.roles, roleConsole) })
 	d.hub.mountPages("http://example.com", 0)
 	address := serveOn(t, d.api)
-	long := fmt.Sprintf("Content-Length: %d", web.OpenBody+1)
+	long := fmt.Sprintf("Content-Length: %d", unreadAtMost+1)
+	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", unreadAtMost+1, strings.Repeat(" ", unreadAtMost+1))
 	for _, c := range []struct {
 		path, headers, body string
 		status              int
 		says                string
 	}{
-		{storesRoute, long, "", 401, "apikey USERNAME:API_KEY"},
-		{storesRoute, long + "\r\nAuthorization: apikey pos:svk_wrong", "", 401, "apikey USERNAME:API_KEY"},
-		{storesRoute, "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", web.OpenBody+1, strings.Repeat(" ", web.OpenBody+1)), 401, "apikey USERNAME:API_KEY"},
-		{storesRoute, fmt.Sprintf("Authorization: %s\r\nContent-Length: %d", d.tenant.Authorization, 64<<20+1), "", 413, "larger than 67108864 bytes"},
-		{storesRoute + "?x=/channel/a/callback/", long, "", 401, "apikey USERNAME:API_KEY"},
-		{"/channel/api/v1/a/callback/order/?business=1", fmt.Sprintf("Content-Length: %d", order.MaxBody+1), "", 413, "larger than 1048576 bytes"},
-		{shell.SignInPath, long, "", 413, "larger than 65536 bytes"},
-		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, "", 413, "larger than 65536 bytes"},
+		{storesRoute, long, start, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, long + "\r\nAuthorization: apikey pos:svk_wrong", start, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, "Transfer-Encoding: chunked", chunk, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, fmt.Sprintf("Authorization: %s\r\nContent-Length: %d", d.tenant.Authorization, 64<<20+1), start, 413, "larger than 67108864 bytes"},
+		{storesRoute + "?x=/channel/a/callback/", long, start, 401, "apikey USERNAME:API_KEY"},
+		{"/channel/api/v1/a/callback/order/?business=1", fmt.Sprintf("Content-Length: %d", order.MaxBody+1), start, 413, "larger than 1048576 bytes"},
+		{shell.SignInPath, long, start, 413, "larger than 65536 bytes"},
+		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, start, 413, "larger than 65536 bytes"},
+		{"/nowhere/", long, start, 404, "nothing at this address"},
 	} {
 		status, text := begin(t, address, c.path, c.headers, c.body)
 		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
 		require.Contains(t, text, c.says)
 	}
-	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", web.OpenBody) + `x"}]}`
+	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", unreadAtMost) + `x"}]}`
 	r := d.do(t, request{method: "POST", path: storesRoute, authorization: d.tenant.Authorization, body: large})
 	require.NotContains(t, []int{401, 413}, r.status, "read, because its key is good")
 }
 
-func TestAReplicaWithoutTheAPIReadsSmallBodiesAlone(t *testing.T) {
+func TestAReplicaWithoutTheAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *hubConfig) { c.roles = []string{roleWorker} })
-	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", "")
-	require.Equal(t, 413, status, text)
+	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
+	require.Equal(t, 405, status, text)
 }

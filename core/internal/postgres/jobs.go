@@ -46,7 +46,8 @@ type claimedJob struct {
 	ID          core.ID         `bun:"id,type:uuid"`
 	Kind        core.JobKind    `bun:"kind"`
 	Subject     string          `bun:"subject"`
-	Body        []byte          `bun:"body"`
+	Body        []byte          `bun:"body"` // its head where it is large
+	Stored      int             `bun:"stored"`
 	CallbackURL string          `bun:"callback_url"`
 	DryRun      bool            `bun:"dry_run"`
 	CreatedAt   time.Time       `bun:"created_at"`
@@ -65,6 +66,9 @@ const jobLine = `CASE kind WHEN '` + string(core.TimingJob) + `' THEN '` + strin
 const jobHeads = `SELECT DISTINCT ON (business_id, ` + jobLine + `) business_id, kind, seq, available_at
 	FROM job_queue ORDER BY business_id, ` + jobLine + `, seq`
 
+// bodyClaimed is the size, as stored and unpacked, up to which a body comes with the claim.
+const bodyClaimed = 64 << 10
+
 // Claim leases due jobs, of each business and line only the first.
 func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
 	now, epoch := j.reading()
@@ -80,23 +84,25 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 			RETURNING q.business_id, q.job_id, q.seq, q.attempts)
 		UPDATE jobs SET state = 'running', error = CASE state WHEN 'queued' THEN error ELSE '' END, started_at = coalesce(started_at, ?0), attempts = claimed.attempts
 		FROM claimed WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
-		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, jobs.body, jobs.callback_url, jobs.dry_run, jobs.created_at,
-			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace, jobs.error`, now, limit, owner, until, epoch).Scan(ctx, &rows)
+		RETURNING jobs.business_id, jobs.id, jobs.kind, jobs.subject, octet_length(jobs.body) AS stored,
+			CASE WHEN octet_length(jobs.body) <= ?5 THEN jobs.body ELSE substring(jobs.body FROM 1 FOR ?6) END AS body,
+			jobs.callback_url, jobs.dry_run, jobs.created_at,
+			claimed.attempts, claimed.seq, coalesce(jobs.trace, '') AS trace, jobs.error`, now, limit, owner, until, epoch, bodyClaimed, packedHead).Scan(ctx, &rows)
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
 	}
 	claimed := make([]core.Job, len(rows))
 	for i, row := range rows {
-		unready := ""
-		body, err := j.packer.unpack(row.Body)
-		if err != nil {
-			unready = err.Error()
-		}
 		claimed[i] = core.Job{
-			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject, Body: body,
+			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject,
 			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts, Seq: row.Seq, Owner: owner, Trace: row.Trace,
-			Unready: unready, Cause: row.Cause,
+			Cause: row.Cause,
 		}
+		if size := unpackedLength(row.Body, row.Stored); row.Stored > bodyClaimed || size > bodyClaimed {
+			claimed[i].Size = row.Stored + size // both are in memory at once
+			continue
+		}
+		j.unpackJob(&claimed[i], row.Body)
 	}
 	if len(claimed) > 0 {
 		return claimed, time.Time{}, nil
@@ -106,6 +112,24 @@ func (j Jobs) Claim(ctx context.Context, owner core.ID, limit int, until time.Ti
 		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
 	}
 	return nil, next.Time, j.follow(ctx, epoch)
+}
+
+func (j Jobs) unpackJob(work *core.Job, stored []byte) {
+	var err error
+	if work.Body, err = j.packer.unpack(stored); err != nil {
+		work.Unready = err.Error()
+	}
+}
+
+// Load reads the body of a claimed job.
+func (j Jobs) Load(ctx context.Context, work core.Job) (core.Job, error) {
+	var stored []byte
+	if err := j.of(work.Business).QueryRowContext(ctx, `SELECT body FROM jobs WHERE business_id = ? AND id = ?`, work.Business, work.ID).Scan(&stored); err != nil {
+		return work, fmt.Errorf("reading the body of job %s: %w", work.ID, err)
+	}
+	work.Size = 0
+	j.unpackJob(&work, stored)
+	return work, nil
 }
 
 // Renew extends leases that are still held and records progress.

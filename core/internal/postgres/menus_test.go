@@ -80,6 +80,10 @@ func (k *kitchen) work() error {
 		if err != nil || len(claimed) == 0 {
 			return err
 		}
+		if claimed[0].Size > 0 {
+			claimed[0], err = jobs.Load(context.Background(), claimed[0])
+			require.NoError(k.t, err)
+		}
 		if err := k.handlers()[claimed[0].Kind].Run(context.Background(), claimed[0], func(int, int) {}); err != nil {
 			return errors.Join(err, jobs.Retry(context.Background(), claimed[0], k.db.Clock().Now(), "again"))
 		}

@@ -1,0 +1,54 @@
+package shell
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web/body"
+)
+
+// forms is what the console takes in one form.
+func forms(class limit.Class) body.Limit {
+	return body.Limit{Bytes: 64 << 10, Class: class, Cost: body.Cost{Byte: 64}}
+}
+
+const localForm = "form"
+
+// Form reads the form of a page that is open to everybody, before the handler.
+func (s *Shell) Form(handle fiber.Handler) fiber.Handler {
+	return func(c *fiber.Ctx) error {
+		if err := s.withForm(c, limit.Open, func() error { return handle(c) }); err != nil {
+			return s.fail(c, nil, err)
+		}
+		return nil
+	}
+}
+
+// withForm reads the form of a request, and holds its memory until then returns.
+func (s *Shell) withForm(c *fiber.Ctx, class limit.Class, then func() error) error {
+	share := s.Memory.Ask(class)
+	defer share.Release()
+	fields, err := body.Form(c.UserContext(), c.Context(), forms(class), &share)
+	if err != nil {
+		return err
+	}
+	c.Locals(localForm, fields)
+	return then()
+}
+
+// Fields are the values of a field of the form.
+func Fields(c *fiber.Ctx, name string) []string {
+	fields, _ := c.Locals(localForm).(url.Values)
+	return fields[name]
+}
+
+// Field is the first value of a field of the form, or else of the query.
+func Field(c *fiber.Ctx, name string) string {
+	if values := Fields(c, name); len(values) > 0 {
+		return values[0]
+	}
+	return strings.Clone(c.Query(name))
+}

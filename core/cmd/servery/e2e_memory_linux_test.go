@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// Of the console as deploy/kubernetes ships it: the least memory that a hub is given.
+const (
+	shippedGoLimit = "450MiB"
+	shippedCeiling = 512 << 20
+	strangersMost  = 150 << 20 // above an idle hub, of senders without a credential
+)
+
+// hostile is a request that is small on the wire and large in memory.
+type hostile struct {
+	path, media string
+	body        []byte
+	plain       bool // not packed
+	allowed     []int
+}
+
+// packed is n times a text between others, packed with gzip.
+func packed(t *testing.T, before, text, after string, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, before)
+	require.NoError(t, err)
+	block := bytes.Repeat([]byte(text), 64<<10/len(text))
+	for sent := 0; sent < size; sent += len(block) {
+		_, err = w.Write(block)
+		require.NoError(t, err)
+	}
+	_, err = io.WriteString(w, strings.TrimSuffix(text, ",")+after)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
+
+// attack sends each request twelve at a time, three times over.
+func (h *hubProcess) attack(t *testing.T, authorization string, requests []hostile) {
+	t.Helper()
+	for _, r := range requests {
+		for range 3 {
+			var under sync.WaitGroup
+			for range 12 {
+				under.Go(func() {
+					sent, err := http.NewRequest(http.MethodPost, h.url+r.path, bytes.NewReader(r.body))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					sent.Header.Set("Content-Type", r.media)
+					sent.Header.Set("Sec-Fetch-Site", "same-origin")
+					if authorization != "" {
+						sent.Header.Set("Authorization", authorization)
+					}
+					if !r.plain {
+						sent.Header.Set("Content-Encoding", "gzip")
+					}
+					response, err := http.DefaultClient.Do(sent)
+					if err != nil {
+						t.Errorf("%s: %v", r.path, err)
+						return
+					}
+					defer response.Body.Close()
+					text, _ := io.ReadAll(response.Body)
+					allowed := false
+					for _, status := range append(r.allowed, 503) {
+						allowed = allowed || status == response.StatusCode
+					}
+					if !allowed {
+						t.Errorf("%s: %d %.300s", r.path, response.StatusCode, text)
+					}
+				})
+			}
+			under.Wait()
+		}
+	}
+}
+
+var peakLine = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak is the largest resident size of the hub since the last call.
+func (h *hubProcess) peak(t *testing.T) int {
+	t.Helper()
+	dir := fmt.Sprintf("/proc/%d/", h.cmd.Process.Pid)
+	status, err := os.ReadFile(dir + "status")
+	require.NoError(t, err)
+	found := peakLine.FindSubmatch(status)
+	require.NotNil(t, found)
+	kib, err := strconv.Atoi(string(found[1]))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(dir+"clear_refs", []byte("5"), 0o600), "the peak is counted anew")
+	return kib << 10
+}
+
+// TestHostileBodiesStayBelowTheMemoryCeiling runs a hub with the least memory that is shipped.
+func TestHostileBodiesStayBelowTheMemoryCeiling(t *testing.T) {
+	env := onDatabase(hubtest.DatabaseURL(t))
+	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
+	hub := startHub(t, env)
+	pos := newIntegrator(t, env)
+	idle := hub.peak(t)
+
+	const bomb = 60 << 20
+	multipart := packed(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a", "\r\n--x--\r\n", bomb)
+	form, objects := packed(t, "email=", "a", "", bomb), packed(t, `{"items":[`, "{},", "]}", bomb)
+	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "application/json"
+	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)
+	hub.attack(t, "", []hostile{
+		{shell.SignInPath, multi, multipart, false, []int{415}},
+		{shell.WelcomePath, multi, multipart, false, []int{415}},
+		{shell.SignInPath, urlencoded, form, false, []int{415}},
+		{callback, jsonType, objects, false, []int{413}},
+		{callback, jsonType, bytes.Repeat([]byte("{},"), 340<<10), true, []int{401, 413}},
+		{storesRoute, jsonType, objects, false, []int{401}},
+		{"/nowhere/", multi, multipart, false, []int{404}},
+	})
+	strangers := hub.peak(t)
+
+	menu := "/external/api/v1/inventory/locations/-1/"
+	known := []hostile{
+		{storesRoute, jsonType, packed(t, `{"stores":[`, "{},", "]}", bomb), false, []int{400}},
+		{menu, jsonType, objects, false, []int{400}},
+		{menu, jsonType, packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", bomb), false, []int{413}},
+		{menu, jsonType, packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", 1<<20), false, []int{400, 413}},
+		{menu, jsonType, packed(t, `{"x":"`, "abcdefgh", `"}`, bomb), false, []int{400, 413}},
+		{"/external/api/v1/webhooks/", jsonType, objects, false, []int{413}},
+		{"/hub/api/v1/items/", jsonType, objects, false, []int{413}},
+	}
+	if largest, err := os.ReadFile(filepath.Join(root, "..", "shared", "data", "menu-max.json")); err == nil {
+		known = append(known, hostile{menu, jsonType, largest, true, []int{200, 400}})
+	}
+	hub.attack(t, pos.authorization, known)
+	keys := hub.peak(t)
+	t.Logf("peaks in MiB: idle %d, without credentials %d, with keys %d", idle>>20, strangers>>20, keys>>20)
+	require.Less(t, strangers-idle, strangersMost)
+	require.Less(t, keys, shippedCeiling)
+	require.True(t, hub.running())
+}

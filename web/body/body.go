@@ -1,0 +1,211 @@
+// Package body reads request bodies from the connection, within bounds of their size,
+// as sent and unpacked, and of the memory of the process.
+package body
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
+)
+
+// Prefetched is how many bytes of a body fasthttp reads before any handler.
+const Prefetched = 8 << 10
+
+// Limit bounds the bodies of a route. The zero Limit takes none.
+type Limit struct {
+	Bytes int // packed and unpacked alike
+	Class limit.Class
+	Cost  Cost
+}
+
+// Cost is the memory that a body is decoded into, as measured: so many bytes for
+// each of its bytes and for each of its JSON values and names.
+type Cost struct{ Byte, Value int64 }
+
+// Of returns the memory that a body may be decoded into. Signs within strings are
+// counted too, so that it is never too low.
+func (c Cost) Of(body []byte) int64 {
+	values := 0
+	if c.Value > 0 {
+		for _, sign := range []string{"{", "[", ",", ":"} {
+			values += bytes.Count(body, []byte(sign))
+		}
+	}
+	return c.Byte*int64(len(body)) + c.Value*int64(values)
+}
+
+// TooLarge refuses a body of more than most bytes.
+func TooLarge(most int) error {
+	return core.Errorf(core.TooLarge, "the request body is larger than %d bytes", most)
+}
+
+var (
+	errLonger   = errors.New("longer than its limit")
+	errNotWhole = core.Errorf(core.Invalid, "the request body did not arrive whole")
+	errNotGzip  = core.Errorf(core.Invalid, "the body is not valid gzip")
+)
+
+// Read returns the body of a request, unpacked where it was packed with gzip. It
+// reserves in share what the body takes and what it is decoded into.
+func Read(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Share) ([]byte, error) {
+	coding := strings.ToLower(string(c.Request.Header.Peek(fasthttp.HeaderContentEncoding))) // RFC 9110, 8.4.1
+	length := c.Request.Header.ContentLength()
+	packed := coding == "gzip"
+	switch {
+	case length > most.Bytes:
+		return nil, TooLarge(most.Bytes)
+	case !packed && coding != "" && coding != "identity":
+		return nil, core.Errorf(core.UnsupportedMedia, "the Content-Encoding must be gzip or none")
+	case packed:
+		length = -1 // unpacked, it is not known
+	}
+	raw := newCounter(&c.Request, most.Bytes)
+	read := buffer{most: most.Bytes, share: share}
+	var body []byte
+	err := read.begin(ctx, length)
+	if err == nil && packed {
+		var unpacked *gzip.Reader
+		if unpacked, err = gzip.NewReader(raw); err == nil {
+			body, err = read.from(ctx, unpacked)
+		}
+	} else if err == nil {
+		body, err = read.from(ctx, raw)
+	}
+	if raw.err != nil { // at its end the next request begins; after an error nobody knows where
+		_ = c.Request.CloseBodyStream()
+		if !errors.Is(raw.err, io.EOF) {
+			c.SetConnectionClose()
+		}
+	}
+	if err != nil {
+		return nil, raw.explain(err, most.Bytes)
+	}
+	return body, share.Decoded(ctx, most.Cost.Of(body))
+}
+
+// counter reads the body as it was sent, to its limit and never past its end: what
+// follows belongs to the next request.
+type counter struct {
+	from io.Reader
+	left int
+	err  error
+}
+
+func newCounter(request *fasthttp.Request, most int) *counter {
+	if stream := request.BodyStream(); stream != nil {
+		return &counter{from: stream, left: most}
+	}
+	return &counter{from: bytes.NewReader(request.Body()), left: most} // there is none, or it is read already
+}
+
+// Read reads on until the limit, the end or an error.
+func (r *counter) Read(p []byte) (int, error) {
+	switch {
+	case r.err != nil:
+		return 0, r.err
+	case r.left < 0:
+		return 0, errLonger
+	}
+	n, err := r.from.Read(p)
+	r.err = err
+	if r.left -= n; r.left < 0 {
+		return 0, errLonger
+	}
+	return n, err
+}
+
+// explain tells the sender why a body could not be read.
+func (r *counter) explain(err error, most int) error {
+	switch {
+	case errors.Is(err, errLonger):
+		return TooLarge(most)
+	case core.CodeOf(err) != core.Internal:
+		return err
+	case r.err != nil && !errors.Is(r.err, io.EOF):
+		return errNotWhole
+	}
+	return errNotGzip
+}
+
+// buffer collects a body, and reserves its memory before it takes it.
+type buffer struct {
+	most  int
+	share *limit.Share
+	bytes []byte
+}
+
+// unknown is the size of a buffer for a body whose length is not known.
+const unknown = 16 << 10
+
+// begin makes a buffer for a body of the given length, -1 if it is not known. What
+// fasthttp has read already waits for no sender, and is not worth a reservation.
+func (b *buffer) begin(ctx context.Context, length int) error {
+	size := length + 1 // one more shows the end
+	if length < 0 {
+		size = min(unknown, b.most) + 1
+	}
+	if length > Prefetched {
+		if err := b.share.Bytes(ctx, int64(size)); err != nil {
+			return err
+		}
+	}
+	b.bytes = make([]byte, 0, size)
+	return nil
+}
+
+func (b *buffer) from(ctx context.Context, r io.Reader) ([]byte, error) {
+	for {
+		if len(b.bytes) == cap(b.bytes) {
+			if err := b.grow(ctx); err != nil {
+				return nil, err
+			}
+		}
+		n, err := r.Read(b.bytes[len(b.bytes):cap(b.bytes)])
+		b.bytes = b.bytes[:len(b.bytes)+n]
+		switch {
+		case len(b.bytes) > b.most:
+			return nil, errLonger
+		case errors.Is(err, io.EOF):
+			return b.bytes, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// grow doubles the buffer. While it is copied, both halves are there.
+func (b *buffer) grow(ctx context.Context) error {
+	size := min(2*cap(b.bytes), b.most+1)
+	if err := b.share.Bytes(ctx, int64(size+cap(b.bytes))); err != nil {
+		return err
+	}
+	b.bytes = append(make([]byte, 0, size), b.bytes...)
+	return nil
+}
+
+// Finish makes sure that what follows a request on its connection is the next one: it
+// reads what is left of the body, at most so many bytes, or has the connection closed
+// after the response.
+func Finish(c *fasthttp.RequestCtx, most int) {
+	stream := c.Request.BodyStream()
+	if stream == nil {
+		return
+	}
+	if c.Request.Header.ContentLength() <= most {
+		rest := &counter{from: stream, left: most}
+		_, _ = io.Copy(io.Discard, rest)
+		if errors.Is(rest.err, io.EOF) {
+			_ = c.Request.CloseBodyStream()
+			return
+		}
+	}
+	c.SetConnectionClose()
+}

@@ -1,0 +1,246 @@
+package body_test
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web/body"
+)
+
+func gzipped(text string) string {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return packed.String()
+}
+
+func deflated(text string) string {
+	var packed bytes.Buffer
+	w := zlib.NewWriter(&packed)
+	_, _ = io.WriteString(w, text)
+	_ = w.Close()
+	return packed.String()
+}
+
+// served is what a server that streams bodies was asked, in order.
+type served struct {
+	listener *fasthttputil.InmemoryListener
+	asked    []string // method, path and what the handler read
+}
+
+// serve reads the bodies of paths below /read/ and leaves the others.
+func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
+	t.Helper()
+	s := &served{listener: fasthttputil.NewInmemoryListener()}
+	server := &fasthttp.Server{
+		StreamRequestBody: true, MaxRequestBodySize: math.MaxInt, DisablePreParseMultipartForm: true,
+		Handler: func(c *fasthttp.RequestCtx) {
+			line := string(c.Method()) + " " + string(c.Path())
+			if strings.HasPrefix(string(c.Path()), "/read/") {
+				share := memory.Ask(most.Class)
+				defer share.Release()
+				text, err := body.Read(c, c, most, &share)
+				if err != nil {
+					c.SetStatusCode(map[core.Code]int{core.TooLarge: 413, core.UnsupportedMedia: 415, core.Invalid: 400, core.Unavailable: 503}[core.CodeOf(err)])
+					c.SetBodyString(err.Error())
+				}
+				line += fmt.Sprintf(" %d", len(text))
+			}
+			s.asked = append(s.asked, line)
+			body.Finish(c, 64<<10)
+		},
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(s.listener) }()
+	t.Cleanup(func() {
+		require.NoError(t, server.Shutdown())
+		require.NoError(t, <-ended)
+	})
+	return s
+}
+
+// send sends bytes on one connection and returns the statuses of all responses until
+// the server closes it, or as many as are wanted.
+func (s *served) send(t *testing.T, raw string, wanted int) (statuses []int, closed bool) {
+	t.Helper()
+	conn, err := s.listener.Dial()
+	require.NoError(t, err)
+	defer conn.Close()
+	go func(conn net.Conn) { _, _ = io.WriteString(conn, raw) }(conn)
+	reader := bufio.NewReader(conn)
+	for len(statuses) < wanted {
+		response, err := http.ReadResponse(reader, nil)
+		if err != nil {
+			return statuses, true
+		}
+		_, _ = io.Copy(io.Discard, response.Body)
+		statuses = append(statuses, response.StatusCode)
+		closed = response.Close
+	}
+	return statuses, closed
+}
+
+func request(path, headers, content string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, headers, len(content), content)
+}
+
+func chunked(path, headers, content string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", path, headers, len(content), content)
+}
+
+const after = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+
+func TestPackedAndPlainBytesCountAlike(t *testing.T) {
+	const most = 100 << 10
+	s := serve(t, body.Limit{Bytes: most}, nil)
+	packed := "Content-Encoding: gzip\r\n"
+	fits, over := strings.Repeat("x", most), strings.Repeat("x", most+1)
+	noise := strings.Repeat("\x00", 3<<20)
+	for name, c := range map[string]struct {
+		raw    string
+		status int
+		read   int
+	}{
+		"plain":               {request("/read/", "", fits), 200, most},
+		"plain, longer":       {request("/read/", "", over), 413, 0},
+		"chunked":             {chunked("/read/", "", fits), 200, most},
+		"chunked, longer":     {chunked("/read/", "", over), 413, 0},
+		"packed":              {request("/read/", packed, gzipped(fits)), 200, most},
+		"packed and chunked":  {chunked("/read/", packed, gzipped(fits)), 200, most},
+		"packed, longer":      {request("/read/", packed, gzipped(over)), 413, 0},
+		"bomb":                {chunked("/read/", packed, gzipped(noise)), 413, 0},
+		"packed twice":        {request("/read/", "Content-Encoding: gzip, gzip\r\n", gzipped(gzipped(fits))), 415, 0},
+		"deflate":             {request("/read/", "Content-Encoding: deflate\r\n", deflated(fits)), 415, 0},
+		"br":                  {request("/read/", "Content-Encoding: br\r\n", fits[:100]), 415, 0},
+		"no gzip":             {request("/read/", packed, "nothing"), 400, 0},
+		"gzip cut short":      {request("/read/", packed, gzipped(fits)[:60]), 400, 0},
+		"gzip and more":       {request("/read/", packed, gzipped(fits)+"more"), 400, 0},
+		"empty":               {request("/read/", "", ""), 200, 0},
+		"stored, not smaller": {request("/read/", packed, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+strings.Repeat("\x00\x00\x00\xff\xff", most/4)), 413, 0},
+	} {
+		s.asked = nil
+		statuses, _ := s.send(t, c.raw, 1)
+		require.Equal(t, []int{c.status}, statuses, name)
+		require.Equal(t, []string{fmt.Sprintf("POST /read/ %d", c.read)}, s.asked, name)
+	}
+}
+
+func TestNoBodyIsReadAsTheNextRequest(t *testing.T) {
+	s := serve(t, body.Limit{Bytes: 100 << 10}, nil)
+	smuggled := func(n int) string {
+		const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
+		return strings.Repeat(hidden, n/len(hidden)+1)[:n]
+	}
+	for name, c := range map[string]struct {
+		raw string
+		end bool // of the connection
+	}{
+		"small, not read":           {request("/left", "", smuggled(500)), false},
+		"prefetched, not read":      {request("/left", "", smuggled(body.Prefetched)), false},
+		"a bit more, not read":      {request("/left", "", smuggled(body.Prefetched+1)), false},
+		"middling, not read":        {request("/left", "", smuggled(60<<10)), false},
+		"large, not read":           {request("/left", "", smuggled(70<<10)), true},
+		"chunked, not read":         {chunked("/left", "", smuggled(60<<10)), false},
+		"large and chunked":         {chunked("/left", "", smuggled(70<<10)), true},
+		"read":                      {request("/read/", "", smuggled(90<<10)), false},
+		"read, chunked":             {chunked("/read/", "", smuggled(90<<10)), false},
+		"read, packed":              {request("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
+		"read, packed and chunked":  {chunked("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
+		"too large":                 {request("/read/", "", smuggled(200<<10)), true},
+		"too large, chunked":        {chunked("/read/", "", smuggled(200<<10)), true},
+		"no gzip":                   {request("/read/", "Content-Encoding: gzip\r\n", smuggled(30<<10)), false},
+		"other coding":              {request("/read/", "Content-Encoding: br\r\n", smuggled(30<<10)), false},
+		"broken chunk":              {"POST /read/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdeXX" + smuggled(500), true},
+		"GET with a body":           {strings.Replace(request("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
+		"GET with chunks":           {strings.Replace(chunked("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
+		"expected":                  {request("/left", "Expect: 100-continue\r\n", smuggled(20<<10)), false},
+		"multipart":                 {request("/left", "Content-Type: multipart/form-data; boundary=x\r\n", smuggled(20<<10)), false},
+		"chunked with a trailer":    {strings.Replace(chunked("/read/", "Trailer: X-A\r\n", smuggled(100)), "\r\n0\r\n\r\n", "\r\n0\r\nX-A: b\r\n\r\n", 1), false},
+		"chunks with an extension":  {strings.Replace(chunked("/read/", "", smuggled(16)), "10\r\n", "10;a=b\r\n", 1), false},
+		"nothing, and no type":      {request("/left", "", ""), false},
+		"length of the next inside": {request("/left", "", strings.ReplaceAll(after, "after", "hidden")), false},
+	} {
+		s.asked = nil
+		s.send(t, c.raw+after, 3)
+		require.NotContains(t, strings.Join(s.asked, "\n"), "/hidden", name)
+		if c.end {
+			require.Len(t, s.asked, 1, name)
+			continue
+		}
+		require.Len(t, s.asked, 2, name)
+		require.Equal(t, "GET /after", s.asked[1], name)
+	}
+}
+
+func TestMemoryIsReservedBeforeABodyIsRead(t *testing.T) {
+	memory := limit.NewMemory(64 << 20)
+	s := serve(t, body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: body.Cost{Byte: 1, Value: 1000}}, memory)
+	statuses, _ := s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
+	require.Equal(t, []int{200}, statuses)
+	statuses, _ = s.send(t, request("/read/", "", strings.Repeat("{},", 100<<10)), 1)
+	require.Equal(t, []int{413}, statuses, "what it would be decoded into is more than there is")
+	statuses, _ = s.send(t, request("/read/", "Content-Encoding: gzip\r\n", gzipped(strings.Repeat("x", 32<<20))), 1)
+	require.Equal(t, []int{413}, statuses)
+	share := memory.Ask(limit.Large)
+	require.NoError(t, share.Bytes(t.Context(), share.AtMostBytes(1<<30)), "everything was released")
+	require.NoError(t, share.Decoded(t.Context(), share.AtMostDecoded(1<<30)))
+	statuses, _ = s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
+	require.Equal(t, []int{503}, statuses)
+	share.Release()
+	statuses, _ = s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
+	require.Equal(t, []int{200}, statuses)
+}
+
+func TestFormsAreURLEncodedAndNeverUnpacked(t *testing.T) {
+	const multipart = "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\na\r\n--x--\r\n"
+	for name, c := range map[string]struct {
+		media, coding, content string
+		code                   core.Code
+	}{
+		"form":                {"application/x-www-form-urlencoded", "", "email=a", ""},
+		"form with a charset": {"application/x-www-form-urlencoded; charset=utf-8", "", "email=a", ""},
+		"nothing":             {"", "", "", ""},
+		"multipart":           {"multipart/form-data; boundary=x", "", multipart, core.UnsupportedMedia},
+		"packed multipart":    {"multipart/form-data; boundary=x", "gzip", gzipped(multipart), core.UnsupportedMedia},
+		"packed form":         {"application/x-www-form-urlencoded", "gzip", gzipped("email=a"), core.UnsupportedMedia},
+		"identity":            {"application/x-www-form-urlencoded", "identity", "email=a", core.UnsupportedMedia},
+		"JSON":                {"application/json", "", `{"email":"a"}`, core.UnsupportedMedia},
+		"no type":             {"", "", "email=a", core.UnsupportedMedia},
+		"broken":              {"application/x-www-form-urlencoded", "", "email=%zz", core.Invalid},
+		"large":               {"application/x-www-form-urlencoded", "", "email=" + strings.Repeat("a", 100), core.TooLarge},
+	} {
+		var sent fasthttp.RequestCtx
+		sent.Request.Header.SetMethod("POST")
+		sent.Request.Header.SetContentType(c.media)
+		if c.coding != "" {
+			sent.Request.Header.Set("Content-Encoding", c.coding)
+		}
+		sent.Request.SetBodyStream(strings.NewReader(c.content), len(c.content))
+		share := limit.NewMemory(64 << 20).Ask(limit.Open)
+		most := body.Limit{Bytes: 64}
+		if strings.Contains(c.media, "multipart") {
+			most.Bytes = 1 << 10
+		}
+		fields, err := body.Form(t.Context(), &sent, most, &share)
+		require.Equal(t, c.code, core.CodeOf(err), name)
+		if err == nil && c.content != "" {
+			require.Equal(t, "a", fields.Get("email"), name)
+		}
+	}
+}

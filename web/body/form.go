@@ -1,0 +1,46 @@
+package body
+
+import (
+	"context"
+	"mime"
+	"net/url"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/limit"
+)
+
+const formType = "application/x-www-form-urlencoded"
+
+// Form returns the fields of a form. It takes no other media type, and unpacks
+// nothing: no browser packs a form.
+func Form(ctx context.Context, c *fasthttp.RequestCtx, most Limit, share *limit.Share) (url.Values, error) {
+	header := &c.Request.Header
+	switch length := header.ContentLength(); {
+	case length == 0:
+		return url.Values{}, nil
+	case length > most.Bytes:
+		return nil, TooLarge(most.Bytes)
+	}
+	if len(header.Peek(fasthttp.HeaderContentEncoding)) > 0 {
+		return nil, core.Errorf(core.UnsupportedMedia, "a form must be sent without a Content-Encoding")
+	}
+	if media, _, err := mime.ParseMediaType(string(header.ContentType())); err != nil || media != formType {
+		return nil, core.Errorf(core.UnsupportedMedia, "send the form with the header Content-Type: "+formType)
+	}
+	sent, err := Read(ctx, c, most, share)
+	if err != nil {
+		return nil, err
+	}
+	return ParseForm(sent)
+}
+
+// ParseForm reads the fields of a form.
+func ParseForm(sent []byte) (url.Values, error) {
+	fields, err := url.ParseQuery(string(sent))
+	if err != nil {
+		return nil, core.Errorf(core.Invalid, "the form is not properly encoded")
+	}
+	return fields, nil
+}

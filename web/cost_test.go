@@ -1,0 +1,99 @@
+package web
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/web/body"
+)
+
+// peakOf is the most that the heap grows while do runs, with little garbage in it.
+func peakOf(do func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	heap := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(heap)
+	before := heap[0].Value.Uint64()
+	most, done, tick := before, make(chan struct{}), time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	go func() {
+		defer close(done)
+		do()
+	}()
+	for {
+		metrics.Read(heap)
+		most = max(most, heap[0].Value.Uint64())
+		select {
+		case <-done:
+			return int64(most - before)
+		case <-tick.C:
+		}
+	}
+}
+
+// bounded is what the elements of a request may need besides: their number is limited.
+const bounded = 4 << 20
+
+// TestCostOfBodies measures what bodies are decoded into, those made to be
+// large in memory too.
+func TestCostOfBodies(t *testing.T) {
+	vocabulary, err := menu.NewVocabulary()
+	require.NoError(t, err)
+	menus := func(b []byte) { _, _ = menu.Decode(b, menu.Scope{}, menu.Rules{Country: "US", Vocabulary: vocabulary}) }
+	stores := func(b []byte) { _, _ = store.Decode(b) }
+	placed := func(b []byte) { _, _ = order.Decode(b) }
+	const size = 256 << 10
+	filled := func(before, text, after string) string {
+		return before + strings.TrimSuffix(strings.Repeat(text, size/len(text)), ",") + after
+	}
+	named := func(before, value, after string) string {
+		var b strings.Builder
+		b.WriteString(before)
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, `"%x":%s,`, i, value)
+		}
+		return b.String() + `"":` + value + after
+	}
+	real := func(name string) string {
+		text, _ := os.ReadFile(filepath.Join("..", "..", "shared", "data", name)) // "" where it is not there
+		return string(text)
+	}
+	for name, c := range map[string]struct {
+		body   string
+		cost   body.Cost
+		decode func([]byte)
+	}{
+		"largest menu":          {real("menu-max.json"), stored, menus},
+		"stores of California":  {real("stores-california.json"), stored, stores},
+		"names":                 {named(`{"items":[],`, "0", `}`), stored, menus},
+		"names of an item":      {named(`{"items":[{"ref_id":"a",`, "0", `}]}`), stored, menus},
+		"tags":                  {named(`{"items":[{"ref_id":"a","tags":{`, `[""]`, `}}]}`), stored, menus},
+		"images":                {filled(`{"items":[{"ref_id":"a","images":[`, "{},", `]}]}`), stored, menus},
+		"key-value groups":      {filled(`{"items":[{"ref_id":"a","key_value_groups":[`, "{},", `]}]}`), stored, menus},
+		"references":            {filled(`{"items":[{"ref_id":"a","category_ref_ids":[`, `"",`, `]}]}`), stored, menus},
+		"empty items":           {filled(`{"items":[`, `{},`, `]}`), stored, menus},
+		"most empty categories": {`{"categories":[` + strings.TrimSuffix(strings.Repeat("{},", 20000), ",") + `]}`, stored, menus},
+		"timings":               {filled(`{"stores":[{"ref_id":"a","timings":[`, "{},", `]}]}`), stored, stores},
+		"platform data":         {filled(`{"stores":[{"ref_id":"a","platform_data":[`, "{},", `]}]}`), stored, stores},
+		"charges":               {filled(`{"charges":[`, "{},", `]}`), parsed, placed},
+		"payments":              {filled(`{"payment":[`, "{},", `]}`), parsed, placed},
+		"choices":               {filled(`{"items":[{"options":[`, "{},", `]}]}`), parsed, placed},
+	} {
+		text := []byte(c.body)
+		took, cost := peakOf(func() { c.decode(text) }), c.cost.Of(text)
+		t.Logf("%-22s %8d bytes, at most %4d KiB in memory, %6d KiB reserved", name, len(text), took>>10, cost>>10)
+		require.LessOrEqual(t, took, cost+bounded, name)
+	}
+}
