@@ -108,7 +108,7 @@ func newPluginAPI(t *testing.T, dir string, change func(*hubConfig)) *api {
 	t.Helper()
 	shipped := asShipped(t)
 	config := hubConfig{
-		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, retention: shipped.retention,
+		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, connections: shipped.connections, retention: shipped.retention,
 		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	change(&config)
