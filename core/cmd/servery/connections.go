@@ -14,7 +14,7 @@ import (
 
 // connectionFlags bound the connections of clients.
 type connectionFlags struct {
-	MaxConnections int           `name:"max-connections" env:"SERVERY_MAX_CONNECTIONS" default:"0" help:"Connections of clients at once; 0: half of the open files that the process may have, at most 4096."`
+	MaxConnections int           `name:"max-connections" env:"SERVERY_MAX_CONNECTIONS" default:"0" help:"Connections of clients at once; 0: half of the open files that the process may have, at most 2048."`
 	MaxPerAddress  int           `name:"max-connections-per-address" env:"SERVERY_MAX_CONNECTIONS_PER_ADDRESS" default:"256" help:"Connections at once of an IPv4 address or of an IPv6 /64; addresses of trusted proxies have no such limit."`
 	HeaderTimeout  time.Duration `name:"header-timeout" env:"SERVERY_HEADER_TIMEOUT" default:"10s" help:"How long the header of a request may take."`
 	StallTimeout   time.Duration `name:"stall-timeout" env:"SERVERY_STALL_TIMEOUT" default:"10s" help:"How long a client may make no progress with a body or a response before its connection is closed."`
@@ -23,8 +23,8 @@ type connectionFlags struct {
 }
 
 // sensibleConnections is how many connections there are at most where the operator does
-// not say: their buffers take about 100 MiB.
-const sensibleConnections = 4096
+// not say: hostile requests on each take about 100 MiB.
+const sensibleConnections = 2048
 
 // reservedFiles are for the database, plugins, logs and outbound connections.
 const reservedFiles = 256
