@@ -21,6 +21,7 @@ const (
 	NotFound         Code = "not_found"
 	MethodNotAllowed Code = "method_not_allowed"
 	Conflict         Code = "conflict"
+	TooSlow          Code = "too_slow"
 	TooLarge         Code = "too_large"
 	UnsupportedMedia Code = "unsupported_media_type"
 	Throttled        Code = "throttled"

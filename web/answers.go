@@ -91,6 +91,8 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
 	case http.StatusMethodNotAllowed:
 		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
+	case http.StatusRequestTimeout:
+		return core.Errorf(core.TooSlow, "the request did not arrive in time")
 	case http.StatusRequestHeaderFieldsTooLarge:
 		return core.Errorf(core.Invalid, "the request's headers are too large")
 	default:

@@ -11,6 +11,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
@@ -41,6 +42,7 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind, "business", business, "reason", err)
 		return err
 	}
+	inbound.Authenticated(c.Context().Conn())
 	c.Locals(localBusiness, caller.Business)
 	if err := s.count(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
 		return err

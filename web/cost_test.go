@@ -43,8 +43,8 @@ func peakOf(do func()) int64 {
 	}
 }
 
-// bounded is what the elements of a request may need besides: their number is limited.
-const bounded = 4 << 20
+// fewElements is what the elements of a request may need besides: their number is limited.
+const fewElements = 4 << 20
 
 // TestCostOfBodies measures what bodies are decoded into, those made to be
 // large in memory too.
@@ -94,6 +94,6 @@ func TestCostOfBodies(t *testing.T) {
 		text := []byte(c.body)
 		took, cost := peakOf(func() { c.decode(text) }), c.cost.Of(text)
 		t.Logf("%-22s %8d bytes, at most %4d KiB in memory, %6d KiB reserved", name, len(text), took>>10, cost>>10)
-		require.LessOrEqual(t, took, cost+bounded, name)
+		require.LessOrEqual(t, took, cost+fewElements, name)
 	}
 }

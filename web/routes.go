@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/web/body"
 )
 
@@ -145,6 +146,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		if err != nil {
 			return err
 		}
+		inbound.Authenticated(c.Context().Conn())
 		c.Locals(localBusiness, caller.Business)
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)

@@ -175,8 +175,10 @@ type Observer interface {
 
 // Config is what the interface is made of. Every field is required but Tracer.
 type Config struct {
-	SystemOnly          bool // of a replica that has not the role api: probes and metrics alone
-	MaxBody             int  // bytes of a request body, on every route
+	SystemOnly          bool          // of a replica that has not the role api: probes and metrics alone
+	MaxBody             int           // bytes of a request body, on every route
+	HeaderTimeout       time.Duration // for the header of a request
+	IdleTimeout         time.Duration // between two requests of a connection
 	Memory              *limit.Memory
 	Limits              map[Limit]limit.Rule
 	Authenticator       Authenticator
@@ -251,12 +253,14 @@ func New(config Config) *Server {
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true,
 		ErrorHandler:                 s.answerError,
-		IdleTimeout:                  90 * time.Second,
-		ReadTimeout:                  60 * time.Second,
+		IdleTimeout:                  config.IdleTimeout,
+		ReadTimeout:                  config.HeaderTimeout, // headerReceived replaces it once the header is there
 		ReadBufferSize:               16 << 10,
 		StreamRequestBody:            true,
 	})
 	s.streamBodies()
+	s.App.Server().HeaderReceived = s.headerReceived
+	s.App.Server().ConnState = stateChanged
 	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
 	s.mount()
 	return s

@@ -17,6 +17,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/limit"
 )
 
@@ -185,6 +186,7 @@ func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
 	if err != nil {
 		return nil, err
 	}
+	inbound.Authenticated(c.Context().Conn())
 	query, err := url.ParseQuery(string(c.Request().URI().QueryString()))
 	if err != nil {
 		query = url.Values{}

@@ -46,7 +46,7 @@ func startHub(ctx context.Context, b *bench, name, address string, variables ...
 		"SERVERY_LIMIT_STORES=off", "SERVERY_LIMIT_MENU=off", "SERVERY_LIMIT_WEBHOOKS=off", "SERVERY_LIMIT_READ=off",
 		"SERVERY_LIMIT_RIDER=off", "SERVERY_LIMIT_LOCATION=off", "SERVERY_LIMIT_OPERATIONS=off",
 		"SERVERY_LIMIT_ORDER_UPDATES=off", "SERVERY_LIMIT_CALLBACKS=off")
-	h.process.Env = append(h.process.Env, variables...)
+	h.process.Env = append(append(h.process.Env, b.variables...), variables...)
 	h.process.Stderr = os.Stderr
 	h.process.Cancel = func() error { return h.process.Process.Signal(syscall.SIGTERM) }
 	h.process.WaitDelay = 15 * time.Second
@@ -178,6 +178,11 @@ func (h *hubProcess) memory(field string) (float64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s tells no %s", file.Name(), field)
+}
+
+// forgetPeak has VmHWM begin anew.
+func (h *hubProcess) forgetPeak() error {
+	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.process.Process.Pid), []byte("5"), 0)
 }
 
 // clockTick is the unit in which Linux tells a process's time (USER_HZ).

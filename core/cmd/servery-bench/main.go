@@ -28,6 +28,9 @@ type commands struct {
 	Compare compareCommand `cmd:"" help:"Hold two runs against each other."`
 	Sink    sinkCommand    `cmd:"" hidden:"" help:"Be the endpoint that deliveries are posted to."`
 
+	Attack attackCommand `cmd:"" hidden:"" help:"Be the clients that attack a hub."`
+	Burn   burnCommand   `cmd:"" hidden:"" help:"Use the processors."`
+
 	IntakeFloor intakeFloorCommand `cmd:"" hidden:"" help:"Be the server that stores each order by one INSERT."`
 }
 

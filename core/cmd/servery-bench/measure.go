@@ -35,6 +35,8 @@ type bench struct {
 	log     *slog.Logger
 	scratch string // removed at the end
 	pg      *database
+
+	variables []string // of the hub, beside the usual ones
 }
 
 // measurement produces figures; names are those of its figures, for selection.
@@ -74,6 +76,7 @@ func measurements() [][]measurement {
 		{{[]string{"deliveries/history drain", "deliveries/history publish", "orders/history"}, measureHistory}},
 		{{[]string{"replicas/two"}, measureReplicas}},
 		{{[]string{"console/pages", "console/pages p95", "console/page size"}, measureConsole}},
+		{{abuseNames(), measureAbuse}},
 	}
 }
 

@@ -109,7 +109,8 @@ func newPluginAPI(t *testing.T, dir string, change func(*hubConfig)) *api {
 	t.Helper()
 	shipped := asShipped(t)
 	config := hubConfig{
-		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, memory: limit.NewMemory(usualMemory), retention: shipped.retention,
+		roles: []string{roleAPI, roleWorker}, limits: shipped.limits, maxBody: shipped.maxBody, memory: limit.NewMemory(usualMemory),
+		connections: shipped.connections, retention: shipped.retention,
 		allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 	}
 	change(&config)

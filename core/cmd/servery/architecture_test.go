@@ -46,7 +46,7 @@ var arrows = []struct {
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem", "inbound"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{

@@ -18,6 +18,7 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/internal/postgres"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/limit"
@@ -44,6 +45,7 @@ type hubConfig struct {
 	limits        map[web.Limit]limit.Rule
 	maxBody       int
 	memory        *limit.Memory // for bodies; nil: no bound
+	connections   connectionConfig
 	allow         []netip.Prefix
 	rulebook      menu.Rulebook
 	retention     time.Duration
@@ -68,6 +70,7 @@ type hub struct {
 	db     *postgres.DB
 	log    *slog.Logger
 	server *web.Server
+	peers  *inbound.Limiter // of the connections to the server
 	guard  *webhook.Guard
 	sender *webhook.Sender
 	engine *webhook.Engine
@@ -96,6 +99,8 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 	h := &hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.allow), wakeUp: func() {}}
 	clock, m := db.Clock(), newMetrics(db, log)
 	db.UseDebounce(config.debounce)
+	h.peers = inbound.New(config.connections.limits(log))
+	m.registry.MustRegister(connectionFigures{h.peers})
 	h.watch = newWatchman(config, db, m.registry, log)
 	if slices.Contains(config.roles, roleWorker) {
 		h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
@@ -125,6 +130,8 @@ func newHub(config hubConfig, db *postgres.DB, log *slog.Logger) *hub {
 		SystemOnly:          !slices.Contains(config.roles, roleAPI),
 		MaxBody:             config.maxBody,
 		Memory:              config.memory,
+		HeaderTimeout:       config.connections.header,
+		IdleTimeout:         config.connections.idle,
 		Limits:              config.limits,
 		Authenticator:       access.Access{Records: postgres.Access{DB: db}, Clock: clock, Uses: &h.uses},
 		Throttle:            limit.Throttle{Records: postgres.Throttles{DB: db}, Clock: clock},
@@ -242,7 +249,7 @@ func (h *hub) run(ctx context.Context, listener net.Listener) error {
 	}
 	start(func(ctx context.Context) { h.config.host.run(ctx, h.engine != nil) })
 	served := make(chan error, 1)
-	go func() { served <- h.server.App.Listener(listener) }()
+	go func() { served <- h.server.App.Listener(h.peers.Listener(listener)) }()
 	var err error
 	select {
 	case <-ctx.Done():

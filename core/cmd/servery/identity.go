@@ -44,12 +44,20 @@ func (f identityFlags) wrong() (mistakes []error) {
 	return mistakes
 }
 
+// trusted returns the address ranges of proxies, those left out that wrong complains of.
+func (f identityFlags) trusted() (ranges []netip.Prefix) {
+	for _, text := range f.Proxies {
+		if prefix, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
+			ranges = append(ranges, prefix.Masked())
+		}
+	}
+	return ranges
+}
+
 // join gives the console what the flags say.
 func (f identityFlags) join(c *adminui.Config) {
 	c.BaseURL = strings.TrimSuffix(f.BaseURL, "/")
-	for _, text := range f.Proxies {
-		c.Proxies = append(c.Proxies, netip.MustParsePrefix(strings.TrimSpace(text)).Masked()) // wrong has looked at it
-	}
+	c.Proxies = f.trusted()
 	if f.Issuer == "" {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/servery-hub/servery/core/inbound"
 	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/publish"
@@ -30,6 +31,7 @@ type serveCommand struct {
 	simulatorFlags
 	identityFlags
 	overlapFlag
+	connectionFlags
 	Listen         string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Roles          []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow   []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
@@ -218,6 +220,8 @@ func (c serveCommand) config() (hubConfig, error) {
 	}
 	config.identity = c.identityFlags
 	mistakes = append(mistakes, c.identityFlags.wrong()...)
+	config.connections = c.connectionFlags.config(c.trusted())
+	mistakes = append(mistakes, c.connectionFlags.wrong(inbound.OpenFiles())...)
 	config.secretOverlap = c.SecretOverlap
 	if err := c.overlapFlag.wrong(); err != nil {
 		mistakes = append(mistakes, err)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+func TestConnectionFlagsAreChecked(t *testing.T) {
+	fine := connectionFlags{MaxPerAddress: 1, HeaderTimeout: time.Second, StallTimeout: time.Second, MinRate: 1, IdleTimeout: time.Second}
+	require.Empty(t, fine.wrong(1024))
+	for message, spoil := range map[string]func(*connectionFlags){
+		"SERVERY_MAX_CONNECTIONS: must be 0 or from 16 to 768": func(f *connectionFlags) { f.MaxConnections = 769 },
+		"SERVERY_MAX_CONNECTIONS: must be 0":                   func(f *connectionFlags) { f.MaxConnections = 15 },
+		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS: must be":         func(f *connectionFlags) { f.MaxPerAddress = 0 },
+		"SERVERY_HEADER_TIMEOUT: must be":                      func(f *connectionFlags) { f.HeaderTimeout = 0 },
+		"SERVERY_STALL_TIMEOUT: must be":                       func(f *connectionFlags) { f.StallTimeout = 2 * time.Hour },
+		"SERVERY_IDLE_TIMEOUT: must be":                        func(f *connectionFlags) { f.IdleTimeout = time.Millisecond },
+		"SERVERY_MIN_RATE: must be":                            func(f *connectionFlags) { f.MinRate = 0 },
+	} {
+		spoiled := fine
+		spoil(&spoiled)
+		mistakes := spoiled.wrong(1024)
+		require.Len(t, mistakes, 1, message)
+		require.ErrorContains(t, mistakes[0], message)
+	}
+}
+
+func TestShippedConnectionLimitsFitOpenFiles(t *testing.T) {
+	shipped := asShipped(t).connections
+	require.Equal(t, min(sensibleConnections, inbound.OpenFiles()/2), shipped.inbound.Max)
+	require.Equal(t, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}, shipped.inbound.Trusted)
+}
+
+// connect opens a connection to a hub from an address of this machine and sends a text.
+func connect(t *testing.T, hub, from, text string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(hub, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = conn.Write([]byte(text))
+	require.NoError(t, err)
+	return conn
+}
+
+func TestHubBoundsItsConnections(t *testing.T) {
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_TRUSTED_PROXIES", "::1/128",
+		"SERVERY_MAX_CONNECTIONS_PER_ADDRESS", "4", "SERVERY_STALL_TIMEOUT", "500ms")
+	hub := startHub(t, env)
+	who := newIntegrator(t, env)
+
+	const half = "POST /channel/api/v1/aggregator-a/callback/order/ HTTP/1.1\r\nHost: hub\r\nContent-Length: 1048576\r\n\r\n"
+	var halves []net.Conn
+	for range 4 {
+		halves = append(halves, connect(t, hub.url, "127.0.0.2", half+strings.Repeat("x", 1<<20-1)))
+	}
+	for _, conn := range halves {
+		_, err := io.Copy(io.Discard, conn)
+		require.False(t, err != nil && strings.Contains(err.Error(), "timeout"), "a body that lacks a byte is waited for: %v", err)
+	}
+
+	var known []net.Conn
+	for range 4 {
+		conn := connect(t, hub.url, "127.0.0.3", "GET "+webhooksPath+" HTTP/1.1\r\nHost: hub\r\nAuthorization: "+who.authorization+"\r\n\r\n")
+		_, err := conn.Read(make([]byte, 1))
+		require.NoError(t, err)
+		known = append(known, conn)
+	}
+	refused := connect(t, hub.url, "127.0.0.3", "")
+	text, err := io.ReadAll(refused)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "503 Service Unavailable")
+
+	figures := call(t, http.MethodGet, hub.url+"/metrics", "", nil)
+	require.Contains(t, string(figures.body), `servery_client_connections{state="authenticated"} 4`)
+	require.Contains(t, string(figures.body), `servery_client_connections_refused_total{limit="address"} 1`)
+	require.Contains(t, string(figures.body), `servery_client_connections_closed_total{reason="stalled"} 4`)
+	require.Zero(t, hub.terminate(t), "open connections do not keep it from stopping")
+	for _, conn := range known {
+		_, err := io.Copy(io.Discard, conn)
+		require.NoError(t, err)
+	}
+}

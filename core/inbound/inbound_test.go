@@ -1,0 +1,253 @@
+package inbound
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const patience = 20 * time.Second
+
+// server accepts connections and reads what comes on each until it ends.
+type server struct {
+	*Limiter
+	net.Listener
+	accepted chan *Conn
+}
+
+func serve(t *testing.T, config Config) *server {
+	t.Helper()
+	return serveOn(t, config, func(l net.Listener) net.Listener { return l })
+}
+
+func serveOn(t *testing.T, config Config, wrap func(net.Listener) net.Listener) *server {
+	t.Helper()
+	if config.Max == 0 {
+		config.Max = 100
+	}
+	if config.PerAddress == 0 {
+		config.PerAddress = 100
+	}
+	if config.Stall == 0 {
+		config.Stall = patience
+	}
+	config.MinRate, config.Log = max(config.MinRate, 1), slog.New(slog.DiscardHandler)
+	bound, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	limiter := New(config)
+	s := &server{limiter, limiter.Listener(wrap(bound)), make(chan *Conn, 100)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := s.Accept()
+			if err != nil {
+				return
+			}
+			s.accepted <- conn.(*Conn)
+		}
+	}()
+	t.Cleanup(func() {
+		_ = s.Listener.Close()
+		<-ended
+		close(s.accepted)
+		for c := range s.accepted {
+			_ = c.Close()
+		}
+	})
+	return s
+}
+
+// dial connects from an address of this machine.
+func (s *server) dial(t *testing.T, from string) net.Conn {
+	t.Helper()
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	conn, err := dialer.DialContext(t.Context(), "tcp", s.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	return conn
+}
+
+// let connects from an address and returns the server's end, which waits for its peer.
+func (s *server) let(t *testing.T, from string) (client net.Conn, ours *Conn) {
+	t.Helper()
+	client = s.dial(t, from)
+	select {
+	case ours = <-s.accepted:
+	case <-time.After(patience):
+		require.FailNow(t, "the connection was not accepted")
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, ours)
+		_ = ours.Close()
+	}()
+	require.Eventually(t, ours.waiting.Load, patience, time.Millisecond)
+	return client, ours
+}
+
+func requireRefused(t *testing.T, client net.Conn) {
+	t.Helper()
+	text, err := io.ReadAll(client)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "503 Service Unavailable")
+}
+
+func requireClosed(t *testing.T, client net.Conn) {
+	t.Helper()
+	_, err := client.Read(make([]byte, 1))
+	require.Error(t, err)
+	require.NotErrorIs(t, err, context.DeadlineExceeded)
+	require.False(t, errors.Is(err, syscall.ETIMEDOUT) || isTimeout(err), err)
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func requireOpen(t *testing.T, client net.Conn, ours *Conn) {
+	t.Helper()
+	before := ours.seen()
+	_, err := client.Write([]byte("x"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return ours.seen() != before || ours.waiting.Load() }, patience, time.Millisecond)
+	require.False(t, ours.evicted.Load())
+}
+
+// seen tells whether the limiter counts the connection.
+func (c *Conn) seen() bool {
+	c.limiter.mu.Lock()
+	defer c.limiter.mu.Unlock()
+	return !c.forgotten
+}
+
+func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
+	s := serve(t, Config{Max: 3})
+	known, ours := s.let(t, "127.0.0.1")
+	Authenticated(ours)
+	oldest, _ := s.let(t, "127.0.0.1")
+	younger, other := s.let(t, "127.0.0.1")
+	newest, last := s.let(t, "127.0.0.1")
+	requireClosed(t, oldest)
+	for client, conn := range map[net.Conn]*Conn{known: ours, younger: other, newest: last} {
+		requireOpen(t, client, conn)
+	}
+	require.Equal(t, Stats{Open: 3, Authenticated: 1, Evicted: 1}, s.Stats())
+}
+
+func TestFullListenerRefusesWhereNoneWaits(t *testing.T) {
+	s := serve(t, Config{Max: 2})
+	known, ours := s.let(t, "127.0.0.1")
+	Authenticated(ours)
+	s.dial(t, "127.0.0.1")
+	busy := <-s.accepted // nobody reads: a request is carried out
+	requireRefused(t, s.dial(t, "127.0.0.1"))
+	require.Equal(t, Stats{Open: 2, Authenticated: 1, RefusedTotal: 1}, s.Stats())
+
+	requireOpen(t, known, ours)
+	require.NoError(t, busy.Close())
+	s.let(t, "127.0.0.1")
+	require.Equal(t, 2, s.Stats().Open, "a connection that has ended makes room")
+}
+
+func TestAddressLimitSparesOtherAddresses(t *testing.T) {
+	s := serve(t, Config{PerAddress: 2})
+	var kept []net.Conn
+	for range 2 {
+		client, ours := s.let(t, "127.0.0.2")
+		Authenticated(ours)
+		kept = append(kept, client)
+	}
+	requireRefused(t, s.dial(t, "127.0.0.2"))
+	s.let(t, "127.0.0.3")
+	require.Equal(t, Stats{Open: 3, Authenticated: 2, RefusedAddress: 1}, s.Stats())
+
+	require.NoError(t, kept[0].Close())
+	require.Eventually(t, func() bool { return s.Stats().Open == 2 }, patience, time.Millisecond)
+	s.let(t, "127.0.0.2")
+}
+
+func TestFullAddressEvictsItsOwnConnection(t *testing.T) {
+	s := serve(t, Config{PerAddress: 1})
+	stranger, ours := s.let(t, "127.0.0.2")
+	first, _ := s.let(t, "127.0.0.3")
+	s.let(t, "127.0.0.3")
+	requireClosed(t, first)
+	requireOpen(t, stranger, ours)
+}
+
+func TestTrustedProxyHasNoAddressLimit(t *testing.T) {
+	s := serve(t, Config{Max: 4, PerAddress: 1, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.2/32")}})
+	for range 4 {
+		_, ours := s.let(t, "127.0.0.2")
+		Authenticated(ours)
+	}
+	requireRefused(t, s.dial(t, "127.0.0.2"))
+	require.Equal(t, 1, s.Stats().RefusedTotal)
+}
+
+func TestAddressesAreCountedTogetherByPrefix(t *testing.T) {
+	l := New(Config{Trusted: []netip.Prefix{netip.MustParsePrefix("2001:db8:ffff::/48"), netip.MustParsePrefix("10.0.0.0/8")}})
+	for address, want := range map[string]string{
+		"192.0.2.7": "192.0.2.7/32", "::ffff:192.0.2.7": "192.0.2.7/32", "2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64",
+		"2001:db8:1:2::1": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64", "2001:db8:ffff::1": "invalid Prefix", "::ffff:10.1.2.3": "invalid Prefix",
+	} {
+		at := netip.MustParseAddr(address)
+		require.Equal(t, want, l.originOf(net.TCPAddrFromAddrPort(netip.AddrPortFrom(at, 1))).String(), address)
+	}
+	require.False(t, l.originOf(&net.UnixAddr{}).IsValid())
+}
+
+func TestEndedConnectionsLeaveNothingBehind(t *testing.T) {
+	s := serve(t, Config{})
+	for i := range 20 {
+		client, ours := s.let(t, "127.0.0.2")
+		if i%2 == 0 {
+			Authenticated(ours)
+			Authenticated(ours)
+		}
+		require.NoError(t, client.Close())
+		require.Eventually(t, func() bool { return !ours.seen() }, patience, time.Millisecond)
+		_ = ours.Close()
+		Authenticated(ours)
+	}
+	require.Equal(t, Stats{}, s.Stats())
+	require.Zero(t, s.anonymous.Len())
+	require.Empty(t, s.origins)
+}
+
+// failing fails as a process without file descriptors does.
+type failing struct {
+	net.Listener
+	left atomic.Int32
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.left.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return f.Listener.Accept()
+}
+
+func TestListenerOutlivesLackOfFileDescriptors(t *testing.T) {
+	failed := &failing{}
+	s := serveOn(t, Config{}, func(l net.Listener) net.Listener {
+		failed.Listener = l
+		return failed
+	})
+	idle, _ := s.let(t, "127.0.0.1")
+	failed.left.Store(2)
+	s.let(t, "127.0.0.1") // accept was already under way
+	requireClosed(t, idle)
+	s.let(t, "127.0.0.1")
+}

@@ -1,0 +1,199 @@
+package web
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/inbound"
+)
+
+const patience = 20 * time.Second
+
+type nobody struct{}
+
+func (nobody) Answered(string, string, int, time.Duration) {}
+
+// bounded is a server on a socket of this machine, whose clients may stall so long.
+type bounded struct {
+	*Server
+	limiter *inbound.Limiter
+	address string
+	served  chan error
+}
+
+// openBody is the size of bodies that anyone may send here.
+const openBody = 64 << 10
+
+const stall = 300 * time.Millisecond
+
+func serveBounded(t *testing.T, change func(*Config)) *bounded {
+	t.Helper()
+	config := Config{SystemOnly: true, MaxBody: 1 << 20, HeaderTimeout: stall, IdleTimeout: patience,
+		Observer: nobody{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}
+	if change != nil {
+		change(&config)
+	}
+	socket, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	b := &bounded{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
+	b.App.Post("/open/", func(c *fiber.Ctx) error {
+		if len(c.Request().Body()) != openBody {
+			return fiber.ErrRequestTimeout
+		}
+		return nil
+	})
+	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
+	b.App.Get("/live/", func(c *fiber.Ctx) error {
+		c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
+			tick := time.NewTicker(2 * stall)
+			defer tick.Stop()
+			for range 3 {
+				if _, err := w.WriteString("beat\n"); err != nil || w.Flush() != nil {
+					return
+				}
+				<-tick.C
+			}
+		})
+		return nil
+	})
+	b.limiter = inbound.New(inbound.Config{Max: 100, PerAddress: 100, Stall: stall, MinRate: 4 << 10, Log: config.Log})
+	go func() { b.served <- b.App.Listener(b.limiter.Listener(socket)) }()
+	t.Cleanup(func() {
+		require.NoError(t, b.App.ShutdownWithTimeout(patience))
+		require.NoError(t, <-b.served)
+	})
+	return b
+}
+
+// send connects and sends the beginning of a request.
+func (b *bounded) send(t *testing.T, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", b.address, patience)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = conn.Write([]byte(text))
+	require.NoError(t, err)
+	return conn, bufio.NewReader(conn)
+}
+
+// requireTimedOut reads the answer 408 and the end of a connection.
+func requireTimedOut(t *testing.T, from *bufio.Reader) {
+	t.Helper()
+	text, err := io.ReadAll(from)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "408 Request Timeout")
+}
+
+func TestHalfBodyIsCutOff(t *testing.T) {
+	b := serveBounded(t, nil)
+	began := time.Now()
+	_, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)+strings.Repeat("x", openBody-1))
+	requireTimedOut(t, answer)
+	require.Less(t, time.Since(began), patience/2)
+	require.Positive(t, b.limiter.Stats().Stalled)
+}
+
+func TestHalfHeaderIsCutOff(t *testing.T) {
+	b := serveBounded(t, nil)
+	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
+		_, answer := b.send(t, text)
+		requireTimedOut(t, answer)
+	}
+}
+
+func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
+	b := serveBounded(t, nil)
+	conn, answer := b.send(t, "GET / HTTP/1.1\r\nX-Slow: ")
+	go func() {
+		tick := time.NewTicker(5 * time.Millisecond)
+		defer tick.Stop()
+		for range tick.C {
+			if _, err := conn.Write([]byte(strings.Repeat("x", 64))); err != nil { // above the rate of bodies
+				return
+			}
+		}
+	}()
+	status, err := answer.ReadString('\n')
+	require.NoError(t, err)
+	require.Contains(t, status, "408")
+}
+
+func TestSlowBodyThatProgressesIsTaken(t *testing.T) {
+	b := serveBounded(t, nil)
+	conn, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody))
+	began := time.Now()
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for range 64 {
+		<-tick.C
+		_, err := conn.Write(make([]byte, openBody/64))
+		require.NoError(t, err)
+	}
+	response, err := http.ReadResponse(answer, nil)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	require.Equal(t, http.StatusOK, response.StatusCode)
+	require.Greater(t, time.Since(began), 3*stall, "it takes longer than a client may stall")
+}
+
+func TestClientThatDoesNotReadIsCutOff(t *testing.T) {
+	b := serveBounded(t, nil)
+	_, answer := b.send(t, "GET /large/ HTTP/1.1\r\nHost: a\r\n\r\n")
+	require.Eventually(t, func() bool { s := b.limiter.Stats(); return s.Open == 0 && s.Stalled == 1 }, patience, time.Millisecond)
+	n, err := io.Copy(io.Discard, answer)
+	require.Less(t, n, int64(64<<20))
+	require.Error(t, err)
+}
+
+func TestLiveStreamOutlastsTheStall(t *testing.T) {
+	b := serveBounded(t, nil)
+	_, answer := b.send(t, "GET /live/ HTTP/1.1\r\nHost: a\r\n\r\n")
+	response, err := http.ReadResponse(answer, nil)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("beat\n", 3), string(text))
+	require.Zero(t, b.limiter.Stats().Stalled)
+}
+
+func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
+	b := serveBounded(t, func(c *Config) { c.IdleTimeout = 3 * stall })
+	conn, answer := b.send(t, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+	response, err := http.ReadResponse(answer, nil)
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, response.Body)
+	require.NoError(t, err)
+	began := time.Now()
+	_, err = conn.Read(make([]byte, 1))
+	require.ErrorIs(t, err, io.EOF)
+	require.Greater(t, time.Since(began), 2*stall)
+}
+
+func TestAcceptedKeyMarksItsConnection(t *testing.T) {
+	b := serveBounded(t, nil)
+	b.Authenticator = doorman{}
+	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error { return nil }}))
+	for path, authenticated := range map[string]int{"/healthz": 0, "/key/": 1} {
+		conn, answer := b.send(t, "GET "+path+" HTTP/1.1\r\nHost: a\r\n\r\n")
+		response, err := http.ReadResponse(answer, nil)
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, response.StatusCode)
+		require.Equal(t, authenticated, b.limiter.Stats().Authenticated)
+		_ = response.Body.Close()
+		_ = conn.Close()
+		require.Eventually(t, func() bool { return b.limiter.Stats().Open == 0 }, patience, time.Millisecond)
+	}
+}
