@@ -23,6 +23,7 @@ const patience = 20 * time.Second
 type nobody struct{}
 
 func (nobody) Answered(string, string, int, time.Duration) {}
+func (nobody) CallbackUnverified()                          {}
 
 // bounded is a server on a socket of this machine, whose clients may stall so long.
 type bounded struct {
