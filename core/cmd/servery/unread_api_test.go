@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
@@ -18,6 +20,25 @@ import (
 
 // unreadAtMost is how many bytes are read, and dropped, of the body of a sender who is not known.
 const unreadAtMost = 64 << 10
+
+// packed is a text, so often that it has the size, between others, packed with gzip.
+func packed(t *testing.T, before, text, after string, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, before)
+	require.NoError(t, err)
+	block := bytes.Repeat([]byte(text), 64<<10/len(text))
+	for sent := 0; sent < size; sent += len(block) {
+		_, err = w.Write(block)
+		require.NoError(t, err)
+	}
+	_, err = io.WriteString(w, strings.TrimSuffix(text, ",")+after)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
 
 // begin sends the headers of a request and of its body so much, and reads the answer.
 func begin(t *testing.T, address, path, headers, body string) (int, string) {
@@ -79,4 +100,16 @@ func TestAReplicaWithoutTheAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *hubConfig) { c.roles = []string{roleWorker} })
 	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
 	require.Equal(t, 405, status, text)
+}
+
+func TestManyEmptyObjectsAreCountedAndRefused(t *testing.T) {
+	d := newDiner(t, unlimited)
+	objects := func(array string) string { return string(packed(t, `{"`+array+`":[`, "{},", "]}", 60<<20)) }
+	headers := map[string]string{"Content-Encoding": "gzip"}
+	send := func(path, body string) answered {
+		return d.do(t, request{method: "POST", path: path, authorization: d.tenant.Authorization, body: body, headers: headers})
+	}
+	requireEnvelope(t, send(storesRoute, objects("stores")), 400, "stores must hold at most 5000 stores; 20")
+	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400, "items must hold at most 2000 objects; 20")
+	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
 }
