@@ -10,11 +10,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/web"
 	"github.com/servery-hub/servery/web/body"
 )
 
@@ -112,4 +115,24 @@ func TestManyEmptyObjectsAreCountedAndRefused(t *testing.T) {
 	requireEnvelope(t, send(storesRoute, objects("stores")), 400, "stores must hold at most 5000 stores; 20")
 	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400, "items must hold at most 2000 objects; 20")
 	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
+}
+
+func TestAThrottledSenderOfALargeBodyIsToldSo(t *testing.T) {
+	d := newDiner(t, func(c *hubConfig) { c.limits[web.LimitMenu] = limit.Rule{Count: 1, Per: time.Minute} })
+	address := serveOn(t, d.api)
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	reader, large := bufio.NewReader(conn), strings.Repeat(" ", 2<<20)
+	for _, status := range []int{400, 429, 429} {
+		_, err = fmt.Fprintf(conn, "POST /external/api/v1/inventory/locations/-1/ HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
+			d.tenant.Authorization, len(large), large)
+		require.NoError(t, err)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.Equal(t, status, response.StatusCode)
+		require.False(t, response.Close, "the connection serves on")
+	}
 }
