@@ -16,6 +16,8 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web/body"
 )
 
 const patience = 20 * time.Second
@@ -23,7 +25,7 @@ const patience = 20 * time.Second
 type nobody struct{}
 
 func (nobody) Answered(string, string, int, time.Duration) {}
-func (nobody) CallbackUnverified()                          {}
+func (nobody) CallbackUnverified()                         {}
 
 // bounded is a server on a socket of this machine, whose clients may stall so long.
 type bounded struct {
@@ -49,10 +51,8 @@ func serveBounded(t *testing.T, change func(*Config)) *bounded {
 	require.NoError(t, err)
 	b := &bounded{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
 	b.App.Post("/open/", func(c *fiber.Ctx) error {
-		if len(c.Request().Body()) != openBody {
-			return fiber.ErrRequestTimeout
-		}
-		return nil
+		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Share{})
+		return err
 	})
 	b.App.Get("/large/", func(c *fiber.Ctx) error { return c.Send(make([]byte, 64<<20)) })
 	b.App.Get("/live/", func(c *fiber.Ctx) error {

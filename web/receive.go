@@ -79,9 +79,6 @@ func (s *Server) receive(c *fiber.Ctx, r route, caller core.Caller) error {
 	}
 	share := s.Memory.Ask(r.body.Class)
 	defer share.Release()
-	if r.scope != platformKey {
-		c.Locals(localUnread, r.body.Bytes)
-	}
 	bytes, err := body.Read(c.UserContext(), c.Context(), r.body, &share)
 	c.Locals(localBody, sent{bytes, err})
 	if n := c.Request().Header.ContentLength(); n < 0 || n > body.Prefetched {

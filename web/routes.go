@@ -148,6 +148,7 @@ func (s *Server) guard(r route) fiber.Handler {
 		}
 		inbound.Authenticated(c.Context().Conn())
 		c.Locals(localBusiness, caller.Business)
+		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // refused, a known sender hears why
 		if r.scope != anyScope && caller.Scope != r.scope {
 			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
 		}

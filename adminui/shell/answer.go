@@ -2,10 +2,12 @@ package shell
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
@@ -133,6 +135,10 @@ func (v *Visit) Refused(c *fiber.Ctx, err error) string {
 // fail answers with an error as a page.
 func (s *Shell) fail(c *fiber.Ctx, v *Visit, err error) error {
 	status, message := s.Problem(c, err)
+	var known *core.Error
+	if errors.As(err, &known) && known.RetryAfter > 0 {
+		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
+	}
 	if v == nil {
 		v = &Visit{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
 	}

@@ -134,6 +134,10 @@ func (c checker) translations(list []Translation) {
 }
 
 func (c checker) platformData(list []PlatformData) {
+	if len(list) > maxElements {
+		c.fail("platform_data", "length", fmt.Sprintf("must have at most %d elements", maxElements))
+		return
+	}
 	seen := map[string]bool{}
 	for i := range list {
 		p, field := &list[i], fmt.Sprintf("platform_data[%d]", i)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/valyala/fasthttp"
@@ -50,6 +51,7 @@ func TooLarge(most int) error {
 var (
 	errLonger   = errors.New("longer than its limit")
 	errNotWhole = core.Errorf(core.Invalid, "the request body did not arrive whole")
+	errTooSlow  = core.Errorf(core.TooSlow, "the request body did not arrive in time")
 	errNotGzip  = core.Errorf(core.Invalid, "the body is not valid gzip")
 )
 
@@ -129,6 +131,8 @@ func (r *counter) explain(err error, most int) error {
 		return TooLarge(most)
 	case core.CodeOf(err) != core.Internal:
 		return err
+	case errors.Is(r.err, os.ErrDeadlineExceeded):
+		return errTooSlow
 	case r.err != nil && !errors.Is(r.err, io.EOF):
 		return errNotWhole
 	}

@@ -140,14 +140,14 @@ func TestTheDoctorTellsOfAPluginThatIsAnother(t *testing.T) {
 
 func TestTheDoctorTellsOfEveryMistake(t *testing.T) {
 	env := environment{
-		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3",
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3", "SERVERY_BODY_MEMORY": "3",
 		"SERVERY_DATABASE_URL": "mysql://there", "SERVERY_LISTEN": "nonsense", "SERVERY_SIMULATOR": "xx", "SERVERY_RETENTON": "90h",
 		"SERVERY_PLUGIN_DIR": "/nowhere/plugins", "OTEL_EXPORTER_OTLP_ENDPOINT": "garbage", "SERVERY_DATABASE_CONNECTIONS": "3",
 	}
 	status, found := diagnoses(t, env)
 	require.Equal(t, 1, status)
 	for _, variable := range []string{
-		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_DATABASE_URL", "SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
+		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL", "SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
 		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:", "OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
 	} {
 		require.True(t, says(found, "configuration", broken, variable), "%s in %v", variable, found)

@@ -2,22 +2,46 @@ package main
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/limit"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/web"
 	"github.com/servery-hub/servery/web/body"
 )
 
 // unreadAtMost is how many bytes are read, and dropped, of the body of a sender who is not known.
 const unreadAtMost = 64 << 10
+
+// packed is a text, so often that it has the size, between others, packed with gzip.
+func packed(t *testing.T, before, text, after string, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, before)
+	require.NoError(t, err)
+	block := bytes.Repeat([]byte(text), 64<<10/len(text))
+	for sent := 0; sent < size; sent += len(block) {
+		_, err = w.Write(block)
+		require.NoError(t, err)
+	}
+	_, err = io.WriteString(w, strings.TrimSuffix(text, ",")+after)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
 
 // begin sends the headers of a request and of its body so much, and reads the answer.
 func begin(t *testing.T, address, path, headers, body string) (int, string) {
@@ -79,4 +103,36 @@ func TestAReplicaWithoutTheAPIReadsNoLargeBody(t *testing.T) {
 	a := newAPI(t, func(c *hubConfig) { c.roles = []string{roleWorker} })
 	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
 	require.Equal(t, 405, status, text)
+}
+
+func TestManyEmptyObjectsAreCountedAndRefused(t *testing.T) {
+	d := newDiner(t, unlimited)
+	objects := func(array string) string { return string(packed(t, `{"`+array+`":[`, "{},", "]}", 60<<20)) }
+	headers := map[string]string{"Content-Encoding": "gzip"}
+	send := func(path, body string) answered {
+		return d.do(t, request{method: "POST", path: path, authorization: d.tenant.Authorization, body: body, headers: headers})
+	}
+	requireEnvelope(t, send(storesRoute, objects("stores")), 400, "stores must hold at most 5000 stores; 20")
+	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400, "items must hold at most 2000 objects; 20")
+	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
+}
+
+func TestAThrottledSenderOfALargeBodyIsToldSo(t *testing.T) {
+	d := newDiner(t, func(c *hubConfig) { c.limits[web.LimitMenu] = limit.Rule{Count: 1, Per: time.Minute} })
+	address := serveOn(t, d.api)
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	reader, large := bufio.NewReader(conn), strings.Repeat(" ", 2<<20)
+	for _, status := range []int{400, 429, 429} {
+		_, err = fmt.Fprintf(conn, "POST /external/api/v1/inventory/locations/-1/ HTTP/1.1\r\nHost: a\r\nAuthorization: %s\r\nContent-Length: %d\r\n\r\n%s",
+			d.tenant.Authorization, len(large), large)
+		require.NoError(t, err)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.Equal(t, status, response.StatusCode)
+		require.False(t, response.Close, "the connection serves on")
+	}
 }
