@@ -48,7 +48,8 @@ if has systemd-analyze unit; then
 	sed 's|/opt/servery/servery|/bin/true|' deploy/systemd/servery.service >"$tmp/servery.service"
 	check unit systemd-analyze verify "$tmp/servery.service"
 	[ ! -s "$out" ] || { cat "$out"; exit 1; } # it also only warns
-	check unit systemd-analyze security --offline=yes --threshold=20 "$tmp/servery.service"
+	# 2.4: plugins have namespaces of their own, which takes the call mount
+	check unit systemd-analyze security --offline=yes --threshold=25 "$tmp/servery.service"
 	say unit "$(tail -n 1 "$out" | sed 's/^[^A-Za-z]*//')"
 fi
 
