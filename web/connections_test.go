@@ -49,6 +49,7 @@ func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 	b := &socketServer{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
 	b.App.Post("/open/", func(c *fiber.Ctx) error {
 		if len(c.Request().Body()) != openBody {
+			c.Context().SetConnectionClose()
 			return fiber.ErrRequestTimeout
 		}
 		return nil
