@@ -100,7 +100,8 @@ func requireTimedOut(t *testing.T, from *bufio.Reader) {
 func TestHalfBodyIsCutOff(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	began := time.Now()
-	_, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)+strings.Repeat("x", openBody-1))
+	header := fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)
+	_, answer := b.send(t, header+strings.Repeat("x", openBody-1))
 	requireTimedOut(t, answer)
 	require.Less(t, time.Since(began), patience/2)
 	require.Positive(t, b.limiter.Stats().Stalled)
@@ -152,7 +153,10 @@ func TestSlowBodyThatProgressesIsTaken(t *testing.T) {
 func TestClientThatDoesNotReadIsCutOff(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	_, answer := b.send(t, "GET /large/ HTTP/1.1\r\nHost: a\r\n\r\n")
-	require.Eventually(t, func() bool { s := b.limiter.Stats(); return s.Open == 0 && s.Stalled == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		stats := b.limiter.Stats()
+		return stats.Open == 0 && stats.Stalled == 1
+	}, patience, time.Millisecond)
 	n, err := io.Copy(io.Discard, answer)
 	require.Less(t, n, int64(64<<20))
 	require.Error(t, err)
