@@ -27,8 +27,8 @@ type nobody struct{}
 func (nobody) Answered(string, string, int, time.Duration) {}
 func (nobody) CallbackUnverified()                         {}
 
-// bounded is a server on a socket of this machine, whose clients may stall so long.
-type bounded struct {
+// socketServer is a server on a socket of this machine, whose clients may stall so long.
+type socketServer struct {
 	*Server
 	limiter *inbound.Limiter
 	address string
@@ -40,7 +40,7 @@ const openBody = 64 << 10
 
 const stall = 300 * time.Millisecond
 
-func serveBounded(t *testing.T, change func(*Config)) *bounded {
+func serveOnSocket(t *testing.T, change func(*Config)) *socketServer {
 	t.Helper()
 	config := Config{SystemOnly: true, MaxBody: 1 << 20, HeaderTimeout: stall, IdleTimeout: patience,
 		Observer: nobody{}, Clock: core.NewSystemClock(nil), Log: slog.New(slog.DiscardHandler)}
@@ -49,7 +49,7 @@ func serveBounded(t *testing.T, change func(*Config)) *bounded {
 	}
 	socket, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	b := &bounded{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
+	b := &socketServer{Server: New(config), address: socket.Addr().String(), served: make(chan error, 1)}
 	b.App.Post("/open/", func(c *fiber.Ctx) error {
 		_, err := body.Read(c.UserContext(), c.Context(), body.Limit{Bytes: openBody}, &limit.Share{})
 		return err
@@ -78,7 +78,7 @@ func serveBounded(t *testing.T, change func(*Config)) *bounded {
 }
 
 // send connects and sends the beginning of a request.
-func (b *bounded) send(t *testing.T, text string) (net.Conn, *bufio.Reader) {
+func (b *socketServer) send(t *testing.T, text string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", b.address, patience)
 	require.NoError(t, err)
@@ -98,16 +98,17 @@ func requireTimedOut(t *testing.T, from *bufio.Reader) {
 }
 
 func TestHalfBodyIsCutOff(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	began := time.Now()
-	_, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)+strings.Repeat("x", openBody-1))
+	header := fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)
+	_, answer := b.send(t, header+strings.Repeat("x", openBody-1))
 	requireTimedOut(t, answer)
 	require.Less(t, time.Since(began), patience/2)
 	require.Positive(t, b.limiter.Stats().Stalled)
 }
 
 func TestHalfHeaderIsCutOff(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
 		_, answer := b.send(t, text)
 		requireTimedOut(t, answer)
@@ -115,7 +116,7 @@ func TestHalfHeaderIsCutOff(t *testing.T) {
 }
 
 func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	conn, answer := b.send(t, "GET / HTTP/1.1\r\nX-Slow: ")
 	go func() {
 		tick := time.NewTicker(5 * time.Millisecond)
@@ -132,7 +133,7 @@ func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
 }
 
 func TestSlowBodyThatProgressesIsTaken(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	conn, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody))
 	began := time.Now()
 	tick := time.NewTicker(25 * time.Millisecond)
@@ -150,16 +151,19 @@ func TestSlowBodyThatProgressesIsTaken(t *testing.T) {
 }
 
 func TestClientThatDoesNotReadIsCutOff(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	_, answer := b.send(t, "GET /large/ HTTP/1.1\r\nHost: a\r\n\r\n")
-	require.Eventually(t, func() bool { s := b.limiter.Stats(); return s.Open == 0 && s.Stalled == 1 }, patience, time.Millisecond)
+	require.Eventually(t, func() bool {
+		stats := b.limiter.Stats()
+		return stats.Open == 0 && stats.Stalled == 1
+	}, patience, time.Millisecond)
 	n, err := io.Copy(io.Discard, answer)
 	require.Less(t, n, int64(64<<20))
 	require.Error(t, err)
 }
 
 func TestLiveStreamOutlastsTheStall(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	_, answer := b.send(t, "GET /live/ HTTP/1.1\r\nHost: a\r\n\r\n")
 	response, err := http.ReadResponse(answer, nil)
 	require.NoError(t, err)
@@ -171,7 +175,7 @@ func TestLiveStreamOutlastsTheStall(t *testing.T) {
 }
 
 func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
-	b := serveBounded(t, func(c *Config) { c.IdleTimeout = 3 * stall })
+	b := serveOnSocket(t, func(c *Config) { c.IdleTimeout = 3 * stall })
 	conn, answer := b.send(t, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
 	response, err := http.ReadResponse(answer, nil)
 	require.NoError(t, err)
@@ -184,7 +188,7 @@ func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
 }
 
 func TestAcceptedKeyMarksItsConnection(t *testing.T) {
-	b := serveBounded(t, nil)
+	b := serveOnSocket(t, nil)
 	b.Authenticator = doorman{}
 	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error { return nil }}))
 	for path, authenticated := range map[string]int{"/healthz": 0, "/key/": 1} {

@@ -77,7 +77,8 @@ func measureAbuse(ctx context.Context, b *bench) ([]figure, error) {
 		figures, most = append(figures, f), max(most, peak)
 	}
 	memory := figure{Name: "abuse/memory", Unit: megabytes, Measured: most}
-	return append(figures, memory.noted(fmt.Sprintf("resident at most (VmHWM), of all kinds; %.0f MB before the first attack", idle))), nil
+	note := fmt.Sprintf("resident at most (VmHWM), of all kinds; %.0f MB before the first attack", idle)
+	return append(figures, memory.noted(note)), nil
 }
 
 // abuseNames are those of the figures.
@@ -161,9 +162,11 @@ func (a *abuseBench) against(ctx context.Context, kind hostileKind) (figure, flo
 	if others > 0 {
 		return figure{}, under.peak, fmt.Errorf("%d orders were refused beside a busy process, without an attack", others)
 	}
-	p99 := medianFigure(kind.figure(), milliseconds, []float64{percentile(under.took, 99)}).against([]float64{percentile(control, 99)})
+	p99 := medianFigure(kind.figure(), milliseconds, []float64{percentile(under.took, 99)})
+	p99 = p99.against([]float64{percentile(control, 99)})
 	return p99.judged("<= 2x, none refused", *p99.Ratio <= 2 && under.refused == 0).noted(fmt.Sprintf(
-		"p99 of %d orders, %d refused; attackers: %s; hub at most %.0f MB; floor: beside a process that uses the %.1f s of the processors that the attack took",
+		"p99 of %d orders, %d refused; attackers: %s; hub at most %.0f MB; floor: beside a process that uses "+
+			"the %.1f s of the processors that the attack took",
 		len(under.took), under.refused, inWords(under.answers), under.peak, under.busy.Seconds())), under.peak, nil
 }
 
@@ -172,8 +175,9 @@ func (a *abuseBench) attack(ctx context.Context, kind hostileKind) (under attack
 	if err := a.hub.forgetPeak(); err != nil {
 		return under, err
 	}
-	attackers, err := startBeside(ctx, []string{"BENCH_ATTACKER=" + a.attacker.authorization}, "attack", "--kind", kind.name,
-		"--address", strings.TrimPrefix(a.hub.base, "http://"), "--count", fmt.Sprint(hostileRequests), "--for", a.span.String())
+	attackers, err := startBeside(ctx, []string{"BENCH_ATTACKER=" + a.attacker.authorization}, "attack",
+		"--kind", kind.name, "--address", strings.TrimPrefix(a.hub.base, "http://"),
+		"--count", fmt.Sprint(hostileRequests), "--for", a.span.String())
 	if err != nil {
 		return under, err
 	}
@@ -189,7 +193,8 @@ func (a *abuseBench) attack(ctx context.Context, kind hostileKind) (under attack
 	err = attackers.end(&report)
 	stop()
 	if <-tooMuch {
-		return under, fmt.Errorf("the hub took more than %.0f MB: the attack was ended; %d of %d orders were refused", enoughMemory, under.refused, len(under.took))
+		return under, fmt.Errorf("the hub took more than %.0f MB: the attack was ended; %d of %d orders were refused",
+			enoughMemory, under.refused, len(under.took))
 	}
 	if err != nil {
 		return under, err

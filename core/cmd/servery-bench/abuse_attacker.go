@@ -134,10 +134,15 @@ func drip(ctx context.Context, conn net.Conn) string {
 	return "held"
 }
 
-// sip reads a byte twice a second until the connection ends.
+// sip reads a byte twice a second until the connection ends. What has arrived can be read
+// even afterwards: writing shows the end.
 func sip(ctx context.Context, conn net.Conn) string {
 	for pause(ctx, 500*time.Millisecond) == nil {
-		if _, err := conn.Read(make([]byte, 1)); err != nil {
+		_, err := conn.Read(make([]byte, 1))
+		if err == nil {
+			_, err = conn.Write([]byte("\n"))
+		}
+		if err != nil {
 			return broken(err)
 		}
 	}

@@ -46,7 +46,9 @@ func hostileKinds() []hostileKind {
 		}}
 	}
 	return []hostileKind{
-		bomb("gzip", fasthttp.AppendGzipBytes), bomb("deflate", fasthttp.AppendDeflateBytes), bomb("br", fasthttp.AppendBrotliBytes),
+		bomb("gzip", fasthttp.AppendGzipBytes),
+		bomb("deflate", fasthttp.AppendDeflateBytes),
+		bomb("br", fasthttp.AppendBrotliBytes),
 		{name: "deep JSON", requests: func(key string) [][]byte {
 			return [][]byte{post("/external/api/v1/stores/", key, "application/json", "", deepJSON(plainSize))}
 		}},
@@ -54,9 +56,10 @@ func hostileKinds() []hostileKind {
 			return [][]byte{post("/external/api/v1/stores/", key, "application/json", "", wideJSON(plainSize))}
 		}},
 		{name: "slow read", manner: sips, requests: func(key string) [][]byte {
+			known := "GET /external/api/v1/events/catalogue/ HTTP/1.1\r\nHost: hub\r\nAuthorization: " + key + "\r\n\r\n"
 			return [][]byte{
 				[]byte("GET /openapi.json HTTP/1.1\r\nHost: hub\r\n\r\n"),
-				[]byte(strings.Repeat("GET /external/api/v1/events/catalogue/ HTTP/1.1\r\nHost: hub\r\nAuthorization: "+key+"\r\n\r\n", 20)),
+				[]byte(strings.Repeat(known, 20)),
 			}
 		}},
 		{name: "slow write", manner: drips, requests: func(key string) [][]byte {
@@ -75,7 +78,8 @@ func hostileKinds() []hostileKind {
 		}},
 		{name: "connections", manner: holds, factor: 10, requests: func(string) [][]byte { return [][]byte{nil} }},
 		{name: "formula cells", requests: func(key string) (all [][]byte) {
-			for i, cell := range []string{"=1+1", ";=1+1", "＝1+1", "\t=1+1", "+1", "-1", "@SUM(1)", `=HYPERLINK(\"http://127.0.0.1/\")`} {
+			cells := []string{"=1+1", ";=1+1", "＝1+1", "\\t=1+1", "+1", "-1", "@SUM(1)", `=HYPERLINK(\"http://127.0.0.1/\")`}
+			for i, cell := range cells {
 				body := fmt.Sprintf(`{"stores":[{"ref_id":"F-%d","name":"%s","city":"%s","active":true}]}`, i, cell, cell)
 				all = append(all, post("/external/api/v1/stores/", key, "application/json", "", []byte(body)))
 			}
@@ -87,7 +91,8 @@ func hostileKinds() []hostileKind {
 // post is a request with a body, as it goes over the wire.
 func post(path, authorization, media, encoding string, body []byte) []byte {
 	var text bytes.Buffer
-	fmt.Fprintf(&text, "POST %s HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %d\r\n", path, media, len(body))
+	fmt.Fprintf(&text, "POST %s HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n", path)
+	fmt.Fprintf(&text, "Content-Type: %s\r\nContent-Length: %d\r\n", media, len(body))
 	for name, value := range map[string]string{"Authorization": authorization, "Content-Encoding": encoding} {
 		if value != "" {
 			fmt.Fprintf(&text, "%s: %s\r\n", name, value)

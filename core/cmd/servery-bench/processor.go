@@ -31,7 +31,8 @@ func (b *bench) processorTime() (time.Duration, error) {
 		if used[pid], parents[pid], err = processorTimeOf(content); err != nil {
 			return 0, err
 		}
-		if line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline")); err == nil && bytes.Contains(line, []byte(b.scratch)) {
+		line, err := os.ReadFile(filepath.Join(filepath.Dir(file), "cmdline"))
+		if err == nil && bytes.Contains(line, []byte(b.scratch)) {
 			ours[pid] = true // the database has no parent of ours
 		}
 	}

@@ -32,8 +32,8 @@ const reservedFiles = 256
 // wrong returns what is wrong with the flags, in a process that may have so many files open.
 func (f connectionFlags) wrong(files int) (mistakes []error) {
 	if f.MaxConnections != 0 && (f.MaxConnections < 16 || f.MaxConnections > files-reservedFiles) {
-		mistakes = append(mistakes, fmt.Errorf("SERVERY_MAX_CONNECTIONS: must be 0 or from 16 to %d: the process may have %d files open, of which %d are for other purposes (ulimit -n, LimitNOFILE)",
-			files-reservedFiles, files, reservedFiles))
+		mistakes = append(mistakes, fmt.Errorf("SERVERY_MAX_CONNECTIONS: must be 0 or from 16 to %d: the process may have %d "+
+			"files open, of which %d are for other purposes (ulimit -n, LimitNOFILE)", files-reservedFiles, files, reservedFiles))
 	}
 	if f.MaxPerAddress < 1 {
 		mistakes = append(mistakes, errors.New("SERVERY_MAX_CONNECTIONS_PER_ADDRESS: must be at least 1"))
@@ -78,9 +78,12 @@ func (c connectionConfig) limits(log *slog.Logger) inbound.Config {
 type connectionFigures struct{ limiter *inbound.Limiter }
 
 var (
-	connectionsOpen    = prometheus.NewDesc("servery_client_connections", "Connections of clients; authenticated once a key or a session was accepted on one.", []string{"state"}, nil)
-	connectionsRefused = prometheus.NewDesc("servery_client_connections_refused_total", "Connections refused, by the limit that was reached: total, address.", []string{"limit"}, nil)
-	connectionsClosed  = prometheus.NewDesc("servery_client_connections_closed_total", "Connections that the hub closed: evicted in favour of new ones, stalled without progress.", []string{"reason"}, nil)
+	connectionsOpen = prometheus.NewDesc("servery_client_connections",
+		"Connections of clients; authenticated once a key or a session was accepted on one.", []string{"state"}, nil)
+	connectionsRefused = prometheus.NewDesc("servery_client_connections_refused_total",
+		"Connections refused, by the limit that was reached: total, address.", []string{"limit"}, nil)
+	connectionsClosed = prometheus.NewDesc("servery_client_connections_closed_total",
+		"Connections that the hub closed: evicted in favour of new ones, stalled without progress.", []string{"reason"}, nil)
 )
 
 // Describe names the figures (prometheus.Collector).
@@ -93,7 +96,8 @@ func (connectionFigures) Describe(ch chan<- *prometheus.Desc) {
 // Collect reads the figures (prometheus.Collector).
 func (f connectionFigures) Collect(ch chan<- prometheus.Metric) {
 	stats := f.limiter.Stats()
-	for state, n := range map[string]int{"authenticated": stats.Authenticated, "anonymous": stats.Open - stats.Authenticated} {
+	anonymous := stats.Open - stats.Authenticated
+	for state, n := range map[string]int{"authenticated": stats.Authenticated, "anonymous": anonymous} {
 		ch <- prometheus.MustNewConstMetric(connectionsOpen, prometheus.GaugeValue, float64(n), state)
 	}
 	for limit, n := range map[string]int{"total": stats.RefusedTotal, "address": stats.RefusedAddress} {
