@@ -156,11 +156,11 @@ func TestPageInTheBrowser(t *testing.T) {
 	blocks := browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code").length`)
 	assert.Positive(t, blocks)
 	assert.Equal(t, blocks, browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code button").length`), "buttons to copy")
-	for _, view := range browsertest.Views() {
+	for n, view := range browsertest.Views() {
 		t.Run(view.Name, func(t *testing.T) {
 			page.Look(t, view)
 			page.Screenshot(t, "docs-"+view.Name)
-			if view.Dark { // the parts of a long page have the same colours everywhere
+			if n > 0 { // the parts of a long page are alike, and the contents are checked below
 				page.CheckPart(t, "#postStores")
 				return
 			}

@@ -42,6 +42,8 @@ var arrows = []struct {
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
+	{"deploy/check/buildtest", nil},
+	{"deploy/check/gotest", nil},
 }
 
 var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle"}
