@@ -1,13 +1,13 @@
-# What each target does is said by `make help`. Nothing is needed beforehand but
-# Go and make; what else a target needs, it installs (by apt on Debian).
+# `make help` lists the targets. They need Go and make; other programs are
+# installed when a target needs them (by apt on Debian).
 
 GO ?= go
 TOOL = $(GO) tool -modfile=tools.mod
 export GOTOOLCHAIN ?= local
-# Without a C compiler the programs build all the same; only the race detector needs one.
+# The programs build without a C compiler; only the race detector needs one.
 BUILD_ENV = CGO_ENABLED=0
 BIN = bin/servery
-# What the programs say that they are: where there is no git, VERSION may be given.
+# The version that the programs print. Without git, set VERSION.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 STAMP = -ldflags '-X main.built=$(VERSION)'
 BUF = $(GO) tool -modfile=$(CURDIR)/tools.mod buf
@@ -23,9 +23,8 @@ build: ## Build bin/servery and bin/plugins
 	$(BUILD_ENV) $(GO) build -trimpath $(STAMP) -o $(BIN) ./core/cmd/servery
 	@$(MAKE) --no-print-directory $(PLUGINS:%=bin/plugins/%)
 
-# Each plugin lies in a directory of its id, with the manifest that it asks for
-# and the digest of the very file that was built: another one has menus published
-# anew, so it changes with the code alone.
+# Each plugin has a directory named by its id, with its manifest and the digest of
+# the program. A new digest publishes all menus, so it changes with the code only.
 PLUGINS = aggregator-a aggregator-b aggregator-c
 .PHONY: $(PLUGINS:%=bin/plugins/%)
 $(PLUGINS:%=bin/plugins/%): bin/plugins/%:
@@ -34,15 +33,15 @@ $(PLUGINS:%=bin/plugins/%): bin/plugins/%:
 	@$(BIN) plugin describe $@/$* --manifest > $@.yaml && mv $@.yaml $@/plugin.yaml
 
 .PHONY: run
-run: build ## Build and start everything with a demo business; prints address, key and a curl
+run: build ## Build and start everything with a demo business; print URL, API key and a curl command
 	@exec $(BIN) serve --demo
 
 .PHONY: dev
-dev: ## As run, from source and with the log on the terminal
+dev: ## Like run, but from source and with the log in the terminal
 	SERVERY_DEMO=true SERVERY_LOG_LEVEL=debug SERVERY_LOG_FILE=/dev/stderr $(GO) run ./core/cmd/servery serve
 
 .PHONY: generate
-generate: ## Write the generated files anew
+generate: ## Regenerate all generated files
 	$(TOOL) templ generate -path adminui
 	gofmt -w adminui
 	cd web/client && $(GO) run ./generate ../openapi.yaml
@@ -50,14 +49,15 @@ generate: ## Write the generated files anew
 	cd plugins/python-reference && $(GO) run ./generate
 
 .PHONY: lint
-lint: ## Format check, vet, staticcheck
+lint: ## Check formatting, vet and staticcheck
 	@unformatted=$$(gofmt -l core web adminui migrations plugins deploy); \
 	  if [ -n "$$unformatted" ]; then echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(TOOL) staticcheck ./...
 
 .PHONY: verify
-verify: lint ## Lint, generated files up to date, modules tidy, architecture, OpenAPI, vulnerabilities
+verify: lint ## Lint, check prose, generated files, modules, architecture, OpenAPI, vulnerabilities
+	$(GO) run ./deploy/check/prose
 	cd plugins/proto && $(BUF) lint && $(BUF) breaking --against descriptor.binpb
 	@sh deploy/check/generated.sh $(MAKE)
 	$(GO) mod tidy -diff
@@ -66,34 +66,34 @@ verify: lint ## Lint, generated files up to date, modules tidy, architecture, Op
 	@GO=$(GO) sh deploy/check/vulnerabilities.sh
 
 .PHONY: test
-test: ## Every test with the race detector, browser tests included
+test: ## Run all tests with the race detector, in a browser too
 	@sh deploy/check/needs.sh
-	CGO_ENABLED=1 sh deploy/check/inmemory.sh $(GO) test -race -vet=off -p 3 -timeout 25m ./core/cmd/servery ./core/internal/postgres ./... # the longest first; they wait more than they work; verify vets
+	CGO_ENABLED=1 sh deploy/check/inmemory.sh $(GO) test -race -vet=off -p 3 -timeout 25m ./core/cmd/servery ./core/internal/postgres ./... # the longest first, as they mostly wait; verify runs vet
 
 .PHONY: fuzz
-fuzz: ## Fuzz every decoder for FUZZTIME (30s each)
+fuzz: ## Fuzz each decoder for FUZZTIME (default 30s)
 	@sh deploy/check/fuzz.sh $(or $(FUZZTIME),30s)
 
 .PHONY: bench
-bench: build ## Measure against floors of the same run; BENCH_FLAGS=--quick for a short one
+bench: build ## Run the benchmarks; BENCH_FLAGS=--quick for a short run
 	$(GO) run ./core/cmd/servery-bench --json bin/bench-$$(date +%Y%m%d-%H%M).json $(BENCH_FLAGS)
 
 .PHONY: chaos
-chaos: ## Break hubs, plugins, database and network at random; CHAOS_FLAGS='--for=2m --seed=7'
+chaos: ## Check that random faults lose nothing; CHAOS_FLAGS='--for=2m --seed=7'
 	$(GO) test -count=1 -v -timeout 60m -run TestChaos ./core/cmd/servery-chaos -args --for=10m $(CHAOS_FLAGS)
 
 .PHONY: shipped
-shipped: ## Hold what deploy/ ships against what reads it: image, unit, proxy, alerts, manifests
+shipped: ## Check the files in deploy/: image, unit, proxy, alerts, manifests
 	@GO=$(GO) sh deploy/check/shipped.sh
 
 .PHONY: restore
-restore: build ## Prove that a backup brings back what was accepted
+restore: build ## Check that a backup restores all accepted data
 	sh deploy/check/restore.sh $(BIN)
 
 .PHONY: rollback
-rollback: build ## Prove that the program of REF (HEAD~1) works on this one's database
+rollback: build ## Check that the program of REF (default HEAD~1) works on the new schema
 	sh deploy/check/rollback.sh $(BIN) $(or $(REF),HEAD~1)
 
 .PHONY: image
-image: ## Build the container image servery
+image: ## Build the container image
 	docker build -f deploy/Dockerfile --build-arg VERSION=$(VERSION) -t servery .

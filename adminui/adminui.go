@@ -107,7 +107,7 @@ type door struct {
 
 // New joins the pages.
 func New(config Config) *Console {
-	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Log), Clock: config.Clock, Log: config.Log}
+	s := &shell.Shell{Accounts: config.Accounts, Records: config.Records, Live: shell.NewLive(config.Records.Pulse, config.Accounts.Visitors, config.Log), Clock: config.Clock, Log: config.Log}
 	r := config.Records
 	in := signin.Pages{Shell: s, Provider: config.Provider, BaseURL: config.BaseURL, Proxies: config.Proxies}
 	first := overview.Pages{Records: r, Plugins: config.Plugins}

@@ -86,7 +86,6 @@ func full() *fake {
 		Kinds: []console.CallCount{{Kind: string(relay.OrderStatus), Count: 16}, {Kind: string(relay.OrderAcknowledge), Count: 8}, {Kind: string(relay.StoreAction), Count: 1}}}}
 	f.notices.Menus = []console.RefusedMenus{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Count: 12, Message: "unknown partner key"}}
 	f.notices.NotTaken = []console.NotTaken{{Business: 7, Count: 3, At: before(4), Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}}
-	f.notices.Unproved = []console.Unproved{{Business: 7, Platform: "tasty-eats", At: before(3), Reason: "the header x-signature is not right"}}
 	f.notices.Waiting = []console.Waiting{{Business: 7, Count: 3, Since: before(42)}}
 	f.notices.Closed = []console.Closed{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Platform: long, Actor: "key:pos", Since: before(50)}}
 	f.notices.Silent = []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Since: before(35)}}

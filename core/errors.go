@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Code classifies an error for callers; web maps each code to one HTTP status.
+// Code classifies an error for callers; package problem documents each and maps it to one HTTP status.
 type Code string
 
 // The codes an error can carry.

@@ -10,22 +10,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/problem"
 )
-
-// statuses maps every code to its HTTP status. It is the only such table.
-var statuses = map[core.Code]int{
-	core.Invalid:          http.StatusBadRequest,
-	core.Unauthenticated:  http.StatusUnauthorized,
-	core.Forbidden:        http.StatusForbidden,
-	core.NotFound:         http.StatusNotFound,
-	core.MethodNotAllowed: http.StatusMethodNotAllowed,
-	core.Conflict:         http.StatusConflict,
-	core.TooLarge:         http.StatusRequestEntityTooLarge,
-	core.UnsupportedMedia: http.StatusUnsupportedMediaType,
-	core.Throttled:        http.StatusTooManyRequests,
-	core.Internal:         http.StatusInternalServerError,
-	core.Unavailable:      http.StatusServiceUnavailable,
-}
 
 // envelope is the form of every answer to a write and of every error.
 type envelope struct {
@@ -89,7 +75,7 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	if known.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, seconds(known.RetryAfter))
 	}
-	return answer(c, statuses[known.Code], body)
+	return answer(c, problem.Status(known.Code), body)
 }
 
 // fate says what can have become of a request that failed. One that only reads, or

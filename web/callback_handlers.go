@@ -34,6 +34,9 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), knock)
 	if err != nil {
+		if core.CodeOf(err) == core.Unauthenticated {
+			s.Observer.CallbackUnverified()
+		}
 		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind, "business", business, "reason", err)
 		return err
 	}

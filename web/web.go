@@ -169,6 +169,7 @@ type Tester interface {
 // Observer is told of every answer, for metrics.
 type Observer interface {
 	Answered(route, method string, status int, took time.Duration)
+	CallbackUnverified()
 }
 
 // Config is what the interface is made of. Every field is required but Tracer.

@@ -36,7 +36,6 @@ func TestCausesOfWhatDoesNotComeThrough(t *testing.T) {
 		{Waiting(console.Waiting{Count: 3, Since: since}, time.UTC), ui.Err, "too long for their acknowledgement: 3, the longest since 21 Nov 09:30 UTC", ""},
 		{Silent(console.Silent{Count: 2, Store: "Harbour Street", Since: since}, time.UTC), ui.Warn, "says nothing: 2. Nothing was heard of Harbour Street since 21 Nov 09:30 UTC", "runs there"},
 		{NotTaken(console.NotTaken{Count: 3, At: since, Reason: "items must hold at least one item"}, time.UTC), ui.Warn, "did not come since: 3, the last at 21 Nov 09:30 UTC: items must hold at least one item.", "brought again"},
-		{Unproved(console.Unproved{Platform: "tasty", At: since, Reason: "there is no header x-signature"}, time.UTC), ui.Warn, "in the name of tasty was refused at 21 Nov 09:30 UTC, because it does not show that it comes from there: there is no header x-signature.", "the secret"},
 		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":12,"skipped":0}`)}, nil), ui.OK, "Sent again: 12 deliveries.", ""},
 		{Job(console.Job{Kind: core.RedeliveryJob, State: "done", Result: []byte(`{"resent":9,"skipped":3}`)}, nil), ui.Warn, "Sent again: 9 deliveries. Left out", ""},
 	} {

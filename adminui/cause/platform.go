@@ -285,7 +285,7 @@ func ToMend(about console.PluginAbout, message string) string {
 // astray of an address at which it is not.
 var (
 	denied = regexp.MustCompile(`(?i)\b40[13]\b|unauthori|forbidden|credential|signature|\b(key|secret|token)s?\b`)
-	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\bhost\b|certificate|connection|\S\.\S+ does not exist`)
+	astray = regexp.MustCompile(`(?i)\b404\b|\baddress|\bhost\b|certificate|connection`)
 )
 
 // Taken tells whether platforms have what a request changed of menus.

@@ -200,7 +200,7 @@ func TestWhatMendsARefusal(t *testing.T) {
 	for message, want := range map[string]string{
 		"the aggregator answered 401 Unauthorized":                         "Check in the settings of the platform: the secret api_key.",
 		"unknown partner key":                                              "Check in the settings of the platform: the secret api_key.",
-		"api.example.com does not exist":                                   "Check in the settings of the platform: the address api.",
+		"the name api.example.com has no public address":                   "Check in the settings of the platform: the address api.",
 		`the platform has no address for the endpoint "api" of its plugin`: "Check in the settings of the platform: the address api.",
 		"the aggregator answered 503 Service Unavailable":                  "",
 		"products[0].categories must be an array":                          "",

@@ -13,8 +13,3 @@ import (
 func NotTaken(n console.NotTaken, zone *time.Location) ui.Cause {
 	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseNotTaken, ui.Number(n.Count), clock(n.At, zone), n.Reason), Detail: text.MendNotTaken}
 }
-
-// Unproved tells that somebody calls in the name of a platform and cannot show it.
-func Unproved(u console.Unproved, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnproved, u.Platform, clock(u.At, zone), u.Reason), Detail: text.MendUnproved}
-}

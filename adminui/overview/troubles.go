@@ -121,11 +121,6 @@ func noticed(v *shell.Visit, notices console.Notices, found []console.Plugin, of
 		c.Also = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/?state="+console.WithRefusals), Label: text.ActSeeRequests}
 		causes = append(causes, c)
 	}
-	for _, u := range notices.Unproved {
-		c := of(u.Business, cause.Unproved(u, v.Zone))
-		c.Link = ui.Link{Href: shell.PlatformLink(u.Business, u.Platform), Label: text.ActSeePlatform}
-		causes = append(causes, c)
-	}
 	for _, s := range notices.Silent {
 		c := of(s.Business, cause.Silent(s, v.Zone))
 		c.Link = ui.Link{Href: shell.BusinessLink(s.Business, fmt.Sprintf("stores/%d/", s.StoreID)), Label: text.ActSeeStore}

@@ -7,59 +7,110 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/a-h/templ"
+
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
 //go:embed guides/*.md
 var guideFiles embed.FS
 
-// guide is a page of text: a Markdown file that begins with its title.
-type guide struct{ name, title, text string }
+// guide is a page of text: a Markdown file that begins with its title, or a page
+// with a body of its own.
+type guide struct {
+	group, name, title string
+	text               string // Markdown
+	body               templ.Component
+	headings           outline
+}
 
 // path is where the guide is.
 func (g guide) path() string { return Path + "/" + g.name }
 
-// guideNames are the guides in the order in which they are best read.
-var guideNames = []string{"first-sync", "signatures", "retries", "menus", "orders", "riders", "actions", "plugins", "clients", "decisions", "changes"}
+// guideGroups are the guides in the order in which they are best read.
+var guideGroups = []struct {
+	title string
+	names []string
+}{
+	{"Start", []string{"first-sync", "concepts", "sandbox", "clients"}},
+	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
+	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
+	{"Look up", []string{errorsName, "behaviour", "changes"}},
+}
+
+// movedGuides maps the names of former guides to those that hold their content now.
+var movedGuides = map[string]string{"decisions": "behaviour"}
 
 // readGuides reads all guides, each with the hub's address in its commands.
 func readGuides(base string) ([]guide, error) {
 	var list []guide
-	for _, name := range guideNames {
-		content, err := guideFiles.ReadFile("guides/" + name + ".md")
-		if err != nil {
-			return nil, fmt.Errorf("reading the guides: %w", err)
+	for _, group := range guideGroups {
+		for _, name := range group.names {
+			g, err := readGuide(name, base)
+			if err != nil {
+				return nil, err
+			}
+			g.group = group.title
+			list = append(list, g)
 		}
-		heading, text, found := strings.Cut(string(bytes.TrimSpace(content)), "\n")
-		title, titled := strings.CutPrefix(heading, "# ")
-		if !found || !titled {
-			return nil, fmt.Errorf("the guide %s does not begin with its title", name)
-		}
-		list = append(list, guide{name, title, strings.ReplaceAll(text, "https://hub.example.com", base)})
 	}
 	return list, nil
 }
 
-// guideLines are the guides for the side navigation.
-func guideLines(guides []guide) (lines []ui.Line) {
-	for _, g := range guides {
-		lines = append(lines, ui.Line{Href: g.path(), Label: g.title})
+// readGuide reads one guide.
+func readGuide(name, base string) (guide, error) {
+	if name == errorsName {
+		return errorsGuide(), nil
 	}
-	return lines
+	content, err := guideFiles.ReadFile("guides/" + name + ".md")
+	if err != nil {
+		return guide{}, fmt.Errorf("reading the guides: %w", err)
+	}
+	first, text, found := strings.Cut(string(bytes.TrimSpace(content)), "\n")
+	title, titled := strings.CutPrefix(first, "# ")
+	if !found || !titled {
+		return guide{}, fmt.Errorf("the guide %s does not begin with its title", name)
+	}
+	text = strings.ReplaceAll(text, "https://hub.example.com", base)
+	return guide{name: name, title: title, text: text, body: prose(text), headings: headings(text)}, nil
 }
 
-// render makes the guide's page.
-func (g guide) render(page ui.Page, guides []guide) ([]byte, error) {
+// guideSections are the guides for the side navigation.
+func guideSections(guides []guide) []ui.Section {
+	var sections []ui.Section
+	for _, g := range guides {
+		if len(sections) == 0 || sections[len(sections)-1].Title != g.group {
+			sections = append(sections, ui.Section{Title: g.group})
+		}
+		last := &sections[len(sections)-1]
+		last.Lines = append(last.Lines, ui.Line{Href: g.path(), Label: g.title})
+	}
+	return sections
+}
+
+// steps are the pages before and after a guide; both may be nil.
+type steps struct{ before, after *guide }
+
+func stepsAt(guides []guide, at int) (s steps) {
+	if at > 0 {
+		s.before = &guides[at-1]
+	}
+	if at+1 < len(guides) {
+		s.after = &guides[at+1]
+	}
+	return s
+}
+
+// render makes the page of the guide at an index.
+func render(page ui.Page, guides []guide, at int) ([]byte, error) {
+	g := guides[at]
 	page.Title = g.title
-	sections := []ui.Section{
-		{Title: "Guides", Lines: append([]ui.Line{{Href: Path, Label: "Reference"}}, guideLines(guides)...)},
-		{Title: "On this page"},
+	sections := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}}, guideSections(guides)...)
+	for i := range sections {
+		for j := range sections[i].Lines {
+			sections[i].Lines[j].Current = sections[i].Lines[j].Href == g.path()
+		}
 	}
-	for _, heading := range headings(g.text) {
-		sections[1].Lines = append(sections[1].Lines, ui.Line{Href: "#" + slug(heading), Label: heading})
-	}
-	if len(sections[1].Lines) == 0 {
-		sections = sections[:1]
-	}
-	return ui.Render(context.Background(), guidePage(page, sections, g))
+	on := ui.Section{Title: "On this page", Lines: g.headings.lines()}
+	return ui.Render(context.Background(), guidePage(page, sections, on, g, stepsAt(guides, at)))
 }

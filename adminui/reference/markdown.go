@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/a-h/templ"
+
+	"github.com/servery-hub/servery/adminui/text"
 )
 
 // prose turns the Markdown of descriptions and guides into HTML: headings,
-// paragraphs, lists, code blocks, inline code and links. All else is text, HTML included.
+// paragraphs, lists, tables, figures, code blocks, inline code and links. All else is text, HTML included.
 func prose(text string) templ.Component { return templ.Raw(markdown(text)) }
 
 // phrase is prose of one line, without a paragraph around it.
@@ -19,23 +21,13 @@ var (
 	codeSpan     = regexp.MustCompile("`([^`]+)`")
 	bulletItem   = regexp.MustCompile(`^[-*] +(.*)$`)
 	numberedItem = regexp.MustCompile(`^[0-9]+\. +(.*)$`)
-	heading      = regexp.MustCompile(`^##+ +(.*)$`)
+	headingLine  = regexp.MustCompile(`^##(#*) +(.*)$`)
 	link         = regexp.MustCompile(`\[([^\]]+)\]\(((?:/|#|https://)[^)\s]*)\)`)
 )
 
 func inline(text string) string {
 	text = codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")
 	return link.ReplaceAllString(text, `<a href="$2">$1</a>`)
-}
-
-// headings lists the headings of a text.
-func headings(text string) (list []string) {
-	for _, line := range strings.Split(outsideFences(text), "\n") {
-		if match := heading.FindStringSubmatch(line); match != nil {
-			list = append(list, match[1])
-		}
-	}
-	return list
 }
 
 // fenced is a code block; its first group is the language, its second the code.
@@ -45,24 +37,32 @@ func outsideFences(text string) string { return fenced.ReplaceAllString(text, ""
 
 // block is what is being read: a paragraph, a list or nothing.
 type block struct {
-	out   strings.Builder
-	list  string   // ul, ol or "" outside a list
-	lines []string // of the paragraph or of the last item
+	out      strings.Builder
+	headings outline
+	list     string   // ul, ol or "" outside a list
+	lines    []string // of the paragraph or of the last item
 }
 
-func markdown(text string) string {
+func markdown(source string) string {
 	var b block
-	lines := strings.Split(strings.TrimSpace(text), "\n")
+	lines := strings.Split(strings.TrimSpace(source), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := strings.TrimRight(lines[i], " \r")
 		switch bullet, number := bulletItem.FindStringSubmatch(line), numberedItem.FindStringSubmatch(line); {
 		case strings.HasPrefix(line, "```"):
 			b.end()
 			i = b.fence(lines, i+1)
-		case heading.MatchString(line):
+		case beginsTable(lines[i:]):
 			b.end()
-			words := heading.FindStringSubmatch(line)[1]
-			b.out.WriteString(`<h2 id="` + slug(words) + `">` + inline(words) + "</h2>")
+			i = b.table(lines, i)
+		case figureLine.MatchString(line):
+			b.end()
+			if drawn := figureLine.FindStringSubmatch(line); !b.figure(drawn[1], drawn[2]) {
+				b.lines = []string{line}
+			}
+		case headingLine.MatchString(line):
+			b.end()
+			b.out.WriteString(b.headings.next(line).html())
 		case bullet != nil:
 			b.item("ul", bullet[1])
 		case number != nil:
@@ -86,7 +86,9 @@ func (b *block) fence(lines []string, from int) int {
 	for to < len(lines) && !strings.HasPrefix(lines[to], "```") {
 		to++
 	}
-	b.out.WriteString(`<pre tabindex="0"><code>` + html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
+	b.out.WriteString(`<figure class="code code-plain"><pre tabindex="0"><code>`)
+	b.out.WriteString(html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
+	b.out.WriteString(`<button type="button" class="copy" aria-label="` + text.Copy + `: code">` + text.Copy + "</button></figure>")
 	return to
 }
 

@@ -4,10 +4,12 @@ package reference
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"sync"
 
+	"github.com/a-h/templ"
 	"github.com/go-json-experiment/json"
 	"github.com/gofiber/fiber/v2"
 
@@ -28,7 +30,11 @@ type Config struct {
 }
 
 // Reference is the pages as they are served.
-type Reference struct{ pages map[string]still }
+type Reference struct {
+	pages   map[string]still
+	entries []entry // of the search
+	results func(query string) templ.Component
+}
 
 // New makes the pages. It fails on a document that is not JSON or refers to what
 // is not in it.
@@ -41,45 +47,102 @@ func New(config Config) (*Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := ui.Page{Title: "Reference", Links: config.Links, Active: Path}
+	page := ui.Page{Title: "Reference", Links: config.Links, Active: Path, SearchPath: SearchPath}
 	v, err := makeView(&d, config.BaseURL, page, guides)
 	if err != nil {
 		return nil, fmt.Errorf("reading the interface description: %w", err)
 	}
-	r := &Reference{map[string]still{}}
-	add := func(path, media string, body []byte, err error) error {
-		if err == nil {
-			r.pages[path], err = newStill(media, body)
-		}
-		if err != nil {
-			return fmt.Errorf("making %s: %w", path, err)
-		}
-		return nil
+	r := &Reference{pages: map[string]still{}, entries: v.entries()}
+	for _, g := range guides {
+		r.entries = append(r.entries, g.entries()...)
 	}
-	body, err := ui.Render(context.Background(), shown(v))
-	if err := add(Path, fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
+	if err := r.addIndex(&page); err != nil {
 		return nil, err
 	}
-	for _, g := range guides {
-		body, err := g.render(page, guides)
-		if err := add(g.path(), fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
-			return nil, err
+	v.page = page
+	if err := r.addPages(v, guides, page); err != nil {
+		return nil, err
+	}
+	collection, err := postman(&d, config.BaseURL)
+	return r, r.add(PostmanPath, fiber.MIMEApplicationJSON, collection, err)
+}
+
+// add keeps a page, or says which one could not be made.
+func (r *Reference) add(path, media string, body []byte, err error) error {
+	if err == nil {
+		r.pages[path], err = newStill(media, body)
+	}
+	if err != nil {
+		return fmt.Errorf("making %s: %w", path, err)
+	}
+	return nil
+}
+
+// addIndex adds the index of the search under a hash of its content, so that
+// browsers keep it.
+func (r *Reference) addIndex(page *ui.Page) error {
+	index, err := json.Marshal(r.entries)
+	if err != nil {
+		return fmt.Errorf("making the index of the search: %w", err)
+	}
+	sum := sha256.Sum256(index)
+	page.SearchIndex = fmt.Sprintf("%s/search-%x.json", Path, sum[:6])
+	err = r.add(page.SearchIndex, fiber.MIMEApplicationJSON, index, nil)
+	kept := r.pages[page.SearchIndex]
+	kept.immutable = true
+	r.pages[page.SearchIndex] = kept
+	return err
+}
+
+// addPages adds the reference and the guides.
+func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
+	body, err := ui.Render(context.Background(), shown(v))
+	if err := r.add(Path, fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
+		return err
+	}
+	for i, g := range guides {
+		body, err := render(page, guides, i)
+		if err := r.add(g.path(), fiber.MIMETextHTMLCharsetUTF8, body, err); err != nil {
+			return err
 		}
 	}
-	body, err = postman(&d, config.BaseURL)
-	return r, add(PostmanPath, fiber.MIMEApplicationJSON, body, err)
+	r.results = func(query string) templ.Component {
+		page.Title, page.Query = "Search", query
+		contents := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}}, guideSections(guides)...)
+		return resultsPage(page, contents, find(r.entries, query))
+	}
+	return nil
+}
+
+// maxQuery bounds what is searched for, in bytes.
+const maxQuery = 200
+
+// search sends the results of a query.
+func (r *Reference) search(c *fiber.Ctx) error {
+	query := strings.Clone(c.Query("q"))
+	query = strings.ToValidUTF8(query[:min(len(query), maxQuery)], "")
+	return ui.Write(c, fiber.StatusOK, r.results(strings.TrimSpace(query)))
 }
 
 // Mount serves the pages at Path and below. They are made when one of them is first
 // asked for: that takes a while, and a hub is to be ready at once.
 func Mount(router fiber.Router, pages func() (*Reference, error)) {
 	pages = sync.OnceValues(pages)
+	for from, to := range movedGuides {
+		router.Get(Path+"/"+from, func(c *fiber.Ctx) error {
+			return c.Redirect(Path+"/"+to, fiber.StatusMovedPermanently)
+		})
+	}
 	send := func(c *fiber.Ctx) error {
 		r, err := pages()
 		if err != nil {
 			return err
 		}
-		if page, there := r.pages[strings.TrimSuffix(c.Path(), "/")]; there {
+		path := strings.TrimSuffix(c.Path(), "/")
+		if path == SearchPath {
+			return r.search(c)
+		}
+		if page, there := r.pages[path]; there {
 			return page.send(c)
 		}
 		return c.Next()

@@ -18,6 +18,7 @@ import (
 type still struct {
 	media, tag   string
 	body, packed []byte
+	immutable    bool // its path has a hash of its content
 }
 
 func newStill(media string, body []byte) (still, error) {
@@ -30,7 +31,7 @@ func newStill(media string, body []byte) (still, error) {
 		return still{}, fmt.Errorf("packing a page: %w", err)
 	}
 	sum := sha256.Sum256(body)
-	return still{media, `W/"` + hex.EncodeToString(sum[:8]) + `"`, body, packed.Bytes()}, nil
+	return still{media: media, tag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, body: body, packed: packed.Bytes()}, nil
 }
 
 func (s still) send(c *fiber.Ctx) error {
@@ -38,6 +39,9 @@ func (s still) send(c *fiber.Ctx) error {
 	c.Set(fiber.HeaderContentType, s.media)
 	c.Set(fiber.HeaderETag, s.tag)
 	c.Set(fiber.HeaderCacheControl, "no-cache")
+	if s.immutable {
+		c.Set(fiber.HeaderCacheControl, "public, max-age=31536000, immutable")
+	}
 	c.Set(fiber.HeaderVary, fiber.HeaderAcceptEncoding)
 	if strings.Contains(c.Get(fiber.HeaderIfNoneMatch), s.tag) {
 		return c.SendStatus(http.StatusNotModified)

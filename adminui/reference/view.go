@@ -107,7 +107,7 @@ func (v *view) list(guides []guide) {
 	for _, chapter := range v.guides {
 		basics.Lines = append(basics.Lines, ui.Line{Href: "#" + chapter.id, Label: chapter.title})
 	}
-	v.contents = []ui.Section{{Title: "Guides", Lines: guideLines(guides)}, basics}
+	v.contents = append(guideSections(guides), basics)
 	for _, group := range v.groups {
 		section := ui.Section{Title: group.title}
 		for _, each := range group.operations {

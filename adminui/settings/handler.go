@@ -12,7 +12,6 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/servery-hub/servery/adminui/cause"
 	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
@@ -173,9 +172,6 @@ func (p Pages) one(c *fiber.Ctx, v *shell.Visit, name string, filled func(formVi
 		return err
 	}
 	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
-	if v.Now.Sub(one.RefusedAt) < console.Lately {
-		head.Causes = []ui.Cause{cause.Unproved(console.Unproved{Platform: one.Name, At: one.RefusedAt, Reason: one.Refused}, v.Zone)}
-	}
 	if wrong := pluginhost.WrongSettings(about.Schema, one.Settings); len(wrong) > 0 {
 		head.Causes = append(head.Causes, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
 	}

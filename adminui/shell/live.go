@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -11,41 +14,62 @@ import (
 
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 )
 
-// Pulse tells something that differs once a business has changed.
+// Pulse returns something that differs once a business has changed.
 type Pulse func(ctx context.Context, business core.BusinessID) (string, error)
 
 const (
-	liveEvery  = 2 * time.Second  // how often changes are looked for
-	liveBeat   = 20 * time.Second // how often a quiet stream shows that it lives
-	liveLife   = 15 * time.Minute // after which the browser connects, and shows its session, anew
-	maxStreams = 500
+	liveEvery     = 2 * time.Second  // how often changes are looked for
+	liveBeat      = 20 * time.Second // how often a quiet stream shows that it lives
+	liveLife      = 15 * time.Minute // after which the browser connects, and shows its session, anew
+	sessionsEvery = 10 * time.Second // how often the sessions of streams are checked
 )
 
-// Live tells pages that their business has changed. One goroutine looks at the
+// Limits of streams: in all, and so that one user or one browser cannot take them from others.
+const (
+	maxStreams        = 500
+	maxUserStreams    = 60
+	maxSessionStreams = 20
+)
+
+// Visitors finds the users of those sessions that have not ended, by their tokens.
+type Visitors func(ctx context.Context, tokens []string) (map[string]access.User, error)
+
+// watcher is a stream: a page of a session that follows a business.
+type watcher struct {
+	business core.BusinessID
+	user     int64
+	session  string        // its token
+	changed  chan struct{} // of one element: the business has changed since the page last looked
+	ended    chan struct{} // closed when the session is over
+}
+
+// Live notifies pages that their business has changed. One goroutine looks at the
 // businesses that somebody watches, however many watch.
 type Live struct {
-	Pulse   Pulse
-	Log     *slog.Logger
-	mu      sync.Mutex
-	watched map[core.BusinessID]map[chan struct{}]bool
-	seen    map[core.BusinessID]string
-	streams int
-	over    chan struct{}
-	end     sync.Once
+	Pulse    Pulse
+	Visitors Visitors
+	Log      *slog.Logger
+	mu       sync.Mutex
+	watchers map[*watcher]bool
+	seen     map[core.BusinessID]string
+	over     chan struct{}
+	end      sync.Once
 }
 
-// NewLive makes one; Run has to run for it to tell anything.
-func NewLive(pulse Pulse, log *slog.Logger) *Live {
-	return &Live{Pulse: pulse, Log: log, watched: map[core.BusinessID]map[chan struct{}]bool{},
-		seen: map[core.BusinessID]string{}, over: make(chan struct{})}
+// NewLive makes one; Run has to run for pages to be notified.
+func NewLive(pulse Pulse, visitors Visitors, log *slog.Logger) *Live {
+	return &Live{Pulse: pulse, Visitors: visitors, Log: log,
+		watchers: map[*watcher]bool{}, seen: map[core.BusinessID]string{}, over: make(chan struct{})}
 }
 
-// Run looks for changes until the context ends.
+// Run looks for changes, and for sessions that are over, until the context ends.
 func (l *Live) Run(ctx context.Context) {
-	tick := time.NewTicker(liveEvery)
+	tick, sessions := time.NewTicker(liveEvery), time.NewTicker(sessionsEvery)
 	defer tick.Stop()
+	defer sessions.Stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -55,6 +79,8 @@ func (l *Live) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 			l.look(ctx)
+		case <-sessions.C:
+			l.checkSessions(ctx)
 		}
 	}
 }
@@ -62,16 +88,16 @@ func (l *Live) Run(ctx context.Context) {
 // Stop ends all streams, so that a server which is to stop need not wait for them.
 func (l *Live) Stop() { l.end.Do(func() { close(l.over) }) }
 
-// look asks for the pulse of each watched business, and tells those who watch
+// look asks for the pulse of each watched business, and notifies those who watch
 // one that differs.
 func (l *Live) look(ctx context.Context) {
 	l.mu.Lock()
-	businesses := make([]core.BusinessID, 0, len(l.watched))
-	for business := range l.watched {
-		businesses = append(businesses, business)
+	businesses := map[core.BusinessID]bool{}
+	for w := range l.watchers {
+		businesses[w.business] = true
 	}
 	l.mu.Unlock()
-	for _, business := range businesses {
+	for business := range businesses {
 		asking, cancel := context.WithTimeout(ctx, liveEvery)
 		pulse, err := l.Pulse(asking, business)
 		cancel()
@@ -81,11 +107,11 @@ func (l *Live) look(ctx context.Context) {
 			}
 			continue
 		}
-		l.tell(business, pulse)
+		l.notify(business, pulse)
 	}
 }
 
-func (l *Live) tell(business core.BusinessID, pulse string) {
+func (l *Live) notify(business core.BusinessID, pulse string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, known := l.seen[business]
@@ -93,10 +119,57 @@ func (l *Live) tell(business core.BusinessID, pulse string) {
 	if !known || before == pulse {
 		return
 	}
-	for watcher := range l.watched[business] {
+	for w := range l.watchers {
+		if w.business != business {
+			continue
+		}
 		select {
-		case watcher <- struct{}{}:
-		default: // told already, and has not looked yet
+		case w.changed <- struct{}{}:
+		default: // notified already, and has not looked yet
+		}
+	}
+}
+
+// checkSessions ends the streams of sessions that are over, by signing out anywhere, and
+// of users who no longer see the business. While it cannot be known, streams go on: they
+// carry no data, and end by themselves after liveLife.
+func (l *Live) checkSessions(ctx context.Context) {
+	l.mu.Lock()
+	tokens := map[string]bool{}
+	for w := range l.watchers {
+		tokens[w.session] = true
+	}
+	l.mu.Unlock()
+	if len(tokens) == 0 {
+		return
+	}
+	asking, cancel := context.WithTimeout(ctx, liveEvery)
+	defer cancel()
+	users, err := l.Visitors(asking, slices.Collect(maps.Keys(tokens)))
+	if err != nil {
+		if ctx.Err() == nil {
+			l.Log.Warn("sessions of live streams could not be checked", "error", err)
+		}
+		return
+	}
+	l.endWhere(func(w *watcher) bool {
+		user, signedIn := users[w.session]
+		return tokens[w.session] && (!signedIn || !user.Sees(w.business))
+	})
+}
+
+// End ends the streams of a session.
+func (l *Live) End(session string) {
+	l.endWhere(func(w *watcher) bool { return w.session == session })
+}
+
+func (l *Live) endWhere(over func(*watcher) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for w := range l.watchers {
+		if over(w) {
+			l.remove(w)
+			close(w.ended)
 		}
 	}
 }
@@ -105,27 +178,32 @@ func (l *Live) tell(business core.BusinessID, pulse string) {
 func (l *Live) Streams() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.streams
+	return len(l.watchers)
 }
 
-// watch begins to watch; nil when there are too many who do.
-func (l *Live) watch(business core.BusinessID) chan struct{} {
+// watch begins to watch; nil when the session, its user or all have too many streams.
+func (l *Live) watch(business core.BusinessID, user int64, session string) *watcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.streams >= maxStreams {
+	ofUser, ofSession := 0, 0
+	for w := range l.watchers {
+		if w.user == user {
+			ofUser++
+		}
+		if w.session == session {
+			ofSession++
+		}
+	}
+	if len(l.watchers) >= maxStreams || ofUser >= maxUserStreams || ofSession >= maxSessionStreams {
 		return nil
 	}
-	l.streams++
-	watcher := make(chan struct{}, 1)
-	if l.watched[business] == nil {
-		l.watched[business] = map[chan struct{}]bool{}
-	}
-	l.watched[business][watcher] = true
-	return watcher
+	w := &watcher{business: business, user: user, session: session, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	l.watchers[w] = true
+	return w
 }
 
 // learn asks for the pulse of a business that nobody watched before: what changes from
-// now on is told at the next look. Where that fails, that look learns it.
+// now on is noticed at the next look. Where that fails, that look learns it.
 func (l *Live) learn(ctx context.Context, business core.BusinessID) {
 	l.mu.Lock()
 	_, known := l.seen[business]
@@ -134,36 +212,41 @@ func (l *Live) learn(ctx context.Context, business core.BusinessID) {
 		return
 	}
 	if pulse, err := l.Pulse(ctx, business); err == nil {
-		l.tell(business, pulse)
+		l.notify(business, pulse)
 	}
 }
 
-func (l *Live) leave(business core.BusinessID, watcher chan struct{}) {
+func (l *Live) leave(w *watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.streams--
-	delete(l.watched[business], watcher)
-	if len(l.watched[business]) == 0 {
-		delete(l.watched, business)
-		delete(l.seen, business)
+	l.remove(w)
+}
+
+// remove forgets a watcher, and with the last of a business its pulse; l.mu is held.
+func (l *Live) remove(w *watcher) {
+	delete(l.watchers, w)
+	for other := range l.watchers {
+		if other.business == w.business {
+			return
+		}
 	}
+	delete(l.seen, w.business)
 }
 
 // Stream answers with server-sent events: one named changed whenever the
 // business has changed.
 func (l *Live) Stream(c *fiber.Ctx, v *Visit) error {
-	business := v.Business.ID
-	watcher := l.watch(business)
+	watcher := l.watch(v.Business.ID, v.User.ID, strings.Clone(v.Session()))
 	if watcher == nil {
 		return core.Errorf(core.Unavailable, text.TooManySessions)
 	}
-	l.learn(c.UserContext(), business)
+	l.learn(c.UserContext(), v.Business.ID)
 	c.Set(fiber.HeaderContentType, "text/event-stream")
 	c.Set(fiber.HeaderCacheControl, "no-store")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set("X-Accel-Buffering", "no")
 	c.Context().SetBodyStreamWriter(func(w *bufio.Writer) {
-		defer l.leave(business, watcher)
+		defer l.leave(watcher)
 		beat, life := time.NewTicker(liveBeat), time.NewTimer(liveLife)
 		defer beat.Stop()
 		defer life.Stop()
@@ -175,9 +258,11 @@ func (l *Live) Stream(c *fiber.Ctx, v *Visit) error {
 			select {
 			case <-l.over:
 				return
+			case <-watcher.ended:
+				return
 			case <-life.C:
 				return
-			case <-watcher:
+			case <-watcher.changed:
 				message = "event: changed\ndata: 1\n\n"
 			case <-beat.C:
 				message = "event: beat\ndata: 1\n\n"

@@ -116,6 +116,7 @@ func (p Pages) SignOut(c *fiber.Ctx, v *shell.Visit) error {
 	if err := p.Accounts.SignOut(c.UserContext(), v.Session()); err != nil {
 		return err
 	}
+	p.Live.End(v.Session())
 	shell.SetSession(c, "")
 	return c.Redirect(shell.SignInPath, http.StatusSeeOther)
 }
@@ -128,10 +129,8 @@ func (p Pages) Account(c *fiber.Ctx, v *shell.Visit) error {
 // ChangePassword sets a new password.
 func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.Visit) error {
 	err := p.Accounts.ChangePassword(c.UserContext(), v.User, strings.Clone(c.FormValue("present")), strings.Clone(c.FormValue("password")), v.Session())
-	if core.CodeOf(err) == core.Invalid {
-		c.Status(http.StatusBadRequest)
-		_, words := p.Problem(c, err)
-		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, words))
+	if code := core.CodeOf(err); code == core.Invalid || code == core.Throttled {
+		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, v.Refused(c, err)))
 	}
 	if err != nil {
 		return err

@@ -317,7 +317,7 @@ const (
 const (
 	CauseStatus       = "The endpoint of %s answers %d since %s."
 	CauseRefused      = "%s goes to an address that is not on the public internet, so nothing is sent."
-	CauseDNS          = "The host name of %s cannot be found since %s."
+	CauseDNS          = "The host name of %s has no public address since %s."
 	CauseTLS          = "No secure connection (TLS) to the endpoint of %s comes about since %s."
 	CauseConnect      = "Nothing answers at the address of %s since %s."
 	CauseTimeout      = "The endpoint of %s answers too slowly or not at all since %s."
@@ -370,7 +370,7 @@ const (
 	ActSeeJobs        = "Look at the menu requests"
 	MendStatus        = "The receiver has to answer 2xx. What it answered stands in the attempt."
 	MendRefused       = "Subscribe a public address, or allow its range with SERVERY_WEBHOOK_ALLOW."
-	MendDNS           = "Correct the address of the webhook, or the DNS entry of the host."
+	MendDNS           = "Correct the URL of the webhook, or the DNS entry of the host. A private address needs SERVERY_WEBHOOK_ALLOW."
 	MendTLS           = "The receiver needs a valid certificate for this host name and TLS 1.2 or 1.3; its attempts say what is wrong."
 	MendConnect       = "The receiver has to listen at this address and port, and let the hub through its firewall."
 	MendTimeout       = "It has 3 seconds to accept a connection and 5 for the whole exchange: accept first, work later."
@@ -526,7 +526,7 @@ const (
 // Words of what cannot be done, for errors of the package access.
 const (
 	ProblemSignIn    = "This address and password do not belong together."
-	ProblemTooOften  = "Too many attempts to sign in. Try again in a quarter of an hour."
+	ProblemTooOften  = "Too many attempts. Try again in 15 minutes."
 	ProblemBusy      = "Too many people are signing in at once. Try again."
 	ProblemLink      = "This link has been used or has expired. Ask an admin for a new one."
 	ProblemUnknown   = "There is no account with this address. Ask an admin for one."

@@ -2,35 +2,29 @@ package ui
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
 )
 
-// WriteCSV answers with the list as a file (RFC 4180). Text that a spreadsheet
-// would take for a formula is sent with an apostrophe before it.
+// WriteCSV answers with the list as a file (RFC 4180). Nothing in it is a formula to a
+// spreadsheet, whatever character the spreadsheet separates fields by.
 func WriteCSV(c *fiber.Ctx, l List) error {
 	var file bytes.Buffer
-	w := csv.NewWriter(&file)
-	line := make([]string, len(l.Columns))
+	labels := make([]string, len(l.Columns))
 	for i, column := range l.Columns {
-		line[i] = column.Label
+		labels[i] = column.Label
 	}
-	if err := w.Write(line); err != nil {
-		return err
-	}
+	writeRecord(&file, labels)
 	for _, row := range l.Rows {
-		clear(line) // a row may have fewer cells
+		record := make([]string, len(l.Columns)) // a row may have fewer cells
 		for i, cell := range row.Cells {
-			line[i] = harmless(cell.plain())
+			record[i] = cell.plain()
 		}
-		if err := w.Write(line); err != nil {
-			return err
-		}
+		writeRecord(&file, record)
 	}
-	w.Flush()
 	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set(fiber.HeaderCacheControl, "no-store")
@@ -38,9 +32,30 @@ func WriteCSV(c *fiber.Ctx, l List) error {
 	return c.Send(file.Bytes())
 }
 
-func harmless(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
+// formula finds where a spreadsheet would begin a formula: a formula character, in any
+// width, at the start of the text or after what may separate fields, blanks and quotes
+// passed over.
+var formula = regexp.MustCompile(`(^|[,;|:\t\r\n])([\s"'\p{Zs}\x{feff}]*)([=+\-@＝＋－＠﹦﹢﹣﹫−])`)
+
+// number is text that a spreadsheet takes for a number.
+var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+
+func writeRecord(file *bytes.Buffer, record []string) {
+	for i, text := range record {
+		if i > 0 {
+			file.WriteByte(',')
+		}
+		safe := text
+		if !number.MatchString(text) {
+			safe = formula.ReplaceAllString(text, "$1$2'$3")
+		}
+		if safe == text && !strings.ContainsAny(text, ",;|\"\t\r\n") && strings.TrimSpace(text) == text {
+			file.WriteString(text)
+			continue
+		}
+		file.WriteByte('"')
+		file.WriteString(strings.ReplaceAll(safe, `"`, `""`))
+		file.WriteByte('"')
 	}
-	return text
+	file.WriteString("\n")
 }

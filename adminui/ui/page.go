@@ -16,6 +16,10 @@ type Page struct {
 	Home   string // where the name of the hub leads; "" is /docs
 	Links  []Link // of the top bar
 	Active string // the Href of the link to this page
+
+	SearchPath  string // of the page of results; "" shows no search
+	SearchIndex string // where the index of the search is
+	Query       string // what was searched for
 }
 
 func (p Page) home() string {

@@ -47,7 +47,7 @@ func TestBodiesAreShownInPart(t *testing.T) {
 	assert.Equal(t, "\uFFFD", ui.Pretty([]byte{0xff}, 9))
 }
 
-func TestASpreadsheetTakesNoCellForAFormula(t *testing.T) {
+func TestListsAreWrittenAsCSV(t *testing.T) {
 	app := fiber.New()
 	list := ui.List{Name: "A list", Columns: []ui.Column{{Label: "a"}, {Label: "b"}}, Rows: []ui.Row{
 		{Cells: []ui.Cell{ui.T("=1+1"), ui.T("@x")}}, {Cells: []ui.Cell{ui.T("+1"), ui.T("-1")}}, {Cells: []ui.Cell{ui.T("a,\"b"), ui.Timed(ui.Instant{})}}}}
@@ -56,6 +56,6 @@ func TestASpreadsheetTakesNoCellForAFormula(t *testing.T) {
 	require.NoError(t, err)
 	body, err := io.ReadAll(response.Body)
 	require.NoError(t, err)
-	assert.Equal(t, "a,b\n'=1+1,'@x\n'+1,'-1\n\"a,\"\"b\",\n", string(body))
+	assert.Equal(t, "a,b\n\"'=1+1\",\"'@x\"\n\"'+1\",-1\n\"a,\"\"b\",\n", string(body))
 	assert.Equal(t, `attachment; filename="a-list.csv"`, response.Header.Get("Content-Disposition"))
 }

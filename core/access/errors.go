@@ -6,7 +6,7 @@ import "github.com/servery-hub/servery/core"
 // for. The console says each in its own words; the messages are for programs.
 var (
 	ErrSignIn    = core.Errorf(core.Unauthenticated, "this address and password do not belong together")
-	ErrTooOften  = &core.Error{Code: core.Throttled, RetryAfter: attemptLife, Message: "too many attempts to sign in; try again in a quarter of an hour"}
+	ErrTooOften  = &core.Error{Code: core.Throttled, RetryAfter: attemptLife, Message: "too many attempts; try again in 15 minutes"}
 	ErrBusy      = core.Errorf(core.Unavailable, "too many people are signing in at once; try again")
 	ErrLink      = core.Errorf(core.NotFound, "this link has been used or has expired; ask an admin for a new one")
 	ErrSession   = core.Errorf(core.Unauthenticated, "sign in first")

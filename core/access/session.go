@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -22,10 +23,12 @@ const (
 	seenEvery   = time.Minute        // how often the use of a session is noted
 )
 
-// Failed sign-ins in attemptLife after which no more are looked at.
+// Failed attempts in attemptLife after which no more are looked at. An account is
+// counted for each address by itself: a stranger who guesses does not lock the owner out.
 const (
-	maxPerAccount = 10
+	maxPerAccount = 10 // from one address
 	maxPerAddress = 100
+	maxPerSession = 10 // of the present password, when it is changed
 )
 
 // Session is a signed-in browser, known by the hash of its token.
@@ -36,10 +39,23 @@ type Session struct {
 	SeenAt    time.Time
 }
 
+// SignedIn is a session and its user.
+type SignedIn struct {
+	Session
+	User User
+}
+
+// over tells whether the session has ended at a time, by itself or with its user's access.
+func (s SignedIn) over(now time.Time) bool {
+	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdle || now.Sub(s.CreatedAt) > SessionLife
+}
+
 // Sessions keeps sessions and one-time links.
 type Sessions interface {
 	// SessionUser reads a session with its user; NotFound when there is none.
 	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
+	// SessionUsers reads those of the sessions that there are, each with its user.
+	SessionUsers(ctx context.Context, hashes [][]byte) ([]SignedIn, error)
 	// StartSession stores a session in place of another, which may be nil; the
 	// sign-in goes into the audit trail.
 	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
@@ -61,9 +77,9 @@ type Attempts interface {
 	// many as it may since the given time; else it notes none and says no. Of those
 	// that ask at once, no more than that many get a yes. Older ones are forgotten.
 	CountAttempt(ctx context.Context, subjects []Subject, now, since time.Time) (allowed bool, err error)
-	// ForgetAttempts forgets all attempts of the account that has signed in, and of the
-	// address the one by which it did, counted at that moment: others there may be guessing.
-	ForgetAttempts(ctx context.Context, account, address string, at time.Time) error
+	// ForgetAttempts forgets all attempts of the first subject, and of the second the
+	// one counted at that moment: others may be guessing from that address.
+	ForgetAttempts(ctx context.Context, subject, address string, at time.Time) error
 }
 
 // Subject is whose attempts are counted, and how many it may have.
@@ -94,13 +110,10 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	if len(email) > 254 {
 		return "", ErrSignIn
 	}
-	account, from, now := "account/"+email, "address/"+address, a.Clock.Now()
-	allowed, err := a.Attempts.CountAttempt(ctx, []Subject{{account, maxPerAccount}, {from, maxPerAddress}}, now, now.Add(-attemptLife))
-	if err != nil {
+	from, now := "address/"+network(address), a.Clock.Now()
+	account := "account/" + email + "/" + from
+	if err := a.count(ctx, now, Subject{account, maxPerAccount}, Subject{from, maxPerAddress}); err != nil {
 		return "", err
-	}
-	if !allowed {
-		return "", ErrTooOften
 	}
 	user, err := a.Users.UserByEmail(ctx, email)
 	if err != nil && core.CodeOf(err) != core.NotFound {
@@ -117,6 +130,26 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 		return "", err
 	}
 	return a.start(ctx, user, replaced, "user.sign_in")
+}
+
+// count notes an attempt of each subject; ErrTooOften where one has had its share.
+func (a Accounts) count(ctx context.Context, now time.Time, subjects ...Subject) error {
+	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptLife))
+	if err == nil && !allowed {
+		return ErrTooOften
+	}
+	return err
+}
+
+// network is whose attempts from an address count together: an IPv4 address, or the /64
+// of an IPv6 address, which is what one subscriber has (RFC 6177).
+func network(address string) string {
+	parsed, err := netip.ParseAddr(address)
+	if err != nil || parsed.Is4() {
+		return address
+	}
+	prefix, _ := parsed.Prefix(64) // never fails for an IPv6 address
+	return prefix.Masked().String()
 }
 
 // SignInAs starts a session for the person whose address an identity provider
@@ -181,14 +214,22 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 	return a.start(ctx, user, replaced, "user.sign_in_by_link")
 }
 
-// ChangePassword sets a new password and ends the user's other sessions.
+// ChangePassword sets a new password and ends the user's other sessions. A session may
+// guess the present password as seldom as a stranger who signs in.
 func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh, token string) error {
+	session, now := fmt.Sprintf("password/%x", core.TokenHash(token)), a.Clock.Now()
+	if err := a.count(ctx, now, Subject{session, maxPerSession}); err != nil {
+		return err
+	}
 	right, err := passwordIs(ctx, user.Password, present)
 	if err != nil {
 		return err
 	}
 	if !right {
 		return ErrPresent
+	}
+	if err := a.Attempts.ForgetAttempts(ctx, session, "", now); err != nil {
+		return err
 	}
 	if err := checkPassword(fresh); err != nil {
 		return err
@@ -231,13 +272,31 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 		return User{}, err
 	}
 	now := a.Clock.Now()
-	if !user.DisabledAt.IsZero() || now.Sub(session.SeenAt) > SessionIdle || now.Sub(session.CreatedAt) > SessionLife {
+	if (SignedIn{session, user}).over(now) {
 		return User{}, ErrSession
 	}
 	if now.Sub(session.SeenAt) > seenEvery {
 		err = a.Sessions.TouchSession(ctx, session.Hash, user.ID, now)
 	}
 	return user, err
+}
+
+// Visitors finds the users of those sessions that are not over, by their tokens. It does
+// not count as use of them.
+func (a Accounts) Visitors(ctx context.Context, tokens []string) (map[string]User, error) {
+	hashes, byHash := make([][]byte, len(tokens)), make(map[string]string, len(tokens))
+	for i, token := range tokens {
+		hashes[i] = core.TokenHash(token)
+		byHash[string(hashes[i])] = token
+	}
+	list, err := a.Sessions.SessionUsers(ctx, hashes)
+	users, now := make(map[string]User, len(list)), a.Clock.Now()
+	for _, s := range list {
+		if !s.over(now) {
+			users[byHash[string(s.Hash)]] = s.User
+		}
+	}
+	return users, err
 }
 
 // SignOut ends a session.

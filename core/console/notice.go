@@ -15,7 +15,6 @@ type Notices struct {
 	Waiting   []Waiting
 	Silent    []Silent
 	NotTaken  []NotTaken
-	Unproved  []Unproved
 	Menus     []RefusedMenus
 	Closed    []Closed
 	Calls     []RefusedCalls

@@ -39,11 +39,3 @@ type NotTaken struct {
 	At       time.Time // of the last
 	Reason   string    // of the last
 }
-
-// Unproved is a platform whose calls of late did not show that they come from it.
-type Unproved struct {
-	Business core.BusinessID
-	Platform string
-	At       time.Time // of the last
-	Reason   string    // of the last
-}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -39,18 +40,20 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 		timeout   net.Error
 		whole     *url.Error
 	)
+	host := ""                  // a name, where the URL has one
 	if errors.As(err, &whole) { // the address may say anything
-		err = whole.Err
+		host, err = nameIn(whole.URL), whole.Err
 	}
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 	dialling := errors.As(err, &operation) && operation.Op == "dial"
 	switch {
+	case errors.Is(err, errRefused) && host != "":
+		return DNS, noAddress(host)
 	case errors.Is(err, errRefused):
 		return Refused, errRefused.Error()
+	case errors.As(err, &lookup) && lookup.IsNotFound:
+		return DNS, noAddress(cmp.Or(host, lookup.Name))
 	case errors.As(err, &lookup):
-		if lookup.IsNotFound {
-			return DNS, fmt.Sprintf("the name %s does not exist", lookup.Name)
-		}
 		return DNS, fmt.Sprintf("the name %s could not be looked up", lookup.Name)
 	case isTimeout && dialling:
 		return Timeout, fmt.Sprintf("no connection within %v", config.ConnectTimeout)
@@ -74,6 +77,21 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 		return Broken, words
 	}
 	return Protocol, "the endpoint's answer is not proper HTTP"
+}
+
+// noAddress says the same of a name that does not exist and of one that leads to a private
+// address: else whoever may subscribe could list the names of the operator's network.
+func noAddress(name string) string {
+	return fmt.Sprintf("the name %s has no public address", name)
+}
+
+// nameIn is the host name of a URL; "" where its host is an IP address.
+func nameIn(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || net.ParseIP(u.Hostname()) != nil {
+		return ""
+	}
+	return u.Hostname()
 }
 
 // tlsProblem is what went wrong with TLS; "" where it was not that.

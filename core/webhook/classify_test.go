@@ -65,7 +65,7 @@ func TestPostSaysWhatWentWrong(t *testing.T) {
 		"no HTTP":          {tcp("http", says("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the endpoint's answer is not proper HTTP"},
 		"lying length":     {tcp("http", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, Broken, "the endpoint closed the connection before the answer was complete"},
 		"endless headers":  {tcp("http", says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0, Protocol, "the endpoint's answer is not proper HTTP"},
-		"no such name":     {at("http://nowhere.invalid"), 0, DNS, "the name nowhere.invalid does not exist"},
+		"no such name":     {at("http://nowhere.invalid"), 0, DNS, "the name nowhere.invalid has no public address"},
 		"nothing listens":  {at("http://127.0.0.1:1"), 0, Connect, "the connection was refused: nothing listens at the address"},
 		"private":          {at("http://10.1.2.3"), 0, Refused, "the address is not on the public internet and is not allowed here"},
 		"accepts, no more": {tcp("http", listens), 0, Timeout, "no complete answer within 2s"},

@@ -28,9 +28,9 @@ type ActionRequest struct {
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
 	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
-	Temp          string                 `protobuf:"bytes,4,opt,name=temp,proto3" json:"temp,omitempty"` // decimal, degrees Fahrenheit; empty where not sent
+	Temp          string                 `protobuf:"bytes,4,opt,name=temp,proto3" json:"temp,omitempty"` // decimal, degrees Fahrenheit; empty if not sent
 	WearingMask   *bool                  `protobuf:"varint,5,opt,name=wearing_mask,json=wearingMask,proto3,oneof" json:"wearing_mask,omitempty"`
-	Phone         string                 `protobuf:"bytes,6,opt,name=phone,proto3" json:"phone,omitempty"` // empty where not sent
+	Phone         string                 `protobuf:"bytes,6,opt,name=phone,proto3" json:"phone,omitempty"` // empty if not sent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,7 +159,7 @@ func (x *InterpretCallbackRequest) GetRequest() *InboundRequest {
 	return nil
 }
 
-// ActionOutcome is what became of an action.
+// ActionOutcome is the outcome of a feature action.
 type ActionOutcome struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	State           OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"`
@@ -167,7 +167,7 @@ type ActionOutcome struct {
 	CustomerPhone   string                 `protobuf:"bytes,3,opt,name=customer_phone,json=customerPhone,proto3" json:"customer_phone,omitempty"`         // of fetch_customer_data
 	Action          string                 `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`                                            // of a callback
 	PlatformOrderId string                 `protobuf:"bytes,5,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"` // of a callback
-	IdempotencyKey  string                 `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`      // of a callback: of the action it answers, where the aggregator repeats it
+	IdempotencyKey  string                 `protobuf:"bytes,6,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`      // of a callback: the key of its action, if the aggregator returns it
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/availability.proto
 
-// Stores, items and options that are switched on and off, beside their menus.
+// Enabling and disabling of stores, items and options, without a menu.
 
 package pb
 
@@ -28,7 +28,7 @@ type StoreActionRequest struct {
 	Call            *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	StoreRefId      string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
 	PlatformStoreId string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store; may be empty
-	Open            bool                   `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`                                               // whether it takes orders from now on
+	Open            bool                   `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`                                               // whether the store takes orders from now on
 	ChangedAt       int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`                    // epoch milliseconds
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -99,14 +99,14 @@ func (x *StoreActionRequest) GetChangedAt() int64 {
 	return 0
 }
 
-// ItemActionRequest is about items and options of a store that the platform's
-// menu may have; at least one is named.
+// ItemActionRequest enables or disables items and options of a store. It names
+// at least one. The platform's menu might not have all of them.
 type ItemActionRequest struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Call            *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	StoreRefId      string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
 	PlatformStoreId string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // the aggregator's id of the store; may be empty
-	Available       bool                   `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`                                     // whether they can be ordered from now on
+	Available       bool                   `protobuf:"varint,4,opt,name=available,proto3" json:"available,omitempty"`                                     // whether customers can order them from now on
 	ItemRefIds      []string               `protobuf:"bytes,5,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"`
 	OptionRefIds    []string               `protobuf:"bytes,6,rep,name=option_ref_ids,json=optionRefIds,proto3" json:"option_ref_ids,omitempty"`
 	ChangedAt       int64                  `protobuf:"varint,7,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"` // epoch milliseconds

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/call.proto
 
-// What every call carries.
+// The context of every call.
 
 package pb
 
@@ -23,15 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Call is the context of a call. Nothing of it may be kept for another one.
+// Call is the context of a call. A plugin must not keep it after the call.
 type Call struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Business       int64                  `protobuf:"varint,1,opt,name=business,proto3" json:"business,omitempty"`                                  // the tenant
 	Platform       string                 `protobuf:"bytes,2,opt,name=platform,proto3" json:"platform,omitempty"`                                   // the business's name for the aggregator
-	Store          string                 `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`                                         // the store's ref_id, where there is one
+	Store          string                 `protobuf:"bytes,3,opt,name=store,proto3" json:"store,omitempty"`                                         // the store's ref_id; may be empty
 	Settings       []byte                 `protobuf:"bytes,4,opt,name=settings,proto3" json:"settings,omitempty"`                                   // the platform's settings: a JSON object, or nothing
-	IdempotencyKey string                 `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"` // the same for every repeat of what this call is about
-	// The business's, ISO 4217; with settings, items, menus and what the aggregator sends.
+	IdempotencyKey string                 `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"` // the same for every retry of this call
+	// Currency of the business, ISO 4217. Set for settings, items, menus and inbound requests.
 	Currency      string `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/description.proto
 
-// What a plugin says of itself.
+// The description of a plugin.
 
 package pb
 
@@ -264,7 +264,7 @@ func (*DescribeRequest) Descriptor() ([]byte, []int) {
 	return file_servery_plugin_v1_description_proto_rawDescGZIP(), []int{0}
 }
 
-// Description is what a plugin says of itself; it must equal its manifest.
+// Description describes a plugin. It must equal the manifest.
 type Description struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Id             string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`              // lower-case letters, digits and hyphens
@@ -596,13 +596,13 @@ func (x *ActionOffer) GetByCallback() bool {
 	return false
 }
 
-// Endpoint is an address of the aggregator that plans name. The operator sets
-// the address itself, among the hosts that are allowed.
+// Endpoint names a base URL of the aggregator, for plans. The operator sets the
+// URL. Its host must be an allowed one.
 type Endpoint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description   string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	Hosts         []string               `protobuf:"bytes,3,rep,name=hosts,proto3" json:"hosts,omitempty"` // allowed host names; *.example.com stands for all below example.com
+	Hosts         []string               `protobuf:"bytes,3,rep,name=hosts,proto3" json:"hosts,omitempty"` // allowed host names; *.example.com allows all subdomains of example.com
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -711,19 +711,19 @@ func (x *Secret) GetDescription() string {
 	return ""
 }
 
-// Inbound is a kind of request that the aggregator sends. The hub checks its
-// authenticity before the plugin reads it.
+// Inbound is a kind of request from the aggregator. The hub authenticates it
+// before the plugin reads it.
 type Inbound struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Kind             string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // the last part of its path
 	Purpose          InboundPurpose         `protobuf:"varint,2,opt,name=purpose,proto3,enum=servery.plugin.v1.InboundPurpose" json:"purpose,omitempty"`
 	Scheme           InboundScheme          `protobuf:"varint,3,opt,name=scheme,proto3,enum=servery.plugin.v1.InboundScheme" json:"scheme,omitempty"`
-	Header           string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"`                                              // that carries the proof
-	Secret           string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`                                              // name of the secret it is checked with
-	Prefix           string                 `protobuf:"bytes,6,opt,name=prefix,proto3" json:"prefix,omitempty"`                                              // before the proof in the header, such as sha256=; not of INBOUND_SCHEME_BEARER and _BASIC
+	Header           string                 `protobuf:"bytes,4,opt,name=header,proto3" json:"header,omitempty"`                                              // the header with the credential
+	Secret           string                 `protobuf:"bytes,5,opt,name=secret,proto3" json:"secret,omitempty"`                                              // name of the secret that verifies it
+	Prefix           string                 `protobuf:"bytes,6,opt,name=prefix,proto3" json:"prefix,omitempty"`                                              // before the credential in the header, such as sha256=; not for INBOUND_SCHEME_BEARER and _BASIC
 	Encoding         InboundEncoding        `protobuf:"varint,7,opt,name=encoding,proto3,enum=servery.plugin.v1.InboundEncoding" json:"encoding,omitempty"`  // of an HMAC
-	TimestampHeader  string                 `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`     // of an HMAC of timestamp, a dot and the body: carries the timestamp, in seconds since 1970
-	ToleranceSeconds uint32                 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // how far that timestamp may be from now; 300 unless it is set
+	TimestampHeader  string                 `protobuf:"bytes,8,opt,name=timestamp_header,json=timestampHeader,proto3" json:"timestamp_header,omitempty"`     // for an HMAC of timestamp, a dot and the body: the header with the timestamp, in seconds since 1970
+	ToleranceSeconds uint32                 `protobuf:"varint,9,opt,name=tolerance_seconds,json=toleranceSeconds,proto3" json:"tolerance_seconds,omitempty"` // allowed difference between that timestamp and now; 300 by default
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -821,7 +821,7 @@ func (x *Inbound) GetToleranceSeconds() uint32 {
 	return 0
 }
 
-// Limits is what the plugin asks for; zero leaves it to the hub.
+// Limits are the limits that the plugin requests. Zero means the hub's default.
 type Limits struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MemoryMb      uint32                 `protobuf:"varint,1,opt,name=memory_mb,json=memoryMb,proto3" json:"memory_mb,omitempty"`

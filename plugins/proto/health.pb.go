@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/health.proto
 
-// Settings, health and the end of a plugin.
+// Settings, health and shutdown of a plugin.
 
 package pb
 
@@ -77,7 +77,7 @@ func (HealthState) EnumDescriptor() ([]byte, []int) {
 
 type ConfigureRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"` // its settings are to be checked
+	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"` // has the settings to validate
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -164,11 +164,11 @@ func (x *ConfigureResponse) GetProblems() []*Problem {
 	return nil
 }
 
-// Problem is one thing wrong with settings.
+// Problem is one error in the settings.
 type Problem struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Path          string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`       // such as nutrition or hours[0].from; empty for the whole
-	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"` // reads on from the path: "must be one of: …"
+	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"` // continues the path: "must be one of: …"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -257,7 +257,7 @@ type Health struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         HealthState            `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.HealthState" json:"state,omitempty"`
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	InFlight      uint32                 `protobuf:"varint,3,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // calls under way, without this one; by it the suite sees calls end
+	InFlight      uint32                 `protobuf:"varint,3,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"` // current calls without this one; the suite uses it to see calls end
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

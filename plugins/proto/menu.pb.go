@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/menu.proto
 
-// Menus on their way to an aggregator: what customers of its platform see of a store.
+// Menus for an aggregator, as customers of its platform see a store.
 
 package pb
 
@@ -180,8 +180,8 @@ func (x *Finding) GetMessage() string {
 	return ""
 }
 
-// MenuChunk is a piece of a menu. The lists of all chunks of a menu, put
-// together in their order, are the menu.
+// MenuChunk is a part of a menu. The lists of all chunks, concatenated in their
+// order, are the menu.
 type MenuChunk struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`   // in the first chunk only
@@ -343,17 +343,17 @@ type Store struct {
 	City            string                 `protobuf:"bytes,4,opt,name=city,proto3" json:"city,omitempty"`
 	Address         string                 `protobuf:"bytes,5,opt,name=address,proto3" json:"address,omitempty"`
 	ContactPhone    string                 `protobuf:"bytes,6,opt,name=contact_phone,json=contactPhone,proto3" json:"contact_phone,omitempty"`
-	Latitude        string                 `protobuf:"bytes,7,opt,name=latitude,proto3" json:"latitude,omitempty"` // decimal; empty where not known
+	Latitude        string                 `protobuf:"bytes,7,opt,name=latitude,proto3" json:"latitude,omitempty"` // decimal; empty if unknown
 	Longitude       string                 `protobuf:"bytes,8,opt,name=longitude,proto3" json:"longitude,omitempty"`
 	Active          bool                   `protobuf:"varint,9,opt,name=active,proto3" json:"active,omitempty"`
 	OrderingEnabled bool                   `protobuf:"varint,10,opt,name=ordering_enabled,json=orderingEnabled,proto3" json:"ordering_enabled,omitempty"`
 	Currency        string                 `protobuf:"bytes,11,opt,name=currency,proto3" json:"currency,omitempty"`                                         // ISO 4217
-	MinOrderValue   string                 `protobuf:"bytes,12,opt,name=min_order_value,json=minOrderValue,proto3" json:"min_order_value,omitempty"`        // decimal; empty where not known
+	MinOrderValue   string                 `protobuf:"bytes,12,opt,name=min_order_value,json=minOrderValue,proto3" json:"min_order_value,omitempty"`        // decimal; empty if unknown
 	MinPickupTime   int64                  `protobuf:"varint,13,opt,name=min_pickup_time,json=minPickupTime,proto3" json:"min_pickup_time,omitempty"`       // seconds
 	MinDeliveryTime int64                  `protobuf:"varint,14,opt,name=min_delivery_time,json=minDeliveryTime,proto3" json:"min_delivery_time,omitempty"` // seconds
 	Timings         []*Timing              `protobuf:"bytes,15,rep,name=timings,proto3" json:"timings,omitempty"`
 	Translations    []*LocalName           `protobuf:"bytes,16,rep,name=translations,proto3" json:"translations,omitempty"`
-	Timezone        string                 `protobuf:"bytes,17,opt,name=timezone,proto3" json:"timezone,omitempty"` // IANA, such as Asia/Kolkata: all times of the store and its menu are in it
+	Timezone        string                 `protobuf:"bytes,17,opt,name=timezone,proto3" json:"timezone,omitempty"` // IANA, such as Asia/Kolkata, for all times of the store and its menu
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -507,8 +507,8 @@ func (x *Store) GetTimezone() string {
 	return ""
 }
 
-// Timing is when a store is open, or a category on sale, on a day. On days that
-// are not named it is not.
+// Timing has the hours of one day when a store is open or a category is on sale.
+// A missing day has no hours.
 type Timing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Day           string                 `protobuf:"bytes,1,opt,name=day,proto3" json:"day,omitempty"` // monday to sunday
@@ -564,7 +564,7 @@ func (x *Timing) GetSlots() []*Slot {
 type Slot struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	StartTime     string                 `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"` // HH:MM:SS
-	EndTime       string                 `protobuf:"bytes,2,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`       // may be earlier than the start: it passes midnight
+	EndTime       string                 `protobuf:"bytes,2,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`       // before start_time: on the next day
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -683,8 +683,8 @@ type Category struct {
 	ImgUrl       string                 `protobuf:"bytes,5,opt,name=img_url,json=imgUrl,proto3" json:"img_url,omitempty"`
 	ParentRefId  string                 `protobuf:"bytes,6,opt,name=parent_ref_id,json=parentRefId,proto3" json:"parent_ref_id,omitempty"`
 	Translations []*LocalName           `protobuf:"bytes,7,rep,name=translations,proto3" json:"translations,omitempty"`
-	// When it is on sale, which for a sub-category is within the hours of its parent;
-	// none: always. A day may stand more than once: all its slots count.
+	// Hours when it is on sale; empty means always. Those of a subcategory are within
+	// the hours of its parent. A day can occur more than once, and all slots count.
 	Timings       []*Timing `protobuf:"bytes,8,rep,name=timings,proto3" json:"timings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -783,13 +783,13 @@ type Item struct {
 	Title             string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	Description       string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Price             string                 `protobuf:"bytes,4,opt,name=price,proto3" json:"price,omitempty"`                                // decimal
-	MarkupPrice       string                 `protobuf:"bytes,5,opt,name=markup_price,json=markupPrice,proto3" json:"markup_price,omitempty"` // decimal; empty where there is none
+	MarkupPrice       string                 `protobuf:"bytes,5,opt,name=markup_price,json=markupPrice,proto3" json:"markup_price,omitempty"` // decimal; empty if there is none
 	Weight            string                 `protobuf:"bytes,6,opt,name=weight,proto3" json:"weight,omitempty"`                              // decimal, grams
 	Serves            int64                  `protobuf:"varint,7,opt,name=serves,proto3" json:"serves,omitempty"`
-	FoodType          string                 `protobuf:"bytes,8,opt,name=food_type,json=foodType,proto3" json:"food_type,omitempty"` // 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not applicable; empty where not known
+	FoodType          string                 `protobuf:"bytes,8,opt,name=food_type,json=foodType,proto3" json:"food_type,omitempty"` // 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not applicable; empty if unknown
 	SortOrder         int64                  `protobuf:"varint,9,opt,name=sort_order,json=sortOrder,proto3" json:"sort_order,omitempty"`
 	Recommended       bool                   `protobuf:"varint,10,opt,name=recommended,proto3" json:"recommended,omitempty"`
-	CurrentStock      int64                  `protobuf:"varint,11,opt,name=current_stock,json=currentStock,proto3" json:"current_stock,omitempty"`            // -1: never out of stock
+	CurrentStock      int64                  `protobuf:"varint,11,opt,name=current_stock,json=currentStock,proto3" json:"current_stock,omitempty"`            // -1: unlimited
 	FulfillmentModes  []string               `protobuf:"bytes,12,rep,name=fulfillment_modes,json=fulfillmentModes,proto3" json:"fulfillment_modes,omitempty"` // delivery, pickup
 	ImgUrl            string                 `protobuf:"bytes,13,opt,name=img_url,json=imgUrl,proto3" json:"img_url,omitempty"`
 	Tags              []string               `protobuf:"bytes,14,rep,name=tags,proto3" json:"tags,omitempty"`
@@ -1067,7 +1067,7 @@ type OptionGroup struct {
 	Title               string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	Description         string                 `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	MinSelectable       int64                  `protobuf:"varint,4,opt,name=min_selectable,json=minSelectable,proto3" json:"min_selectable,omitempty"`
-	MaxSelectable       int64                  `protobuf:"varint,5,opt,name=max_selectable,json=maxSelectable,proto3" json:"max_selectable,omitempty"` // -1: any number
+	MaxSelectable       int64                  `protobuf:"varint,5,opt,name=max_selectable,json=maxSelectable,proto3" json:"max_selectable,omitempty"` // -1: unlimited
 	MultiOptionsEnabled bool                   `protobuf:"varint,6,opt,name=multi_options_enabled,json=multiOptionsEnabled,proto3" json:"multi_options_enabled,omitempty"`
 	SortOrder           int64                  `protobuf:"varint,7,opt,name=sort_order,json=sortOrder,proto3" json:"sort_order,omitempty"`
 	DisplayInline       bool                   `protobuf:"varint,8,opt,name=display_inline,json=displayInline,proto3" json:"display_inline,omitempty"`
@@ -1314,7 +1314,7 @@ type Tax struct {
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Title         string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	Value         string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`                               // decimal, percent
-	ItemRefIds    []string               `protobuf:"bytes,4,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"` // "all" stands alone
+	ItemRefIds    []string               `protobuf:"bytes,4,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"` // or "all" alone
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1384,7 +1384,7 @@ type Charge struct {
 	Value            string                 `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"` // decimal; an amount or percent
 	ApplicableOn     string                 `protobuf:"bytes,4,opt,name=applicable_on,json=applicableOn,proto3" json:"applicable_on,omitempty"`
 	FulfillmentModes []string               `protobuf:"bytes,5,rep,name=fulfillment_modes,json=fulfillmentModes,proto3" json:"fulfillment_modes,omitempty"`
-	ItemRefIds       []string               `protobuf:"bytes,6,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"` // "all" stands alone
+	ItemRefIds       []string               `protobuf:"bytes,6,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"` // or "all" alone
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -1461,7 +1461,7 @@ func (x *Charge) GetItemRefIds() []string {
 	return nil
 }
 
-// UnlistRequest is about a store that was taken off the platform.
+// UnlistRequest removes a store that its platform no longer lists.
 type UnlistRequest struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Call            *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/order.proto
 
-// Orders that an aggregator brings, and what it is told of them.
+// Orders of an aggregator, and notifications to it about them.
 
 package pb
 
@@ -75,12 +75,12 @@ func (x *TranslateRequest) GetRequest() *InboundRequest {
 	return nil
 }
 
-// InboundRequest is what the aggregator sent; its authenticity is checked.
+// InboundRequest is an authenticated request from the aggregator.
 type InboundRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // a declared one
 	Query         map[string]string      `protobuf:"bytes,2,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // names in lower case; those with credentials are left out
+	Headers       map[string]string      `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // names in lower case, without those with credentials
 	Body          []byte                 `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
 	ReceivedAt    int64                  `protobuf:"varint,5,opt,name=received_at,json=receivedAt,proto3" json:"received_at,omitempty"` // epoch milliseconds
 	unknownFields protoimpl.UnknownFields
@@ -152,7 +152,7 @@ func (x *InboundRequest) GetReceivedAt() int64 {
 	return 0
 }
 
-// Translation is what an inbound request means.
+// Translation is the meaning of an inbound request.
 type Translation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Meaning:
@@ -238,7 +238,7 @@ type Translation_Order struct {
 }
 
 type Translation_Ignored struct {
-	Ignored string `protobuf:"bytes,2,opt,name=ignored,proto3,oneof"` // nothing to do, and why
+	Ignored string `protobuf:"bytes,2,opt,name=ignored,proto3,oneof"` // no action is needed; the reason
 }
 
 type Translation_Cancellation struct {
@@ -251,8 +251,8 @@ func (*Translation_Ignored) isTranslation_Meaning() {}
 
 func (*Translation_Cancellation) isTranslation_Meaning() {}
 
-// Cancellation is an order that the customer or the aggregator takes back. It may
-// come before its order, and more than once.
+// Cancellation is the cancellation of an order by the customer or the aggregator.
+// It can arrive before its order, and more than once.
 type Cancellation struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	PlatformOrderId string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
@@ -305,13 +305,13 @@ func (x *Cancellation) GetReason() string {
 	return ""
 }
 
-// NewOrder is an order in the hub's normal form. Amounts are decimals; an empty
-// one was not sent and is worked out by the hub.
+// NewOrder is an order in the hub's format. Amounts are decimals. The hub
+// calculates empty ones.
 type NewOrder struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	PlatformOrderId  string                 `protobuf:"bytes,1,opt,name=platform_order_id,json=platformOrderId,proto3" json:"platform_order_id,omitempty"`
 	StoreRefId       string                 `protobuf:"bytes,2,opt,name=store_ref_id,json=storeRefId,proto3" json:"store_ref_id,omitempty"`
-	PlatformStoreId  string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // where the aggregator names the store by its own id only
+	PlatformStoreId  string                 `protobuf:"bytes,3,opt,name=platform_store_id,json=platformStoreId,proto3" json:"platform_store_id,omitempty"` // set if the aggregator names the store only by its own id
 	OrderType        string                 `protobuf:"bytes,4,opt,name=order_type,json=orderType,proto3" json:"order_type,omitempty"`                     // delivery, pickup or dine_in; empty is delivery
 	DeliveryType     string                 `protobuf:"bytes,5,opt,name=delivery_type,json=deliveryType,proto3" json:"delivery_type,omitempty"`            // self or partner
 	IsBulkOrder      bool                   `protobuf:"varint,6,opt,name=is_bulk_order,json=isBulkOrder,proto3" json:"is_bulk_order,omitempty"`
@@ -323,7 +323,7 @@ type NewOrder struct {
 	Payment          []*Payment             `protobuf:"bytes,12,rep,name=payment,proto3" json:"payment,omitempty"`
 	Coupon           string                 `protobuf:"bytes,13,opt,name=coupon,proto3" json:"coupon,omitempty"`
 	Instructions     string                 `protobuf:"bytes,14,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	DeliveryDatetime int64                  `protobuf:"varint,15,opt,name=delivery_datetime,json=deliveryDatetime,proto3" json:"delivery_datetime,omitempty"` // epoch milliseconds; 0 is as soon as possible
+	DeliveryDatetime int64                  `protobuf:"varint,15,opt,name=delivery_datetime,json=deliveryDatetime,proto3" json:"delivery_datetime,omitempty"` // epoch milliseconds; 0 means as soon as possible
 	OrderSubtotal    string                 `protobuf:"bytes,16,opt,name=order_subtotal,json=orderSubtotal,proto3" json:"order_subtotal,omitempty"`
 	TotalCharges     string                 `protobuf:"bytes,17,opt,name=total_charges,json=totalCharges,proto3" json:"total_charges,omitempty"`
 	TotalTaxes       string                 `protobuf:"bytes,18,opt,name=total_taxes,json=totalTaxes,proto3" json:"total_taxes,omitempty"`
@@ -683,7 +683,7 @@ type OrderItem struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
 	Quantity      int64                  `protobuf:"varint,2,opt,name=quantity,proto3" json:"quantity,omitempty"`
-	Price         string                 `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"` // of one, without options
+	Price         string                 `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"` // of one item, without options
 	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	Instructions  string                 `protobuf:"bytes,5,opt,name=instructions,proto3" json:"instructions,omitempty"`
 	Options       []*OrderOption         `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
@@ -766,7 +766,7 @@ func (x *OrderItem) GetOptions() []*OrderOption {
 type OrderOption struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RefId         string                 `protobuf:"bytes,1,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
-	Quantity      int64                  `protobuf:"varint,2,opt,name=quantity,proto3" json:"quantity,omitempty"` // for one item
+	Quantity      int64                  `protobuf:"varint,2,opt,name=quantity,proto3" json:"quantity,omitempty"` // per item
 	Price         string                 `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
 	Title         string                 `protobuf:"bytes,4,opt,name=title,proto3" json:"title,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1058,9 +1058,9 @@ type AcknowledgeRequest struct {
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
 	Accepted      bool                   `protobuf:"varint,3,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                           // of a refusal
-	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`      // seconds; 0 where not known
-	ReasonCode    string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"` // of a refusal, as the merchant's system sent it
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`                           // of a rejection
+	PrepTime      int64                  `protobuf:"varint,5,opt,name=prep_time,json=prepTime,proto3" json:"prep_time,omitempty"`      // seconds; 0 if unknown
+	ReasonCode    string                 `protobuf:"bytes,6,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"` // of a rejection, as the merchant's system sent it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1144,7 +1144,7 @@ type OrderStatusRequest struct {
 	Status        string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"` // Placed, Acknowledged, Food Ready, Dispatched, Completed or Cancelled
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	ChangedAt     int64                  `protobuf:"varint,5,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`       // epoch milliseconds
-	PrepMinutes   int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // until the food is ready, told with Acknowledged, which comes again where it changes; 0 where not known
+	PrepMinutes   int64                  `protobuf:"varint,6,opt,name=prep_minutes,json=prepMinutes,proto3" json:"prep_minutes,omitempty"` // until the food is ready, sent with Acknowledged and after each change; 0 if unknown
 	ReasonCode    string                 `protobuf:"bytes,7,opt,name=reason_code,json=reasonCode,proto3" json:"reason_code,omitempty"`     // as the merchant's system sent it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1229,14 +1229,14 @@ func (x *OrderStatusRequest) GetReasonCode() string {
 	return ""
 }
 
-// ItemsOOSRequest names what of an order is out of stock; at least one.
+// ItemsOOSRequest names at least one item or option of an order that is out of stock.
 type ItemsOOSRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Call          *Call                  `protobuf:"bytes,1,opt,name=call,proto3" json:"call,omitempty"`
 	Order         *Order                 `protobuf:"bytes,2,opt,name=order,proto3" json:"order,omitempty"`
 	ItemRefIds    []string               `protobuf:"bytes,3,rep,name=item_ref_ids,json=itemRefIds,proto3" json:"item_ref_ids,omitempty"`
 	OptionRefIds  []string               `protobuf:"bytes,4,rep,name=option_ref_ids,json=optionRefIds,proto3" json:"option_ref_ids,omitempty"`
-	AllowEdit     bool                   `protobuf:"varint,5,opt,name=allow_edit,json=allowEdit,proto3" json:"allow_edit,omitempty"`    // the customer may be let change the order
+	AllowEdit     bool                   `protobuf:"varint,5,opt,name=allow_edit,json=allowEdit,proto3" json:"allow_edit,omitempty"`    // the platform can let the customer change the order
 	ReportedAt    int64                  `protobuf:"varint,6,opt,name=reported_at,json=reportedAt,proto3" json:"reported_at,omitempty"` // epoch milliseconds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1314,13 +1314,13 @@ func (x *ItemsOOSRequest) GetReportedAt() int64 {
 	return 0
 }
 
-// ItemsOOSOutcome is what became of such a report.
+// ItemsOOSOutcome is the outcome of such a report.
 type ItemsOOSOutcome struct {
 	state                protoimpl.MessageState `protogen:"open.v1"`
 	State                OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // DONE, FAILED or RETRY
 	Message              string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	CustomerMaskedNumber string                 `protobuf:"bytes,3,opt,name=customer_masked_number,json=customerMaskedNumber,proto3" json:"customer_masked_number,omitempty"` // leads to the customer; empty where the aggregator tells none
-	Pin                  string                 `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`                                                                 // that is asked for behind the number
+	CustomerMaskedNumber string                 `protobuf:"bytes,3,opt,name=customer_masked_number,json=customerMaskedNumber,proto3" json:"customer_masked_number,omitempty"` // masked number of the customer; may be empty
+	Pin                  string                 `protobuf:"bytes,4,opt,name=pin,proto3" json:"pin,omitempty"`                                                                 // PIN to dial after the number
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
 }

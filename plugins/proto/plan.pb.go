@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: servery/plugin/v1/plan.proto
 
-// Plans: what the hub is to send to an aggregator, and how the answer is read.
+// Plans: requests to an aggregator, and how to interpret the responses.
 
 package pb
 
@@ -28,9 +28,9 @@ type OutcomeState int32
 const (
 	OutcomeState_OUTCOME_STATE_UNSPECIFIED OutcomeState = 0
 	OutcomeState_OUTCOME_STATE_DONE        OutcomeState = 1
-	OutcomeState_OUTCOME_STATE_FAILED      OutcomeState = 2 // for good
-	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // of an action: the outcome comes later
-	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // to be sent again: on the hub's schedule, or when the answer's Retry-After says, if that is later
+	OutcomeState_OUTCOME_STATE_FAILED      OutcomeState = 2 // final
+	OutcomeState_OUTCOME_STATE_PENDING     OutcomeState = 3 // only for an action: the outcome follows later
+	OutcomeState_OUTCOME_STATE_RETRY       OutcomeState = 4 // retry by the hub's schedule, or at the response's Retry-After if that is later
 )
 
 // Enum value maps for OutcomeState.
@@ -86,8 +86,8 @@ type Decision struct {
 	//	*Decision_Plan
 	//	*Decision_Skip
 	Outcome isDecision_Outcome `protobuf_oneof:"outcome"`
-	// Of Menu.Render: what the aggregator's format has no room for, and so is not in
-	// the plan. It is told with the errors of the publication.
+	// For Menu.Render: objects that the aggregator's format cannot express. The plan
+	// omits them, and the publication lists them as errors.
 	LeftOut       []*PublishError `protobuf:"bytes,3,rep,name=left_out,json=leftOut,proto3" json:"left_out,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -164,25 +164,25 @@ type Decision_Plan struct {
 }
 
 type Decision_Skip struct {
-	Skip string `protobuf:"bytes,2,opt,name=skip,proto3,oneof"` // why nothing is to be sent
+	Skip string `protobuf:"bytes,2,opt,name=skip,proto3,oneof"` // reason
 }
 
 func (*Decision_Plan) isDecision_Outcome() {}
 
 func (*Decision_Skip) isDecision_Outcome() {}
 
-// Plan is one HTTP request to the aggregator. The hub adds the address of the
-// endpoint and the secrets, sends, retries and records.
+// Plan is one HTTP request to the aggregator. The hub adds the URL of the
+// endpoint and the secrets, sends, retries and records it.
 type Plan struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"` // name of a declared endpoint
 	Method        string                 `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
-	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"` // begins with a slash; its segments are escaped already
+	Path          string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"` // begins with a slash, with escaped segments
 	Query         map[string]string      `protobuf:"bytes,4,rep,name=query,proto3" json:"query,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	Headers       map[string]string      `protobuf:"bytes,5,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // values without control characters
 	Body          []byte                 `protobuf:"bytes,6,opt,name=body,proto3" json:"body,omitempty"`
 	SecretHeaders []*SecretHeader        `protobuf:"bytes,7,rep,name=secret_headers,json=secretHeaders,proto3" json:"secret_headers,omitempty"`
-	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"` // without it every 2xx is success
+	Success       *SuccessRule           `protobuf:"bytes,8,opt,name=success,proto3" json:"success,omitempty"` // by default every 2xx is a success
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -273,12 +273,12 @@ func (x *Plan) GetSuccess() *SuccessRule {
 	return nil
 }
 
-// SecretHeader is a header that carries a secret.
+// SecretHeader is a header with a secret.
 type SecretHeader struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Header        string                 `protobuf:"bytes,1,opt,name=header,proto3" json:"header,omitempty"`
 	Secret        string                 `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`     // name of a declared secret
-	Template      string                 `protobuf:"bytes,3,opt,name=template,proto3" json:"template,omitempty"` // holds {secret} once, such as "Bearer {secret}"
+	Template      string                 `protobuf:"bytes,3,opt,name=template,proto3" json:"template,omitempty"` // has {secret} once, such as "Bearer {secret}"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,14 +334,14 @@ func (x *SecretHeader) GetTemplate() string {
 	return ""
 }
 
-// SuccessRule tells an answer's success. An answer that is no success is tried
-// again, unless its status is among the final ones.
+// SuccessRule defines which responses are a success. The hub retries any other
+// response, unless its status is a final one.
 type SuccessRule struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Statuses      []int32                `protobuf:"varint,1,rep,packed,name=statuses,proto3" json:"statuses,omitempty"`                                // 100 to 599; none: every 2xx
-	JsonPointer   string                 `protobuf:"bytes,2,opt,name=json_pointer,json=jsonPointer,proto3" json:"json_pointer,omitempty"`               // RFC 6901, into the answer's body; empty: the body does not matter
-	JsonEquals    string                 `protobuf:"bytes,3,opt,name=json_equals,json=jsonEquals,proto3" json:"json_equals,omitempty"`                  // what stands there, as JSON
-	FinalStatuses []int32                `protobuf:"varint,4,rep,packed,name=final_statuses,json=finalStatuses,proto3" json:"final_statuses,omitempty"` // not to be tried again
+	JsonPointer   string                 `protobuf:"bytes,2,opt,name=json_pointer,json=jsonPointer,proto3" json:"json_pointer,omitempty"`               // RFC 6901, in the response body; empty: the body is ignored
+	JsonEquals    string                 `protobuf:"bytes,3,opt,name=json_equals,json=jsonEquals,proto3" json:"json_equals,omitempty"`                  // expected value, as JSON
+	FinalStatuses []int32                `protobuf:"varint,4,rep,packed,name=final_statuses,json=finalStatuses,proto3" json:"final_statuses,omitempty"` // not retried
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -404,7 +404,7 @@ func (x *SuccessRule) GetFinalStatuses() []int32 {
 	return nil
 }
 
-// Response is what the aggregator answered to a plan.
+// Response is the aggregator's response to a plan.
 type Response struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Status        int32                  `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
@@ -525,10 +525,10 @@ func (x *InterpretRequest) GetAction() string {
 	return ""
 }
 
-// PublishOutcome is what became of a published menu, or of a switch.
+// PublishOutcome is the outcome of a published menu, or of a store or item action.
 type PublishOutcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // done, failed or retry: nothing of it can be told later
+	State         OutcomeState           `protobuf:"varint,1,opt,name=state,proto3,enum=servery.plugin.v1.OutcomeState" json:"state,omitempty"` // done, failed or retry; a later outcome is not possible
 	Message       string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	Errors        []*PublishError        `protobuf:"bytes,3,rep,name=errors,proto3" json:"errors,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -586,12 +586,12 @@ func (x *PublishOutcome) GetErrors() []*PublishError {
 	return nil
 }
 
-// PublishError is one thing that the aggregator did not take, or is not told of.
+// PublishError is one object that the aggregator rejected, or that the plan left out.
 type PublishError struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entity        string                 `protobuf:"bytes,1,opt,name=entity,proto3" json:"entity,omitempty"` // store, category, item, option_group, option, tax or charge
 	RefId         string                 `protobuf:"bytes,2,opt,name=ref_id,json=refId,proto3" json:"ref_id,omitempty"`
-	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // the aggregator's own, or the plugin's
+	Code          string                 `protobuf:"bytes,3,opt,name=code,proto3" json:"code,omitempty"` // of the aggregator or of the plugin
 	Message       string                 `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

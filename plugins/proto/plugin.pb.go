@@ -6,17 +6,17 @@
 
 // The protocol between the hub and its plugins, version 1. A plugin is a pure
 // rule set for one kind of aggregator: it decides, the hub acts. It gets no
-// secret and no address, and answers the same to the same question.
+// secret and no URL, and returns the same result for the same request.
 //
-// Every call has a deadline and carries its context in a Call; the trace
-// context travels beside it in the gRPC metadata, under the key "traceparent"
-// (W3C Trace Context). Decimal numbers are strings, such as "9.50". Menus travel
-// in chunks of 64 to 256 KiB, cut between entities. A question that the plugin
-// finds wrong in itself is answered with INVALID_ARGUMENT and a message that a
-// person can act on; a capability it does not have with UNIMPLEMENTED.
+// Every call has a deadline and has its context in a Call. The trace context is
+// in the gRPC metadata, under the key "traceparent" (W3C Trace Context). Decimal
+// numbers are strings, such as "9.50". Menus are sent in chunks of 64 to 256 KiB,
+// split between entities. For an invalid request, a plugin returns
+// INVALID_ARGUMENT with a message that a person can act on. For a capability that
+// it does not have, it returns UNIMPLEMENTED.
 //
-// The protocol grows by new fields, calls and services; nothing that is here
-// changes its meaning or number.
+// The protocol grows by new fields, calls and services. Existing ones never
+// change their meaning or number.
 
 package pb
 

@@ -6,17 +6,17 @@
 
 // The protocol between the hub and its plugins, version 1. A plugin is a pure
 // rule set for one kind of aggregator: it decides, the hub acts. It gets no
-// secret and no address, and answers the same to the same question.
+// secret and no URL, and returns the same result for the same request.
 //
-// Every call has a deadline and carries its context in a Call; the trace
-// context travels beside it in the gRPC metadata, under the key "traceparent"
-// (W3C Trace Context). Decimal numbers are strings, such as "9.50". Menus travel
-// in chunks of 64 to 256 KiB, cut between entities. A question that the plugin
-// finds wrong in itself is answered with INVALID_ARGUMENT and a message that a
-// person can act on; a capability it does not have with UNIMPLEMENTED.
+// Every call has a deadline and has its context in a Call. The trace context is
+// in the gRPC metadata, under the key "traceparent" (W3C Trace Context). Decimal
+// numbers are strings, such as "9.50". Menus are sent in chunks of 64 to 256 KiB,
+// split between entities. For an invalid request, a plugin returns
+// INVALID_ARGUMENT with a message that a person can act on. For a capability that
+// it does not have, it returns UNIMPLEMENTED.
 //
-// The protocol grows by new fields, calls and services; nothing that is here
-// changes its meaning or number.
+// The protocol grows by new fields, calls and services. Existing ones never
+// change their meaning or number.
 
 package pb
 
@@ -43,17 +43,17 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Plugin is what every plugin serves.
+// Plugin is the service of every plugin.
 type PluginClient interface {
-	// Describe tells what the plugin is and can do. It never changes while the process lives.
+	// Describe describes the plugin. The result never changes while the process runs.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*Description, error)
-	// Configure checks the settings of one platform of one business. Nothing is
-	// kept: settings travel with every call.
+	// Configure validates the settings of one platform of one business. The plugin
+	// does not store them: every call has the settings.
 	Configure(ctx context.Context, in *ConfigureRequest, opts ...grpc.CallOption) (*ConfigureResponse, error)
-	// CheckHealth answers at once, whatever else is under way.
+	// CheckHealth returns at once, even while other calls run.
 	CheckHealth(ctx context.Context, in *CheckHealthRequest, opts ...grpc.CallOption) (*Health, error)
-	// Drain refuses new calls from now on (UNAVAILABLE) and returns when those
-	// under way have ended.
+	// Drain rejects new calls from now on (UNAVAILABLE) and returns when the current
+	// ones have ended.
 	Drain(ctx context.Context, in *DrainRequest, opts ...grpc.CallOption) (*DrainResponse, error)
 }
 
@@ -109,17 +109,17 @@ func (c *pluginClient) Drain(ctx context.Context, in *DrainRequest, opts ...grpc
 // All implementations must embed UnimplementedPluginServer
 // for forward compatibility.
 //
-// Plugin is what every plugin serves.
+// Plugin is the service of every plugin.
 type PluginServer interface {
-	// Describe tells what the plugin is and can do. It never changes while the process lives.
+	// Describe describes the plugin. The result never changes while the process runs.
 	Describe(context.Context, *DescribeRequest) (*Description, error)
-	// Configure checks the settings of one platform of one business. Nothing is
-	// kept: settings travel with every call.
+	// Configure validates the settings of one platform of one business. The plugin
+	// does not store them: every call has the settings.
 	Configure(context.Context, *ConfigureRequest) (*ConfigureResponse, error)
-	// CheckHealth answers at once, whatever else is under way.
+	// CheckHealth returns at once, even while other calls run.
 	CheckHealth(context.Context, *CheckHealthRequest) (*Health, error)
-	// Drain refuses new calls from now on (UNAVAILABLE) and returns when those
-	// under way have ended.
+	// Drain rejects new calls from now on (UNAVAILABLE) and returns when the current
+	// ones have ended.
 	Drain(context.Context, *DrainRequest) (*DrainResponse, error)
 	mustEmbedUnimplementedPluginServer()
 }
@@ -275,21 +275,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Menu is about menus on their way to the aggregator.
+// Menu checks and renders menus for the aggregator.
 type MenuClient interface {
-	// CheckItems tells which items break the aggregator's rules. The first chunk
-	// carries the call. Capability menu_check.
+	// CheckItems reports items that break the aggregator's rules. The first chunk
+	// has the call. Capability menu_check.
 	CheckItems(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ItemsChunk, FindingsChunk], error)
-	// Render turns what customers of the platform see of a store into the
-	// aggregator's own format. The first chunk carries the call and the store; the
-	// first chunk of the answer the decision, its plan without a body; all chunks
-	// together the body. Capability menu_render.
+	// Render turns the menu that customers of the platform see into the aggregator's
+	// format. The first chunk has the call and the store. The first chunk of the
+	// result has the decision, with a plan without a body. All chunks together are
+	// the body. Capability menu_render.
 	Render(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[MenuChunk, RenderedChunk], error)
-	// InterpretPublish reads the aggregator's answer to a published menu.
+	// InterpretPublish interprets the aggregator's response to a published menu.
 	// Capability menu_result.
 	InterpretPublish(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
-	// PlanUnlist takes a store off the aggregator, which had a menu of it. The plan's
-	// own rule tells its success. Capability menu_unlist.
+	// PlanUnlist removes a store from the aggregator, which had a menu of it. The
+	// plan's success rule decides the outcome. Capability menu_unlist.
 	PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...grpc.CallOption) (*Decision, error)
 }
 
@@ -351,21 +351,21 @@ func (c *menuClient) PlanUnlist(ctx context.Context, in *UnlistRequest, opts ...
 // All implementations must embed UnimplementedMenuServer
 // for forward compatibility.
 //
-// Menu is about menus on their way to the aggregator.
+// Menu checks and renders menus for the aggregator.
 type MenuServer interface {
-	// CheckItems tells which items break the aggregator's rules. The first chunk
-	// carries the call. Capability menu_check.
+	// CheckItems reports items that break the aggregator's rules. The first chunk
+	// has the call. Capability menu_check.
 	CheckItems(grpc.BidiStreamingServer[ItemsChunk, FindingsChunk]) error
-	// Render turns what customers of the platform see of a store into the
-	// aggregator's own format. The first chunk carries the call and the store; the
-	// first chunk of the answer the decision, its plan without a body; all chunks
-	// together the body. Capability menu_render.
+	// Render turns the menu that customers of the platform see into the aggregator's
+	// format. The first chunk has the call and the store. The first chunk of the
+	// result has the decision, with a plan without a body. All chunks together are
+	// the body. Capability menu_render.
 	Render(grpc.BidiStreamingServer[MenuChunk, RenderedChunk]) error
-	// InterpretPublish reads the aggregator's answer to a published menu.
+	// InterpretPublish interprets the aggregator's response to a published menu.
 	// Capability menu_result.
 	InterpretPublish(context.Context, *InterpretRequest) (*PublishOutcome, error)
-	// PlanUnlist takes a store off the aggregator, which had a menu of it. The plan's
-	// own rule tells its success. Capability menu_unlist.
+	// PlanUnlist removes a store from the aggregator, which had a menu of it. The
+	// plan's success rule decides the outcome. Capability menu_unlist.
 	PlanUnlist(context.Context, *UnlistRequest) (*Decision, error)
 	mustEmbedUnimplementedMenuServer()
 }
@@ -503,16 +503,16 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Availability switches stores, items and options on and off without a menu.
+// Availability enables and disables stores, items and options without a menu.
 type AvailabilityClient interface {
 	// PlanStore opens or closes a store. Capability store_action.
 	PlanStore(ctx context.Context, in *StoreActionRequest, opts ...grpc.CallOption) (*Decision, error)
-	// PlanItems makes items and options available or unavailable at a store.
+	// PlanItems enables or disables items and options at a store.
 	// Capability item_action.
 	PlanItems(ctx context.Context, in *ItemActionRequest, opts ...grpc.CallOption) (*Decision, error)
-	// InterpretAnswer reads the aggregator's answer to either; its action is enable
-	// or disable. Errors name what the platform did not do. Something that was
-	// switched off and that the platform does not have is none. Capability
+	// InterpretAnswer interprets the aggregator's response to either. The action is
+	// enable or disable. Errors name the objects that the platform did not change.
+	// Disabling an object that the platform does not have is not an error. Capability
 	// availability_result.
 	InterpretAnswer(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*PublishOutcome, error)
 }
@@ -559,16 +559,16 @@ func (c *availabilityClient) InterpretAnswer(ctx context.Context, in *InterpretR
 // All implementations must embed UnimplementedAvailabilityServer
 // for forward compatibility.
 //
-// Availability switches stores, items and options on and off without a menu.
+// Availability enables and disables stores, items and options without a menu.
 type AvailabilityServer interface {
 	// PlanStore opens or closes a store. Capability store_action.
 	PlanStore(context.Context, *StoreActionRequest) (*Decision, error)
-	// PlanItems makes items and options available or unavailable at a store.
+	// PlanItems enables or disables items and options at a store.
 	// Capability item_action.
 	PlanItems(context.Context, *ItemActionRequest) (*Decision, error)
-	// InterpretAnswer reads the aggregator's answer to either; its action is enable
-	// or disable. Errors name what the platform did not do. Something that was
-	// switched off and that the platform does not have is none. Capability
+	// InterpretAnswer interprets the aggregator's response to either. The action is
+	// enable or disable. Errors name the objects that the platform did not change.
+	// Disabling an object that the platform does not have is not an error. Capability
 	// availability_result.
 	InterpretAnswer(context.Context, *InterpretRequest) (*PublishOutcome, error)
 	mustEmbedUnimplementedAvailabilityServer()
@@ -701,20 +701,20 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Orders is about orders that the aggregator brings.
+// Orders translates the aggregator's orders and notifies it about them.
 type OrdersClient interface {
-	// Translate reads what the aggregator sent. Capability order_translate.
+	// Translate translates an inbound request. Capability order_translate.
 	Translate(ctx context.Context, in *TranslateRequest, opts ...grpc.CallOption) (*Translation, error)
-	// PlanAcknowledge tells the aggregator that an order was taken or refused.
+	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(ctx context.Context, in *AcknowledgeRequest, opts ...grpc.CallOption) (*Decision, error)
-	// PlanStatus tells the aggregator of an order's new state. Capability order_status.
+	// PlanStatus notifies the aggregator of an order's new state. Capability order_status.
 	PlanStatus(ctx context.Context, in *OrderStatusRequest, opts ...grpc.CallOption) (*Decision, error)
-	// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+	// PlanItemsOOS notifies the aggregator that items of an order are out of stock.
 	// Capability order_items_oos.
 	PlanItemsOOS(ctx context.Context, in *ItemsOOSRequest, opts ...grpc.CallOption) (*Decision, error)
-	// InterpretItemsOOS reads the aggregator's answer to that. Without it the plan's
-	// own rule tells success. Capability order_items_oos_result.
+	// InterpretItemsOOS interprets the aggregator's response to that. Without it, the
+	// plan's success rule decides. Capability order_items_oos_result.
 	InterpretItemsOOS(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*ItemsOOSOutcome, error)
 }
 
@@ -780,20 +780,20 @@ func (c *ordersClient) InterpretItemsOOS(ctx context.Context, in *InterpretReque
 // All implementations must embed UnimplementedOrdersServer
 // for forward compatibility.
 //
-// Orders is about orders that the aggregator brings.
+// Orders translates the aggregator's orders and notifies it about them.
 type OrdersServer interface {
-	// Translate reads what the aggregator sent. Capability order_translate.
+	// Translate translates an inbound request. Capability order_translate.
 	Translate(context.Context, *TranslateRequest) (*Translation, error)
-	// PlanAcknowledge tells the aggregator that an order was taken or refused.
+	// PlanAcknowledge notifies the aggregator that an order was accepted or rejected.
 	// Capability order_acknowledge.
 	PlanAcknowledge(context.Context, *AcknowledgeRequest) (*Decision, error)
-	// PlanStatus tells the aggregator of an order's new state. Capability order_status.
+	// PlanStatus notifies the aggregator of an order's new state. Capability order_status.
 	PlanStatus(context.Context, *OrderStatusRequest) (*Decision, error)
-	// PlanItemsOOS tells the aggregator that items of an order are out of stock.
+	// PlanItemsOOS notifies the aggregator that items of an order are out of stock.
 	// Capability order_items_oos.
 	PlanItemsOOS(context.Context, *ItemsOOSRequest) (*Decision, error)
-	// InterpretItemsOOS reads the aggregator's answer to that. Without it the plan's
-	// own rule tells success. Capability order_items_oos_result.
+	// InterpretItemsOOS interprets the aggregator's response to that. Without it, the
+	// plan's success rule decides. Capability order_items_oos_result.
 	InterpretItemsOOS(context.Context, *InterpretRequest) (*ItemsOOSOutcome, error)
 	mustEmbedUnimplementedOrdersServer()
 }
@@ -976,7 +976,7 @@ const (
 type RidersClient interface {
 	// PlanStatus relays a rider's status. Capability rider_status.
 	PlanStatus(ctx context.Context, in *RiderStatusRequest, opts ...grpc.CallOption) (*Decision, error)
-	// PlanLocation relays a rider's place. Capability rider_location.
+	// PlanLocation relays a rider's location. Capability rider_location.
 	PlanLocation(ctx context.Context, in *RiderLocationRequest, opts ...grpc.CallOption) (*Decision, error)
 }
 
@@ -1016,7 +1016,7 @@ func (c *ridersClient) PlanLocation(ctx context.Context, in *RiderLocationReques
 type RidersServer interface {
 	// PlanStatus relays a rider's status. Capability rider_status.
 	PlanStatus(context.Context, *RiderStatusRequest) (*Decision, error)
-	// PlanLocation relays a rider's place. Capability rider_location.
+	// PlanLocation relays a rider's location. Capability rider_location.
 	PlanLocation(context.Context, *RiderLocationRequest) (*Decision, error)
 	mustEmbedUnimplementedRidersServer()
 }
@@ -1121,13 +1121,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// Actions carries out an aggregator's feature actions.
+// Actions plans an aggregator's feature actions and interprets the results.
 type ActionsClient interface {
-	// PlanAction decides how an action is sent. Capability action_plan.
+	// PlanAction plans how to send an action. Capability action_plan.
 	PlanAction(ctx context.Context, in *ActionRequest, opts ...grpc.CallOption) (*Decision, error)
-	// InterpretResponse reads the aggregator's answer to an action. Capability action_response.
+	// InterpretResponse interprets the aggregator's response to an action. Capability action_response.
 	InterpretResponse(ctx context.Context, in *InterpretRequest, opts ...grpc.CallOption) (*ActionOutcome, error)
-	// InterpretCallback reads an outcome that the aggregator sends later.
+	// InterpretCallback interprets an outcome that the aggregator sends later.
 	// Capability action_callback.
 	InterpretCallback(ctx context.Context, in *InterpretCallbackRequest, opts ...grpc.CallOption) (*ActionOutcome, error)
 }
@@ -1174,13 +1174,13 @@ func (c *actionsClient) InterpretCallback(ctx context.Context, in *InterpretCall
 // All implementations must embed UnimplementedActionsServer
 // for forward compatibility.
 //
-// Actions carries out an aggregator's feature actions.
+// Actions plans an aggregator's feature actions and interprets the results.
 type ActionsServer interface {
-	// PlanAction decides how an action is sent. Capability action_plan.
+	// PlanAction plans how to send an action. Capability action_plan.
 	PlanAction(context.Context, *ActionRequest) (*Decision, error)
-	// InterpretResponse reads the aggregator's answer to an action. Capability action_response.
+	// InterpretResponse interprets the aggregator's response to an action. Capability action_response.
 	InterpretResponse(context.Context, *InterpretRequest) (*ActionOutcome, error)
-	// InterpretCallback reads an outcome that the aggregator sends later.
+	// InterpretCallback interprets an outcome that the aggregator sends later.
 	// Capability action_callback.
 	InterpretCallback(context.Context, *InterpretCallbackRequest) (*ActionOutcome, error)
 	mustEmbedUnimplementedActionsServer()

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// ListDeliverableStores: Stores that deliver to a zip code. It is GET /channel/api/v1/deliverable/; anything but 200 is a *Refusal.
+// ListDeliverableStores calls GET /channel/api/v1/deliverable/: List stores that deliver to a zip code.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListDeliverableStores(ctx context.Context, query ListDeliverableStoresQuery) (answer DeliverableStores, err error) {
 	values := url.Values{}
 	put(values, "zip_code", query.ZipCode)
@@ -19,25 +20,29 @@ func (c *Client) ListDeliverableStores(ctx context.Context, query ListDeliverabl
 	return answer, err
 }
 
-// PostOrder: Bring an order. It is POST /channel/api/v1/orders/; anything but 200 is a *Refusal.
+// PostOrder calls POST /channel/api/v1/orders/: Create an order.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostOrder(ctx context.Context, body OrderRequest) (answer OrderAnswer, err error) {
 	err = c.do(ctx, "POST", "/channel/api/v1/orders/", nil, body, &answer)
 	return answer, err
 }
 
-// GetChannelOrder: Follow an order. It is GET /channel/api/v1/orders/{id}/; anything but 200 is a *Refusal.
+// GetChannelOrder calls GET /channel/api/v1/orders/{id}/: Retrieve an order as a channel.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetChannelOrder(ctx context.Context, id int64) (answer OrderReading, err error) {
 	err = c.do(ctx, "GET", "/channel/api/v1/orders/"+strconv.FormatInt(id, 10)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// PutChannelOrderStatus: Complete or cancel an order. It is PUT /channel/api/v1/orders/{id}/status/; anything but 200 is a *Refusal.
+// PutChannelOrderStatus calls PUT /channel/api/v1/orders/{id}/status/: Complete or cancel an order.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PutChannelOrderStatus(ctx context.Context, id int64, body OrderChange) (answer OrderAnswer, err error) {
 	err = c.do(ctx, "PUT", "/channel/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/", nil, body, &answer)
 	return answer, err
 }
 
-// ListChannelStores: Stores as a channel shows them. It is GET /channel/api/v1/stores/; anything but 200 is a *Refusal.
+// ListChannelStores calls GET /channel/api/v1/stores/: List stores as a channel.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListChannelStores(ctx context.Context, query ListChannelStoresQuery) (answer ChannelStorePage, err error) {
 	values := url.Values{}
 	put(values, "platform", query.Platform)
@@ -47,7 +52,8 @@ func (c *Client) ListChannelStores(ctx context.Context, query ListChannelStoresQ
 	return answer, err
 }
 
-// GetDeliverable: Whether a store delivers to a zip code. It is GET /channel/api/v1/stores/{ref_id}/deliverable/; anything but 200 is a *Refusal.
+// GetDeliverable calls GET /channel/api/v1/stores/{ref_id}/deliverable/: Check delivery to a zip code.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetDeliverable(ctx context.Context, refID string, query GetDeliverableQuery) (answer Deliverable, err error) {
 	values := url.Values{}
 	put(values, "zip_code", query.ZipCode)
@@ -56,7 +62,8 @@ func (c *Client) GetDeliverable(ctx context.Context, refID string, query GetDeli
 	return answer, err
 }
 
-// GetEffectiveMenu: What a customer sees. It is GET /channel/api/v1/stores/{ref_id}/menu/; anything but 200 is a *Refusal.
+// GetEffectiveMenu calls GET /channel/api/v1/stores/{ref_id}/menu/: Retrieve the menu of a platform.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetEffectiveMenu(ctx context.Context, refID string, query GetEffectiveMenuQuery) (answer EffectiveMenu, err error) {
 	values := url.Values{}
 	put(values, "platform", query.Platform)
@@ -64,37 +71,43 @@ func (c *Client) GetEffectiveMenu(ctx context.Context, refID string, query GetEf
 	return answer, err
 }
 
-// PostRiderLocation: Tell where a rider is. It is POST /ext/api/v1/generic/pos/rider-location/; anything but 200 is a *Refusal.
+// PostRiderLocation calls POST /ext/api/v1/generic/pos/rider-location/: Report a rider's location.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostRiderLocation(ctx context.Context, body RiderLocation) (answer Enqueued, err error) {
 	err = c.do(ctx, "POST", "/ext/api/v1/generic/pos/rider-location/", nil, body, &answer)
 	return answer, err
 }
 
-// PostRiderStatus: Tell how far a rider is. It is POST /ext/api/v1/generic/pos/rider-status/; anything but 200 is a *Refusal.
+// PostRiderStatus calls POST /ext/api/v1/generic/pos/rider-status/: Report a rider's status.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostRiderStatus(ctx context.Context, body RiderStatus) (answer Enqueued, err error) {
 	err = c.do(ctx, "POST", "/ext/api/v1/generic/pos/rider-status/", nil, body, &answer)
 	return answer, err
 }
 
-// GetAction: Read what became of an action. It is GET /external/api/v1/actions/{reference}/; anything but 200 is a *Refusal.
+// GetAction calls GET /external/api/v1/actions/{reference}/: Retrieve a feature action.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetAction(ctx context.Context, reference string) (answer FeatureActionReading, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/actions/"+url.PathEscape(reference)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// PostFeatureAction: Ask an aggregator for something. It is POST /external/api/v1/aggregator/{platform}/feature-action/; anything but 200 is a *Refusal.
+// PostFeatureAction calls POST /external/api/v1/aggregator/{platform}/feature-action/: Request a feature action from an aggregator.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostFeatureAction(ctx context.Context, platform string, body FeatureActionRequest) (answer Accepted, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/aggregator/"+url.PathEscape(platform)+"/feature-action/", nil, body, &answer)
 	return answer, err
 }
 
-// GetChecklist: See how far your integration is. It is GET /external/api/v1/checklist/; anything but 200 is a *Refusal.
+// GetChecklist calls GET /external/api/v1/checklist/: Retrieve the integration checklist.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetChecklist(ctx context.Context) (answer Checklist, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/checklist/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListDeliveries: List deliveries. It is GET /external/api/v1/deliveries/; anything but 200 is a *Refusal.
+// ListDeliveries calls GET /external/api/v1/deliveries/: List deliveries.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListDeliveries(ctx context.Context, query ListDeliveriesQuery) (answer DeliveryPage, err error) {
 	values := url.Values{}
 	put(values, "state", query.State)
@@ -110,7 +123,8 @@ func (c *Client) ListDeliveries(ctx context.Context, query ListDeliveriesQuery) 
 	return answer, err
 }
 
-// RetryDeliveries: Send many deliveries again. It is POST /external/api/v1/deliveries/retry/; anything but 200 is a *Refusal.
+// RetryDeliveries calls POST /external/api/v1/deliveries/retry/: Resend deliveries in bulk.
+// A status other than 200 returns a *Refusal.
 func (c *Client) RetryDeliveries(ctx context.Context, query RetryDeliveriesQuery, body RetryDeliveriesBody) (answer RetryDeliveriesAnswer, err error) {
 	values := url.Values{}
 	put(values, "dry_run", query.DryRun)
@@ -118,43 +132,50 @@ func (c *Client) RetryDeliveries(ctx context.Context, query RetryDeliveriesQuery
 	return answer, err
 }
 
-// GetDelivery: Read one delivery. It is GET /external/api/v1/deliveries/{id}/; anything but 200 is a *Refusal.
+// GetDelivery calls GET /external/api/v1/deliveries/{id}/: Retrieve a delivery.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetDelivery(ctx context.Context, id string) (answer DeliveryWithAttempts, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/deliveries/"+url.PathEscape(id)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// RetryDelivery: Send a delivery again. It is POST /external/api/v1/deliveries/{id}/retry/; anything but 200 is a *Refusal.
+// RetryDelivery calls POST /external/api/v1/deliveries/{id}/retry/: Resend a delivery.
+// A status other than 200 returns a *Refusal.
 func (c *Client) RetryDelivery(ctx context.Context, id string) (answer RetryDeliveryAnswer, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/deliveries/"+url.PathEscape(id)+"/retry/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListEventTypes: List the event types. It is GET /external/api/v1/events/catalogue/; anything but 200 is a *Refusal.
+// ListEventTypes calls GET /external/api/v1/events/catalogue/: List event types.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListEventTypes(ctx context.Context) (answer ListEventTypesAnswer, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/events/catalogue/", nil, nil, &answer)
 	return answer, err
 }
 
-// GetEventType: Read one event type. It is GET /external/api/v1/events/catalogue/{event_type}/; anything but 200 is a *Refusal.
+// GetEventType calls GET /external/api/v1/events/catalogue/{event_type}/: Retrieve an event type.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetEventType(ctx context.Context, eventType string) (answer EventTypeEntry, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/events/catalogue/"+url.PathEscape(eventType)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListTimingGroups: Read when categories are on sale. It is GET /external/api/v1/inventory/categories/timing-groups/; anything but 200 is a *Refusal.
+// ListTimingGroups calls GET /external/api/v1/inventory/categories/timing-groups/: List category timings.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListTimingGroups(ctx context.Context) (answer ListTimingGroupsAnswer, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/inventory/categories/timing-groups/", nil, nil, &answer)
 	return answer, err
 }
 
-// PostTimingGroups: Say when categories are on sale. It is POST /external/api/v1/inventory/categories/timing-groups/; anything but 200 is a *Refusal.
+// PostTimingGroups calls POST /external/api/v1/inventory/categories/timing-groups/: Set category timings.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostTimingGroups(ctx context.Context, body PostTimingGroupsBody) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/inventory/categories/timing-groups/", nil, body, &answer)
 	return answer, err
 }
 
-// GetMenu: Read a menu back. It is GET /external/api/v1/inventory/locations/{location_ref_id}/; anything but 200 is a *Refusal.
+// GetMenu calls GET /external/api/v1/inventory/locations/{location_ref_id}/: Retrieve a menu.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetMenu(ctx context.Context, locationRefID string, query GetMenuQuery) (answer MenuReading, err error) {
 	values := url.Values{}
 	put(values, "only", query.Only)
@@ -164,7 +185,8 @@ func (c *Client) GetMenu(ctx context.Context, locationRefID string, query GetMen
 	return answer, err
 }
 
-// PostMenu: Create or update a menu. It is POST /external/api/v1/inventory/locations/{location_ref_id}/; anything but 200 is a *Refusal.
+// PostMenu calls POST /external/api/v1/inventory/locations/{location_ref_id}/: Create or update a menu.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostMenu(ctx context.Context, locationRefID string, query PostMenuQuery, body MenuRequest) (answer Accepted, err error) {
 	values := url.Values{}
 	put(values, "dry_run", query.DryRun)
@@ -172,7 +194,8 @@ func (c *Client) PostMenu(ctx context.Context, locationRefID string, query PostM
 	return answer, err
 }
 
-// GetItemThen: Tell what an item was like. It is GET /external/api/v1/inventory/locations/{location_ref_id}/items/{item_ref_id}/at/; anything but 200 is a *Refusal.
+// GetItemThen calls GET /external/api/v1/inventory/locations/{location_ref_id}/items/{item_ref_id}/at/: Retrieve an item at a point in time.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetItemThen(ctx context.Context, locationRefID string, itemRefID string, query GetItemThenQuery) (answer ItemThen, err error) {
 	values := url.Values{}
 	put(values, "platform", query.Platform)
@@ -181,13 +204,15 @@ func (c *Client) GetItemThen(ctx context.Context, locationRefID string, itemRefI
 	return answer, err
 }
 
-// GetJob: Follow a request. It is GET /external/api/v1/jobs/{reference}/; anything but 200 is a *Refusal.
+// GetJob calls GET /external/api/v1/jobs/{reference}/: Retrieve a job.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetJob(ctx context.Context, reference string) (answer Job, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/jobs/"+url.PathEscape(reference)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListOrders: List orders. It is GET /external/api/v1/orders/; anything but 200 is a *Refusal.
+// ListOrders calls GET /external/api/v1/orders/: List orders.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListOrders(ctx context.Context, query ListOrdersQuery) (answer OrderPage, err error) {
 	values := url.Values{}
 	put(values, "state", query.State)
@@ -203,25 +228,29 @@ func (c *Client) ListOrders(ctx context.Context, query ListOrdersQuery) (answer 
 	return answer, err
 }
 
-// GetOrder: Read one order. It is GET /external/api/v1/orders/{id}/; anything but 200 is a *Refusal.
+// GetOrder calls GET /external/api/v1/orders/{id}/: Retrieve an order.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetOrder(ctx context.Context, id int64) (answer OrderReading, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// PutOrder: Tell what you call an order. It is PUT /external/api/v1/orders/{id}/; anything but 200 is a *Refusal.
+// PutOrder calls PUT /external/api/v1/orders/{id}/: Set your reference of an order.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PutOrder(ctx context.Context, id int64, body PutOrderBody) (answer OrderAnswer, err error) {
 	err = c.do(ctx, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/", nil, body, &answer)
 	return answer, err
 }
 
-// PutOrderStatus: Move an order to another state. It is PUT /external/api/v1/orders/{id}/status/; anything but 200 is a *Refusal.
+// PutOrderStatus calls PUT /external/api/v1/orders/{id}/status/: Change the state of an order.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PutOrderStatus(ctx context.Context, id int64, body OrderChange) (answer OrderAnswer, err error) {
 	err = c.do(ctx, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/", nil, body, &answer)
 	return answer, err
 }
 
-// ListPublications: List what is published where. It is GET /external/api/v1/publications/; anything but 200 is a *Refusal.
+// ListPublications calls GET /external/api/v1/publications/: List publications.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListPublications(ctx context.Context, query ListPublicationsQuery) (answer PublicationPage, err error) {
 	values := url.Values{}
 	put(values, "location_ref_id", query.LocationRefID)
@@ -233,7 +262,8 @@ func (c *Client) ListPublications(ctx context.Context, query ListPublicationsQue
 	return answer, err
 }
 
-// ListRevisions: List what changed. It is GET /external/api/v1/revisions/; anything but 200 is a *Refusal.
+// ListRevisions calls GET /external/api/v1/revisions/: List revisions.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListRevisions(ctx context.Context, query ListRevisionsQuery) (answer ListRevisionsAnswer, err error) {
 	values := url.Values{}
 	put(values, "entity", query.Entity)
@@ -247,7 +277,8 @@ func (c *Client) ListRevisions(ctx context.Context, query ListRevisionsQuery) (a
 	return answer, err
 }
 
-// GetRevision: Read what a revision changed. It is GET /external/api/v1/revisions/{id}/; anything but 200 is a *Refusal.
+// GetRevision calls GET /external/api/v1/revisions/{id}/: Retrieve a revision.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetRevision(ctx context.Context, id string, query GetRevisionQuery) (answer GetRevisionAnswer, err error) {
 	values := url.Values{}
 	put(values, "limit", query.Limit)
@@ -256,13 +287,15 @@ func (c *Client) GetRevision(ctx context.Context, id string, query GetRevisionQu
 	return answer, err
 }
 
-// PostRollback: Go back to a revision. It is POST /external/api/v1/revisions/{id}/rollback/; anything but 200 is a *Refusal.
+// PostRollback calls POST /external/api/v1/revisions/{id}/rollback/: Roll back to a revision.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostRollback(ctx context.Context, id string) (answer Accepted, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/revisions/"+url.PathEscape(id)+"/rollback/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListStores: List stores. It is GET /external/api/v1/stores/; anything but 200 is a *Refusal.
+// ListStores calls GET /external/api/v1/stores/: List stores.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListStores(ctx context.Context, query ListStoresQuery) (answer StorePage, err error) {
 	values := url.Values{}
 	put(values, "limit", query.Limit)
@@ -271,19 +304,22 @@ func (c *Client) ListStores(ctx context.Context, query ListStoresQuery) (answer 
 	return answer, err
 }
 
-// PostStores: Create or update stores in bulk. It is POST /external/api/v1/stores/; anything but 200 is a *Refusal.
+// PostStores calls POST /external/api/v1/stores/: Create or update stores in bulk.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostStores(ctx context.Context, body StoresRequest) (answer Accepted, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/stores/", nil, body, &answer)
 	return answer, err
 }
 
-// GetStore: Read one store. It is GET /external/api/v1/stores/{ref_id}/; anything but 200 is a *Refusal.
+// GetStore calls GET /external/api/v1/stores/{ref_id}/: Retrieve a store.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetStore(ctx context.Context, refID string) (answer StoredStore, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/stores/"+url.PathEscape(refID)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// ListWebhooks: List webhooks. It is GET /external/api/v1/webhooks/; anything but 200 is a *Refusal.
+// ListWebhooks calls GET /external/api/v1/webhooks/: List webhooks.
+// A status other than 200 returns a *Refusal.
 func (c *Client) ListWebhooks(ctx context.Context, query ListWebhooksQuery) (answer WebhookPage, err error) {
 	values := url.Values{}
 	put(values, "limit", query.Limit)
@@ -292,67 +328,78 @@ func (c *Client) ListWebhooks(ctx context.Context, query ListWebhooksQuery) (ans
 	return answer, err
 }
 
-// PostWebhook: Create a webhook. It is POST /external/api/v1/webhooks/; anything but 200 is a *Refusal.
+// PostWebhook calls POST /external/api/v1/webhooks/: Create a webhook.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostWebhook(ctx context.Context, body WebhookRequest) (answer WebhookCreated, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/webhooks/", nil, body, &answer)
 	return answer, err
 }
 
-// PostOrderRetry: Send orders again that were not accepted. It is POST /external/api/v1/webhooks/retry/; anything but 200 is a *Refusal.
+// PostOrderRetry calls POST /external/api/v1/webhooks/retry/: Resend orders that were not accepted.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostOrderRetry(ctx context.Context, body PostOrderRetryBody) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/webhooks/retry/", nil, body, &answer)
 	return answer, err
 }
 
-// GetWebhook: Read one webhook. It is GET /external/api/v1/webhooks/{webhook_id}/; anything but 200 is a *Refusal.
+// GetWebhook calls GET /external/api/v1/webhooks/{webhook_id}/: Retrieve a webhook.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetWebhook(ctx context.Context, webhookID int64) (answer Webhook, err error) {
 	err = c.do(ctx, "GET", "/external/api/v1/webhooks/"+strconv.FormatInt(webhookID, 10)+"/", nil, nil, &answer)
 	return answer, err
 }
 
-// PutWebhook: Change a webhook. It is PUT /external/api/v1/webhooks/{webhook_id}/; anything but 200 is a *Refusal.
+// PutWebhook calls PUT /external/api/v1/webhooks/{webhook_id}/: Update a webhook.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PutWebhook(ctx context.Context, webhookID int64, body WebhookChange) (answer WebhookChanged, err error) {
 	err = c.do(ctx, "PUT", "/external/api/v1/webhooks/"+strconv.FormatInt(webhookID, 10)+"/", nil, body, &answer)
 	return answer, err
 }
 
-// RotateWebhook: Give a webhook another signing secret. It is POST /external/api/v1/webhooks/{webhook_id}/rotate/; anything but 200 is a *Refusal.
+// RotateWebhook calls POST /external/api/v1/webhooks/{webhook_id}/rotate/: Rotate the signing secret of a webhook.
+// A status other than 200 returns a *Refusal.
 func (c *Client) RotateWebhook(ctx context.Context, webhookID int64) (answer RotateWebhookAnswer, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/webhooks/"+strconv.FormatInt(webhookID, 10)+"/rotate/", nil, nil, &answer)
 	return answer, err
 }
 
-// TestWebhook: Send a test event. It is POST /external/api/v1/webhooks/{webhook_id}/test/; anything but 200 is a *Refusal.
+// TestWebhook calls POST /external/api/v1/webhooks/{webhook_id}/test/: Send a test event.
+// A status other than 200 returns a *Refusal.
 func (c *Client) TestWebhook(ctx context.Context, webhookID int64) (answer TestWebhookAnswer, err error) {
 	err = c.do(ctx, "POST", "/external/api/v1/webhooks/"+strconv.FormatInt(webhookID, 10)+"/test/", nil, nil, &answer)
 	return answer, err
 }
 
-// PostItems: Switch items and options of a store on or off. It is POST /hub/api/v1/items/; anything but 200 is a *Refusal.
+// PostItems calls POST /hub/api/v1/items/: Enable or disable items and options of a store.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostItems(ctx context.Context, body ItemAction) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "POST", "/hub/api/v1/items/", nil, body, &answer)
 	return answer, err
 }
 
-// PostLocation: Open or close a store on platforms, or publish its menu. It is POST /hub/api/v1/location/; anything but 200 is a *Refusal.
+// PostLocation calls POST /hub/api/v1/location/: Open or close a store on platforms, or publish its menu.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostLocation(ctx context.Context, body LocationAction) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "POST", "/hub/api/v1/location/", nil, body, &answer)
 	return answer, err
 }
 
-// PostItemsOOS: Report items of an order out of stock. It is POST /hub/api/v1/orders/items-oos/; anything but 200 is a *Refusal.
+// PostItemsOOS calls POST /hub/api/v1/orders/items-oos/: Report items of an order out of stock.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PostItemsOOS(ctx context.Context, body ItemsOutOfStock) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "POST", "/hub/api/v1/orders/items-oos/", nil, body, &answer)
 	return answer, err
 }
 
-// PutItemsOOS: Report items of an order out of stock. It is PUT /hub/api/v1/orders/items-oos/; anything but 200 is a *Refusal.
+// PutItemsOOS calls PUT /hub/api/v1/orders/items-oos/: Report items of an order out of stock.
+// A status other than 200 returns a *Refusal.
 func (c *Client) PutItemsOOS(ctx context.Context, body ItemsOutOfStock) (answer TwiceReferenced, err error) {
 	err = c.do(ctx, "PUT", "/hub/api/v1/orders/items-oos/", nil, body, &answer)
 	return answer, err
 }
 
-// GetSwitch: Read what became of a switch. It is GET /hub/api/v1/switches/{reference}/; anything but 200 is a *Refusal.
+// GetSwitch calls GET /hub/api/v1/switches/{reference}/: Retrieve the outcome of a switch.
+// A status other than 200 returns a *Refusal.
 func (c *Client) GetSwitch(ctx context.Context, reference string) (answer Switch, err error) {
 	err = c.do(ctx, "GET", "/hub/api/v1/switches/"+url.PathEscape(reference)+"/", nil, nil, &answer)
 	return answer, err

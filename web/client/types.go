@@ -4,28 +4,28 @@ package client
 
 import "encoding/json"
 
-// Accepted is as the reference describes it.
+// Accepted is described in the API reference.
 type Accepted struct {
-	Message   string `json:"message"`   // What happens next, for people
-	Reference string `json:"reference"` // Names the request; its callback carries the same
-	Status    string `json:"status"`    // Always `success`
+	Message   string `json:"message"`   // Next step, for people
+	Reference string `json:"reference"` // Identifies the request
+	Status    string `json:"status"`
 }
 
-// Attempt is as the reference describes it.
+// Attempt is described in the API reference.
 type Attempt struct {
 	Attempt         int64             `json:"attempt"`
-	Error           *string           `json:"error,omitzero"`       // The same in plain words
-	ErrorClass      *string           `json:"error_class,omitzero"` // Why it failed; absent where it was accepted
-	RequestHeaders  map[string]string `json:"request_headers"`      // As sent; values of custom headers are hidden
-	ResponseBody    string            `json:"response_body"`        // The first 4 KiB; values of custom headers are hidden where the answer repeats them
-	ResponseHeaders map[string]string `json:"response_headers"`     // Empty where there was no answer
+	Error           *string           `json:"error,omitzero"`       // Description of the failure
+	ErrorClass      *string           `json:"error_class,omitzero"` // Class of the failure
+	RequestHeaders  map[string]string `json:"request_headers"`      // Request headers as sent
+	ResponseBody    string            `json:"response_body"`        // The first 4 KiB of the response
+	ResponseHeaders map[string]string `json:"response_headers"`     // Response headers
 	StartedAt       string            `json:"started_at"`
 	Status          *int64            `json:"status,omitzero"`
-	TimingMs        AttemptTimingMs   `json:"timing_ms"` // When phases ended, in milliseconds since the start; a phase that did not take place is absent
+	TimingMs        AttemptTimingMs   `json:"timing_ms"` // End of each phase, in milliseconds since the start
 	URL             string            `json:"url"`
 }
 
-// AttemptTimingMs: When phases ended, in milliseconds since the start; a phase that did not take place is absent
+// AttemptTimingMs: End of each phase, in milliseconds since the start
 type AttemptTimingMs struct {
 	Connect   *json.Number `json:"connect,omitzero"`
 	Dns       *json.Number `json:"dns,omitzero"`
@@ -34,97 +34,97 @@ type AttemptTimingMs struct {
 	Total     *json.Number `json:"total,omitzero"`
 }
 
-// Category is as the reference describes it.
+// Category is described in the API reference.
 type Category struct {
-	Active       *bool              `json:"active,omitzero"`        // Whether its items can be ordered
-	Description  *string            `json:"description,omitzero"`   // Text about it
-	ImgURL       *string            `json:"img_url,omitzero"`       // Address of a picture; empty for none
-	Name         *string            `json:"name,omitzero"`          // What it is called
-	ParentRefID  *string            `json:"parent_ref_id,omitzero"` // The category above it; empty for none
+	Active       *bool              `json:"active,omitzero"`        // Whether customers can order its items
+	Description  *string            `json:"description,omitzero"`   // Description of the object
+	ImgURL       *string            `json:"img_url,omitzero"`       // URL of a picture
+	Name         *string            `json:"name,omitzero"`          // Name of the category
+	ParentRefID  *string            `json:"parent_ref_id,omitzero"` // Parent category
 	RefID        string             `json:"ref_id"`                 // Your identifier of the category
-	SortOrder    *int64             `json:"sort_order,omitzero"`    // Its place; `0` comes first and is the default
+	SortOrder    *int64             `json:"sort_order,omitzero"`    // Position in lists, the lowest first
 	Translations []NamedTranslation `json:"translations,omitzero"`  // Texts in other languages, each language once
 }
 
-// ChannelStore is as the reference describes it.
+// ChannelStore is described in the API reference.
 type ChannelStore struct {
 	Active          bool              `json:"active"`
 	Address         *string           `json:"address,omitzero"`
 	City            string            `json:"city"`
-	ClosedOn        []string          `json:"closed_on,omitzero"` // Platforms on which it was closed for orders; absent where there are none
+	ClosedOn        []string          `json:"closed_on,omitzero"` // Platforms on which the store is closed for orders
 	ContactPhone    *string           `json:"contact_phone,omitzero"`
 	GeoLatitude     *json.Number      `json:"geo_latitude,omitzero"`
 	GeoLongitude    *json.Number      `json:"geo_longitude,omitzero"`
 	HideFromUI      bool              `json:"hide_from_ui"`
 	ID              int64             `json:"id"`
-	MinDeliveryTime *int64            `json:"min_delivery_time,omitzero"` // Seconds
+	MinDeliveryTime *int64            `json:"min_delivery_time,omitzero"` // Duration in seconds
 	MinOrderValue   *json.Number      `json:"min_order_value,omitzero"`
-	MinPickupTime   *int64            `json:"min_pickup_time,omitzero"` // Seconds
+	MinPickupTime   *int64            `json:"min_pickup_time,omitzero"` // Duration in seconds
 	Name            string            `json:"name"`
-	OpenNow         bool              `json:"open_now"`         // By its opening hours, at the moment of the answer
-	OrderingEnabled bool              `json:"ordering_enabled"` // Whether it takes orders; where a platform is asked for, on that
+	OpenNow         bool              `json:"open_now"`         // Whether its opening hours include the present moment
+	OrderingEnabled bool              `json:"ordering_enabled"` // Whether the store takes orders, on the requested platform if there is one
 	PlatformData    []json.RawMessage `json:"platform_data,omitzero"`
-	Platforms       []string          `json:"platforms"` // On which it is listed
+	Platforms       []string          `json:"platforms"` // Platforms that list the store
 	RefID           string            `json:"ref_id"`
 	Timings         []json.RawMessage `json:"timings"` // Opening hours as the merchant sent them
 	Translations    []json.RawMessage `json:"translations,omitzero"`
 	ZipCodes        []string          `json:"zip_codes"`
 }
 
-// ChannelStorePage is as the reference describes it.
+// ChannelStorePage is described in the API reference.
 type ChannelStorePage struct {
 	Meta   PageMeta       `json:"meta"`
 	Stores []ChannelStore `json:"stores"`
 }
 
-// Charge is as the reference describes it.
+// Charge is described in the API reference.
 type Charge struct {
-	Active            *bool           `json:"active,omitzero"`             // Whether it is made
-	Code              string          `json:"code"`                        // `PC` for packaging, `DC` for delivery; `_F` fixed, `_P` a percentage
-	Description       *string         `json:"description,omitzero"`        // Text about it
-	ExcludedPlatforms []string        `json:"excluded_platforms,omitzero"` // Platforms where it is not made
-	FulfillmentModes  []string        `json:"fulfillment_modes,omitzero"`  // For which orders it is made
-	ItemRefIDs        []string        `json:"item_ref_ids,omitzero"`       // Items it falls on, or `all` alone
-	Structure         ChargeStructure `json:"structure"`                   // How much it is, and of what
-	Title             *string         `json:"title,omitzero"`              // What it is called, in any letter case
+	Active            *bool           `json:"active,omitzero"`             // Whether the charge applies
+	Code              string          `json:"code"`                        // Code of the charge: `PC` for packaging, `DC` for delivery
+	Description       *string         `json:"description,omitzero"`        // Description of the object
+	ExcludedPlatforms []string        `json:"excluded_platforms,omitzero"` // Platforms without the charge
+	FulfillmentModes  []string        `json:"fulfillment_modes,omitzero"`  // Fulfillment modes that the charge applies to
+	ItemRefIDs        []string        `json:"item_ref_ids,omitzero"`       // Items that the charge applies to, or `all` alone
+	Structure         ChargeStructure `json:"structure"`                   // Amount of the charge, and its basis
+	Title             *string         `json:"title,omitzero"`              // Title, in any letter case
 }
 
-// ChargeStructure: How much it is, and of what
+// ChargeStructure: Amount of the charge, and its basis
 type ChargeStructure struct {
-	ApplicableOn *string     `json:"applicable_on,omitzero"` // What it falls on: `item.quantity` for a fixed charge on items, `item.price` for a percentage on items; a fixed charge on the order leaves it out
+	ApplicableOn *string     `json:"applicable_on,omitzero"` // Basis of the charge
 	Value        json.Number `json:"value"`                  // An amount, or percent
 }
 
-// Checklist is as the reference describes it.
+// Checklist is described in the API reference.
 type Checklist struct {
-	Done  int64            `json:"done"` // Steps that are done
+	Done  int64            `json:"done"` // Number of steps done
 	Steps []ChecklistSteps `json:"steps"`
-	Total int64            `json:"total"` // All steps
+	Total int64            `json:"total"` // Number of all steps
 }
 
-// ChecklistSteps is as the reference describes it.
+// ChecklistSteps is described in the API reference.
 type ChecklistSteps struct {
-	Command   *string `json:"command,omitzero"`   // Does it in a shell, once the words in capitals stand for what is yours; absent once it is done
+	Command   *string `json:"command,omitzero"`   // Shell command for the step
 	Done      bool    `json:"done"`               // Whether the hub has seen it work
-	Name      string  `json:"name"`               // The step, for programs
-	Next      *string `json:"next,omitzero"`      // What to do; absent once it is done
-	Reference *string `json:"reference,omitzero"` // The job that tells what is wrong
-	Title     string  `json:"title"`              // The step, for people
+	Name      string  `json:"name"`               // Stable name of the step, for programs
+	Next      *string `json:"next,omitzero"`      // The next action
+	Reference *string `json:"reference,omitzero"` // The job that reports the failures
+	Title     string  `json:"title"`              // Title of the step
 }
 
-// DayHours is as the reference describes it.
+// DayHours is described in the API reference.
 type DayHours struct {
 	Day   string          `json:"day"` // The weekday on which the slots begin, in any letter case
 	Slots []DayHoursSlots `json:"slots,omitzero"`
 }
 
-// DayHoursSlots is as the reference describes it.
+// DayHoursSlots is described in the API reference.
 type DayHoursSlots struct {
-	EndTime   string `json:"end_time"`   // Before `start_time`: on the next day
-	StartTime string `json:"start_time"` // `HH:MM:SS`; `HH:MM` is read too
+	EndTime   string `json:"end_time"`   // End of the slot
+	StartTime string `json:"start_time"` // Start of the slot, as `HH:MM:SS` or `HH:MM`
 }
 
-// Deliverable is as the reference describes it.
+// Deliverable is described in the API reference.
 type Deliverable struct {
 	ByZipCodes  bool   `json:"by_zip_codes"` // Whether zip codes decided
 	Deliverable bool   `json:"deliverable"`
@@ -132,7 +132,7 @@ type Deliverable struct {
 	ZipCode     string `json:"zip_code"`
 }
 
-// DeliverableStores is as the reference describes it.
+// DeliverableStores is described in the API reference.
 type DeliverableStores struct {
 	ByZipCodes bool           `json:"by_zip_codes"`
 	Meta       PageMeta       `json:"meta"`
@@ -140,335 +140,335 @@ type DeliverableStores struct {
 	ZipCode    string         `json:"zip_code"`
 }
 
-// Delivery is as the reference describes it.
+// Delivery is described in the API reference.
 type Delivery struct {
-	Attempts      int64         `json:"attempts"` // Finished so far
+	Attempts      int64         `json:"attempts"` // Number of finished attempts
 	CreatedAt     string        `json:"created_at"`
-	EventID       string        `json:"event_id"` // The webhook-id header of every attempt
+	EventID       string        `json:"event_id"` // The `webhook-id` header of every attempt
 	EventType     string        `json:"event_type"`
-	FinishedAt    *string       `json:"finished_at,omitzero"`  // Of one that came to an end
-	HeldBecause   *string       `json:"held_because,omitzero"` // Of one that is held: for what it waits, in plain words
+	FinishedAt    *string       `json:"finished_at,omitzero"`  // When the delivery ended
+	HeldBecause   *string       `json:"held_because,omitzero"` // Why the delivery is held
 	ID            string        `json:"id"`
-	LastError     *string       `json:"last_error,omitzero"`      // What went wrong in the last attempt, in plain words
-	LastStatus    *int64        `json:"last_status,omitzero"`     // HTTP status of the last attempt; absent when there was no answer
-	NextAttemptAt *string       `json:"next_attempt_at,omitzero"` // Of one that is pending
-	OrderID       *int64        `json:"order_id,omitzero"`        // Of the order that the event tells of
-	Reference     *string       `json:"reference,omitzero"`       // Of the request that the event answers
+	LastError     *string       `json:"last_error,omitzero"`      // Error of the last attempt
+	LastStatus    *int64        `json:"last_status,omitzero"`     // HTTP status of the last attempt
+	NextAttemptAt *string       `json:"next_attempt_at,omitzero"` // Time of the next attempt
+	OrderID       *int64        `json:"order_id,omitzero"`        // The order of the event
+	Reference     *string       `json:"reference,omitzero"`       // The reference of the request that caused the event
 	State         DeliveryState `json:"state"`
-	TraceID       *string       `json:"trace_id,omitzero"` // Trace (W3C Trace Context) of what led to it, such as the request that carried `traceparent`; every attempt carries it on
+	TraceID       *string       `json:"trace_id,omitzero"` // W3C Trace Context id of the cause, such as a request with `traceparent`
 	URL           string        `json:"url"`
-	WebhookID     *int64        `json:"webhook_id,omitzero"` // Absent where it goes to the callback_url of a request
+	WebhookID     *int64        `json:"webhook_id,omitzero"` // Id of the webhook
 }
 
-// DeliveryPage is as the reference describes it.
+// DeliveryPage is described in the API reference.
 type DeliveryPage struct {
 	Deliveries []Delivery       `json:"deliveries"`
 	Meta       DeliveryPageMeta `json:"meta"`
 }
 
-// DeliveryPageMeta is as the reference describes it.
+// DeliveryPageMeta is described in the API reference.
 type DeliveryPageMeta struct {
 	Limit int64   `json:"limit"`
-	Next  *string `json:"next,omitzero"` // The `after` of the next page; absent on the last
+	Next  *string `json:"next,omitzero"` // The `after` of the next page
 }
 
-// DeliveryState: `pending` waits for its next attempt or is under way
+// DeliveryState: State of the delivery
 type DeliveryState = string
 
-// DeliveryWithAttempts is as the reference describes it.
+// DeliveryWithAttempts is described in the API reference.
 type DeliveryWithAttempts struct {
 	AttemptList   []Attempt       `json:"attempt_list"`
-	Attempts      int64           `json:"attempts"`      // Finished so far
-	Body          json.RawMessage `json:"body,omitzero"` // As it is sent; absent where the event is no longer kept
+	Attempts      int64           `json:"attempts"`      // Number of finished attempts
+	Body          json.RawMessage `json:"body,omitzero"` // The body as sent
 	CreatedAt     string          `json:"created_at"`
-	EventID       string          `json:"event_id"` // The webhook-id header of every attempt
+	EventID       string          `json:"event_id"` // The `webhook-id` header of every attempt
 	EventType     string          `json:"event_type"`
-	FinishedAt    *string         `json:"finished_at,omitzero"`  // Of one that came to an end
-	HeldBecause   *string         `json:"held_because,omitzero"` // Of one that is held: for what it waits, in plain words
+	FinishedAt    *string         `json:"finished_at,omitzero"`  // When the delivery ended
+	HeldBecause   *string         `json:"held_because,omitzero"` // Why the delivery is held
 	ID            string          `json:"id"`
-	LastError     *string         `json:"last_error,omitzero"`      // What went wrong in the last attempt, in plain words
-	LastStatus    *int64          `json:"last_status,omitzero"`     // HTTP status of the last attempt; absent when there was no answer
-	NextAttemptAt *string         `json:"next_attempt_at,omitzero"` // Of one that is pending
-	OrderID       *int64          `json:"order_id,omitzero"`        // Of the order that the event tells of
-	Reference     *string         `json:"reference,omitzero"`       // Of the request that the event answers
+	LastError     *string         `json:"last_error,omitzero"`      // Error of the last attempt
+	LastStatus    *int64          `json:"last_status,omitzero"`     // HTTP status of the last attempt
+	NextAttemptAt *string         `json:"next_attempt_at,omitzero"` // Time of the next attempt
+	OrderID       *int64          `json:"order_id,omitzero"`        // The order of the event
+	Reference     *string         `json:"reference,omitzero"`       // The reference of the request that caused the event
 	State         DeliveryState   `json:"state"`
-	TraceID       *string         `json:"trace_id,omitzero"` // Trace (W3C Trace Context) of what led to it, such as the request that carried `traceparent`; every attempt carries it on
+	TraceID       *string         `json:"trace_id,omitzero"` // W3C Trace Context id of the cause, such as a request with `traceparent`
 	URL           string          `json:"url"`
-	WebhookID     *int64          `json:"webhook_id,omitzero"` // Absent where it goes to the callback_url of a request
+	WebhookID     *int64          `json:"webhook_id,omitzero"` // Id of the webhook
 }
 
-// Difference is as the reference describes it.
+// Difference is described in the API reference.
 type Difference struct {
-	After         json.RawMessage `json:"after,omitzero"`  // As it was then; absent where there was nothing any more
-	Before        json.RawMessage `json:"before,omitzero"` // As it was; absent where there was nothing
+	After         json.RawMessage `json:"after,omitzero"`  // State after the revision
+	Before        json.RawMessage `json:"before,omitzero"` // State before the revision
 	Entity        string          `json:"entity"`
-	LocationRefID *string         `json:"location_ref_id,omitzero"` // Of values of a store
-	RefID         *string         `json:"ref_id,omitzero"`          // Absent where the entity is gone
-	Relation      *string         `json:"relation,omitzero"`        // Of an association: what it is called in a request
+	LocationRefID *string         `json:"location_ref_id,omitzero"` // The store, for store values
+	RefID         *string         `json:"ref_id,omitzero"`          // Identifier of the entity, or title of a timing group
+	Relation      *string         `json:"relation,omitzero"`        // For an association, its field name in a request
 }
 
-// EffectiveCategory is as the reference describes it.
+// EffectiveCategory is described in the API reference.
 type EffectiveCategory struct {
-	AvailableNow *bool                    `json:"available_now,omitzero"` // Whether it is on sale at this moment
-	Description  *string                  `json:"description,omitzero"`   // Text about it
-	ID           int64                    `json:"id"`                     // The hub's number of it
+	AvailableNow *bool                    `json:"available_now,omitzero"` // Whether the category is on sale now
+	Description  *string                  `json:"description,omitzero"`   // Description of the object
+	ID           int64                    `json:"id"`                     // The hub's id of the object
 	ImgURL       *string                  `json:"img_url,omitzero"`       // A picture
-	Name         string                   `json:"name"`                   // What it is called
-	ParentRefID  *string                  `json:"parent_ref_id,omitzero"` // The category above it
+	Name         string                   `json:"name"`                   // Name or title
+	ParentRefID  *string                  `json:"parent_ref_id,omitzero"` // Parent category
 	RefID        string                   `json:"ref_id"`                 // Your identifier
-	SortOrder    int64                    `json:"sort_order"`             // Its place
-	Timings      []DayHours               `json:"timings,omitzero"`       // When it is on sale, by its own times and those of the category above it
+	SortOrder    int64                    `json:"sort_order"`             // Position in lists
+	Timings      []DayHours               `json:"timings,omitzero"`       // When the category is on sale, by its own timings and those of its parent
 	Translations []StoredNamedTranslation `json:"translations,omitzero"`  // Texts in other languages
 }
 
-// EffectiveItem is as the reference describes it.
+// EffectiveItem is described in the API reference.
 type EffectiveItem struct {
-	CategoryRefIDs    []string                  `json:"category_ref_ids"`           // Its categories, of those in this menu
-	CurrentStock      int64                     `json:"current_stock"`              // How many are there; `-1` is never out of stock
-	Description       *string                   `json:"description,omitzero"`       // Text about it
+	CategoryRefIDs    []string                  `json:"category_ref_ids"`           // Categories of the item that this menu contains
+	CurrentStock      int64                     `json:"current_stock"`              // Number in stock
+	Description       *string                   `json:"description,omitzero"`       // Description of the object
 	FoodType          *string                   `json:"food_type,omitzero"`         // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
-	FulfillmentModes  []string                  `json:"fulfillment_modes,omitzero"` // How it can be had
-	ID                int64                     `json:"id"`                         // The hub's number of it
-	ImgURL            *string                   `json:"img_url,omitzero"`           // The picture for this platform
+	FulfillmentModes  []string                  `json:"fulfillment_modes,omitzero"` // Fulfillment modes of the item
+	ID                int64                     `json:"id"`                         // The hub's id of the object
+	ImgURL            *string                   `json:"img_url,omitzero"`           // URL of the picture for this platform
 	KeyValueGroups    []StoredKeyValueGroup     `json:"key_value_groups,omitzero"`  // Further facts by group
-	MarkupPrice       *json.Number              `json:"markup_price,omitzero"`      // A higher price to strike out
-	OptionGroupRefIDs []string                  `json:"option_group_ref_ids"`       // Its option groups, of those in this menu, in their order
+	MarkupPrice       *json.Number              `json:"markup_price,omitzero"`      // A higher price to show struck through
+	OptionGroupRefIDs []string                  `json:"option_group_ref_ids"`       // Option groups of the item that this menu contains, in their order
 	Price             json.Number               `json:"price"`                      // The price on this platform
 	Recommended       bool                      `json:"recommended"`                // Whether it is recommended
 	RefID             string                    `json:"ref_id"`                     // Your identifier
-	Serves            *int64                    `json:"serves,omitzero"`            // How many people it serves
-	SortOrder         int64                     `json:"sort_order"`                 // Its place
-	Tags              []string                  `json:"tags,omitzero"`              // The tags for this platform
-	Title             string                    `json:"title"`                      // What it is called
+	Serves            *int64                    `json:"serves,omitzero"`            // Number of people it serves
+	SortOrder         int64                     `json:"sort_order"`                 // Position in lists
+	Tags              []string                  `json:"tags,omitzero"`              // Tags for this platform
+	Title             string                    `json:"title"`                      // Name or title
 	Translations      []StoredTitledTranslation `json:"translations,omitzero"`      // Texts in other languages
 	Weight            *json.Number              `json:"weight,omitzero"`            // Weight in grams
 }
 
-// EffectiveMenu is as the reference describes it.
+// EffectiveMenu is described in the API reference.
 type EffectiveMenu struct {
-	Categories      []EffectiveCategory    `json:"categories"`                // Categories with something to order in them or below them
-	Charges         []StoredCharge         `json:"charges"`                   // Charges on these items or on every order
-	Items           []EffectiveItem        `json:"items"`                     // Items that can be ordered
-	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`             // Option groups with something to choose
-	Options         []EffectiveOption      `json:"options"`                   // Options that can be ordered
-	OrderingEnabled *bool                  `json:"ordering_enabled,omitzero"` // Whether the store takes orders on the platform at present
+	Categories      []EffectiveCategory    `json:"categories"`                // Categories with at least one item to order, subcategories included
+	Charges         []StoredCharge         `json:"charges"`                   // Charges that apply to these items or to every order
+	Items           []EffectiveItem        `json:"items"`                     // Items that customers can order
+	OptionGroups    []EffectiveOptionGroup `json:"option_groups"`             // Option groups with at least one option to choose
+	Options         []EffectiveOption      `json:"options"`                   // Options that customers can order
+	OrderingEnabled *bool                  `json:"ordering_enabled,omitzero"` // Whether the store takes orders on the platform now
 	Platform        string                 `json:"platform"`                  // The platform
 	StoreRefID      string                 `json:"store_ref_id"`              // The store
-	Taxes           []StoredTax            `json:"taxes"`                     // Taxes that fall on these items
+	Taxes           []StoredTax            `json:"taxes"`                     // Taxes that apply to these items
 }
 
-// EffectiveOption is as the reference describes it.
+// EffectiveOption is described in the API reference.
 type EffectiveOption struct {
-	Description    *string                   `json:"description,omitzero"`      // Text about it
+	Description    *string                   `json:"description,omitzero"`      // Description of the object
 	FoodType       *string                   `json:"food_type,omitzero"`        // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
-	ID             int64                     `json:"id"`                        // The hub's number of it
-	ImgURL         *string                   `json:"img_url,omitzero"`          // The picture for this platform
+	ID             int64                     `json:"id"`                        // The hub's id of the object
+	ImgURL         *string                   `json:"img_url,omitzero"`          // URL of the picture for this platform
 	KeyValueGroups []StoredKeyValueGroup     `json:"key_value_groups,omitzero"` // Further facts by group
-	NestedOptGrps  []string                  `json:"nested_opt_grps,omitzero"`  // The groups nested under it, of those in this menu
-	OptGrpRefIDs   []string                  `json:"opt_grp_ref_ids"`           // The groups it is in, of those in this menu
-	Price          json.Number               `json:"price"`                     // What it adds to the price
+	NestedOptGrps  []string                  `json:"nested_opt_grps,omitzero"`  // Groups nested under the option that this menu contains
+	OptGrpRefIDs   []string                  `json:"opt_grp_ref_ids"`           // Groups of the option that this menu contains
+	Price          json.Number               `json:"price"`                     // Amount added to the item's price
 	Recommended    bool                      `json:"recommended"`               // Whether it is recommended
 	RefID          string                    `json:"ref_id"`                    // Your identifier
-	SortOrder      int64                     `json:"sort_order"`                // Its place
-	Title          string                    `json:"title"`                     // What it is called
+	SortOrder      int64                     `json:"sort_order"`                // Position in lists
+	Title          string                    `json:"title"`                     // Name or title
 	Translations   []StoredTitledTranslation `json:"translations,omitzero"`     // Texts in other languages
 	Weight         *int64                    `json:"weight,omitzero"`           // Weight in grams
 }
 
-// EffectiveOptionGroup is as the reference describes it.
+// EffectiveOptionGroup is described in the API reference.
 type EffectiveOptionGroup struct {
-	Description         *string                   `json:"description,omitzero"`  // Text about it
-	DisplayInline       bool                      `json:"display_inline"`        // Whether a nested group is shown on the level above it
-	ID                  int64                     `json:"id"`                    // The hub's number of it
-	MaxSelectable       int64                     `json:"max_selectable"`        // How many may be chosen; `-1` is any number
-	MinSelectable       int64                     `json:"min_selectable"`        // How many options must be chosen
-	MultiOptionsEnabled bool                      `json:"multi_options_enabled"` // Whether an option may be chosen more than once
+	Description         *string                   `json:"description,omitzero"`  // Description of the object
+	DisplayInline       bool                      `json:"display_inline"`        // Whether a nested group appears on the level of its parent group
+	ID                  int64                     `json:"id"`                    // The hub's id of the object
+	MaxSelectable       int64                     `json:"max_selectable"`        // Maximum number of options to choose
+	MinSelectable       int64                     `json:"min_selectable"`        // Minimum number of options to choose
+	MultiOptionsEnabled bool                      `json:"multi_options_enabled"` // Whether customers can choose an option more than once
 	RefID               string                    `json:"ref_id"`                // Your identifier
-	SortOrder           int64                     `json:"sort_order"`            // Its place
-	Title               string                    `json:"title"`                 // What it is called
+	SortOrder           int64                     `json:"sort_order"`            // Position in lists
+	Title               string                    `json:"title"`                 // Name or title
 	Translations        []StoredTitledTranslation `json:"translations,omitzero"` // Texts in other languages
 }
 
-// Enqueued is as the reference describes it.
+// Enqueued is described in the API reference.
 type Enqueued struct {
-	Message string `json:"message"` // What was done, for people
-	Status  string `json:"status"`  // Always `success`
+	Message string `json:"message"` // Outcome, for people
+	Status  string `json:"status"`
 }
 
-// Error is as the reference describes it.
+// Error is described in the API reference.
 type Error struct {
-	Errors  []ErrorErrors `json:"errors,omitzero"` // Of `404`, the field that names what there is none of, where it is one of the body
-	Message string        `json:"message"`         // What went wrong, for people
-	Status  string        `json:"status"`          // Always `error`
+	Errors  []ErrorErrors `json:"errors,omitzero"` // For `404`, the field of the body with the unknown resource
+	Message string        `json:"message"`         // Description of the error, for people
+	Status  string        `json:"status"`
 }
 
-// ErrorErrors is as the reference describes it.
+// ErrorErrors is described in the API reference.
 type ErrorErrors struct {
-	Code    string `json:"code"`    // `unknown`
-	Message string `json:"message"` // What is wrong, for people
-	Path    string `json:"path"`    // Where, such as `stores[3].timings[0].day`; empty for the whole body
+	Code    string `json:"code"`
+	Message string `json:"message"` // Description for people
+	Path    string `json:"path"`    // Path of the error, such as `stores[3].timings[0].day`
 }
 
-// EventType is as the reference describes it.
+// EventType is described in the API reference.
 type EventType = string
 
-// EventTypeEntry is as the reference describes it.
+// EventTypeEntry is described in the API reference.
 type EventTypeEntry struct {
-	Description string          `json:"description"`     // When it is sent and what to do with it
+	Description string          `json:"description"`     // When the hub sends the event, and how to handle it
 	EventType   EventType       `json:"event_type"`      // The event type
-	Number      *int64          `json:"number,omitzero"` // The number that stands for it
-	Sample      json.RawMessage `json:"sample"`          // A body, valid by the schema
-	Schema      json.RawMessage `json:"schema"`          // JSON Schema 2020-12 of the body
-	Title       string          `json:"title"`           // What happened, in short
+	Number      *int64          `json:"number,omitzero"` // Number of the event type
+	Sample      json.RawMessage `json:"sample"`          // A body that is valid by the schema
+	Schema      json.RawMessage `json:"schema"`          // JSON Schema 2020-12 of the body, without external references
+	Title       string          `json:"title"`           // Short title of the event
 }
 
-// EventTypeInput: The event, by its name or by the number that stands for it
+// EventTypeInput: The event type, by name or number
 type EventTypeInput = json.RawMessage
 
-// FailedObject is as the reference describes it.
+// FailedObject is described in the API reference.
 type FailedObject struct {
-	Entity  string `json:"entity"`  // The array it was sent in
-	Message string `json:"message"` // Why
-	RefID   string `json:"ref_id"`  // Which; of a tax or charge its code and structure
+	Entity  string `json:"entity"`  // The array that contains the object
+	Message string `json:"message"` // Reason for the failure
+	RefID   string `json:"ref_id"`  // Identifier of the object
 }
 
-// FeatureActionReading is as the reference describes it.
+// FeatureActionReading is described in the API reference.
 type FeatureActionReading struct {
 	Action          string                         `json:"action"`
 	Attempts        []FeatureActionReadingAttempts `json:"attempts"`
-	Created         int64                          `json:"created"` // Epoch milliseconds
+	Created         int64                          `json:"created"` // Time in epoch milliseconds
 	CustomerPhone   *string                        `json:"customer_phone,omitzero"`
-	Finished        *int64                         `json:"finished,omitzero"` // Epoch milliseconds
-	Message         *string                        `json:"message,omitzero"`  // Why, for people
+	Finished        *int64                         `json:"finished,omitzero"` // Time in epoch milliseconds
+	Message         *string                        `json:"message,omitzero"`  // Reason, for people
 	OrderID         int64                          `json:"order_id"`
 	Platform        string                         `json:"platform"`
 	PlatformOrderID string                         `json:"platform_order_id"`
 	Reference       string                         `json:"reference"`
-	State           string                         `json:"state"` // `pending`: it was sent, and the aggregator answers later
+	State           string                         `json:"state"` // `pending`: the action was sent, and the aggregator responds later
 }
 
-// FeatureActionReadingAttempts is as the reference describes it.
+// FeatureActionReadingAttempts is described in the API reference.
 type FeatureActionReadingAttempts struct {
-	At         int64   `json:"at"`             // Epoch milliseconds
-	Error      *string `json:"error,omitzero"` // In plain words
+	At         int64   `json:"at"`             // Time in epoch milliseconds
+	Error      *string `json:"error,omitzero"` // Error of the attempt
 	ErrorClass *string `json:"error_class,omitzero"`
-	Status     int64   `json:"status"` // Of the answer; 0 when there was none
+	Status     int64   `json:"status"` // HTTP status of the response
 }
 
-// FeatureActionRequest is as the reference describes it.
+// FeatureActionRequest is described in the API reference.
 type FeatureActionRequest struct {
-	Action      string          `json:"action"`                // `rider_body_temp`, `rider_with_mask`, `request_additional_rider`, `fetch_customer_data`, or what else the platform's plugin offers
-	OrderID     json.RawMessage `json:"order_id"`              // The `order_id` that the hub gave the order
-	Phone       *string         `json:"phone,omitzero"`        // The rider's; for self-delivery orders only
-	Temp        *json.Number    `json:"temp,omitzero"`         // Body temperature of the rider in degrees Fahrenheit; required with `rider_body_temp`, and read with it alone
-	WearingMask *bool           `json:"wearing_mask,omitzero"` // Required with `rider_with_mask`, and read with it alone
+	Action      string          `json:"action"`                // `rider_body_temp`, `rider_with_mask`, `request_additional_rider`, `fetch_customer_data`, or another action of the platform's plugin
+	OrderID     json.RawMessage `json:"order_id"`              // The `order_id` that the hub assigned to the order
+	Phone       *string         `json:"phone,omitzero"`        // Phone number of the rider
+	Temp        *json.Number    `json:"temp,omitzero"`         // Body temperature of the rider in degrees Fahrenheit
+	WearingMask *bool           `json:"wearing_mask,omitzero"` // Whether the rider wears a mask
 }
 
-// GetDeliverableQuery narrows GetDeliverable; what is zero is not sent.
+// GetDeliverableQuery has the query parameters of GetDeliverable. Zero values are not sent.
 type GetDeliverableQuery struct {
-	ZipCode  string // Where to deliver; letter case and spaces do not matter
-	Platform string // Name of one of the business's platforms; without it, one of the merchant's own
+	ZipCode  string // The zip code of the customer
+	Platform string // Name of a platform of the business
 }
 
-// GetEffectiveMenuQuery narrows GetEffectiveMenu; what is zero is not sent.
+// GetEffectiveMenuQuery has the query parameters of GetEffectiveMenu. Zero values are not sent.
 type GetEffectiveMenuQuery struct {
-	Platform string // The name of one of the business's platforms
+	Platform string // Name of a platform of the business
 }
 
-// GetItemThenQuery narrows GetItemThen; what is zero is not sent.
+// GetItemThenQuery has the query parameters of GetItemThen. Zero values are not sent.
 type GetItemThenQuery struct {
-	Platform string // Name of one of the business's platforms
-	Time     int64  // The moment, in epoch milliseconds; now where it is left out
+	Platform string // Name of a platform of the business
+	Time     int64  // The moment, in epoch milliseconds
 }
 
-// GetMenuQuery narrows GetMenu; what is zero is not sent.
+// GetMenuQuery has the query parameters of GetMenu. Zero values are not sent.
 type GetMenuQuery struct {
-	Only  string // Which arrays to read, with commas between; all without it
-	Limit int64  // How many objects a page holds; all without it
-	After string // The `next` of the page before
+	Only  string // Arrays to return, separated by commas
+	Limit int64  // Number of objects per page
+	After string // The `next` of the previous page
 }
 
-// GetRevisionAnswer is as the reference describes it.
+// GetRevisionAnswer is described in the API reference.
 type GetRevisionAnswer struct {
-	Actor         *string                    `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
-	At            int64                      `json:"at"`               // Epoch milliseconds
-	BackTo        *string                    `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Actor         *string                    `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
+	At            int64                      `json:"at"`               // Time in epoch milliseconds
+	BackTo        *string                    `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []GetRevisionAnswerChanges `json:"changes"`
 	Differences   []Difference               `json:"differences"`
 	ID            string                     `json:"id"`
 	Kind          string                     `json:"kind"`
-	LocationRefID *string                    `json:"location_ref_id,omitzero"` // What the request was sent to
-	Reference     string                     `json:"reference"`                // Of the request that made it
+	LocationRefID *string                    `json:"location_ref_id,omitzero"` // The `location_ref_id` of the request
+	Reference     string                     `json:"reference"`                // Reference of the request that made the revision
 }
 
-// GetRevisionAnswerChanges is as the reference describes it.
+// GetRevisionAnswerChanges is described in the API reference.
 type GetRevisionAnswerChanges struct {
 	Entity        string  `json:"entity"`
-	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
-	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
+	LocationRefID *string `json:"location_ref_id,omitzero"` // The store, for store values
+	Rows          int64   `json:"rows"`                     // Number of records, values and associations changed
 }
 
-// GetRevisionQuery narrows GetRevision; what is zero is not sent.
+// GetRevisionQuery has the query parameters of GetRevision. Zero values are not sent.
 type GetRevisionQuery struct {
-	Limit  int64 // Differences on a page
-	Offset int64 // Differences to leave out
+	Limit  int64 // Number of differences per page
+	Offset int64 // Number of differences to skip
 }
 
-// HeadersInput: Headers to send along with every delivery, such as a token of yours
+// HeadersInput: Headers for every delivery, such as your own token
 type HeadersInput = map[string]string
 
-// Image is as the reference describes it.
+// Image is described in the API reference.
 type Image struct {
 	Tag string `json:"tag"` // A platform of the business, or `default` for all
-	URL string `json:"url"` // Address of the picture, `http` or `https`, open to the public
+	URL string `json:"url"` // Public URL of the picture
 }
 
-// InternalError is as the reference describes it.
+// InternalError is described in the API reference.
 type InternalError struct {
-	Message   string `json:"message"`    // What went wrong, for people
-	RequestID string `json:"request_id"` // Names the request in the hub's logs; the same as the header `X-Request-Id`
-	Status    string `json:"status"`     // Always `error`
+	Message   string `json:"message"`    // Description of the error, for people
+	RequestID string `json:"request_id"` // Identifies the request in the hub's logs
+	Status    string `json:"status"`
 }
 
-// Invalid is as the reference describes it.
+// Invalid is described in the API reference.
 type Invalid struct {
-	Errors  []InvalidErrors `json:"errors,omitzero"` // The mistakes, in the order found
-	Message string          `json:"message"`         // The first mistake, and how many more there are
-	Status  string          `json:"status"`          // Always `error`
+	Errors  []InvalidErrors `json:"errors,omitzero"` // The errors, in the order found
+	Message string          `json:"message"`         // The first error, and the number of further ones
+	Status  string          `json:"status"`
 }
 
-// InvalidErrors is as the reference describes it.
+// InvalidErrors is described in the API reference.
 type InvalidErrors struct {
-	Code    string `json:"code"`    // Which rule, such as `required`, `type`, `range`, `length` or `duplicate`
-	Message string `json:"message"` // What is wrong, for people
-	Path    string `json:"path"`    // Where, such as `stores[3].timings[0].day`; empty for the whole body
+	Code    string `json:"code"`    // Stable code of the rule, such as `required`, `type`, `range`, `length` or `duplicate`
+	Message string `json:"message"` // Description for people
+	Path    string `json:"path"`    // Path of the error, such as `stores[3].timings[0].day`
 }
 
-// Item is as the reference describes it.
+// Item is described in the API reference.
 type Item struct {
-	Available         *bool               `json:"available,omitzero"`           // Whether it can be ordered at the store now
-	CategoryRefIDs    []string            `json:"category_ref_ids,omitzero"`    // Its categories; where there are sub-categories, name these
-	ClearOptionGroups *bool               `json:"clear_option_groups,omitzero"` // Takes all option groups off the item, before the request puts any on
-	CurrentStock      *int64              `json:"current_stock,omitzero"`       // How many are there; `-1`, the default, is never out of stock
-	Description       *string             `json:"description,omitzero"`         // Text about it
-	ExternalPrice     *json.Number        `json:"external_price,omitzero"`      // Price on aggregators, where it differs
+	Available         *bool               `json:"available,omitzero"`           // Whether customers can order it at the store now
+	CategoryRefIDs    []string            `json:"category_ref_ids,omitzero"`    // Categories of the item
+	ClearOptionGroups *bool               `json:"clear_option_groups,omitzero"` // Removes all option groups from the item before the request adds any
+	CurrentStock      *int64              `json:"current_stock,omitzero"`       // Number in stock
+	Description       *string             `json:"description,omitzero"`         // Description of the object
+	ExternalPrice     *json.Number        `json:"external_price,omitzero"`      // Price on aggregators, if it differs
 	FoodType          json.RawMessage     `json:"food_type,omitzero"`           // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
-	FulfillmentModes  []string            `json:"fulfillment_modes,omitzero"`   // How it can be had
+	FulfillmentModes  []string            `json:"fulfillment_modes,omitzero"`   // Fulfillment modes of the item
 	Images            []Image             `json:"images,omitzero"`              // Pictures, each tag once
-	ImgURL            *string             `json:"img_url,omitzero"`             // A picture, used where `images` has none for all platforms; empty for none
-	IncludedPlatforms []string            `json:"included_platforms,omitzero"`  // The platforms that list it: all before the first time, none when empty
+	ImgURL            *string             `json:"img_url,omitzero"`             // URL of a picture, used if `images` has no `default` one
+	IncludedPlatforms []string            `json:"included_platforms,omitzero"`  // Platforms that list the item
 	KeyValueGroups    []KeyValueGroup     `json:"key_value_groups,omitzero"`    // Further facts by group, each group once
-	MarkupPrice       *json.Number        `json:"markup_price,omitzero"`        // A higher price, shown struck out beside the price
-	PlatformPricing   []PlatformPrice     `json:"platform_pricing,omitzero"`    // Prices of single platforms, each once
-	Price             json.Number         `json:"price"`                        // Price on the website and apps of the merchant: at the store, and of the master record for stores to come
-	Recommended       *bool               `json:"recommended,omitzero"`         // Whether it is recommended, at the store or for stores to come
+	MarkupPrice       *json.Number        `json:"markup_price,omitzero"`        // A higher price, shown struck through beside the price
+	PlatformPricing   []PlatformPrice     `json:"platform_pricing,omitzero"`    // Prices for single platforms, each platform once
+	Price             json.Number         `json:"price"`                        // Price on the merchant's website and apps
+	Recommended       *bool               `json:"recommended,omitzero"`         // Whether it is recommended
 	RefID             string              `json:"ref_id"`                       // Your identifier of the item
-	RefTitle          *string             `json:"ref_title,omitzero"`           // A title for the merchant's own staff
-	Serves            *int64              `json:"serves,omitzero"`              // How many people it serves
-	SoldAtStore       *bool               `json:"sold_at_store,omitzero"`       // `false` takes the item from the store; any other request for the store that names it associates the two
-	SortOrder         *int64              `json:"sort_order,omitzero"`          // Its place; `0` comes first and is the default
-	Tags              map[string][]string `json:"tags,omitzero"`                // Tags by platform, or under `default` for all platforms
-	Title             *string             `json:"title,omitzero"`               // What it is called
+	RefTitle          *string             `json:"ref_title,omitzero"`           // Title for the merchant's staff
+	Serves            *int64              `json:"serves,omitzero"`              // Number of people it serves
+	SoldAtStore       *bool               `json:"sold_at_store,omitzero"`       // `false` removes the item from the store
+	SortOrder         *int64              `json:"sort_order,omitzero"`          // Position in lists, the lowest first
+	Tags              map[string][]string `json:"tags,omitzero"`                // Tags by platform, with `default` for all platforms
+	Title             *string             `json:"title,omitzero"`               // Title of the item
 	Translations      []TitledTranslation `json:"translations,omitzero"`        // Texts in other languages, each language once
 	Weight            *json.Number        `json:"weight,omitzero"`              // Weight in grams
 }
@@ -482,373 +482,373 @@ type ItemAction struct {
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
 }
 
-// ItemThen is as the reference describes it.
+// ItemThen is described in the API reference.
 type ItemThen struct {
 	Item          *EffectiveItem  `json:"item,omitzero"`
 	LocationRefID string          `json:"location_ref_id"`
-	OnSale        *bool           `json:"on_sale,omitzero"` // One of its categories was on sale, by their timings; absent where they had none, and where it was not shown
+	OnSale        *bool           `json:"on_sale,omitzero"` // Whether the timings of its categories allowed the sale
 	Platform      string          `json:"platform"`
-	Record        json.RawMessage `json:"record,omitzero"` // As it was read back, with the store's values; absent where there was none
+	Record        json.RawMessage `json:"record,omitzero"` // The stored item with the store's values
 	RefID         string          `json:"ref_id"`
-	Shown         bool            `json:"shown"`         // Customers of the platform could see it
-	SoldAtStore   bool            `json:"sold_at_store"` // The store had it
-	Time          int64           `json:"time"`          // Epoch milliseconds
+	Shown         bool            `json:"shown"`         // Whether customers of the platform could see the item
+	SoldAtStore   bool            `json:"sold_at_store"` // Whether the store sold the item
+	Time          int64           `json:"time"`          // Time in epoch milliseconds
 }
 
-// ItemsOutOfStock: The order goes by the hub's number or, where that is not sent, by yours
+// ItemsOutOfStock: Identify the order by the hub's id or, without it, by your reference
 type ItemsOutOfStock struct {
-	AllowEdit    *bool                     `json:"allow_edit,omitzero"` // The platform may let the customer change the order
+	AllowEdit    *bool                     `json:"allow_edit,omitzero"` // Whether the platform can let the customer change the order
 	ItemsOos     []ItemsOutOfStockItemsOos `json:"items_oos"`
-	OrderRefID   json.RawMessage           `json:"order_ref_id,omitzero"`   // What you call the order
-	OrderUpiprID json.RawMessage           `json:"order_upipr_id,omitzero"` // The `order_id` that the hub gave the order
+	OrderRefID   json.RawMessage           `json:"order_ref_id,omitzero"`   // Your own reference of the order
+	OrderUpiprID json.RawMessage           `json:"order_upipr_id,omitzero"` // The `order_id` that the hub assigned to the order
 }
 
-// ItemsOutOfStockItemsOos: Goes by `ref_id` or, where that is not sent, by the hub's number
+// ItemsOutOfStockItemsOos: Identify the item by `ref_id` or, without it, by the hub's id
 type ItemsOutOfStockItemsOos struct {
 	RefID   json.RawMessage `json:"ref_id,omitzero"`   // Your identifier of the item or option
-	UpiprID json.RawMessage `json:"upipr_id,omitzero"` // The hub's number of the item or option
+	UpiprID json.RawMessage `json:"upipr_id,omitzero"` // The hub's id of the item or option
 }
 
-// Job is as the reference describes it.
+// Job is described in the API reference.
 type Job struct {
-	Attempts     int64           `json:"attempts"`             // How often the work was begun
+	Attempts     int64           `json:"attempts"`             // Number of times the work began
 	CreatedAt    string          `json:"created_at"`           // When the request was accepted, in UTC
-	Error        *string         `json:"error,omitzero"`       // That an attempt failed, or the work as a whole
-	FinishedAt   *string         `json:"finished_at,omitzero"` // When it ended, in UTC
-	Kind         string          `json:"kind"`                 // What kind of work it is
-	ObjectsDone  int64           `json:"objects_done"`         // How many objects of the request are through
-	ObjectsTotal int64           `json:"objects_total"`        // How many there are; 0 before they are counted
+	Error        *string         `json:"error,omitzero"`       // Error of the latest failed attempt, or of the whole job
+	FinishedAt   *string         `json:"finished_at,omitzero"` // When the work ended, in UTC
+	Kind         string          `json:"kind"`                 // Kind of work
+	ObjectsDone  int64           `json:"objects_done"`         // Number of objects processed
+	ObjectsTotal int64           `json:"objects_total"`        // Number of objects in the request
 	Reference    string          `json:"reference"`            // The reference of the request
-	Result       json.RawMessage `json:"result,omitzero"`      // What came of it, in the form of the kind of work; of a dry run, what would
+	Result       json.RawMessage `json:"result,omitzero"`      // Outcome of the job, or the predicted outcome of a dry run
 	StartedAt    *string         `json:"started_at,omitzero"`  // When the work began, in UTC
-	State        string          `json:"state"`                // `done` also where single objects failed; `failed` when the hub could not do the work at all
+	State        string          `json:"state"`                // `done` even if single objects failed
 	Subject      *string         `json:"subject,omitzero"`     // The `location_ref_id` of a menu request
 }
 
-// KeyValueGroup is as the reference describes it.
+// KeyValueGroup is described in the API reference.
 type KeyValueGroup struct {
-	Group        string                      `json:"group"`                   // `Servings`, `Nutrition`, `Deposit`, or a group that the plugin of a platform adds
+	Group        string                      `json:"group"`                   // `Servings`, `Nutrition`, `Deposit`, or a group that a platform's plugin adds
 	KeyValueData []KeyValueGroupKeyValueData `json:"key_value_data,omitzero"` // The facts, each key once
 }
 
-// KeyValueGroupKeyValueData is as the reference describes it.
+// KeyValueGroupKeyValueData is described in the API reference.
 type KeyValueGroupKeyValueData struct {
-	Key   string `json:"key"`   // Of `Servings`: `serve_range_min` and `serve_range_max`
+	Key   string `json:"key"`   // Keys of `Servings`: `serve_range_min`, `serve_range_max`
 	Value string `json:"value"` // A positive whole number of at most 15 digits; `0.15` or `0.25` for `deposit_charge`
 }
 
-// KindPreview is as the reference describes it.
+// KindPreview is described in the API reference.
 type KindPreview struct {
-	Created       []string                   `json:"created"`       // Which would be new, by `ref_id`; taxes and charges by code and structure
-	Deactivated   []string                   `json:"deactivated"`   // Which a flush would deactivate
-	Disassociated []KindPreviewDisassociated `json:"disassociated"` // Which stores would lose
-	Errors        []KindPreviewErrors        `json:"errors"`        // Which would fail
-	Stats         MenuStats                  `json:"stats"`         // How many would come to which outcome
-	Unchanged     int64                      `json:"unchanged"`     // How many are already so
-	Updated       []string                   `json:"updated"`       // Which would change
+	Created       []string                   `json:"created"`       // Objects to create, by `ref_id`
+	Deactivated   []string                   `json:"deactivated"`   // Objects that a flush would deactivate
+	Disassociated []KindPreviewDisassociated `json:"disassociated"` // Objects that stores would lose
+	Errors        []KindPreviewErrors        `json:"errors"`        // Objects that would fail
+	Stats         MenuStats                  `json:"stats"`         // Predicted number of objects by outcome
+	Unchanged     int64                      `json:"unchanged"`     // Number of objects without a change
+	Updated       []string                   `json:"updated"`       // Objects to update
 }
 
-// KindPreviewDisassociated is as the reference describes it.
+// KindPreviewDisassociated is described in the API reference.
 type KindPreviewDisassociated struct {
-	RefID  string `json:"ref_id"` // Which
-	Stores int64  `json:"stores"` // How many stores would lose it
+	RefID  string `json:"ref_id"` // Identifier of the object
+	Stores int64  `json:"stores"` // Number of stores that would lose it
 }
 
-// KindPreviewErrors is as the reference describes it.
+// KindPreviewErrors is described in the API reference.
 type KindPreviewErrors struct {
-	Message string `json:"message"` // Why
-	RefID   string `json:"ref_id"`  // Which
+	Message string `json:"message"` // Reason for the failure
+	RefID   string `json:"ref_id"`  // Identifier of the object
 }
 
-// ListChannelStoresQuery narrows ListChannelStores; what is zero is not sent.
+// ListChannelStoresQuery has the query parameters of ListChannelStores. Zero values are not sent.
 type ListChannelStoresQuery struct {
-	Platform string // Name of one of the business's platforms; only stores that are listed on it
-	Limit    int64  // Stores on a page
-	After    string // What the page before called `next`
+	Platform string // Name of a platform of the business
+	Limit    int64  // Number of stores per page
+	After    string // The `next` of the previous page
 }
 
-// ListDeliverableStoresQuery narrows ListDeliverableStores; what is zero is not sent.
+// ListDeliverableStoresQuery has the query parameters of ListDeliverableStores. Zero values are not sent.
 type ListDeliverableStoresQuery struct {
-	ZipCode  string // Where to deliver; letter case and spaces do not matter
-	Platform string // Name of one of the business's platforms; only stores that are listed on it
-	Limit    int64  // Stores on a page
-	After    string // What the page before called `next`
+	ZipCode  string // The zip code of the customer
+	Platform string // Name of a platform of the business
+	Limit    int64  // Number of stores per page
+	After    string // The `next` of the previous page
 }
 
-// ListDeliveriesQuery narrows ListDeliveries; what is zero is not sent.
+// ListDeliveriesQuery has the query parameters of ListDeliveries. Zero values are not sent.
 type ListDeliveriesQuery struct {
-	State     string // Where the delivery stands
+	State     string // State of the delivery
 	EventType string // Name or number of an event type
-	WebhookID int64  // Of the webhook it goes to
-	Reference string // Of the request that the event answers
-	OrderID   int64  // Of the order that the event tells of, with what came of calls to its aggregator
-	From      int64  // Created at or after, in epoch milliseconds
-	To        int64  // Created before, in epoch milliseconds
-	Limit     int64  // Deliveries on a page
-	After     string // What the page before called `next`
+	WebhookID int64  // Deliveries to this webhook
+	Reference string // The reference of the request that caused the event
+	OrderID   int64  // Deliveries for this order, outcomes of calls to its aggregator included
+	From      int64  // Created at or after this time, in epoch milliseconds
+	To        int64  // Created before this time, in epoch milliseconds
+	Limit     int64  // Number of deliveries per page
+	After     string // The `next` of the previous page
 }
 
-// ListEventTypesAnswer is as the reference describes it.
+// ListEventTypesAnswer is described in the API reference.
 type ListEventTypesAnswer struct {
 	EventTypes []EventTypeEntry `json:"event_types"` // The event types
 }
 
-// ListOrdersQuery narrows ListOrders; what is zero is not sent.
+// ListOrdersQuery has the query parameters of ListOrders. Zero values are not sent.
 type ListOrdersQuery struct {
-	State      string // Where the order stands
-	Platform   string // Name of the platform that it came from
+	State      string // State of the order
+	Platform   string // Name of the platform that the order comes from
 	StoreRefID string // Your identifier of the store
-	OrderRefID string // What you call the order
-	Escalated  bool   // Only orders that waited too long for their acknowledgement, also those that were acknowledged since; with `state=Placed`, those that still wait
-	From       int64  // Placed at or after, in epoch milliseconds
-	To         int64  // Placed before, in epoch milliseconds
-	Limit      int64  // Orders on a page
-	After      string // What the page before called `next`
+	OrderRefID string // Your own reference of the order
+	Escalated  bool   // Orders that waited too long for acknowledgement, those acknowledged since included
+	From       int64  // Placed at or after this time, in epoch milliseconds
+	To         int64  // Placed before this time, in epoch milliseconds
+	Limit      int64  // Number of orders per page
+	After      string // The `next` of the previous page
 }
 
-// ListPublicationsQuery narrows ListPublications; what is zero is not sent.
+// ListPublicationsQuery has the query parameters of ListPublications. Zero values are not sent.
 type ListPublicationsQuery struct {
 	LocationRefID string // Your `ref_id` of the store
 	Platform      string // Name of the platform
-	Status        string // What became of the menu last
-	Limit         int64  // Publications on a page
-	After         string // What the page before called `next`
+	Status        string // Latest outcome of the menu
+	Limit         int64  // Number of publications per page
+	After         string // The `next` of the previous page
 }
 
-// ListRevisionsAnswer is as the reference describes it.
+// ListRevisionsAnswer is described in the API reference.
 type ListRevisionsAnswer struct {
 	Meta      PageMeta   `json:"meta"`
 	Revisions []Revision `json:"revisions"`
 }
 
-// ListRevisionsQuery narrows ListRevisions; what is zero is not sent.
+// ListRevisionsQuery has the query parameters of ListRevisions. Zero values are not sent.
 type ListRevisionsQuery struct {
-	Entity        string // Revisions that changed such entities
-	RefID         string // Revisions that changed this one; with `entity`
-	LocationRefID string // Revisions that changed values of this store; with `-1` the master catalogue
-	From          int64  // Made at or after, in epoch milliseconds
-	To            int64  // Made before, in epoch milliseconds
-	Limit         int64  // Revisions on a page
-	After         string // What the page before called `next`
+	Entity        string // Revisions that changed this kind of entity
+	RefID         string // Revisions that changed this entity
+	LocationRefID string // Revisions that changed values of this store, or `-1` for the master catalogue
+	From          int64  // Created at or after this time, in epoch milliseconds
+	To            int64  // Created before this time, in epoch milliseconds
+	Limit         int64  // Number of revisions per page
+	After         string // The `next` of the previous page
 }
 
-// ListStoresQuery narrows ListStores; what is zero is not sent.
+// ListStoresQuery has the query parameters of ListStores. Zero values are not sent.
 type ListStoresQuery struct {
-	Limit int64  // How many stores a page holds
-	After string // Read on behind this `ref_id`; the first page without it
+	Limit int64  // Number of stores per page
+	After string // Returns stores after this `ref_id`
 }
 
-// ListTimingGroupsAnswer is as the reference describes it.
+// ListTimingGroupsAnswer is described in the API reference.
 type ListTimingGroupsAnswer struct {
 	TimingGroups []TimingGroup `json:"timing_groups"`
 }
 
-// ListWebhooksQuery narrows ListWebhooks; what is zero is not sent.
+// ListWebhooksQuery has the query parameters of ListWebhooks. Zero values are not sent.
 type ListWebhooksQuery struct {
-	Limit  int64 // How many webhooks a page holds
-	Offset int64 // How many webhooks to skip
+	Limit  int64 // Number of webhooks per page
+	Offset int64 // Number of webhooks to skip
 }
 
-// LocationAction is as the reference describes it.
+// LocationAction is described in the API reference.
 type LocationAction struct {
 	Action        string    `json:"action"`
 	LocationRefID string    `json:"location_ref_id"`    // The store
-	Platforms     []string  `json:"platforms,omitzero"` // Platforms; none: all on which the store is listed
+	Platforms     []string  `json:"platforms,omitzero"` // Platforms of the action
 	TurnOnAt      *TurnOnAt `json:"turn_on_at,omitzero"`
 }
 
-// MenuPreview is as the reference describes it.
+// MenuPreview is described in the API reference.
 type MenuPreview struct {
-	Associations  map[string]MenuPreviewAssociationsValue `json:"associations"`      // How many associations would come and go, by relation
-	Held          []string                                `json:"held,omitzero"`     // Flushes that would wait for `confirm_flush`
-	Kinds         map[string]KindPreview                  `json:"kinds"`             // What would become of the objects, by the array they were sent in
-	LocationRefID string                                  `json:"location_ref_id"`   // Of a dry run: the location of the request
-	Warnings      []MenuWarning                           `json:"warnings,omitzero"` // What would have no effect, or change beyond what was sent
+	Associations  map[string]MenuPreviewAssociationsValue `json:"associations"`      // Predicted changes of associations, by relation
+	Held          []string                                `json:"held,omitzero"`     // Flushes that need `confirm_flush`
+	Kinds         map[string]KindPreview                  `json:"kinds"`             // Predicted outcome of the objects, for each array of the request
+	LocationRefID string                                  `json:"location_ref_id"`   // For a dry run, the `location_ref_id` of the request
+	Warnings      []MenuWarning                           `json:"warnings,omitzero"` // Fields without effect, and changes beyond the request
 }
 
-// MenuPreviewAssociationsValue is as the reference describes it.
+// MenuPreviewAssociationsValue is described in the API reference.
 type MenuPreviewAssociationsValue struct {
-	Added   int64 `json:"added"`   // How many would come
-	Removed int64 `json:"removed"` // How many would go
+	Added   int64 `json:"added"`   // Number of associations to add
+	Removed int64 `json:"removed"` // Number of associations to remove
 }
 
-// MenuReading is as the reference describes it.
+// MenuReading is described in the API reference.
 type MenuReading struct {
 	Categories    []StoredCategory    `json:"categories,omitzero"`    // Categories
 	Charges       []StoredCharge      `json:"charges,omitzero"`       // Charges
 	Items         []StoredItem        `json:"items,omitzero"`         // Items
-	LocationRefID string              `json:"location_ref_id"`        // The location of the request
+	LocationRefID string              `json:"location_ref_id"`        // The `location_ref_id` of the request
 	Next          *string             `json:"next,omitzero"`          // The `after` of the next page
 	OptionGroups  []StoredOptionGroup `json:"option_groups,omitzero"` // Option groups
 	Options       []StoredOption      `json:"options,omitzero"`       // Options
 	Taxes         []StoredTax         `json:"taxes,omitzero"`         // Taxes
 }
 
-// MenuRequest is as the reference describes it.
+// MenuRequest is described in the API reference.
 type MenuRequest struct {
-	CallbackURL       *string       `json:"callback_url,omitzero"`        // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
+	CallbackURL       *string       `json:"callback_url,omitzero"`        // URL for this request's callback, instead of the webhooks
 	Categories        []Category    `json:"categories,omitzero"`          // Categories
 	Charges           []Charge      `json:"charges,omitzero"`             // Charges
-	ConfirmFlush      *bool         `json:"confirm_flush,omitzero"`       // Carries out a flush that takes out more than whoever runs the hub allows at once
-	FlushCategories   *bool         `json:"flush_categories,omitzero"`    // Deactivates the categories that are not listed
-	FlushCharges      *bool         `json:"flush_charges,omitzero"`       // Deactivates the charges that are not listed
-	FlushItems        *bool         `json:"flush_items,omitzero"`         // Takes out the items that are not listed: of the master catalogue, or of the store
-	FlushOptionGroups *bool         `json:"flush_option_groups,omitzero"` // Deactivates the option groups that are not listed
-	FlushOptions      *bool         `json:"flush_options,omitzero"`       // Takes out the options that are not listed: of the master catalogue, or of the store
-	FlushTaxes        *bool         `json:"flush_taxes,omitzero"`         // Deactivates the taxes that are not listed
+	ConfirmFlush      *bool         `json:"confirm_flush,omitzero"`       // Allows a flush that removes more than the hub operator's limit
+	FlushCategories   *bool         `json:"flush_categories,omitzero"`    // Deactivates unlisted categories
+	FlushCharges      *bool         `json:"flush_charges,omitzero"`       // Deactivates unlisted charges
+	FlushItems        *bool         `json:"flush_items,omitzero"`         // Removes unlisted items from the master catalogue or from the store
+	FlushOptionGroups *bool         `json:"flush_option_groups,omitzero"` // Deactivates unlisted option groups
+	FlushOptions      *bool         `json:"flush_options,omitzero"`       // Removes unlisted options from the master catalogue or from the store
+	FlushTaxes        *bool         `json:"flush_taxes,omitzero"`         // Deactivates unlisted taxes
 	Items             []Item        `json:"items,omitzero"`               // Items
 	OptionGroups      []OptionGroup `json:"option_groups,omitzero"`       // Option groups
 	Options           []Option      `json:"options,omitzero"`             // Options
 	Taxes             []Tax         `json:"taxes,omitzero"`               // Taxes
 }
 
-// MenuResult is as the reference describes it.
+// MenuResult is described in the API reference.
 type MenuResult struct {
-	Failed   []FailedObject       `json:"failed,omitzero"`   // The first 100 objects that failed; the callback tells of all
-	Stats    map[string]MenuStats `json:"stats"`             // How many objects came to which outcome, by the array they were sent in; `timing_groups` of a rollback alone
-	Warnings []MenuWarning        `json:"warnings,omitzero"` // What had no effect, or changed beyond what was sent
+	Failed   []FailedObject       `json:"failed,omitzero"`   // The first 100 failed objects
+	Stats    map[string]MenuStats `json:"stats"`             // Number of objects by outcome, for each array of the request
+	Warnings []MenuWarning        `json:"warnings,omitzero"` // Fields that had no effect, and changes beyond the request
 }
 
-// MenuStats is as the reference describes it.
+// MenuStats is described in the API reference.
 type MenuStats struct {
-	Created int64 `json:"created"` // Objects that are new
-	Deleted int64 `json:"deleted"` // Objects that a flush or `sold_at_store` took out; of a master flush what it deactivated, and the items and options that it took from stores
-	Errors  int64 `json:"errors"`  // Objects that failed
-	Updated int64 `json:"updated"` // Objects that existed
+	Created int64 `json:"created"` // Number of objects created
+	Deleted int64 `json:"deleted"` // Number of objects removed by a flush or `sold_at_store`
+	Errors  int64 `json:"errors"`  // Number of objects that failed
+	Updated int64 `json:"updated"` // Number of objects that existed
 }
 
-// MenuWarning is as the reference describes it.
+// MenuWarning is described in the API reference.
 type MenuWarning struct {
 	Message string `json:"message"` // Why it had no effect, or what changed
-	Path    string `json:"path"`    // What it is about
+	Path    string `json:"path"`    // Subject of the warning
 }
 
-// NamedTranslation is as the reference describes it.
+// NamedTranslation is described in the API reference.
 type NamedTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
 	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
 	Name        *string `json:"name,omitzero"`        // The name in that language
 }
 
-// Option is as the reference describes it.
+// Option is described in the API reference.
 type Option struct {
-	Available          *bool               `json:"available,omitzero"`             // Whether it can be ordered at the store now
-	ClearNestedOptGrps *bool               `json:"clear_nested_opt_grps,omitzero"` // Takes all nested groups off the option first
-	ClearOptGrpRefIDs  *bool               `json:"clear_opt_grp_ref_ids,omitzero"` // Takes the option out of all its groups first
-	ClearOptGrps       *bool               `json:"clear_opt_grps,omitzero"`        // The same as `clear_opt_grp_ref_ids`
-	Description        *string             `json:"description,omitzero"`           // Text about it
+	Available          *bool               `json:"available,omitzero"`             // Whether customers can order it at the store now
+	ClearNestedOptGrps *bool               `json:"clear_nested_opt_grps,omitzero"` // First removes all nested groups from the option
+	ClearOptGrpRefIDs  *bool               `json:"clear_opt_grp_ref_ids,omitzero"` // First removes the option from all its groups
+	ClearOptGrps       *bool               `json:"clear_opt_grps,omitzero"`        // Same as `clear_opt_grp_ref_ids`
+	Description        *string             `json:"description,omitzero"`           // Description of the object
 	FoodType           json.RawMessage     `json:"food_type,omitzero"`             // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
 	Images             []Image             `json:"images,omitzero"`                // Pictures, each tag once
-	ImgURL             *string             `json:"img_url,omitzero"`               // A picture, used where `images` has none for all platforms; empty for none
+	ImgURL             *string             `json:"img_url,omitzero"`               // URL of a picture, used if `images` has no `default` one
 	KeyValueGroups     []KeyValueGroup     `json:"key_value_groups,omitzero"`      // Further facts by group, each group once
-	NestedOptGrps      []string            `json:"nested_opt_grps,omitzero"`       // Groups to nest under the option; those that are there stay
-	OptGrpRefIDs       []string            `json:"opt_grp_ref_ids,omitzero"`       // Groups to put the option in; those it is in stay
-	Price              json.Number         `json:"price"`                          // What it adds to the price: at the store, and of the master record for stores to come
+	NestedOptGrps      []string            `json:"nested_opt_grps,omitzero"`       // Groups to nest under the option
+	OptGrpRefIDs       []string            `json:"opt_grp_ref_ids,omitzero"`       // Groups to add the option to
+	Price              json.Number         `json:"price"`                          // Amount added to the item's price
 	Recommended        *bool               `json:"recommended,omitzero"`           // Whether it is recommended
 	RefID              string              `json:"ref_id"`                         // Your identifier of the option
-	RefTitle           *string             `json:"ref_title,omitzero"`             // A title for the merchant's own staff
-	SoldAtStore        *bool               `json:"sold_at_store,omitzero"`         // `false` takes the option from the store; any other request for the store that names it associates the two
-	SortOrder          *int64              `json:"sort_order,omitzero"`            // Its place; `0` comes first and is the default
-	Title              *string             `json:"title,omitzero"`                 // What it is called
+	RefTitle           *string             `json:"ref_title,omitzero"`             // Title for the merchant's staff
+	SoldAtStore        *bool               `json:"sold_at_store,omitzero"`         // `false` removes the option from the store
+	SortOrder          *int64              `json:"sort_order,omitzero"`            // Position in lists, the lowest first
+	Title              *string             `json:"title,omitzero"`                 // Title of the option
 	Translations       []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages, each language once
 	Weight             *int64              `json:"weight,omitzero"`                // Weight in grams
 }
 
-// OptionGroup is as the reference describes it.
+// OptionGroup is described in the API reference.
 type OptionGroup struct {
-	Active              *bool               `json:"active,omitzero"`                // Whether its options can be ordered
-	ClearItemRefIDs     *bool               `json:"clear_item_ref_ids,omitzero"`    // Takes the group off all its items first
-	ClearItems          *bool               `json:"clear_items,omitzero"`           // The same as `clear_item_ref_ids`
-	ClearOptions        *bool               `json:"clear_options,omitzero"`         // Takes all options out of the group first
-	Description         *string             `json:"description,omitzero"`           // Text about it
-	DisplayInline       *bool               `json:"display_inline,omitzero"`        // Shows a nested group on the level of the group above it
-	ItemRefIDs          []string            `json:"item_ref_ids,omitzero"`          // Items to put the group on; those it is on stay
-	MaxSelectable       *int64              `json:"max_selectable,omitzero"`        // How many may be chosen, not below `min_selectable`; `-1`, the default, is any number
-	MinSelectable       *int64              `json:"min_selectable,omitzero"`        // How many options must be chosen
-	MultiOptionsEnabled *bool               `json:"multi_options_enabled,omitzero"` // Whether an option may be chosen more than once
+	Active              *bool               `json:"active,omitzero"`                // Whether customers can order its options
+	ClearItemRefIDs     *bool               `json:"clear_item_ref_ids,omitzero"`    // First removes the group from all its items
+	ClearItems          *bool               `json:"clear_items,omitzero"`           // Same as `clear_item_ref_ids`
+	ClearOptions        *bool               `json:"clear_options,omitzero"`         // First removes all options from the group
+	Description         *string             `json:"description,omitzero"`           // Description of the object
+	DisplayInline       *bool               `json:"display_inline,omitzero"`        // Shows a nested group on the level of its parent group
+	ItemRefIDs          []string            `json:"item_ref_ids,omitzero"`          // Items to add the group to
+	MaxSelectable       *int64              `json:"max_selectable,omitzero"`        // Maximum number of options, at least `min_selectable`
+	MinSelectable       *int64              `json:"min_selectable,omitzero"`        // Minimum number of options to choose
+	MultiOptionsEnabled *bool               `json:"multi_options_enabled,omitzero"` // Whether customers can choose an option more than once
 	RefID               string              `json:"ref_id"`                         // Your identifier of the group
-	RefTitle            *string             `json:"ref_title,omitzero"`             // A title for the merchant's own staff
-	SortOrder           *int64              `json:"sort_order,omitzero"`            // Its place; `0` comes first and is the default
-	Title               *string             `json:"title,omitzero"`                 // What it is called
+	RefTitle            *string             `json:"ref_title,omitzero"`             // Title for the merchant's staff
+	SortOrder           *int64              `json:"sort_order,omitzero"`            // Position in lists, the lowest first
+	Title               *string             `json:"title,omitzero"`                 // Title of the group
 	Translations        []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages, each language once
 }
 
-// OrderAnswer is as the reference describes it.
+// OrderAnswer is described in the API reference.
 type OrderAnswer struct {
 	Message string `json:"message"`
 	OrderID int64  `json:"order_id"`
 	Status  string `json:"status"`
 }
 
-// OrderChange is as the reference describes it.
+// OrderChange is described in the API reference.
 type OrderChange struct {
 	Extra      *OrderChangeExtra `json:"extra,omitzero"`
 	Message    *string           `json:"message,omitzero"`
 	NewStatus  string            `json:"new_status"`           // The state to move to, in any letter case
-	ReasonCode *string           `json:"reason_code,omitzero"` // Why, for programs
+	ReasonCode *string           `json:"reason_code,omitzero"` // Stable code of the reason, for programs
 }
 
-// OrderChangeExtra is as the reference describes it.
+// OrderChangeExtra is described in the API reference.
 type OrderChangeExtra struct {
 	PrepTimeMins *int64 `json:"prep_time_mins,omitzero"` // Minutes until the food is ready
 }
 
-// OrderFlag: Something odd about an order
+// OrderFlag: A warning about an order
 type OrderFlag struct {
 	Code     string       `json:"code"`
-	Computed *json.Number `json:"computed,omitzero"` // The amount that the hub works out; of `below_minimum` the store's `min_order_value`
+	Computed *json.Number `json:"computed,omitzero"` // The amount that the hub calculated
 	Message  string       `json:"message"`
-	Path     string       `json:"path"`          // In the order as it was sent, such as `items[0].price`
-	Sent     *json.Number `json:"sent,omitzero"` // The amount that was sent
+	Path     string       `json:"path"`          // Path in the request, such as `items[0].price`
+	Sent     *json.Number `json:"sent,omitzero"` // The amount that the channel sent
 }
 
-// OrderPage is as the reference describes it.
+// OrderPage is described in the API reference.
 type OrderPage struct {
 	Meta   PageMeta       `json:"meta"`
 	Orders []OrderSummary `json:"orders"`
 }
 
-// OrderReading is as the reference describes it.
+// OrderReading is described in the API reference.
 type OrderReading struct {
-	Customer    json.RawMessage        `json:"customer"`           // As in the event `order_placed`
-	Escalated   *int64                 `json:"escalated,omitzero"` // When it had waited too long for its acknowledgement, in epoch milliseconds
+	Customer    json.RawMessage        `json:"customer"`           // Same as in the event `order_placed`
+	Escalated   *int64                 `json:"escalated,omitzero"` // When the order had waited too long for acknowledgement, in epoch milliseconds
 	Flags       []OrderFlag            `json:"flags"`
 	History     []OrderReadingHistory  `json:"history"`
-	ItemsOos    []OrderReadingItemsOos `json:"items_oos,omitzero"`    // The reports of items that are out of stock
-	Order       OrderReadingOrder      `json:"order"`                 // As in the event `order_placed`, in the present state
-	ReferenceID *string                `json:"reference_id,omitzero"` // What you call the order
+	ItemsOos    []OrderReadingItemsOos `json:"items_oos,omitzero"`    // Reports of items out of stock
+	Order       OrderReadingOrder      `json:"order"`                 // Same as in the event `order_placed`, in the present state
+	ReferenceID *string                `json:"reference_id,omitzero"` // Your own reference of the order
 	Rider       *OrderRider            `json:"rider,omitzero"`
 	State       OrderState             `json:"state"`
 }
 
-// OrderReadingHistory is as the reference describes it.
+// OrderReadingHistory is described in the API reference.
 type OrderReadingHistory struct {
-	Actor        *string    `json:"actor,omitzero"` // Who moved it, such as `key:pos`
-	At           int64      `json:"at"`             // Epoch milliseconds
+	Actor        *string    `json:"actor,omitzero"` // Actor of the change, such as `key:pos`
+	At           int64      `json:"at"`             // Time in epoch milliseconds
 	Message      *string    `json:"message,omitzero"`
 	PrepTimeMins *int64     `json:"prep_time_mins,omitzero"`
 	ReasonCode   *string    `json:"reason_code,omitzero"`
 	State        OrderState `json:"state"`
 }
 
-// OrderReadingItemsOos is as the reference describes it.
+// OrderReadingItemsOos is described in the API reference.
 type OrderReadingItemsOos struct {
-	Actor       string                         `json:"actor"`      // Who reported it, such as `key:pos`
-	AllowEdit   bool                           `json:"allow_edit"` // The customer may be let change the order
-	At          int64                          `json:"at"`         // Epoch milliseconds
+	Actor       string                         `json:"actor"`      // Actor of the report, such as `key:pos`
+	AllowEdit   bool                           `json:"allow_edit"` // Whether the platform can let the customer change the order
+	At          int64                          `json:"at"`         // Time in epoch milliseconds
 	ItemsOos    []OrderReadingItemsOosItemsOos `json:"items_oos"`
 	Message     *string                        `json:"message,omitzero"`
-	ReferenceID string                         `json:"reference_id"` // The reference of the report
-	State       string                         `json:"state"`        // What became of telling the platform
+	ReferenceID string                         `json:"reference_id"` // Reference of the report
+	State       string                         `json:"state"`        // State of the platform's notification
 }
 
-// OrderReadingItemsOosItemsOos is as the reference describes it.
+// OrderReadingItemsOosItemsOos is described in the API reference.
 type OrderReadingItemsOosItemsOos struct {
 	RefID   string `json:"ref_id"`
-	UpiprID *int64 `json:"upipr_id,omitzero"` // The hub's number of the item or option
+	UpiprID *int64 `json:"upipr_id,omitzero"` // The hub's id of the item or option
 }
 
-// OrderReadingOrder: As in the event `order_placed`, in the present state
+// OrderReadingOrder: Same as in the event `order_placed`, in the present state
 type OrderReadingOrder struct {
 	Details    OrderReadingOrderDetails `json:"details"`
 	Items      []json.RawMessage        `json:"items"`
@@ -858,19 +858,19 @@ type OrderReadingOrder struct {
 	Store      json.RawMessage          `json:"store"`
 }
 
-// OrderReadingOrderDetails is as the reference describes it.
+// OrderReadingOrderDetails is described in the API reference.
 type OrderReadingOrderDetails struct {
 	ID         int64      `json:"id"`
 	OrderState OrderState `json:"order_state"`
 }
 
-// OrderRequest is as the reference describes it.
+// OrderRequest is described in the API reference.
 type OrderRequest struct {
-	Charges          []OrderRequestCharges   `json:"charges,omitzero"` // All charges
+	Charges          []OrderRequestCharges   `json:"charges,omitzero"` // All charges of the order
 	Coupon           *string                 `json:"coupon,omitzero"`
 	Customer         *OrderRequestCustomer   `json:"customer,omitzero"`
 	DeliveryDatetime *int64                  `json:"delivery_datetime,omitzero"` // When the customer wants it, in epoch milliseconds
-	DeliveryType     *string                 `json:"delivery_type,omitzero"`     // Who brings it
+	DeliveryType     *string                 `json:"delivery_type,omitzero"`     // Party that delivers the order
 	Discount         *json.Number            `json:"discount,omitzero"`
 	Discounts        []OrderRequestDiscounts `json:"discounts,omitzero"`
 	Instructions     *string                 `json:"instructions,omitzero"`
@@ -881,21 +881,21 @@ type OrderRequest struct {
 	OrderType        *string                 `json:"order_type,omitzero"`
 	PayableAmount    *json.Number            `json:"payable_amount,omitzero"`
 	Payment          []OrderRequestPayment   `json:"payment,omitzero"`
-	Platform         string                  `json:"platform"`          // Name of one of the business's platforms
-	PlatformOrderID  json.RawMessage         `json:"platform_order_id"` // The platform's identifier of the order, a text of at most 255 characters or a whole number
+	Platform         string                  `json:"platform"`          // Name of a platform of the business
+	PlatformOrderID  json.RawMessage         `json:"platform_order_id"` // The platform's identifier of the order, as text of at most 255 characters or a whole number
 	StoreRefID       string                  `json:"store_ref_id"`      // The merchant's identifier of the store
-	Taxes            []OrderRequestTaxes     `json:"taxes,omitzero"`    // All taxes
+	Taxes            []OrderRequestTaxes     `json:"taxes,omitzero"`    // All taxes of the order
 	TotalCharges     *json.Number            `json:"total_charges,omitzero"`
 	TotalTaxes       *json.Number            `json:"total_taxes,omitzero"`
 }
 
-// OrderRequestCharges is as the reference describes it.
+// OrderRequestCharges is described in the API reference.
 type OrderRequestCharges struct {
 	Title string      `json:"title"`
 	Value json.Number `json:"value"`
 }
 
-// OrderRequestCustomer is as the reference describes it.
+// OrderRequestCustomer is described in the API reference.
 type OrderRequestCustomer struct {
 	Address *OrderRequestCustomerAddress `json:"address,omitzero"`
 	Email   *string                      `json:"email,omitzero"`
@@ -903,7 +903,7 @@ type OrderRequestCustomer struct {
 	Phone   *string                      `json:"phone,omitzero"`
 }
 
-// OrderRequestCustomerAddress is as the reference describes it.
+// OrderRequestCustomerAddress is described in the API reference.
 type OrderRequestCustomerAddress struct {
 	City        *string      `json:"city,omitzero"`
 	Landmark    *string      `json:"landmark,omitzero"`
@@ -915,41 +915,41 @@ type OrderRequestCustomerAddress struct {
 	SubLocality *string      `json:"sub_locality,omitzero"`
 }
 
-// OrderRequestDiscounts is as the reference describes it.
+// OrderRequestDiscounts is described in the API reference.
 type OrderRequestDiscounts struct {
 	Code  *string     `json:"code,omitzero"`
 	Title *string     `json:"title,omitzero"`
 	Value json.Number `json:"value"` // As a positive amount
 }
 
-// OrderRequestItems is as the reference describes it.
+// OrderRequestItems is described in the API reference.
 type OrderRequestItems struct {
 	Instructions *string                    `json:"instructions,omitzero"`
 	Options      []OrderRequestItemsOptions `json:"options,omitzero"`
-	Price        *json.Number               `json:"price,omitzero"` // Of one, without its options
+	Price        *json.Number               `json:"price,omitzero"` // Price of one item, without its options
 	Quantity     int64                      `json:"quantity"`
 	RefID        string                     `json:"ref_id"`
 	Title        *string                    `json:"title,omitzero"`
 }
 
-// OrderRequestItemsOptions is as the reference describes it.
+// OrderRequestItemsOptions is described in the API reference.
 type OrderRequestItemsOptions struct {
 	Price    *json.Number `json:"price,omitzero"`
-	Quantity *int64       `json:"quantity,omitzero"` // For each one of the item
+	Quantity *int64       `json:"quantity,omitzero"` // Quantity per item
 	RefID    string       `json:"ref_id"`
 	Title    *string      `json:"title,omitzero"`
 }
 
-// OrderRequestPayment is as the reference describes it.
+// OrderRequestPayment is described in the API reference.
 type OrderRequestPayment struct {
 	Amount    json.Number `json:"amount"`
-	Option    string      `json:"option"` // Such as `cash` or `prepaid`
+	Option    string      `json:"option"` // Means of payment, such as `cash` or `prepaid`
 	SrvrTrxID *string     `json:"srvr_trx_id,omitzero"`
 }
 
-// OrderRequestTaxes is as the reference describes it.
+// OrderRequestTaxes is described in the API reference.
 type OrderRequestTaxes struct {
-	Rate  *json.Number `json:"rate,omitzero"` // Percent
+	Rate  *json.Number `json:"rate,omitzero"` // Rate in percent
 	Title string       `json:"title"`
 	Value json.Number  `json:"value"`
 }
@@ -962,550 +962,550 @@ type OrderRider struct {
 	Status  RiderState          `json:"status"`
 }
 
-// OrderRiderHistory is as the reference describes it.
+// OrderRiderHistory is described in the API reference.
 type OrderRiderHistory struct {
-	Actor  string                  `json:"actor"` // Who sent it, such as `key:pos`
-	At     int64                   `json:"at"`    // Epoch milliseconds
+	Actor  string                  `json:"actor"` // Sender of the request, such as `key:pos`
+	At     int64                   `json:"at"`    // Time in epoch milliseconds
 	Name   *string                 `json:"name,omitzero"`
 	Phone  *string                 `json:"phone,omitzero"`
-	Relay  *OrderRiderHistoryRelay `json:"relay,omitzero"` // What became of telling the platform; absent where it is not told
+	Relay  *OrderRiderHistoryRelay `json:"relay,omitzero"` // State of the platform's notification
 	Status RiderState              `json:"status"`
 }
 
-// OrderRiderHistoryRelay: What became of telling the platform; absent where it is not told
+// OrderRiderHistoryRelay: State of the platform's notification
 type OrderRiderHistoryRelay struct {
-	Message *string `json:"message,omitzero"` // Why, for people
+	Message *string `json:"message,omitzero"` // Reason, for people
 	State   string  `json:"state"`
 }
 
-// OrderState is as the reference describes it.
+// OrderState is described in the API reference.
 type OrderState = string
 
-// OrderSummary is as the reference describes it.
+// OrderSummary is described in the API reference.
 type OrderSummary struct {
-	Created         int64      `json:"created"` // Epoch milliseconds
+	Created         int64      `json:"created"` // Time in epoch milliseconds
 	DeliveryType    string     `json:"delivery_type"`
-	Escalated       *int64     `json:"escalated,omitzero"` // When it had waited too long for its acknowledgement, in epoch milliseconds
-	Flags           int64      `json:"flags"`              // How many flags the order has
+	Escalated       *int64     `json:"escalated,omitzero"` // When the order had waited too long for acknowledgement, in epoch milliseconds
+	Flags           int64      `json:"flags"`              // Number of flags of the order
 	IsBulkOrder     bool       `json:"is_bulk_order"`
 	OrderID         int64      `json:"order_id"`
 	Platform        string     `json:"platform"`
 	PlatformOrderID string     `json:"platform_order_id"`
-	ReferenceID     *string    `json:"reference_id,omitzero"` // What you call the order
+	ReferenceID     *string    `json:"reference_id,omitzero"` // Your own reference of the order
 	State           OrderState `json:"state"`
 	StoreRefID      string     `json:"store_ref_id"`
-	Updated         int64      `json:"updated"` // When its state changed last, in epoch milliseconds
+	Updated         int64      `json:"updated"` // When the state last changed, in epoch milliseconds
 }
 
-// PageMeta is as the reference describes it.
+// PageMeta is described in the API reference.
 type PageMeta struct {
 	Limit int64   `json:"limit"`
-	Next  *string `json:"next,omitzero"` // The `after` of the next page; absent on the last
+	Next  *string `json:"next,omitzero"` // The `after` of the next page
 }
 
-// PlatformPrice is as the reference describes it.
+// PlatformPrice is described in the API reference.
 type PlatformPrice struct {
 	Platform string      `json:"platform"` // A platform of the business
-	Price    json.Number `json:"price"`    // The price there
+	Price    json.Number `json:"price"`    // Price on the platform
 }
 
-// PostMenuQuery narrows PostMenu; what is zero is not sent.
+// PostMenuQuery has the query parameters of PostMenu. Zero values are not sent.
 type PostMenuQuery struct {
-	DryRun bool // Changes nothing and posts no callback; the job of the `reference` tells what the request would do
+	DryRun bool // Changes nothing and sends no callback
 }
 
-// PostOrderRetryBody is as the reference describes it.
+// PostOrderRetryBody is described in the API reference.
 type PostOrderRetryBody struct {
-	EndTime   int64           `json:"end_time"`   // End of the window, in epoch milliseconds; later than `start_time`, does not belong to it
+	EndTime   int64           `json:"end_time"`   // End of the window, exclusive, in epoch milliseconds
 	EventType json.RawMessage `json:"event_type"` // The id of `order_placed`
-	StartTime int64           `json:"start_time"` // Start of the window, in epoch milliseconds; belongs to it
+	StartTime int64           `json:"start_time"` // Start of the window, inclusive, in epoch milliseconds
 }
 
-// PostTimingGroupsBody is as the reference describes it.
+// PostTimingGroupsBody is described in the API reference.
 type PostTimingGroupsBody struct {
-	CallbackURL  *string       `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
+	CallbackURL  *string       `json:"callback_url,omitzero"` // URL for this request's callback, instead of the webhooks
 	TimingGroups []TimingGroup `json:"timing_groups"`
 }
 
-// Publication is as the reference describes it.
+// Publication is described in the API reference.
 type Publication struct {
-	Attempts      int64               `json:"attempts"`         // At what is on the way
-	DueAt         *string             `json:"due_at,omitzero"`  // When what is on the way goes out; absent where nothing is
-	Errors        []PublicationErrors `json:"errors"`           // What is not on the platform as it should be, and why; at most 1000
+	Attempts      int64               `json:"attempts"`         // Number of attempts of the pending publication
+	DueAt         *string             `json:"due_at,omitzero"`  // When the pending publication is due
+	Errors        []PublicationErrors `json:"errors"`           // Objects that the platform does not list as sent, with reasons, at most 1,000
 	LocationRefID string              `json:"location_ref_id"`  // Your `ref_id` of the store
-	Message       *string             `json:"message,omitzero"` // Why, in plain words
+	Message       *string             `json:"message,omitzero"` // Reason for the status
 	Platform      string              `json:"platform"`
-	PublishedAt   *string             `json:"published_at,omitzero"` // When the platform last took the menu
-	Reference     *string             `json:"reference,omitzero"`    // The `reference_id` of the event that told the outcome: that of the latest change
-	SettledAt     *string             `json:"settled_at,omitzero"`   // When the status was last told
+	PublishedAt   *string             `json:"published_at,omitzero"` // When the platform last accepted the menu
+	Reference     *string             `json:"reference,omitzero"`    // The `reference_id` of the event that reported the outcome, from the latest change
+	SettledAt     *string             `json:"settled_at,omitzero"`   // When the status was last reported
 	Status        PublicationStatus   `json:"status"`
-	WaitsBecause  *string             `json:"waits_because,omitzero"` // Why it still waits
+	WaitsBecause  *string             `json:"waits_because,omitzero"` // Why the publication still waits
 }
 
-// PublicationErrors is as the reference describes it.
+// PublicationErrors is described in the API reference.
 type PublicationErrors struct {
-	Code    string `json:"code"`    // Which rule, for programs
+	Code    string `json:"code"`    // Stable code of the rule, for programs
 	Entity  string `json:"entity"`  // `menu`, `store`, `category`, `item`, `option_group`, `option`, `tax` or `charge`
-	Message string `json:"message"` // What is wrong, for people
-	RefID   string `json:"ref_id"`  // Yours; empty where the whole menu is meant
+	Message string `json:"message"` // Description for people
+	RefID   string `json:"ref_id"`  // Your identifier of the object
 }
 
-// PublicationPage is as the reference describes it.
+// PublicationPage is described in the API reference.
 type PublicationPage struct {
 	Meta         PageMeta      `json:"meta"`
 	Publications []Publication `json:"publications"`
 }
 
-// PublicationStatus: `waiting`: nothing came of it yet
+// PublicationStatus: Status of the menu on the platform
 type PublicationStatus = string
 
-// PutOrderBody is as the reference describes it.
+// PutOrderBody is described in the API reference.
 type PutOrderBody struct {
-	ReferenceID json.RawMessage `json:"reference_id"` // What you call the order
+	ReferenceID json.RawMessage `json:"reference_id"` // Your own reference of the order
 }
 
-// RetryDeliveriesAnswer is as the reference describes it.
+// RetryDeliveriesAnswer is described in the API reference.
 type RetryDeliveriesAnswer struct {
-	Count     int64   `json:"count"` // How many deliveries were chosen when it was asked
+	Count     int64   `json:"count"` // Number of deliveries that matched at the time of the request
 	Message   string  `json:"message"`
-	Reference *string `json:"reference,omitzero"` // Of the job
+	Reference *string `json:"reference,omitzero"` // The reference of the job
 	Status    string  `json:"status"`
 }
 
-// RetryDeliveriesBody is as the reference describes it.
+// RetryDeliveriesBody is described in the API reference.
 type RetryDeliveriesBody struct {
-	Filter *RetryDeliveriesBodyFilter `json:"filter,omitzero"` // What is left out chooses all
+	Filter *RetryDeliveriesBodyFilter `json:"filter,omitzero"` // Conditions for deliveries
 	IDs    []string                   `json:"ids,omitzero"`    // The `id` of each delivery
 }
 
-// RetryDeliveriesBodyFilter: What is left out chooses all
+// RetryDeliveriesBodyFilter: Conditions for deliveries
 type RetryDeliveriesBodyFilter struct {
 	EventType *string `json:"event_type,omitzero"` // Name or numeric id of an event type
-	From      *int64  `json:"from,omitzero"`       // Created at or after, in epoch milliseconds
-	OrderID   *int64  `json:"order_id,omitzero"`   // Of the order that the event tells of, with what came of calls to its aggregator
-	Reference *string `json:"reference,omitzero"`  // Of the request that the event answers
-	State     *string `json:"state,omitzero"`      // `pending` ones are made due now
-	To        *int64  `json:"to,omitzero"`         // Created before, in epoch milliseconds; at most now
+	From      *int64  `json:"from,omitzero"`       // Created at or after this time, in epoch milliseconds
+	OrderID   *int64  `json:"order_id,omitzero"`   // Deliveries for this order, outcomes of calls to its aggregator included
+	Reference *string `json:"reference,omitzero"`  // The reference of the request that caused the event
+	State     *string `json:"state,omitzero"`      // State of the deliveries
+	To        *int64  `json:"to,omitzero"`         // Created before this time, in epoch milliseconds, now at the latest
 	WebhookID *int64  `json:"webhook_id,omitzero"` // Deliveries of this webhook
 }
 
-// RetryDeliveriesQuery narrows RetryDeliveries; what is zero is not sent.
+// RetryDeliveriesQuery has the query parameters of RetryDeliveries. Zero values are not sent.
 type RetryDeliveriesQuery struct {
-	DryRun bool // Count, and do nothing
+	DryRun bool // Counts the deliveries and changes nothing
 }
 
-// RetryDeliveryAnswer is as the reference describes it.
+// RetryDeliveryAnswer is described in the API reference.
 type RetryDeliveryAnswer struct {
 	Message string `json:"message"`
 	Status  string `json:"status"`
 }
 
-// Revision is as the reference describes it.
+// Revision is described in the API reference.
 type Revision struct {
-	Actor         *string           `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
-	At            int64             `json:"at"`               // Epoch milliseconds
-	BackTo        *string           `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Actor         *string           `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
+	At            int64             `json:"at"`               // Time in epoch milliseconds
+	BackTo        *string           `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []RevisionChanges `json:"changes"`
 	ID            string            `json:"id"`
 	Kind          string            `json:"kind"`
-	LocationRefID *string           `json:"location_ref_id,omitzero"` // What the request was sent to
-	Reference     string            `json:"reference"`                // Of the request that made it
+	LocationRefID *string           `json:"location_ref_id,omitzero"` // The `location_ref_id` of the request
+	Reference     string            `json:"reference"`                // Reference of the request that made the revision
 }
 
-// RevisionChanges is as the reference describes it.
+// RevisionChanges is described in the API reference.
 type RevisionChanges struct {
 	Entity        string  `json:"entity"`
-	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
-	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
+	LocationRefID *string `json:"location_ref_id,omitzero"` // The store, for store values
+	Rows          int64   `json:"rows"`                     // Number of records, values and associations changed
 }
 
-// RevisionFields is as the reference describes it.
+// RevisionFields is described in the API reference.
 type RevisionFields struct {
-	Actor         *string                 `json:"actor,omitzero"`   // Who sent it, such as `key:pos`
-	At            int64                   `json:"at"`               // Epoch milliseconds
-	BackTo        *string                 `json:"back_to,omitzero"` // Of a rollback: the revision that it went back to
+	Actor         *string                 `json:"actor,omitzero"`   // Sender of the request, such as `key:pos`
+	At            int64                   `json:"at"`               // Time in epoch milliseconds
+	BackTo        *string                 `json:"back_to,omitzero"` // For a rollback, the revision that it restored
 	Changes       []RevisionFieldsChanges `json:"changes"`
 	ID            string                  `json:"id"`
 	Kind          string                  `json:"kind"`
-	LocationRefID *string                 `json:"location_ref_id,omitzero"` // What the request was sent to
-	Reference     string                  `json:"reference"`                // Of the request that made it
+	LocationRefID *string                 `json:"location_ref_id,omitzero"` // The `location_ref_id` of the request
+	Reference     string                  `json:"reference"`                // Reference of the request that made the revision
 }
 
-// RevisionFieldsChanges is as the reference describes it.
+// RevisionFieldsChanges is described in the API reference.
 type RevisionFieldsChanges struct {
 	Entity        string  `json:"entity"`
-	LocationRefID *string `json:"location_ref_id,omitzero"` // Of values of a store
-	Rows          int64   `json:"rows"`                     // How many records, values and associations were changed
+	LocationRefID *string `json:"location_ref_id,omitzero"` // The store, for store values
+	Rows          int64   `json:"rows"`                     // Number of records, values and associations changed
 }
 
-// RiderLocation is as the reference describes it.
+// RiderLocation is described in the API reference.
 type RiderLocation struct {
 	Location RiderLocationLocation `json:"location"`
-	OrderID  json.RawMessage       `json:"order_id"` // The `order_id` that the hub gave the order
+	OrderID  json.RawMessage       `json:"order_id"` // The `order_id` that the hub assigned to the order
 }
 
-// RiderLocationLocation is as the reference describes it.
+// RiderLocationLocation is described in the API reference.
 type RiderLocationLocation struct {
-	Latitude  json.RawMessage `json:"latitude"`  // Degrees north from -90 to 90, as decimal text; a number is taken too
-	Longitude json.RawMessage `json:"longitude"` // Degrees east from -180 to 180, as decimal text; a number is taken too
+	Latitude  json.RawMessage `json:"latitude"`  // Degrees north from -90 to 90, as decimal text or a number
+	Longitude json.RawMessage `json:"longitude"` // Degrees east from -180 to 180, as decimal text or a number
 }
 
-// RiderState is as the reference describes it.
+// RiderState is described in the API reference.
 type RiderState = string
 
-// RiderStatus is as the reference describes it.
+// RiderStatus is described in the API reference.
 type RiderStatus struct {
-	OrderID   json.RawMessage       `json:"order_id"` // The `order_id` that the hub gave the order
+	OrderID   json.RawMessage       `json:"order_id"` // The `order_id` that the hub assigned to the order
 	RiderData *RiderStatusRiderData `json:"rider_data,omitzero"`
 	Status    RiderState            `json:"status"`
 }
 
-// RiderStatusRiderData is as the reference describes it.
+// RiderStatusRiderData is described in the API reference.
 type RiderStatusRiderData struct {
 	RiderName        *string         `json:"rider_name,omitzero"`
 	RiderPhoneNumber json.RawMessage `json:"rider_phone_number,omitzero"`
 }
 
-// RotateWebhookAnswer is as the reference describes it.
+// RotateWebhookAnswer is described in the API reference.
 type RotateWebhookAnswer struct {
 	Message        string `json:"message"`
-	OldSecretUntil int64  `json:"old_secret_until"` // Until when the earlier secret signs too, in epoch milliseconds
+	OldSecretUntil int64  `json:"old_secret_until"` // Time until which the previous secret signs too, in epoch milliseconds
 	Secret         string `json:"secret"`           // Signs every delivery from now on
 	Status         string `json:"status"`
 	WebhookID      int64  `json:"webhook_id"`
 }
 
-// Store is as the reference describes it.
+// Store is described in the API reference.
 type Store struct {
 	Active             *bool               `json:"active,omitzero"`              // Whether the store is in operation
-	Address            *string             `json:"address,omitzero"`             // Street address, in one text
-	City               *string             `json:"city,omitzero"`                // The city it is in
-	ContactPhone       *string             `json:"contact_phone,omitzero"`       // The number that customers can call
-	ExcludedPlatforms  []string            `json:"excluded_platforms,omitzero"`  // Lists the store on every platform of the business but these; empty is on all
+	Address            *string             `json:"address,omitzero"`             // Street address, as one text
+	City               *string             `json:"city,omitzero"`                // City of the store
+	ContactPhone       *string             `json:"contact_phone,omitzero"`       // Phone number for customers
+	ExcludedPlatforms  []string            `json:"excluded_platforms,omitzero"`  // Lists the store on every platform of the business except these
 	GeoLatitude        *json.Number        `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
 	GeoLongitude       *json.Number        `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
-	HideFromUI         *bool               `json:"hide_from_ui,omitzero"`        // Keeps the store's name off websites and apps
-	IncludedPlatforms  []string            `json:"included_platforms,omitzero"`  // Lists the store on these platforms only; empty is on none
-	MinDeliveryTime    *int64              `json:"min_delivery_time,omitzero"`   // Seconds from an order until it is delivered
-	MinOrderValue      *json.Number        `json:"min_order_value,omitzero"`     // The least amount of an online order, in the currency of the business
-	MinPickupTime      *int64              `json:"min_pickup_time,omitzero"`     // Seconds from an order until it can be picked up
-	Name               *string             `json:"name,omitzero"`                // What the store is called
-	NotificationEmails []string            `json:"notification_emails,omitzero"` // E-mail addresses to alert when the store has a problem
-	NotificationPhones []string            `json:"notification_phones,omitzero"` // Numbers to alert when the store has a problem
-	OrderingEnabled    *bool               `json:"ordering_enabled,omitzero"`    // Whether it takes online orders
-	PlatformData       []StorePlatformData `json:"platform_data,omitzero"`       // How platforms know the store, each platform once
+	HideFromUI         *bool               `json:"hide_from_ui,omitzero"`        // Hides the name of the store on websites and apps
+	IncludedPlatforms  []string            `json:"included_platforms,omitzero"`  // Lists the store only on these platforms
+	MinDeliveryTime    *int64              `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
+	MinOrderValue      *json.Number        `json:"min_order_value,omitzero"`     // Minimum amount of an online order, in the currency of the business
+	MinPickupTime      *int64              `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
+	Name               *string             `json:"name,omitzero"`                // Name of the store
+	NotificationEmails []string            `json:"notification_emails,omitzero"` // Email addresses to alert when the store has a problem
+	NotificationPhones []string            `json:"notification_phones,omitzero"` // Phone numbers to alert when the store has a problem
+	OrderingEnabled    *bool               `json:"ordering_enabled,omitzero"`    // Whether the store takes online orders
+	PlatformData       []StorePlatformData `json:"platform_data,omitzero"`       // How platforms identify the store, each platform once
 	RefID              string              `json:"ref_id"`                       // Your identifier of the store
 	Timings            []StoreTimings      `json:"timings,omitzero"`             // Opening hours
-	Translations       []StoreTranslations `json:"translations,omitzero"`        // The name in other languages, each language once
-	ZipCodes           []string            `json:"zip_codes,omitzero"`           // Where the store delivers
+	Translations       []StoreTranslations `json:"translations,omitzero"`        // Names in other languages, each language once
+	ZipCodes           []string            `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
 }
 
-// StorePage is as the reference describes it.
+// StorePage is described in the API reference.
 type StorePage struct {
-	Meta   StorePageMeta `json:"meta"`   // Where the page stands
+	Meta   StorePageMeta `json:"meta"`   // Position of the page
 	Stores []StoredStore `json:"stores"` // The stores, in the order of `ref_id`
 }
 
-// StorePageMeta: Where the page stands
+// StorePageMeta: Position of the page
 type StorePageMeta struct {
-	Limit int64   `json:"limit"`         // How many stores a page holds
+	Limit int64   `json:"limit"`         // Number of stores per page
 	Next  *string `json:"next,omitzero"` // The `after` of the next page
 }
 
-// StorePlatformData is as the reference describes it.
+// StorePlatformData is described in the API reference.
 type StorePlatformData struct {
 	Name            string  `json:"name"`                       // A platform of the business
-	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's own identifier of the store; without one it knows the store by its `ref_id`
-	URL             *string `json:"url,omitzero"`               // The store's page on the platform, an `http` or `https` address
+	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's own identifier of the store
+	URL             *string `json:"url,omitzero"`               // URL of the store's page on the platform
 }
 
-// StoreResult is as the reference describes it.
+// StoreResult is described in the API reference.
 type StoreResult struct {
-	Created int64          `json:"created"`         // Stores that are new
-	Errors  int64          `json:"errors"`          // Stores that failed
-	Failed  []FailedObject `json:"failed,omitzero"` // The first 100 of them; the callback tells of all
-	Updated int64          `json:"updated"`         // Stores that existed
+	Created int64          `json:"created"`         // Number of stores created
+	Errors  int64          `json:"errors"`          // Number of stores that failed
+	Failed  []FailedObject `json:"failed,omitzero"` // The first 100 failed stores
+	Updated int64          `json:"updated"`         // Number of stores that existed
 }
 
-// StoreTimings is as the reference describes it.
+// StoreTimings is described in the API reference.
 type StoreTimings struct {
-	Day   string              `json:"day"`            // The weekday on which the slots begin
-	Slots []StoreTimingsSlots `json:"slots,omitzero"` // Spans of that day
+	Day   string              `json:"day"`            // Weekday on which the slots begin, in any letter case
+	Slots []StoreTimingsSlots `json:"slots,omitzero"` // Opening slots of that day
 }
 
-// StoreTimingsSlots is as the reference describes it.
+// StoreTimingsSlots is described in the API reference.
 type StoreTimingsSlots struct {
-	EndTime   string `json:"end_time"`   // Closing, likewise
-	StartTime string `json:"start_time"` // Opening, as `HH:MM:SS` or `HH:MM` of 24 hours
+	EndTime   string `json:"end_time"`   // Closing time, in the same form
+	StartTime string `json:"start_time"` // Opening time, as `HH:MM:SS` or `HH:MM` of 24 hours
 }
 
-// StoreTranslations is as the reference describes it.
+// StoreTranslations is described in the API reference.
 type StoreTranslations struct {
 	Language string `json:"language"` // A two-letter code of ISO 639-1
 	Name     string `json:"name"`     // The name in that language
 }
 
-// StoredCategory is as the reference describes it.
+// StoredCategory is described in the API reference.
 type StoredCategory struct {
 	Active       bool                     `json:"active"`                 // Whether its master record is active
-	Description  *string                  `json:"description,omitzero"`   // Text about it
-	ID           int64                    `json:"id"`                     // The hub's number of it
+	Description  *string                  `json:"description,omitzero"`   // Description of the object
+	ID           int64                    `json:"id"`                     // The hub's id of the object
 	ImgURL       *string                  `json:"img_url,omitzero"`       // A picture
-	Name         string                   `json:"name"`                   // What it is called
-	ParentRefID  *string                  `json:"parent_ref_id,omitzero"` // The category above it
+	Name         string                   `json:"name"`                   // Name or title
+	ParentRefID  *string                  `json:"parent_ref_id,omitzero"` // Parent category
 	RefID        string                   `json:"ref_id"`                 // Your identifier
-	SortOrder    int64                    `json:"sort_order"`             // Its place
+	SortOrder    int64                    `json:"sort_order"`             // Position in lists
 	Translations []StoredNamedTranslation `json:"translations,omitzero"`  // Texts in other languages
 }
 
-// StoredCharge is as the reference describes it.
+// StoredCharge is described in the API reference.
 type StoredCharge struct {
 	Active            bool                  `json:"active"`                      // Whether its master record is active
-	Code              string                `json:"code"`                        // The code
-	Description       *string               `json:"description,omitzero"`        // Text about it
-	ExcludedPlatforms []string              `json:"excluded_platforms,omitzero"` // Platforms where it is not made
-	FulfillmentModes  []string              `json:"fulfillment_modes,omitzero"`  // For which orders it is made
-	ID                int64                 `json:"id"`                          // The hub's number of it
-	ItemRefIDs        []string              `json:"item_ref_ids"`                // The items it falls on; `all` for every item
-	Structure         StoredChargeStructure `json:"structure"`                   // How much it is, and of what
-	Title             string                `json:"title"`                       // What it is called
+	Code              string                `json:"code"`                        // Code of the tax or charge
+	Description       *string               `json:"description,omitzero"`        // Description of the object
+	ExcludedPlatforms []string              `json:"excluded_platforms,omitzero"` // Platforms without the charge
+	FulfillmentModes  []string              `json:"fulfillment_modes,omitzero"`  // Fulfillment modes that the charge applies to
+	ID                int64                 `json:"id"`                          // The hub's id of the object
+	ItemRefIDs        []string              `json:"item_ref_ids"`                // Items that it applies to
+	Structure         StoredChargeStructure `json:"structure"`                   // Amount of the charge, and its basis
+	Title             string                `json:"title"`                       // Name or title
 }
 
-// StoredChargeStructure: How much it is, and of what
+// StoredChargeStructure: Amount of the charge, and its basis
 type StoredChargeStructure struct {
-	ApplicableOn *string     `json:"applicable_on,omitzero"` // What it falls on; absent for a fixed charge on the order
+	ApplicableOn *string     `json:"applicable_on,omitzero"` // Basis of the charge
 	Value        json.Number `json:"value"`                  // An amount, or percent
 }
 
-// StoredImage is as the reference describes it.
+// StoredImage is described in the API reference.
 type StoredImage struct {
 	Tag string `json:"tag"` // The platform, or `default`
-	URL string `json:"url"` // Address of the picture
+	URL string `json:"url"` // URL of the picture
 }
 
-// StoredItem is as the reference describes it.
+// StoredItem is described in the API reference.
 type StoredItem struct {
 	Active            bool                      `json:"active"`                      // Whether its master record is active
-	Available         bool                      `json:"available"`                   // Whether it can be ordered
-	CategoryRefIDs    []string                  `json:"category_ref_ids"`            // Its categories
-	CurrentStock      int64                     `json:"current_stock"`               // How many are there; `-1` is never out of stock
-	Description       *string                   `json:"description,omitzero"`        // Text about it
+	Available         bool                      `json:"available"`                   // Whether customers can order it
+	CategoryRefIDs    []string                  `json:"category_ref_ids"`            // Categories of the item
+	CurrentStock      int64                     `json:"current_stock"`               // Number in stock
+	Description       *string                   `json:"description,omitzero"`        // Description of the object
 	ExternalPrice     *json.Number              `json:"external_price,omitzero"`     // Price on aggregators
 	FoodType          *string                   `json:"food_type,omitzero"`          // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
-	FulfillmentModes  []string                  `json:"fulfillment_modes,omitzero"`  // How it can be had
-	ID                int64                     `json:"id"`                          // The hub's number of it
+	FulfillmentModes  []string                  `json:"fulfillment_modes,omitzero"`  // Fulfillment modes of the item
+	ID                int64                     `json:"id"`                          // The hub's id of the object
 	Images            []StoredImage             `json:"images,omitzero"`             // Pictures
 	ImgURL            *string                   `json:"img_url,omitzero"`            // The picture for all platforms
-	IncludedPlatforms []string                  `json:"included_platforms,omitzero"` // The platforms that list it; absent for all
+	IncludedPlatforms []string                  `json:"included_platforms,omitzero"` // Platforms that list the item
 	KeyValueGroups    []StoredKeyValueGroup     `json:"key_value_groups,omitzero"`   // Further facts by group
-	MarkupPrice       *json.Number              `json:"markup_price,omitzero"`       // The higher price, struck out
-	OptionGroupRefIDs []string                  `json:"option_group_ref_ids"`        // Its option groups
+	MarkupPrice       *json.Number              `json:"markup_price,omitzero"`       // The higher price, shown struck through
+	OptionGroupRefIDs []string                  `json:"option_group_ref_ids"`        // Option groups of the item
 	PlatformPricing   []StoredPlatformPrice     `json:"platform_pricing,omitzero"`   // Prices of single platforms
 	Price             json.Number               `json:"price"`                       // Price on the website and apps
 	Recommended       bool                      `json:"recommended"`                 // Whether it is recommended
 	RefID             string                    `json:"ref_id"`                      // Your identifier
-	RefTitle          *string                   `json:"ref_title,omitzero"`          // The title for staff
-	Serves            *int64                    `json:"serves,omitzero"`             // How many people it serves
-	SoldAtStore       *bool                     `json:"sold_at_store,omitzero"`      // Whether the store sells it; of the master record, what was last sent
-	SortOrder         int64                     `json:"sort_order"`                  // Its place
+	RefTitle          *string                   `json:"ref_title,omitzero"`          // Title for the merchant's staff
+	Serves            *int64                    `json:"serves,omitzero"`             // Number of people it serves
+	SoldAtStore       *bool                     `json:"sold_at_store,omitzero"`      // Whether the store sells it
+	SortOrder         int64                     `json:"sort_order"`                  // Position in lists
 	Tags              map[string][]string       `json:"tags,omitzero"`               // Tags by platform
-	Title             string                    `json:"title"`                       // What it is called
+	Title             string                    `json:"title"`                       // Name or title
 	Translations      []StoredTitledTranslation `json:"translations,omitzero"`       // Texts in other languages
 	Weight            *json.Number              `json:"weight,omitzero"`             // Weight in grams
 }
 
-// StoredKeyValueGroup is as the reference describes it.
+// StoredKeyValueGroup is described in the API reference.
 type StoredKeyValueGroup struct {
 	Group        string                            `json:"group"`          // The group
 	KeyValueData []StoredKeyValueGroupKeyValueData `json:"key_value_data"` // The facts
 }
 
-// StoredKeyValueGroupKeyValueData is as the reference describes it.
+// StoredKeyValueGroupKeyValueData is described in the API reference.
 type StoredKeyValueGroupKeyValueData struct {
 	Key   string `json:"key"`   // The key
 	Value string `json:"value"` // The value
 }
 
-// StoredNamedTranslation is as the reference describes it.
+// StoredNamedTranslation is described in the API reference.
 type StoredNamedTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
 	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
 	Name        *string `json:"name,omitzero"`        // The name in that language
 }
 
-// StoredOption is as the reference describes it.
+// StoredOption is described in the API reference.
 type StoredOption struct {
 	Active         bool                      `json:"active"`                    // Whether its master record is active
-	Available      bool                      `json:"available"`                 // Whether it can be ordered
-	Description    *string                   `json:"description,omitzero"`      // Text about it
+	Available      bool                      `json:"available"`                 // Whether customers can order it
+	Description    *string                   `json:"description,omitzero"`      // Description of the object
 	FoodType       *string                   `json:"food_type,omitzero"`        // Diet type: `1` vegetarian, `2` non-vegetarian, `3` egg, `4` not applicable
-	ID             int64                     `json:"id"`                        // The hub's number of it
+	ID             int64                     `json:"id"`                        // The hub's id of the object
 	Images         []StoredImage             `json:"images,omitzero"`           // Pictures
 	ImgURL         *string                   `json:"img_url,omitzero"`          // The picture for all platforms
 	KeyValueGroups []StoredKeyValueGroup     `json:"key_value_groups,omitzero"` // Further facts by group
-	NestedOptGrps  []string                  `json:"nested_opt_grps"`           // The groups nested under it
-	OptGrpRefIDs   []string                  `json:"opt_grp_ref_ids"`           // The groups it is in
-	Price          json.Number               `json:"price"`                     // What it adds to the price
+	NestedOptGrps  []string                  `json:"nested_opt_grps"`           // Groups nested under the option
+	OptGrpRefIDs   []string                  `json:"opt_grp_ref_ids"`           // Groups of the option
+	Price          json.Number               `json:"price"`                     // Amount added to the item's price
 	Recommended    bool                      `json:"recommended"`               // Whether it is recommended
 	RefID          string                    `json:"ref_id"`                    // Your identifier
-	RefTitle       *string                   `json:"ref_title,omitzero"`        // The title for staff
-	SoldAtStore    *bool                     `json:"sold_at_store,omitzero"`    // Whether the store sells it; of the master record, what was last sent
-	SortOrder      int64                     `json:"sort_order"`                // Its place
-	Title          string                    `json:"title"`                     // What it is called
+	RefTitle       *string                   `json:"ref_title,omitzero"`        // Title for the merchant's staff
+	SoldAtStore    *bool                     `json:"sold_at_store,omitzero"`    // Whether the store sells it
+	SortOrder      int64                     `json:"sort_order"`                // Position in lists
+	Title          string                    `json:"title"`                     // Name or title
 	Translations   []StoredTitledTranslation `json:"translations,omitzero"`     // Texts in other languages
 	Weight         *int64                    `json:"weight,omitzero"`           // Weight in grams
 }
 
-// StoredOptionGroup is as the reference describes it.
+// StoredOptionGroup is described in the API reference.
 type StoredOptionGroup struct {
 	Active              bool                      `json:"active"`                // Whether its master record is active
-	Description         *string                   `json:"description,omitzero"`  // Text about it
-	DisplayInline       bool                      `json:"display_inline"`        // Whether a nested group is shown on the level above it
-	ID                  int64                     `json:"id"`                    // The hub's number of it
-	ItemRefIDs          []string                  `json:"item_ref_ids"`          // The items it is on
-	MaxSelectable       int64                     `json:"max_selectable"`        // How many may be chosen; `-1` is any number
-	MinSelectable       int64                     `json:"min_selectable"`        // How many options must be chosen
-	MultiOptionsEnabled bool                      `json:"multi_options_enabled"` // Whether an option may be chosen more than once
-	OptionRefIDs        []string                  `json:"option_ref_ids"`        // Its options
+	Description         *string                   `json:"description,omitzero"`  // Description of the object
+	DisplayInline       bool                      `json:"display_inline"`        // Whether a nested group appears on the level of its parent group
+	ID                  int64                     `json:"id"`                    // The hub's id of the object
+	ItemRefIDs          []string                  `json:"item_ref_ids"`          // Items that have the group
+	MaxSelectable       int64                     `json:"max_selectable"`        // Maximum number of options to choose
+	MinSelectable       int64                     `json:"min_selectable"`        // Minimum number of options to choose
+	MultiOptionsEnabled bool                      `json:"multi_options_enabled"` // Whether customers can choose an option more than once
+	OptionRefIDs        []string                  `json:"option_ref_ids"`        // Options of the group
 	RefID               string                    `json:"ref_id"`                // Your identifier
-	RefTitle            *string                   `json:"ref_title,omitzero"`    // The title for staff
-	SortOrder           int64                     `json:"sort_order"`            // Its place
-	Title               string                    `json:"title"`                 // What it is called
+	RefTitle            *string                   `json:"ref_title,omitzero"`    // Title for the merchant's staff
+	SortOrder           int64                     `json:"sort_order"`            // Position in lists
+	Title               string                    `json:"title"`                 // Name or title
 	Translations        []StoredTitledTranslation `json:"translations,omitzero"` // Texts in other languages
 }
 
-// StoredPlatformPrice is as the reference describes it.
+// StoredPlatformPrice is described in the API reference.
 type StoredPlatformPrice struct {
 	Platform string      `json:"platform"` // The platform
-	Price    json.Number `json:"price"`    // The price there
+	Price    json.Number `json:"price"`    // Price on the platform
 }
 
-// StoredStore is as the reference describes it.
+// StoredStore is described in the API reference.
 type StoredStore struct {
 	Active             bool                      `json:"active"`                       // Whether the store is in operation
 	Address            *string                   `json:"address,omitzero"`             // Street address
-	City               string                    `json:"city"`                         // The city it is in
-	ClosedOn           []StoredStoreClosedOn     `json:"closed_on,omitzero"`           // Platforms on which it was closed for orders; absent where there are none
-	ContactPhone       *string                   `json:"contact_phone,omitzero"`       // The number for customers
-	ExcludedPlatforms  []string                  `json:"excluded_platforms,omitzero"`  // Listed everywhere but here
-	GeoLatitude        *json.Number              `json:"geo_latitude,omitzero"`        // Degrees north
-	GeoLongitude       *json.Number              `json:"geo_longitude,omitzero"`       // Degrees east
-	HideFromUI         bool                      `json:"hide_from_ui"`                 // Whether the name is kept off websites and apps
-	ID                 int64                     `json:"id"`                           // The hub's number of the store
-	IncludedPlatforms  []string                  `json:"included_platforms,omitzero"`  // Listed only here
-	MinDeliveryTime    *int64                    `json:"min_delivery_time,omitzero"`   // Seconds until delivery
-	MinOrderValue      *json.Number              `json:"min_order_value,omitzero"`     // The least amount of an online order
-	MinPickupTime      *int64                    `json:"min_pickup_time,omitzero"`     // Seconds until pickup
-	Name               string                    `json:"name"`                         // What the store is called
-	NotificationEmails []string                  `json:"notification_emails,omitzero"` // E-mail addresses to alert
-	NotificationPhones []string                  `json:"notification_phones,omitzero"` // Numbers to alert
-	OrderingEnabled    bool                      `json:"ordering_enabled"`             // Whether it takes online orders
-	PlatformData       []StoredStorePlatformData `json:"platform_data,omitzero"`       // How platforms know the store
+	City               string                    `json:"city"`                         // City of the store
+	ClosedOn           []StoredStoreClosedOn     `json:"closed_on,omitzero"`           // Platforms on which the store is closed for orders
+	ContactPhone       *string                   `json:"contact_phone,omitzero"`       // Phone number for customers
+	ExcludedPlatforms  []string                  `json:"excluded_platforms,omitzero"`  // The store is listed on every platform except these
+	GeoLatitude        *json.Number              `json:"geo_latitude,omitzero"`        // Degrees north; negative is south
+	GeoLongitude       *json.Number              `json:"geo_longitude,omitzero"`       // Degrees east; negative is west
+	HideFromUI         bool                      `json:"hide_from_ui"`                 // Whether websites and apps hide the name of the store
+	ID                 int64                     `json:"id"`                           // The hub's id of the store
+	IncludedPlatforms  []string                  `json:"included_platforms,omitzero"`  // The store is listed only on these platforms
+	MinDeliveryTime    *int64                    `json:"min_delivery_time,omitzero"`   // Seconds from an order until delivery
+	MinOrderValue      *json.Number              `json:"min_order_value,omitzero"`     // Minimum amount of an online order
+	MinPickupTime      *int64                    `json:"min_pickup_time,omitzero"`     // Seconds from an order until pickup
+	Name               string                    `json:"name"`                         // Name of the store
+	NotificationEmails []string                  `json:"notification_emails,omitzero"` // Email addresses to alert
+	NotificationPhones []string                  `json:"notification_phones,omitzero"` // Phone numbers to alert
+	OrderingEnabled    bool                      `json:"ordering_enabled"`             // Whether the store takes online orders
+	PlatformData       []StoredStorePlatformData `json:"platform_data,omitzero"`       // How platforms identify the store
 	RefID              string                    `json:"ref_id"`                       // Your identifier
 	Timings            []StoredStoreTimings      `json:"timings,omitzero"`             // Opening hours
-	Translations       []StoredStoreTranslations `json:"translations,omitzero"`        // The name in other languages
-	ZipCodes           []string                  `json:"zip_codes,omitzero"`           // Where the store delivers
+	Translations       []StoredStoreTranslations `json:"translations,omitzero"`        // Names in other languages
+	ZipCodes           []string                  `json:"zip_codes,omitzero"`           // Zip codes that the store delivers to
 }
 
-// StoredStoreClosedOn is as the reference describes it.
+// StoredStoreClosedOn is described in the API reference.
 type StoredStoreClosedOn struct {
-	ActionSrc string  `json:"action_src"` // Who asked: `api`, or `presence`, the hub while your system was silent
-	Actor     string  `json:"actor"`      // The same in full, such as `key:pos`
+	ActionSrc string  `json:"action_src"` // Origin of the change: `api`, or `presence` if the hub closed the store while your system was silent
+	Actor     string  `json:"actor"`      // The actor in full, such as `key:pos`
 	Platform  string  `json:"platform"`
 	Reason    *string `json:"reason,omitzero"`
-	Since     int64   `json:"since"`               // In milliseconds since 1970, as `turn_on_at`
-	TurnOnAt  *int64  `json:"turn_on_at,omitzero"` // When it opens by itself; absent where it does not
+	Since     int64   `json:"since"`               // Time of the change, in milliseconds since 1970
+	TurnOnAt  *int64  `json:"turn_on_at,omitzero"` // Time at which the hub opens the store, in milliseconds since 1970
 }
 
-// StoredStorePlatformData is as the reference describes it.
+// StoredStorePlatformData is described in the API reference.
 type StoredStorePlatformData struct {
 	Name            string  `json:"name"`                       // The platform
 	PlatformStoreID *string `json:"platform_store_id,omitzero"` // The platform's identifier of the store
-	URL             *string `json:"url,omitzero"`               // The store's page there
+	URL             *string `json:"url,omitzero"`               // URL of the store's page on the platform
 }
 
-// StoredStoreTimings is as the reference describes it.
+// StoredStoreTimings is described in the API reference.
 type StoredStoreTimings struct {
-	Day   string                    `json:"day"`   // The weekday on which the slots begin
-	Slots []StoredStoreTimingsSlots `json:"slots"` // Spans of that day
+	Day   string                    `json:"day"`   // Weekday on which the slots begin
+	Slots []StoredStoreTimingsSlots `json:"slots"` // Opening slots of that day
 }
 
-// StoredStoreTimingsSlots is as the reference describes it.
+// StoredStoreTimingsSlots is described in the API reference.
 type StoredStoreTimingsSlots struct {
-	EndTime   string `json:"end_time"`   // Closing, as `HH:MM:SS`
-	StartTime string `json:"start_time"` // Opening, as `HH:MM:SS`
+	EndTime   string `json:"end_time"`   // Closing time, as `HH:MM:SS`
+	StartTime string `json:"start_time"` // Opening time, as `HH:MM:SS`
 }
 
-// StoredStoreTranslations is as the reference describes it.
+// StoredStoreTranslations is described in the API reference.
 type StoredStoreTranslations struct {
 	Language string `json:"language"` // A two-letter code of ISO 639-1
 	Name     string `json:"name"`     // The name in that language
 }
 
-// StoredTax is as the reference describes it.
+// StoredTax is described in the API reference.
 type StoredTax struct {
 	Active      bool               `json:"active"`               // Whether its master record is active
-	Code        string             `json:"code"`                 // The code
-	Description *string            `json:"description,omitzero"` // Text about it
-	ID          int64              `json:"id"`                   // The hub's number of it
-	ItemRefIDs  []string           `json:"item_ref_ids"`         // The items it falls on; `all` for every item
-	Structure   StoredTaxStructure `json:"structure"`            // How much it is
-	Title       string             `json:"title"`                // What it is called
+	Code        string             `json:"code"`                 // Code of the tax or charge
+	Description *string            `json:"description,omitzero"` // Description of the object
+	ID          int64              `json:"id"`                   // The hub's id of the object
+	ItemRefIDs  []string           `json:"item_ref_ids"`         // Items that it applies to
+	Structure   StoredTaxStructure `json:"structure"`            // Rate of the tax
+	Title       string             `json:"title"`                // Name or title
 }
 
-// StoredTaxStructure: How much it is
+// StoredTaxStructure: Rate of the tax
 type StoredTaxStructure struct {
 	Value json.Number `json:"value"` // The rate in percent
 }
 
-// StoredTitledTranslation is as the reference describes it.
+// StoredTitledTranslation is described in the API reference.
 type StoredTitledTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
 	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
 
-// StoresRequest is as the reference describes it.
+// StoresRequest is described in the API reference.
 type StoresRequest struct {
-	CallbackURL *string `json:"callback_url,omitzero"` // Where this request's callback goes instead of to the webhooks, signed with the callback secret of the business
+	CallbackURL *string `json:"callback_url,omitzero"` // URL for this request's callback, instead of the webhooks
 	Stores      []Store `json:"stores"`                // The stores
 }
 
-// Switch is as the reference describes it.
+// Switch is described in the API reference.
 type Switch struct {
-	Outcomes  []SwitchOutcomes `json:"outcomes"` // What was told of it, the oldest first; where things were turned on again by themselves, that too
+	Outcomes  []SwitchOutcomes `json:"outcomes"` // Outcomes reported so far, the oldest first
 	Reference string           `json:"reference"`
-	Waiting   []SwitchWaiting  `json:"waiting"` // Platforms that are still to be told; none once it is done
+	Waiting   []SwitchWaiting  `json:"waiting"` // Platforms that are still pending
 }
 
-// SwitchOutcomes is as the reference describes it.
+// SwitchOutcomes is described in the API reference.
 type SwitchOutcomes struct {
-	Body      json.RawMessage `json:"body"` // The callback
+	Body      json.RawMessage `json:"body"` // Body of the callback
 	EventType string          `json:"event_type"`
 }
 
-// SwitchWaiting is as the reference describes it.
+// SwitchWaiting is described in the API reference.
 type SwitchWaiting struct {
 	Platform     string  `json:"platform"`
-	WaitsBecause *string `json:"waits_because,omitzero"` // What went wrong with the latest attempt; absent before there was one
+	WaitsBecause *string `json:"waits_because,omitzero"` // Error of the latest attempt
 }
 
-// Tax is as the reference describes it.
+// Tax is described in the API reference.
 type Tax struct {
-	Active      *bool        `json:"active,omitzero"`       // Whether it is levied
-	Code        string       `json:"code"`                  // By the country of the business: `ST_P` in the United States, `GST_P` in Canada, `CGST_P`, `SGST_P` and `IGST_P` in India, `VAT_P` elsewhere
-	Description *string      `json:"description,omitzero"`  // Text about it
-	ItemRefIDs  []string     `json:"item_ref_ids,omitzero"` // Items it falls on, or `all` alone
-	Structure   TaxStructure `json:"structure"`             // How much it is
-	Title       *string      `json:"title,omitzero"`        // What it is called, in any letter case: `Sales Tax` in the United States, `GST` in Canada; in India it contains sgst, cgst, gst, municipality or kerala, elsewhere vat
+	Active      *bool        `json:"active,omitzero"`       // Whether the tax applies
+	Code        string       `json:"code"`                  // Code, by the country of the business
+	Description *string      `json:"description,omitzero"`  // Description of the object
+	ItemRefIDs  []string     `json:"item_ref_ids,omitzero"` // Items that the tax applies to, or `all` alone
+	Structure   TaxStructure `json:"structure"`             // Rate of the tax
+	Title       *string      `json:"title,omitzero"`        // Title, in any letter case
 }
 
-// TaxStructure: How much it is
+// TaxStructure: Rate of the tax
 type TaxStructure struct {
 	Value json.Number `json:"value"` // The rate in percent
 }
 
-// TestWebhookAnswer is as the reference describes it.
+// TestWebhookAnswer is described in the API reference.
 type TestWebhookAnswer struct {
 	Message   string `json:"message"`
 	Reference string `json:"reference"`
@@ -1513,85 +1513,85 @@ type TestWebhookAnswer struct {
 	WebhookID int64  `json:"webhook_id"`
 }
 
-// TimingGroup is as the reference describes it.
+// TimingGroup is described in the API reference.
 type TimingGroup struct {
 	CategoryRefIDs []string   `json:"category_ref_ids"`   // Your identifiers of the categories
-	DaySlots       []DayHours `json:"day_slots,omitzero"` // When they are on sale; required unless there are no categories
-	Title          string     `json:"title"`              // What the group goes by
+	DaySlots       []DayHours `json:"day_slots,omitzero"` // When the categories are on sale
+	Title          string     `json:"title"`              // Title, which identifies the group
 }
 
-// TitledTranslation is as the reference describes it.
+// TitledTranslation is described in the API reference.
 type TitledTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
 	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
 
-// TurnOnAt: With `disable`, when it goes on again by itself, in milliseconds since 1970; between 5 minutes and 30 days from now
+// TurnOnAt: Time at which the hub enables it, in milliseconds since 1970, between 5 minutes and 30 days from now
 type TurnOnAt = int64
 
-// TwiceReferenced is as the reference describes it.
+// TwiceReferenced is described in the API reference.
 type TwiceReferenced struct {
 	Message     string `json:"message"`
-	Reference   string `json:"reference"`    // The callback carries it as `reference_id`
-	ReferenceID string `json:"reference_id"` // The same
+	Reference   string `json:"reference"`    // Identifies the request
+	ReferenceID string `json:"reference_id"` // Same as `reference`
 	Status      string `json:"status"`
 }
 
-// Webhook is as the reference describes it.
+// Webhook is described in the API reference.
 type Webhook struct {
-	Active               bool              `json:"active"`                   // Whether events are sent
-	DisabledReason       *string           `json:"disabled_reason,omitzero"` // Why the hub switched the webhook off
-	EventType            EventType         `json:"event_type"`               // The event
-	Headers              map[string]string `json:"headers"`                  // Headers that are sent along
-	RetrialIntervalUnits string            `json:"retrial_interval_units"`   // The unit of the waits between attempts
-	URL                  string            `json:"url"`                      // Where events are posted
-	WebhookID            int64             `json:"webhook_id"`               // The hub's number of the webhook
+	Active               bool              `json:"active"`                   // Whether the webhook receives events
+	DisabledReason       *string           `json:"disabled_reason,omitzero"` // Why the hub disabled the webhook
+	EventType            EventType         `json:"event_type"`               // The event type
+	Headers              map[string]string `json:"headers"`                  // Headers for every delivery
+	RetrialIntervalUnits string            `json:"retrial_interval_units"`   // Unit of the retry intervals
+	URL                  string            `json:"url"`                      // URL that receives the events
+	WebhookID            int64             `json:"webhook_id"`               // The hub's id of the webhook
 }
 
-// WebhookChange is as the reference describes it.
+// WebhookChange is described in the API reference.
 type WebhookChange struct {
-	Active               *bool           `json:"active,omitzero"`     // Whether events are sent
-	EventType            json.RawMessage `json:"event_type,omitzero"` // May be sent, but must be the type that the webhook has
+	Active               *bool           `json:"active,omitzero"`     // Whether the webhook receives events
+	EventType            json.RawMessage `json:"event_type,omitzero"` // The event type of the webhook
 	Headers              *HeadersInput   `json:"headers,omitzero"`
-	RetrialIntervalUnits *string         `json:"retrial_interval_units,omitzero"` // The unit of the waits between attempts
-	URL                  *string         `json:"url,omitzero"`                    // The new address
+	RetrialIntervalUnits *string         `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
+	URL                  *string         `json:"url,omitzero"`                    // The new URL
 }
 
-// WebhookChanged is as the reference describes it.
+// WebhookChanged is described in the API reference.
 type WebhookChanged struct {
-	Message   string `json:"message"`    // What was done, for people
-	Status    string `json:"status"`     // Always `success`
-	WebhookID int64  `json:"webhook_id"` // The hub's number of the webhook
+	Message   string `json:"message"` // Outcome, for people
+	Status    string `json:"status"`
+	WebhookID int64  `json:"webhook_id"` // The hub's id of the webhook
 }
 
-// WebhookCreated is as the reference describes it.
+// WebhookCreated is described in the API reference.
 type WebhookCreated struct {
-	Active    bool    `json:"active"`          // Whether events are sent
-	Message   string  `json:"message"`         // What was done, for people
-	Secret    *string `json:"secret,omitzero"` // Verifies signatures
-	Status    string  `json:"status"`          // Always `success`
-	WebhookID int64   `json:"webhook_id"`      // The hub's number of the webhook
+	Active    bool    `json:"active"`          // Whether the webhook receives events
+	Message   string  `json:"message"`         // Outcome, for people
+	Secret    *string `json:"secret,omitzero"` // Secret to verify signatures
+	Status    string  `json:"status"`
+	WebhookID int64   `json:"webhook_id"` // The hub's id of the webhook
 }
 
-// WebhookPage is as the reference describes it.
+// WebhookPage is described in the API reference.
 type WebhookPage struct {
-	Meta     WebhookPageMeta `json:"meta"`     // Where the page stands
+	Meta     WebhookPageMeta `json:"meta"`     // Position of the page
 	Webhooks []Webhook       `json:"webhooks"` // The webhooks, oldest first
 }
 
-// WebhookPageMeta: Where the page stands
+// WebhookPageMeta: Position of the page
 type WebhookPageMeta struct {
-	Limit      int64 `json:"limit"`       // How many webhooks a page holds
-	Offset     int64 `json:"offset"`      // How many were skipped
-	TotalCount int64 `json:"total_count"` // How many there are in all
+	Limit      int64 `json:"limit"`       // Number of webhooks per page
+	Offset     int64 `json:"offset"`      // Number of webhooks skipped
+	TotalCount int64 `json:"total_count"` // Number of all webhooks
 }
 
-// WebhookRequest is as the reference describes it.
+// WebhookRequest is described in the API reference.
 type WebhookRequest struct {
-	Active               *bool          `json:"active,omitzero"` // Whether events are sent
+	Active               *bool          `json:"active,omitzero"` // Whether the webhook receives events
 	EventType            EventTypeInput `json:"event_type"`
 	Headers              *HeadersInput  `json:"headers,omitzero"`
-	RetrialIntervalUnits *string        `json:"retrial_interval_units,omitzero"` // The unit of the waits between attempts
-	URL                  string         `json:"url"`                             // Where events are posted
+	RetrialIntervalUnits *string        `json:"retrial_interval_units,omitzero"` // Unit of the retry intervals
+	URL                  string         `json:"url"`                             // URL that receives the events
 }

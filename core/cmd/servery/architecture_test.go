@@ -41,12 +41,13 @@ var arrows = []struct {
 	{"adminui/…", []string{"core", "core/<capability>", "adminui/…"}},
 	{"adminui", []string{"core", "core/<capability>", "adminui/…"}},
 	{"migrations", nil},
+	{"deploy/check/prose", nil},
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
 	{"deploy/check/buildtest", nil},
 	{"deploy/check/gotest", nil},
 }
 
-var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle"}
+var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem"}
 
 // libraries says in which rooms alone a library may be used.
 var libraries = map[string][]string{

@@ -27,6 +27,7 @@ type metrics struct {
 	lateness   prometheus.Histogram
 	calls      *prometheus.HistogramVec
 	menus      *prometheus.HistogramVec
+	unverified prometheus.Counter
 }
 
 func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
@@ -48,9 +49,11 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 		Help: "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.", Buckets: buckets}, []string{"kind", "state"})
 	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
 		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
+	m.unverified = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unverified_total",
+		Help: "Callbacks that did not prove that they come from the platform that they name."})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "servery_build_info", Help: "1, of the version that runs."}, []string{"version", "go_version"})
 	build.WithLabelValues(version(), runtime.Version()).Set(1)
-	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, backlog{db, log},
+	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness, m.unverified, backlog{db, log},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -59,6 +62,9 @@ func newMetrics(db *postgres.DB, log *slog.Logger) *metrics {
 func (m *metrics) Answered(route, method string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
 }
+
+// CallbackUnverified counts a callback without a proof of where it comes from (web.Observer).
+func (m *metrics) CallbackUnverified() { m.unverified.Inc() }
 
 // JobEnded counts an attempt at a job (job.Observer).
 func (m *metrics) JobEnded(kind core.JobKind, outcome string, took time.Duration) {

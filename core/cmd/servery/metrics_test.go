@@ -1,46 +1,12 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// TestTheReadmeListsTheFiguresThatHubsShow holds the table of figures against the registry.
-func TestTheReadmeListsTheFiguresThatHubsShow(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	require.NoError(t, err)
-	told := map[string][]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(servery_[a-z_]+)` \\|([^|]*)\\|").FindAllStringSubmatch(string(text), -1) {
-		require.NotContains(t, told, row[1], "a figure has one row")
-		labels := []string{}
-		for _, label := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[2], -1) {
-			labels = append(labels, label[1])
-		}
-		told[row[1]] = labels
-	}
-	shown := figures(t)
-	for name, labels := range shown {
-		base := name
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			base = strings.TrimSuffix(base, suffix)
-		}
-		if _, whole := shown[base]; !strings.HasPrefix(name, "servery_") || base != name && whole {
-			continue
-		}
-		labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == "" })
-		require.Contains(t, told, name, "the table of README.md lacks it")
-		require.ElementsMatch(t, labels, told[name], "labels of %s", name)
-		delete(told, name)
-	}
-	require.Empty(t, told, "no hub shows these")
-}
 
 // Alerts take the share of the answers that failed: there are more probes than requests.
 func TestFiguresOfRequestsLeaveProbesOut(t *testing.T) {

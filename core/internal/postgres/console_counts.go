@@ -117,7 +117,6 @@ func (c Console) Pulse(ctx context.Context, business core.BusinessID) (string, e
 			WHERE business_id = ?0 ORDER BY id DESC LIMIT 50) x),
 		(SELECT concat_ws('.', count(*), sum(version)) FROM webhooks WHERE business_id = ?0),
 		(SELECT max(last_at) FROM refused_orders WHERE business_id = ?0),
-		(SELECT max(refused_at) FROM platforms WHERE business_id = ?0),
 		(SELECT max(settled_at) FROM publications WHERE business_id = ?0),
 		(SELECT max(x.id::text) FROM (SELECT id FROM audit WHERE business_id = ?0 ORDER BY id DESC LIMIT 1) x))`,
 		business, c.clock.Now().Add(-time.Hour).Truncate(time.Hour)).Scan(&pulse)

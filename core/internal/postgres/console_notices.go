@@ -52,7 +52,7 @@ func (c Console) Notices(ctx context.Context, businesses []core.BusinessID, sinc
 		array(businesses), noticesShown).Scan(ctx, &n.Closed); err != nil {
 		return n, fmt.Errorf("reading stores that are closed on platforms: %w", err)
 	}
-	if n.NotTaken, n.Unproved, err = c.refusals(ctx, businesses); err != nil {
+	if n.NotTaken, err = c.notTaken(ctx, businesses); err != nil {
 		return n, err
 	}
 	if n.Calls, err = c.refusedCalls(ctx, businesses, since); err != nil {

@@ -39,18 +39,13 @@ func (c Console) RefusedOrders(ctx context.Context, business core.BusinessID, f 
 	return list, all, rows.Err()
 }
 
-// refusals reads of businesses what was refused of late: orders that are still not
-// here, and calls of aggregators.
-func (c Console) refusals(ctx context.Context, businesses []core.BusinessID) (orders []console.NotTaken, calls []console.Unproved, err error) {
+// notTaken reads of businesses the orders that were refused of late and are still not here.
+func (c Console) notTaken(ctx context.Context, businesses []core.BusinessID) (orders []console.NotTaken, err error) {
 	since := c.clock.Now().Add(-console.Lately)
 	if err := c.bun.NewRaw(`SELECT r.business_id AS business, count(*) AS count, max(r.last_at) AS at, (array_agg(r.reason ORDER BY r.last_at DESC))[1] AS reason
 		FROM refused_orders r WHERE r.business_id = ANY (?) AND r.last_at >= ? AND NOT EXISTS (SELECT FROM orders o WHERE `+arrived+`)
 		GROUP BY r.business_id ORDER BY 3 DESC LIMIT ?`, array(businesses), since, noticesShown).Scan(ctx, &orders); err != nil {
-		return nil, nil, fmt.Errorf("reading orders that were not taken: %w", err)
+		return nil, fmt.Errorf("reading orders that were not taken: %w", err)
 	}
-	if err := c.bun.NewRaw(`SELECT business_id AS business, name AS platform, refused_at AS at, refused_for AS reason FROM platforms
-		WHERE business_id = ANY (?) AND refused_at >= ? ORDER BY refused_at DESC LIMIT ?`, array(businesses), since, noticesShown).Scan(ctx, &calls); err != nil {
-		return nil, nil, fmt.Errorf("reading calls that were refused: %w", err)
-	}
-	return orders, calls, nil
+	return orders, nil
 }

@@ -7,22 +7,41 @@ import (
 
 	"github.com/uptrace/bun"
 
+	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 )
 
 // SessionUser reads a session with its user.
 func (c Console) SessionUser(ctx context.Context, hash []byte) (access.Session, access.User, error) {
-	var row struct {
+	list, err := c.SessionUsers(ctx, [][]byte{hash})
+	if err != nil {
+		return access.Session{}, access.User{}, err
+	}
+	if len(list) == 0 {
+		return access.Session{}, access.User{}, core.Errorf(core.NotFound, "there is no such session")
+	}
+	return list[0].Session, list[0].User, nil
+}
+
+// SessionUsers reads those of the sessions that there are, each with its user.
+func (c Console) SessionUsers(ctx context.Context, hashes [][]byte) ([]access.SignedIn, error) {
+	var rows []struct {
 		userRow
+		Hash  []byte    `bun:"token_hash"`
 		Begun time.Time `bun:"begun"`
 		Used  time.Time `bun:"used"`
 	}
-	err := c.bun.NewRaw(`SELECT `+userColumns+`, s.created_at AS begun, s.seen_at AS used
-		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.token_hash = ?`, hash).Scan(ctx, &row)
+	err := c.bun.NewRaw(`SELECT `+userColumns+`, s.token_hash, s.created_at AS begun, s.seen_at AS used
+		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.token_hash IN (?)`, bun.List(hashes)).Scan(ctx, &rows)
 	if err != nil {
-		return access.Session{}, access.User{}, notFound(err, "there is no such session")
+		return nil, fmt.Errorf("reading sessions: %w", err)
 	}
-	return access.Session{Hash: hash, User: row.ID, CreatedAt: row.Begun, SeenAt: row.Used}, row.user(), nil
+	list := make([]access.SignedIn, len(rows))
+	for i, row := range rows {
+		list[i] = access.SignedIn{User: row.user(),
+			Session: access.Session{Hash: row.Hash, User: row.ID, CreatedAt: row.Begun, SeenAt: row.Used}}
+	}
+	return list, nil
 }
 
 // StartSession stores a session in place of another. Those that are past their
@@ -117,9 +136,8 @@ func (c Console) CountAttempt(ctx context.Context, subjects []access.Subject, no
 	return allowed, err
 }
 
-// ForgetAttempts forgets all attempts of the account that has signed in, and of the
-// address the one by which it did.
-func (c Console) ForgetAttempts(ctx context.Context, account, address string, at time.Time) error {
-	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`, account, address, at)
+// ForgetAttempts forgets all attempts of a subject, and of an address the one of that moment.
+func (c Console) ForgetAttempts(ctx context.Context, subject, address string, at time.Time) error {
+	_, err := c.bun.ExecContext(ctx, `DELETE FROM sign_in_attempts WHERE subject = ? OR subject = ? AND at = ?`, subject, address, at)
 	return err
 }

@@ -102,7 +102,7 @@ func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
 	}
 }
 
-func TestAPlatformThatIsNotBelievedIsToldOnceASecond(t *testing.T) {
+func TestUnverifiedCallsAreNotedOnceASecond(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
@@ -110,30 +110,31 @@ func TestAPlatformThatIsNotBelievedIsToldOnceASecond(t *testing.T) {
 	note := func(business core.BusinessID, platform, why string) {
 		require.NoError(t, callers.NoteRefused(t.Context(), business, platform, why))
 	}
-	notices := func() []console.Unproved {
-		n, err := read.Notices(t.Context(), []core.BusinessID{k.business}, time.Time{})
+	noted := func() (list map[string]string) {
+		platforms, err := read.ListPlatforms(t.Context(), k.business)
 		require.NoError(t, err)
-		return n.Unproved
+		list = map[string]string{}
+		for _, p := range platforms {
+			if !p.RefusedAt.IsZero() {
+				list[p.Name] = p.Refused
+			}
+		}
+		return list
 	}
+	pulse, err := read.Pulse(t.Context(), k.business)
+	require.NoError(t, err)
 	note(1<<40, "web", "nobody")
 	note(k.business, "mars", "no such platform")
 	note(stranger.business, "web", "not yours")
-	require.Empty(t, notices())
-	at := clock.Now()
+	require.Empty(t, noted())
 	note(k.business, "web", "first")
 	clock.Advance(time.Second - time.Millisecond)
 	note(k.business, "web", "too soon")
-	told := notices()
-	require.Len(t, told, 1)
-	require.Equal(t, []any{"web", "first", true}, []any{told[0].Platform, told[0].Reason, told[0].At.Equal(at)})
+	require.Equal(t, map[string]string{"web": "first"}, noted())
 	clock.Advance(time.Millisecond)
 	note(k.business, "web", "second")
-	platforms, err := read.ListPlatforms(t.Context(), k.business)
+	require.Equal(t, map[string]string{"web": "second"}, noted())
+	after, err := read.Pulse(t.Context(), k.business)
 	require.NoError(t, err)
-	for _, p := range platforms {
-		require.Equal(t, map[bool]string{true: "second"}[p.Name == "web"], p.Refused)
-		require.Equal(t, p.Name != "web", p.RefusedAt.IsZero())
-	}
-	clock.Advance(console.Lately + time.Second)
-	require.Empty(t, notices())
+	require.Equal(t, pulse, after, "a stranger's calls do not make pages reload")
 }

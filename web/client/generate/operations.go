@@ -65,13 +65,13 @@ func (w *writer) call(out *strings.Builder, method, path string, o operation, pa
 	if query != "" {
 		arguments += ", query " + name + "Query"
 		values, query = "values", "\tvalues := url.Values{}\n"+query
-		w.declared[name+"Query"] = fmt.Sprintf("// %sQuery narrows %s; what is zero is not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
+		w.declared[name+"Query"] = fmt.Sprintf("// %sQuery has the query parameters of %s. Zero values are not sent.\ntype %sQuery struct {\n%s}\n\n", name, name, name, fields.String())
 	}
 	if s := o.RequestBody.Content.json(); s != nil {
 		arguments += ", body " + w.typeOf(name+"Body", s)
 		body = "body"
 	}
 	result := w.typeOf(name+"Answer", answer)
-	fmt.Fprintf(out, "// %s: %s. It is %s %s; anything but 200 is a *Refusal.\nfunc (c *Client) %s(%s) (answer %s, err error) {\n%s\terr = c.do(ctx, %q, %s, %s, %s, &answer)\n\treturn answer, err\n}\n\n",
-		name, strings.TrimSuffix(firstSentence(o.Summary), "."), method, path, name, arguments, result, query, method, target, values, body)
+	fmt.Fprintf(out, "// %s calls %s %s: %s.\n// A status other than 200 returns a *Refusal.\nfunc (c *Client) %s(%s) (answer %s, err error) {\n%s\terr = c.do(ctx, %q, %s, %s, %s, &answer)\n\treturn answer, err\n}\n\n",
+		name, method, path, strings.TrimSuffix(firstSentence(o.Summary), "."), name, arguments, result, query, method, target, values, body)
 }

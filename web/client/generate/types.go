@@ -20,7 +20,7 @@ func (w *writer) declare(name string, s *schema) {
 	}
 	w.declared[name] = "" // a type may contain itself
 	s = w.whole(s)
-	comment := fmt.Sprintf("// %s is as the reference describes it.\n", name)
+	comment := fmt.Sprintf("// %s is described in the API reference.\n", name)
 	if text := firstSentence(s.Description); text != "" {
 		comment = fmt.Sprintf("// %s: %s\n", name, text)
 	}

@@ -1,0 +1,143 @@
+package reference
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// SearchPath is where the results of a search are, for those without a script too.
+const SearchPath = Path + "/search"
+
+// entry is one place that the search finds: a page, a heading, an operation or an error code.
+type entry struct {
+	Title  string `json:"t"`
+	Within string `json:"c,omitzero"` // the page, and the part of it
+	URL    string `json:"u"`
+	Method string `json:"m,omitzero"` // of an operation, in short
+	Words  string `json:"w"`          // of the text, each once, in lower case
+}
+
+// maxFound bounds the results of a page.
+const maxFound = 50
+
+// token is a word as it is searched for. Names such as ref_id are one.
+var token = regexp.MustCompile(`[\pL\pN_]+`)
+
+// common are words that say nothing of a text.
+var common = strings.Fields(`a about all also an and any are as at be but by can do does each every for from has have
+how if in into is it its no not of on one only or other that the them then there these they this to too was were what
+when where which who with you your`)
+
+// words are the words of texts, each once and sorted, without the common ones.
+func words(texts ...string) string {
+	list := token.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1)
+	slices.Sort(list)
+	list = slices.DeleteFunc(slices.Compact(list), func(w string) bool { return len(w) < 2 || slices.Contains(common, w) })
+	return strings.Join(list, " ")
+}
+
+// entries are the guide and its headings, each with the words of its own section.
+func (g guide) entries() []entry {
+	if g.name == errorsName {
+		list := []entry{{Title: g.title, URL: g.path(), Words: words(errorsIntro)}}
+		for _, t := range errorTables() {
+			list = append(list, t.entries(g)...)
+		}
+		return list
+	}
+	list := []entry{{Title: g.title, URL: g.path()}}
+	var o outline
+	var section strings.Builder
+	end := func() {
+		list[len(list)-1].Words = words(section.String())
+		section.Reset()
+	}
+	for _, line := range strings.Split(outsideFences(g.text), "\n") {
+		if headingLine.MatchString(line) {
+			end()
+			h := o.next(line)
+			list = append(list, entry{Title: plainText(h.text), Within: g.title, URL: g.path() + "#" + h.id})
+			continue
+		}
+		section.WriteString(plainText(line) + "\n")
+	}
+	end()
+	return list
+}
+
+// entries are the chapters and the operations of the reference.
+func (v *view) entries() []entry {
+	list := []entry{{Title: v.title + " reference", URL: Path, Words: words(v.summary, v.intro)}}
+	within := "API reference"
+	for _, c := range slices.Concat(v.guides, v.groups) {
+		text := outsideFences(c.text)
+		list = append(list, entry{Title: c.title, Within: within, URL: Path + "#" + c.id, Words: words(text)})
+		for _, o := range c.operations {
+			texts := []string{o.path, o.id, o.description}
+			for _, t := range o.tables {
+				for _, f := range t.fields {
+					texts = append(texts, f.name)
+				}
+			}
+			list = append(list, entry{Title: o.summary, Within: within + " › " + c.title, URL: Path + "#" + o.id,
+				Method: o.method, Words: words(texts...)})
+		}
+	}
+	return list
+}
+
+// find lists the entries in which every word of the query occurs, the best first.
+// search.js does the same in the browser.
+func find(entries []entry, query string) []entry {
+	type hit struct {
+		entry
+		score int
+	}
+	var hits []hit
+	terms := token.FindAllString(strings.ToLower(query), -1)
+	for _, e := range entries {
+		sum := 0
+		for _, term := range terms {
+			score := e.score(term)
+			if score == 0 {
+				sum = 0
+				break
+			}
+			sum += score
+		}
+		if sum > 0 {
+			hits = append(hits, hit{e, sum})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	var list []entry
+	for _, h := range hits[:min(len(hits), maxFound)] {
+		list = append(list, h.entry)
+	}
+	return list
+}
+
+// score is how well a word fits the entry; 0 is not at all.
+func (e entry) score(term string) int {
+	title := " " + strings.Join(token.FindAllString(strings.ToLower(e.Title), -1), " ") + " "
+	text := " " + e.Words + " "
+	page := 0 // a page comes before its parts
+	if e.Within == "" {
+		page = 1
+	}
+	switch {
+	case strings.Contains(title, " "+term+" "):
+		return 8 + page
+	case strings.Contains(title, " "+term):
+		return 5 + page
+	case strings.Contains(strings.ToLower(e.Within), term):
+		return 3
+	case strings.Contains(text, " "+term+" "):
+		return 2
+	case strings.Contains(text, " "+term):
+		return 1
+	}
+	return 0
+}

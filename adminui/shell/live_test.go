@@ -1,0 +1,61 @@
+package shell
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+func still(context.Context, core.BusinessID) (string, error) { return "1", nil }
+
+func ended(w *watcher) bool {
+	select {
+	case <-w.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+func TestOneUserDoesNotTakeAllStreams(t *testing.T) {
+	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
+	for n := range maxSessionStreams {
+		require.NotNil(t, live.watch(1, 7, "one"), n)
+	}
+	require.Nil(t, live.watch(1, 7, "one"))
+	for n := range maxUserStreams - maxSessionStreams {
+		require.NotNil(t, live.watch(1, 7, fmt.Sprintf("session %d", n)), n)
+	}
+	require.Nil(t, live.watch(1, 7, "another"))
+	other := live.watch(1, 8, "other")
+	require.NotNil(t, other)
+	live.leave(other)
+	require.Equal(t, maxUserStreams, live.Streams())
+}
+
+func TestStreamsEndWithTheirSession(t *testing.T) {
+	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
+	mine, others := live.watch(1, 7, "mine"), live.watch(1, 7, "others")
+	live.End("mine")
+	require.True(t, ended(mine))
+	require.False(t, ended(others))
+	live.leave(mine) // as its goroutine does, once it is over
+	require.Equal(t, 1, live.Streams())
+}
+
+func TestStreamsEndWithTheAccessToTheirBusiness(t *testing.T) {
+	users := map[string]access.User{"granted": {Businesses: []core.BusinessID{1}}, "revoked": {Businesses: []core.BusinessID{2}}}
+	live := NewLive(still, func(context.Context, []string) (map[string]access.User, error) { return users, nil }, slog.New(slog.DiscardHandler))
+	granted, revoked, gone := live.watch(1, 7, "granted"), live.watch(1, 8, "revoked"), live.watch(1, 9, "signed out elsewhere")
+	live.checkSessions(t.Context())
+	require.False(t, ended(granted))
+	require.True(t, ended(revoked))
+	require.True(t, ended(gone))
+	require.Equal(t, 1, live.Streams())
+}

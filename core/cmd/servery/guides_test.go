@@ -1,0 +1,130 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+func guideText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "adminui/reference/guides", name+".md"))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// configured is a variable of a command: its flag and its default.
+type configured struct{ flag, value string }
+
+func variablesOf(of reflect.Type) map[string]configured {
+	variables := map[string]configured{}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if field.Anonymous {
+			for name, each := range variablesOf(field.Type) {
+				variables[name] = each
+			}
+		} else if name := field.Tag.Get("env"); name != "" {
+			variables[name] = configured{field.Tag.Get("name"), field.Tag.Get("default")}
+		}
+	}
+	return variables
+}
+
+func TestConfigurationGuideListsEachVariableWithItsDefault(t *testing.T) {
+	rows := map[string]string{}
+	table := regexp.MustCompile("(?m)^\\| `(SERVERY_[A-Z_]+)` \\| ([^|]*) \\| [^|]+ \\|$")
+	for _, row := range table.FindAllStringSubmatch(guideText(t, "configuration"), -1) {
+		require.NotContains(t, rows, row[1], "a variable has one row")
+		rows[row[1]] = row[2]
+	}
+	for name, variable := range variablesOf(reflect.TypeFor[serveCommand]()) {
+		require.Contains(t, rows, name)
+		if variable.value != "" {
+			require.Equal(t, "`"+variable.value+"`", rows[name], name)
+		}
+		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "SERVERY_")), "_", "-")
+		if variable.flag != "" {
+			require.Equal(t, flag, variable.flag, "the guide says that flags are named as their variables")
+		}
+		delete(rows, name)
+	}
+	for name := range variablesOf(reflect.TypeFor[simulatorCommand]()) {
+		delete(rows, name)
+	}
+	require.Empty(t, rows, "no command reads these")
+}
+
+func TestSandboxGuideListsEachFlagOfListen(t *testing.T) {
+	text := guideText(t, "sandbox")
+	for name := range variablesOf(reflect.TypeFor[listenCommand]()) {
+		flag := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(name, "SERVERY_LISTEN_")), "_", "-")
+		if flag == "address" {
+			flag = "listen"
+		}
+		require.Contains(t, text, "| `--"+flag+"` |")
+	}
+}
+
+func TestMetricsGuideListsEachMetricWithItsLabels(t *testing.T) {
+	listed := map[string][]string{}
+	table := regexp.MustCompile("(?m)^\\| `(servery_[a-z_]+)` \\|([^|]*)\\|")
+	for _, row := range table.FindAllStringSubmatch(guideText(t, "metrics"), -1) {
+		require.NotContains(t, listed, row[1], "a metric has one row")
+		labels := []string{}
+		for _, label := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[2], -1) {
+			labels = append(labels, label[1])
+		}
+		listed[row[1]] = labels
+	}
+	served := figures(t)
+	for name, labels := range served {
+		base := name
+		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
+			base = strings.TrimSuffix(base, suffix)
+		}
+		if _, whole := served[base]; !strings.HasPrefix(name, "servery_") || base != name && whole {
+			continue
+		}
+		labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == "" })
+		require.Contains(t, listed, name)
+		require.ElementsMatch(t, labels, listed[name], "labels of %s", name)
+		delete(listed, name)
+	}
+	require.Empty(t, listed, "no hub serves these")
+}
+
+func TestMetricsGuideListsEachAlertWithItsSeverity(t *testing.T) {
+	listed := map[string]string{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(Servery[A-Za-z]+)` \\| (page|ticket) \\|").
+		FindAllStringSubmatch(guideText(t, "metrics"), -1) {
+		listed[row[1]] = row[2]
+	}
+	text, err := os.ReadFile(filepath.Join(root, "deploy/prometheus/servery.rules.yaml"))
+	require.NoError(t, err)
+	var rules struct {
+		Groups []struct {
+			Rules []struct {
+				Alert  string
+				Labels map[string]string
+			}
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(text, &rules))
+	alerts := map[string]string{}
+	for _, group := range rules.Groups {
+		for _, rule := range group.Rules {
+			if rule.Alert != "" {
+				alerts[rule.Alert] = rule.Labels["severity"]
+			}
+		}
+	}
+	require.Equal(t, alerts, listed)
+}

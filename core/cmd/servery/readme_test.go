@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+)
+
+// readmeSample is a command of the README with the output that it shows, if any.
+type readmeSample struct{ command, output string }
+
+func readmeSamples(t *testing.T) []readmeSample {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	blocks := regexp.MustCompile("(?ms)^```sh\n(.*?)^```\n(?:```json\n(.*?)^```)?")
+	var samples []readmeSample
+	for _, match := range blocks.FindAllStringSubmatch(string(text), -1) {
+		samples = append(samples, readmeSample{match[1], strings.TrimSpace(match[2])})
+	}
+	require.Greater(t, len(samples), 5)
+	return samples
+}
+
+// matches reports whether the output is the one shown, in which … stands for anything.
+func (s readmeSample) matches(output string) bool {
+	if s.output == "" {
+		return strings.Contains(output, `"status":"success"`) && !strings.Contains(output, `"status":"error"`)
+	}
+	shown := strings.ReplaceAll(regexp.QuoteMeta(s.output), "…", ".*")
+	return regexp.MustCompile("^" + shown + "$").MatchString(strings.TrimSpace(output))
+}
+
+// The clock of the throttles and of the pauses between commands is five times as fast.
+func TestREADMESamplesRunAsShown(t *testing.T) {
+	needsPrograms(t, "curl", "awk")
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "1/1s")
+	hub := startHub(t, env)
+	pos := newIntegrator(t, env)
+	shop := newKey(t, env, pos.business, "channel")
+	const fasterSleep = `set -eu; sleep() { command sleep "$(echo "$1" | awk '{print $1 / 5}')"; }` + "\n"
+	for _, sample := range readmeSamples(t) {
+		run := func() string {
+			command := exec.CommandContext(t.Context(), "sh")
+			command.Stdin = strings.NewReader(fasterSleep + sample.command)
+			command.Env = append(os.Environ(), "BASE="+hub.url,
+				"AUTH=Authorization: "+pos.authorization, "SHOP=Authorization: "+shop.authorization)
+			out, err := command.CombinedOutput()
+			require.NoError(t, err, "%s\n%s", sample.command, out)
+			return string(out)
+		}
+		output := run()
+		if strings.Contains(sample.command, "-d") {
+			require.True(t, sample.matches(output), "%s\n%s", sample.command, output)
+			continue
+		}
+		// A reader looks a moment after the request that a read follows.
+		require.Eventually(t, func() bool { return sample.matches(run()) }, patience, 50*time.Millisecond, sample.command)
+	}
+}
+
+func TestLinksOfTheREADMEsLeadToFiles(t *testing.T) {
+	link := regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#]+)`)
+	for _, page := range []string{"README.md", "deploy/README.md", ".github/SECURITY.md"} {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			if !strings.HasPrefix(match[1], "https://") {
+				_, err := os.Stat(filepath.Join(root, filepath.Dir(page), match[1]))
+				require.NoError(t, err, page)
+			}
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package problem_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/problem"
+)
+
+func TestEveryErrorCodeIsDocumentedOnce(t *testing.T) {
+	var declared, documented []string
+	for _, file := range parse(t, "..") {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && file.Name.Name == "core" && name(spec.Type) == "Code" {
+				declared = append(declared, literal(spec.Values[0]))
+			}
+			return true
+		})
+	}
+	for _, e := range problem.Errors() {
+		documented = append(documented, string(e.Code))
+		require.GreaterOrEqual(t, e.Status, 400, e.Code)
+		require.Equal(t, e.Status, problem.Status(e.Code))
+		for _, text := range []string{e.Meaning, e.Cause, e.Remedy} {
+			require.NotEmpty(t, text, e.Code)
+		}
+	}
+	require.NotEmpty(t, declared)
+	require.ElementsMatch(t, declared, documented)
+}
+
+func TestEveryViolationCodeInUseIsDocumented(t *testing.T) {
+	used := map[string]string{}
+	for _, dir := range []string{"..", "../../web"} {
+		for path, file := range parse(t, dir) {
+			f := finder{t: t, path: path, used: used}
+			ast.Inspect(file, f.visit)
+		}
+	}
+	documented := map[string]string{}
+	for _, v := range problem.Violations() {
+		require.NotContains(t, documented, v.Code, "twice")
+		require.NotEmpty(t, v.Meaning, v.Code)
+		require.NotEmpty(t, v.Remedy, v.Code)
+		documented[v.Code] = v.Meaning
+	}
+	for code, path := range used {
+		require.Contains(t, documented, code, "%s uses it", path)
+	}
+	for code := range documented {
+		require.Contains(t, used, code, "nothing uses it")
+	}
+}
+
+// parse reads the Go files of a directory and below; the commands and the tests are left out.
+func parse(t *testing.T, dir string) map[string]*ast.File {
+	t.Helper()
+	files := map[string]*ast.File{}
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "cmd") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			files[path], err = parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		}
+		return err
+	}))
+	return files
+}
+
+// finder gathers the codes of violations by how they are made: an argument of
+// Violations.Add, of AddBody or of a function that hands its own (code, rule
+// string) on; a RuleError or a Violation; a variable or a result named code
+// beside one named rule.
+type finder struct {
+	t    *testing.T
+	path string
+	used map[string]string // a file by the code
+}
+
+// adders are the functions that take a code and a rule as their last arguments, by
+// their number of arguments.
+var adders = map[string]int{"Add": 4, "AddBody": 3, "fail": 3, "refusal": 3}
+
+func (f finder) visit(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.CallExpr:
+		if count := adders[name(n.Fun)]; count > 0 && len(n.Args) == count {
+			f.code(n.Args[count-2])
+		}
+	case *ast.CompositeLit:
+		if kind := name(n.Type); kind == "RuleError" || kind == "Violation" {
+			f.composite(n)
+		}
+	case *ast.FuncDecl:
+		f.function(n.Type, n.Body, n.Name.Name)
+	case *ast.FuncLit:
+		f.function(n.Type, n.Body, "fail")
+	}
+	return true
+}
+
+func (f finder) composite(n *ast.CompositeLit) {
+	for i, element := range n.Elts {
+		pair, keyed := element.(*ast.KeyValueExpr)
+		switch {
+		case keyed && name(pair.Key) == "Code":
+			f.code(pair.Value)
+		case !keyed && i == 0:
+			f.code(element)
+		}
+	}
+}
+
+// function notes codes that a function returns or assigns, and requires that one
+// that takes a code is among the adders.
+func (f finder) function(kind *ast.FuncType, body *ast.BlockStmt, called string) {
+	if kind.Params != nil && ends(kind.Params) {
+		require.Contains(f.t, adders, called, "%s: it takes a code and a rule", f.path)
+	}
+	returns := kind.Results != nil && ends(kind.Results)
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ReturnStmt:
+			if returns && len(n.Results) >= 2 {
+				f.code(n.Results[len(n.Results)-2])
+			}
+		case *ast.AssignStmt:
+			if name(n.Lhs[0]) == "code" && len(n.Lhs) == 1 && literal(n.Rhs[0]) != "" {
+				f.code(n.Rhs[0])
+			}
+		}
+		return true
+	})
+}
+
+// ends reports whether the last fields are code, rule string.
+func ends(fields *ast.FieldList) bool {
+	var names []string
+	for _, field := range fields.List {
+		for _, each := range field.Names {
+			names = append(names, each.Name)
+		}
+	}
+	return len(names) >= 2 && slices.Equal(names[len(names)-2:], []string{"code", "rule"})
+}
+
+// code notes a literal; anything else has to be a code that was noted elsewhere.
+func (f finder) code(argument ast.Expr) {
+	if text := literal(argument); text != "" {
+		f.used[text] = f.path
+		return
+	}
+	require.Contains(f.t, []string{"code", "Code"}, name(argument), "%s: a code that this test cannot read", f.path)
+}
+
+// name is the last part of an identifier: Add of v.Add.
+func name(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+// literal is the text of a string literal, "" of anything else.
+func literal(e ast.Expr) string {
+	if basic, ok := e.(*ast.BasicLit); ok && basic.Kind == token.STRING {
+		text, _ := strconv.Unquote(basic.Value)
+		return text
+	}
+	return ""
+}
