@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"sync"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -35,10 +35,10 @@ func TestMain(m *testing.M) {
 		if err := os.Chmod(built, 0o755); err != nil { // some run as another user
 			panic(err)
 		}
-		build := exec.Command("go", "build", "-trimpath", "-o", built+"/", "./testdata/hostile", "./testdata/hub")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if text, err := build.CombinedOutput(); err != nil {
-			panic(string(text))
+		for _, name := range []string{"hostile", "hub"} {
+			if err := buildtest.Program(filepath.Join(built, name), "./testdata/"+name); err != nil {
+				panic(err)
+			}
 		}
 		if code := m.Run(); code != 0 {
 			return code

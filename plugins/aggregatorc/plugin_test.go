@@ -2,13 +2,12 @@ package main
 
 import (
 	"flag"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -18,10 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestConformance(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "plugin")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, ".") // as make build does: it is compiled already
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
+	require.NoError(t, buildtest.Program(binary, "."))
 	options := plugintest.Options{Golden: "testdata", Update: *update}
 	for _, driver := range []plugintest.Driver{
 		plugintest.InProcess(plugin{}), plugintest.Reattach(plugin{}), plugintest.Subprocess(binary, sdk.TransportMTLS),

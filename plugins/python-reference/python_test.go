@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
 // TestConformance asks of a plugin in another language what it asks of Go's.
 func TestConformance(t *testing.T) {
+	require.NoError(t, buildtest.DependOnSources())
 	describe := exec.Command("./plugin.py", "describe")
 	describe.Env = []string{} // as the hub starts it: the system's Python
 	if output, err := describe.CombinedOutput(); err != nil {

@@ -7,8 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
@@ -48,10 +47,7 @@ func TestMessagesCarryTheCredentialsThatTheREADMEsName(t *testing.T) {
 func running(t *testing.T, letter string) *sdk.Client {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "plugin")
-	build := exec.Command("go", "build", "-trimpath", "-o", program, "../aggregator"+letter) // as make build does: it is compiled already
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	text, err := build.CombinedOutput()
-	require.NoError(t, err, string(text))
+	require.NoError(t, buildtest.Program(program, "../aggregator"+letter))
 	plugin, err := plugintest.Subprocess(program, "").Start()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = plugin.Stop() })

@@ -1,5 +1,5 @@
-// Package browsertest lets tests look at pages in a real browser: it starts
-// Chromium, opens pages in a given size and colour scheme, collects what the
+// Package browsertest lets tests look at pages in a real browser: it starts one
+// Chromium for the tests of a package, opens pages in a given size and colour scheme, collects what the
 // console and the content security policy complain of, and runs axe-core.
 package browsertest
 
@@ -7,6 +7,8 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,11 +36,57 @@ var flags = []chromedp.ExecAllocatorOption{
 	chromedp.Flag("metrics-recording-only", true),
 }
 
-// Browser is a running Chromium.
-type Browser struct{ context context.Context }
+// chromium is the one that the tests of this process share, until Main stops it.
+var chromium struct {
+	sync.Mutex
+	context context.Context
+	stop    func()
+}
 
-// Start starts Chromium for a test and stops it at the test's end. Where there
-// is no Chromium the test is skipped, in CI it fails.
+// Main runs the tests of a package, which share one Chromium, and stops it. A
+// package whose tests call Start has it as its TestMain.
+func Main(m *testing.M) {
+	mains.Store(true)
+	status := m.Run()
+	chromium.Lock()
+	if chromium.stop != nil {
+		chromium.stop()
+	}
+	os.Exit(status)
+}
+
+// mains is set where Main stops Chromium.
+var mains atomic.Bool
+
+// launch starts Chromium, or joins the one that runs.
+func launch(path string) (context.Context, error) {
+	chromium.Lock()
+	defer chromium.Unlock()
+	if chromium.context != nil {
+		return chromium.context, nil
+	}
+	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}, flags...)
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	browser, closeBrowser := chromedp.NewContext(allocator)
+	chromium.stop = func() { closeBrowser(); stop() }
+	if err := chromedp.Do(browser); err != nil {
+		chromium.stop()
+		return nil, err
+	}
+	chromium.context = browser
+	return browser, nil
+}
+
+// Browser is a profile of its own in a running Chromium: no cookie and nothing stored
+// is shared with other tests.
+type Browser struct {
+	context context.Context
+	mu      sync.Mutex
+	free    []*tab // to open pages in: a tab of its own costs three times as much as the page
+}
+
+// Start gives a test a browser, until it ends. Where there is no Chromium the test is
+// skipped, in CI it fails.
 func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := executable()
@@ -49,15 +97,20 @@ func Start(t *testing.T) *Browser {
 		}
 		t.Skip(missing)
 	}
-	options := append([]chromedp.ExecAllocatorOption{chromedp.ExecPath(path)}, flags...)
-	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(stop)
-	browser, closeBrowser := chromedp.NewContext(allocator)
-	t.Cleanup(closeBrowser)
-	if err := chromedp.Do(browser); err != nil { // binds the life of Chromium to the test
+	if !mains.Load() {
+		t.Fatal("the package's TestMain must be browsertest.Main, which stops Chromium")
+	}
+	running, err := launch(path)
+	if err != nil {
 		t.Fatalf("starting %s: %v", path, err)
 	}
-	return &Browser{browser}
+	profile, end := chromedp.NewContext(running, chromedp.WithNewBrowserContext())
+	t.Cleanup(end)
+	first, err := prepare(profile)
+	if err != nil {
+		t.Fatalf("opening a profile: %v", err)
+	}
+	return &Browser{context: profile, free: []*tab{first}}
 }
 
 // executable is the path of Chromium, "" where there is none.

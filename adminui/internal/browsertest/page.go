@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -40,6 +41,12 @@ func Views() []View {
 // Step is something to do in a page: chromedp.Click(chromedp.CSS("a")), chromedp.WaitVisible, …
 type Step = chromedp.Action[chromedp.Void]
 
+// tab is a tab of Chromium, which shows one page after the other.
+type tab struct {
+	context context.Context
+	page    atomic.Pointer[Page] // nil between pages
+}
+
 // Page is an open page.
 type Page struct {
 	context  context.Context
@@ -48,16 +55,14 @@ type Page struct {
 	problems []string
 }
 
-// Open opens a page in a tab of its own, which closes at the test's end.
+// Open opens a page in a tab that no other open page has, until the test ends.
 func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 	t.Helper()
-	tab, closeTab := chromedp.NewContext(b.context)
-	t.Cleanup(closeTab)
-	p := &Page{context: tab, close: closeTab}
-	if err := chromedp.Listen(tab, p.listen); err != nil {
-		t.Fatalf("opening a tab: %v", err)
-	}
-	p.Do(t, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
+	shown := b.take(t)
+	p := &Page{context: shown.context}
+	p.close = sync.OnceFunc(func() { b.give(shown) })
+	t.Cleanup(p.close)
+	shown.page.Store(p)
 	p.Look(t, view)
 	p.Do(t,
 		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: view.NoScript}),
@@ -65,6 +70,55 @@ func (b *Browser) Open(t *testing.T, url string, view View) *Page {
 		chromedp.WaitReady(chromedp.CSS("main")),
 	)
 	return p
+}
+
+// take takes a tab that is free, or opens one.
+func (b *Browser) take(t *testing.T) *tab {
+	t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if last := len(b.free) - 1; last >= 0 {
+		taken := b.free[last]
+		b.free = b.free[:last]
+		return taken
+	}
+	opened, _ := chromedp.NewContext(b.context) // ends with the profile
+	taken, err := prepare(opened)
+	if err != nil {
+		t.Fatalf("opening a tab: %v", err)
+	}
+	return taken
+}
+
+// prepare opens a tab, whose life ends with the context.
+func prepare(opened context.Context) (*tab, error) {
+	made := &tab{context: opened}
+	if err := chromedp.Listen(opened, func(event any) {
+		if p := made.page.Load(); p != nil {
+			p.listen(event)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	return made, chromedp.Do(opened, command(log.Enable, cdp.Empty{}), command(runtime.Enable, cdp.Empty{}))
+}
+
+// give frees a tab for another page; one that does not leave its page is given up.
+func (b *Browser) give(shown *tab) {
+	shown.page.Store(nil)
+	ctx, cancel := context.WithTimeout(shown.context, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx,
+		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{}),
+		command(runtime.Evaluate, runtime.EvaluateParams{Expression: `sessionStorage.clear()`}),
+		chromedp.Navigate("about:blank"),
+	); err != nil {
+		_ = chromedp.Cancel(shown.context)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free = append(b.free, shown)
 }
 
 // Look changes the size of the window and the colour scheme.
@@ -184,7 +238,7 @@ func (p *Page) Allow(words string) {
 	p.problems = slices.DeleteFunc(p.problems, func(problem string) bool { return strings.Contains(problem, words) })
 }
 
-// Close closes the tab before the test's end: many that are open at once slow the browser.
+// Close leaves the page before the test's end: another one is opened in its tab.
 func (p *Page) Close() { p.close() }
 
 // Wait waits until a JavaScript condition holds in the page.

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 )
 
 // patience is how long what must happen may take on a machine with much else to do.
@@ -78,21 +80,14 @@ func build(t *testing.T, dir string, skewed bool) (program, plugins string) {
 	root, err := filepath.Abs("../../..")
 	require.NoError(t, err)
 	program, plugins = filepath.Join(dir, "servery"), filepath.Join(dir, "plugins")
-	compile := func(args ...string) {
-		t.Helper()
-		cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "-trimpath", "-buildvcs=false"}, args...)...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=0")
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s", out)
-	}
-	flags := []string{"-o", program}
+	var flags []string
 	if skewed {
 		flags = append(flags, "-overlay", wrongClock(t, root, dir))
 	}
-	compile(append(flags, "./core/cmd/servery")...)
+	require.NoError(t, buildtest.Program(program, filepath.Join(root, "core/cmd/servery"), flags...))
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
 		file := filepath.Join(plugins, id, id)
-		compile("-o", file, "./plugins/"+strings.ReplaceAll(id, "-", ""))
+		require.NoError(t, buildtest.Program(file, filepath.Join(root, "plugins", strings.ReplaceAll(id, "-", ""))))
 		manifest, err := exec.CommandContext(t.Context(), program, "plugin", "describe", file, "--manifest").Output()
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(plugins, id, "plugin.yaml"), manifest, 0o644))

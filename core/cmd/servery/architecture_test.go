@@ -44,6 +44,8 @@ var arrows = []struct {
 	{"migrations", nil},
 	{"deploy/check/prose", nil},
 	{"plugins/…", []string{"plugins/sdk", "plugins/proto"}},
+	{"deploy/check/buildtest", nil},
+	{"deploy/check/gotest", nil},
 }
 
 var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit", "access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem", "inbound"}

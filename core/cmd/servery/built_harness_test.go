@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
@@ -33,20 +33,14 @@ var buildDir = sync.OnceValues(func() (string, error) {
 	return os.MkdirTemp("", fmt.Sprintf("%s%d-*", prefix, os.Getpid()))
 })
 
-// build compiles a program of this repository, as `make build` does: what that
-// has compiled is not compiled again.
+// build compiles a program of this repository.
 func build(source, name string) (program string, err error) {
 	dir, err := buildDir()
 	if err != nil {
 		return "", err
 	}
 	program = filepath.Join(dir, name, name)
-	command := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, source)
-	command.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", source, err, text)
-	}
-	return program, nil
+	return program, buildtest.Program(program, source)
 }
 
 // builtBinary compiles the program once for all tests of this process.
