@@ -65,10 +65,26 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 	$(GO) test -count=1 -run 'OpenAPI' ./web
 	@GO=$(GO) sh deploy/check/vulnerabilities.sh
 
+# Tests share one build with vet and the programs that they start. The longest come first.
+TESTS = sh deploy/check/inmemory.sh $(GO) run ./deploy/check/gotest -timeout 20m
+END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
+RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal/postgres ./core/job ./core/limit \
+       ./core/pluginhost ./core/publish ./core/relay ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
+
 .PHONY: test
-test: ## Run all tests with the race detector, in a browser too
+test: ## Run all tests, in a browser too
 	@sh deploy/check/needs.sh
-	CGO_ENABLED=1 sh deploy/check/inmemory.sh $(GO) test -race -vet=off -p 3 -timeout 25m ./core/cmd/servery ./core/internal/postgres ./... # the longest first, as they mostly wait; verify runs vet
+	@$(TESTS) -p 3 ./core/cmd/servery ./adminui ./core/internal/postgres ./...
+
+.PHONY: quick
+quick: ## Run the tests of what changed, without those that start a hub or a browser
+	@sh deploy/check/needs.sh
+	@$(TESTS) -p 3 $$($(GO) list ./... | grep -vxF "$$($(GO) list $(END_TO_END))")
+
+.PHONY: race
+race: ## Run the packages in which goroutines meet with the race detector
+	@sh deploy/check/needs.sh
+	@$(TESTS) -race -p 3 -short ./core/internal/postgres $(RACE) ./core/cmd/servery
 
 .PHONY: fuzz
 fuzz: ## Fuzz each decoder for FUZZTIME (default 30s)
