@@ -82,13 +82,18 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, c.ended(err)
 }
 
+// looks is into how many parts the wait for a peer that stalls is cut. Bytes that the system
+// took at the beginning of a part are no progress in the next.
+const looks = 8
+
 // Write sends to the peer for as long as the peer's allowance lasts.
 func (c *Conn) Write(b []byte) (written int, err error) {
 	c.waiting.Store(true)
 	defer c.waiting.Store(false)
 	for {
 		began := time.Now()
-		if err := c.Conn.SetWriteDeadline(earlier(c.writeDeadline, began.Add(c.write.left))); err != nil {
+		deadline := earlier(c.writeDeadline, began.Add(min(c.write.left, c.write.full/looks)))
+		if err := c.Conn.SetWriteDeadline(deadline); err != nil {
 			return written, c.ended(err)
 		}
 		n, err := c.Conn.Write(b[written:])
@@ -97,7 +102,7 @@ func (c *Conn) Write(b []byte) (written int, err error) {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return written, c.ended(err)
 		}
-		if n == 0 || c.write.left <= 0 {
+		if c.write.left <= 0 || deadline.Equal(c.writeDeadline) {
 			c.limiter.stalled()
 			discard(c.Conn)
 			return written, err

@@ -91,10 +91,13 @@ func TestServersDeadlineEndsRead(t *testing.T) {
 }
 
 func TestWriteEndsWhenPeerDoesNotRead(t *testing.T) {
-	client, ours := pair(t, short, 1<<10)
+	const stall = 5 * short
+	client, ours := pair(t, stall, 1<<10)
+	began := time.Now()
 	n, err := ours.Write(make([]byte, 64<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 	require.Less(t, n, 32<<20)
+	require.Less(t, time.Since(began), 19*stall/10, "what the system took at first is no progress later")
 	require.Equal(t, 1, ours.limiter.Stats().Stalled)
 
 	require.NoError(t, ours.Close())
