@@ -40,10 +40,11 @@ type Visitors func(ctx context.Context, tokens []string) (map[string]access.User
 // watcher is a stream: a page of a session that follows a business.
 type watcher struct {
 	business core.BusinessID
+	number   int64 // in the order in which streams began
 	user     int64
 	session  string        // its token
 	changed  chan struct{} // of one element: the business has changed since the page last looked
-	ended    chan struct{} // closed when the session is over
+	ended    chan struct{} // closed when the session is over, or has newer streams in its stead
 }
 
 // Live notifies pages that their business has changed. One goroutine looks at the
@@ -54,6 +55,7 @@ type Live struct {
 	Log      *slog.Logger
 	mu       sync.Mutex
 	watchers map[*watcher]bool
+	began    int64 // streams
 	seen     map[core.BusinessID]string
 	over     chan struct{}
 	end      sync.Once
@@ -181,25 +183,40 @@ func (l *Live) Streams() int {
 	return len(l.watchers)
 }
 
-// watch begins to watch; nil when the session, its user or all have too many streams.
+// watch begins to watch; nil when there are too many streams in all. Where the session or
+// its user has too many, the oldest ends: that a page was left shows only when its stream
+// is next written to, so the oldest is hardly one that is looked at.
 func (l *Live) watch(business core.BusinessID, user int64, session string) *watcher {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ofUser, ofSession := 0, 0
-	for w := range l.watchers {
-		if w.user == user {
-			ofUser++
-		}
-		if w.session == session {
-			ofSession++
-		}
-	}
-	if len(l.watchers) >= maxStreams || ofUser >= maxUserStreams || ofSession >= maxSessionStreams {
+	l.limitStreams(maxSessionStreams, func(w *watcher) bool { return w.session == session })
+	l.limitStreams(maxUserStreams, func(w *watcher) bool { return w.user == user })
+	if len(l.watchers) >= maxStreams {
 		return nil
 	}
-	w := &watcher{business: business, user: user, session: session, changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	l.began++
+	w := &watcher{business: business, number: l.began, user: user, session: session,
+		changed: make(chan struct{}, 1), ended: make(chan struct{})}
 	l.watchers[w] = true
 	return w
+}
+
+// limitStreams ends the oldest of some streams where there are so many; l.mu is held.
+func (l *Live) limitStreams(most int, of func(*watcher) bool) {
+	count, oldest := 0, (*watcher)(nil)
+	for w := range l.watchers {
+		if !of(w) {
+			continue
+		}
+		count++
+		if oldest == nil || w.number < oldest.number {
+			oldest = w
+		}
+	}
+	if count >= most {
+		l.remove(oldest)
+		close(oldest.ended)
+	}
 }
 
 // learn asks for the pulse of a business that nobody watched before: what changes from

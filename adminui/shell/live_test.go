@@ -25,17 +25,22 @@ func ended(w *watcher) bool {
 
 func TestOneUserDoesNotTakeAllStreams(t *testing.T) {
 	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
-	for n := range maxSessionStreams {
-		require.NotNil(t, live.watch(1, 7, "one"), n)
+	first := live.watch(1, 7, "one")
+	for range maxSessionStreams - 1 {
+		live.watch(1, 7, "one")
 	}
-	require.Nil(t, live.watch(1, 7, "one"))
-	for n := range maxUserStreams - maxSessionStreams {
-		require.NotNil(t, live.watch(1, 7, fmt.Sprintf("session %d", n)), n)
+	require.False(t, ended(first))
+	live.watch(1, 7, "one")
+	require.True(t, ended(first), "the oldest of the session ends")
+	require.Equal(t, maxSessionStreams, live.Streams())
+	for n := range maxStreams {
+		require.NotNil(t, live.watch(1, 7, fmt.Sprintf("session %d", n)))
 	}
-	require.Nil(t, live.watch(1, 7, "another"))
+	require.Equal(t, maxUserStreams, live.Streams())
 	other := live.watch(1, 8, "other")
 	require.NotNil(t, other)
 	live.leave(other)
+	live.leave(first) // as its goroutine does, once it is over
 	require.Equal(t, maxUserStreams, live.Streams())
 }
 

@@ -107,7 +107,13 @@ func TestADecisionThatAPluginDoesNotReachHasFailedThere(t *testing.T) {
 			_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1}, &pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 			failed <- answered{err: err}
 		}()
-		s.until("the call has failed", arrived(failed, &got))
+		ended := arrived(failed, &got)
+		s.still("the call has failed", func() bool {
+			if s.is(Backoff)() { // the deadline of the call is not to pass while processes end and start
+				s.clock.Advance(10 * time.Millisecond)
+			}
+			return ended()
+		})
 		cancel()
 		require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down")
 		require.ErrorContains(t, got.err, says)

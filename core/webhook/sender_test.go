@@ -84,7 +84,9 @@ func TestGuardRefusesPrivateAddressesHoweverTheyAreWritten(t *testing.T) {
 		require.False(t, attempt.OK(), host)
 		require.Contains(t, []ErrorClass{Refused, DNS}, attempt.ErrorClass, "%s: %s", host, attempt.Error)
 	}
-	require.Equal(t, Refused, s.Post(context.Background(), testDelivery("http://localhost:"+port)).ErrorClass, "a name that resolves to a private address")
+	named := s.Post(context.Background(), testDelivery("http://localhost:"+port))
+	require.Equal(t, DNS, named.ErrorClass)
+	require.Equal(t, "the name localhost has no public address", named.Error)
 	require.Zero(t, reached.Load())
 }
 

@@ -130,13 +130,14 @@ func (h *hub) terminate() error {
 	return nil
 }
 
-// plugins are the processes of its plugins.
+// plugins are the processes of its plugins, each below its shims.
 func (h *hub) plugins() map[string]int {
 	found := map[string]int{}
-	for _, pid := range hubtest.ChildrenOf(h.process.Process.Pid) {
-		named, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for below := hubtest.ChildrenOf(h.process.Process.Pid); len(below) > 0; below = below[1:] {
+		named, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", below[0]))
 		program, _, _ := strings.Cut(string(named), "\x00")
-		found[filepath.Base(program)] = pid
+		found[filepath.Base(program)] = below[0]
+		below = append(below, hubtest.ChildrenOf(below[0])...)
 	}
 	return found
 }

@@ -149,7 +149,7 @@ func figures(t *testing.T) map[string][]string {
 	db := hubtest.Database(t, nil)
 	m, plugins := newMetrics(db, hubtest.Logger()), newPluginMetrics()
 	newWatchman(hubConfig{}, db, m.registry, hubtest.Logger())
-	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{})
+	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{}, connectionFigures{})
 	descriptions, found := make(chan *prometheus.Desc), map[string][]string{}
 	go func() {
 		m.registry.Describe(descriptions)
