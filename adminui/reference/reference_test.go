@@ -164,7 +164,7 @@ func TestPageInTheBrowser(t *testing.T) {
 				page.CheckPart(t, "#postStores")
 				return
 			}
-			page.Check(t)
+			page.CheckLong(t, "#postStores")
 		})
 	}
 	page.Close()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
@@ -248,7 +250,6 @@ func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 
 // The earlier program is that of before the last migration.
 func TestAnUpgradeCanBeTakenBack(t *testing.T) {
-	t.Parallel()
 	needsPrograms(t, "curl", "openssl", "git")
 	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Output()
@@ -266,10 +267,21 @@ func TestAnUpgradeCanBeTakenBack(t *testing.T) {
 	plugins := t.TempDir()
 	installPlugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/rollback.sh"), binary, earlier)
-	check.Env = append(os.Environ(), fmt.Sprint("PORT=", hubtest.Port(t)), "SERVERY_PLUGIN_DIR="+plugins)
+	check.Env = append(os.Environ(), fmt.Sprint("PORT=", hubtest.Port(t)), "SERVERY_PLUGIN_DIR="+plugins, "SERVERY_DATABASE_URL="+emptyDatabase(t))
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "and the present one after it")
+}
+
+// emptyDatabase is a database without tables.
+func emptyDatabase(t *testing.T) string {
+	t.Helper()
+	url := hubtest.DatabaseURL(t)
+	admin := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(hubtest.AdminURL(t, url))))
+	defer admin.Close()
+	_, err := admin.ExecContext(t.Context(), `DROP SCHEMA public CASCADE; CREATE SCHEMA public AUTHORIZATION servery`)
+	require.NoError(t, err)
+	return url
 }
 
 // needsPrograms skips a test where the machine lacks a program, but not in CI.

@@ -96,7 +96,7 @@ func (c *counter) outcome(sink *hubtest.Sink, r answered) (retried, failed float
 				}
 			}
 		}
-		c.clock.Advance(250 * time.Millisecond)
+		c.clock.Advance(20 * time.Millisecond) // slowly: what waits for its own retry is not to become due
 		return false
 	})
 	job := c.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body
