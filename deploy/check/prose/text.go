@@ -41,7 +41,6 @@ func (t Text) cut(from, to int) Text { return Text{t.file, t.s[from:to], t.at[fr
 // join adds another piece, separated by a space.
 func (t Text) join(other Text) Text {
 	if t.s == "" || other.s == "" {
-		t.file = other.file
 		return Text{other.file, t.s + other.s, append(t.at, other.at...)}
 	}
 	at := append(append(t.at, other.at[0]), other.at...)
