@@ -43,8 +43,19 @@ func build(source, name string) (program string, err error) {
 	return program, buildtest.Program(program, source)
 }
 
-// builtBinary compiles the program once for all tests of this process.
-var builtBinary = sync.OnceValues(func() (string, error) { return build(".", "servery") })
+var buildBinary = sync.OnceValues(func() (string, error) { return build(".", "servery") })
+
+// builtBinary compiles the program once for all tests of this process. With -short its
+// tests are skipped: they are the longest, and the race detector sees nothing of them.
+func builtBinary(t *testing.T) string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts programs")
+	}
+	binary, err := buildBinary()
+	require.NoError(t, err)
+	return binary
+}
 
 // builtPlugins compiles the plugins of this repository with their manifests,
 // each once for all tests of this process.

@@ -239,8 +239,7 @@ func TestScriptsOfDeployAreProperShell(t *testing.T) {
 func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 	t.Parallel()
 	needsPrograms(t, "curl", "openssl")
-	binary, err := builtBinary()
-	require.NoError(t, err)
+	binary := builtBinary(t)
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/restore.sh"), binary)
 	check.Env = append(os.Environ(), "ORDERS=10", fmt.Sprint("PORT=", hubtest.Port(t)))
 	out, err := check.CombinedOutput()
@@ -262,8 +261,7 @@ func TestAnUpgradeCanBeTakenBack(t *testing.T) {
 	if git("status", "--porcelain", "migrations") == "" {
 		earlier = git("rev-parse", "--verify", git("log", "-1", "--format=%H", "--", "migrations")+"~1") // fails where the history is shallow
 	}
-	binary, err := builtBinary()
-	require.NoError(t, err)
+	binary := builtBinary(t)
 	plugins := t.TempDir()
 	installPlugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/rollback.sh"), binary, earlier)

@@ -61,8 +61,7 @@ func newTown(t *testing.T) *town {
 // startSimulator plays the aggregators until the test ends.
 func (w *town) startSimulator() {
 	w.t.Helper()
-	binary, err := builtBinary()
-	require.NoError(w.t, err)
+	binary := builtBinary(w.t)
 	said := newTranscript(regexp.MustCompile(`^(aggregators A, B and C are played)`))
 	run := exec.CommandContext(w.t.Context(), binary, "simulator", "--callback-after", "10ms")
 	run.Env, run.Stdout, run.Stderr, run.WaitDelay = w.env.list(), said, said, 5*time.Second

@@ -123,8 +123,7 @@ var (
 // startHub starts a hub and waits until it is ready.
 func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	t.Helper()
-	binary, err := builtBinary()
-	require.NoError(t, err)
+	binary := builtBinary(t)
 	h := &hubProcess{
 		cmd:    exec.Command(binary, append([]string{"serve"}, flags...)...),
 		stdout: newTranscript(bannerLine), stderr: newTranscript(servingLine), exited: make(chan struct{}),
@@ -226,8 +225,7 @@ type ended struct {
 // servery runs a command of the program to its end.
 func servery(t *testing.T, env environment, args ...string) ended {
 	t.Helper()
-	binary, err := builtBinary()
-	require.NoError(t, err)
+	binary := builtBinary(t)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, args...)
 	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = env.list(), &stdout, &stderr, 5*time.Second

@@ -53,8 +53,7 @@ func TestTheGuidesCommandsWorkAsTheyStandUnderTheThrottles(t *testing.T) {
 }
 
 func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
-	binary, err := builtBinary()
-	require.NoError(t, err)
+	binary := builtBinary(t)
 	programs := t.TempDir()
 	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
 	checkout, err := filepath.Abs(root)
