@@ -69,7 +69,7 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 TESTS = sh deploy/check/inmemory.sh $(GO) run ./deploy/check/gotest -timeout 20m
 END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
 RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal/postgres ./core/job ./core/limit \
-       ./core/pluginhost ./core/publish ./core/relay ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
+       ./core/publish ./core/relay ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body
 
 .PHONY: test
 test: ## Run all tests, in a browser too

@@ -1,12 +1,14 @@
 package pluginhost
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -149,16 +151,31 @@ func (s *stage) install(mode string, change ...func(*sdk.Manifest)) {
 	require.NoError(s.t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), text, 0o600))
 }
 
-// until moves the clock until a condition holds.
+// until moves the clock until a condition holds. It stands still while the host has yet to
+// notice that a process has ended: else health checks would be missed meanwhile.
 func (s *stage) until(what string, holds func() bool) {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
 		if holds() {
 			return true
 		}
-		s.clock.Advance(10 * time.Millisecond)
+		if !s.ending() {
+			s.clock.Advance(10 * time.Millisecond)
+		}
 		return holds()
 	}, 30*time.Second, 2*time.Millisecond, what)
+}
+
+// ending tells whether a plugin that the host takes for running has ended.
+func (s *stage) ending() bool {
+	return slices.ContainsFunc(s.Status(), func(p Status) bool {
+		if runtime.GOOS != "linux" || p.PID == 0 || p.State != Ready && p.State != Degraded {
+			return false
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+		_, state, _ := bytes.Cut(stat, []byte(") "))
+		return err != nil || len(state) > 0 && state[0] == 'Z'
+	})
 }
 
 // still waits for a condition while the clock stands still.

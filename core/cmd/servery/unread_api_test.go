@@ -106,6 +106,9 @@ func TestAReplicaWithoutTheAPIReadsNoLargeBody(t *testing.T) {
 }
 
 func TestManyEmptyObjectsAreCountedAndRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 120 MiB")
+	}
 	d := newDiner(t, unlimited)
 	objects := func(array string) string { return string(packed(t, `{"`+array+`":[`, "{},", "]}", 60<<20)) }
 	headers := map[string]string{"Content-Encoding": "gzip"}
