@@ -19,7 +19,7 @@ func Failures() []Failure {
 		{TLS, "The TLS handshake failed: the certificate is expired, self-signed, incomplete or for another name.",
 			"Renew the certificate, and configure the server to send the whole chain."},
 		{Timeout, "No connection within 3 seconds, or no complete response within 5.",
-			"Respond with `2xx` first and process the event afterwards. "},
+			"Respond with `2xx` first and process the event afterwards."},
 		{Broken, "The endpoint closed or reset the connection before the response was complete.",
 			"Check the endpoint and its proxy for crashes, restarts and idle timeouts."},
 		{Protocol, "The response is not valid HTTP, or the request could not be built.",

@@ -129,7 +129,7 @@ func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, entry := range entries {
-		require.NoError(t, os.RemoveAll(filepath.Join(dir, entry.Name())))
+		removeUsed(t, filepath.Join(dir, entry.Name()))
 	}
 	second := start(t, fast(dir))
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"))
@@ -139,12 +139,18 @@ func TestServerOfDeletedDataDirIsReplaced(t *testing.T) {
 	assert.Equal(t, "1", query(t, second, "SELECT 1::text"), "an old use must not stop the new server")
 }
 
+// removeUsed removes what a running server may still write to.
+func removeUsed(t *testing.T, path string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return os.RemoveAll(path) == nil }, 10*time.Second, 10*time.Millisecond)
+}
+
 func TestCloseAfterDataDirIsGone(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	s := start(t, fast(dir))
 	pid := pidOf(s)
-	require.NoError(t, os.RemoveAll(dir))
+	removeUsed(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 	defer cancel()
 	require.NoError(t, s.Close(ctx))
