@@ -71,7 +71,9 @@ func TestEscapedChildrenEndWithAKilledPlugin(t *testing.T) {
 	inBothModes(t, func(t *testing.T, s *stage) {
 		s.ready("leaves-a-child")
 		below := s.below()
-		s.until("another serves", s.another(s.signal(syscall.SIGKILL)))
+		killed := s.signal(syscall.SIGKILL)
+		s.still("its end is known", func() bool { return s.fault() != "" })
+		s.until("another serves", s.another(killed))
 		require.False(t, anyRuns(below))
 		require.Contains(t, s.fault(), "its process ended (signal: killed")
 	})
