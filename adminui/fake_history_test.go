@@ -24,9 +24,16 @@ func (p past) all() []menu.Revision {
 		return nil
 	}
 	return []menu.Revision{
-		{ID: revised[0], At: before(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17", Actor: "key:pos", Touched: []menu.Touchings{{Entity: "items", Location: "S-17", Rows: 2}, {Entity: "option_groups", Rows: 1200}}},
-		{ID: revised[1], At: before(60).UnixMilli(), Reference: id(61), Kind: "rollback", Location: "-1", Actor: "user:" + hostile, Undoes: &revised[2], Touched: []menu.Touchings{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9}, {Entity: "items", Location: "S-17", Rows: 9}, {Entity: "items", Location: hostile, Rows: 9}, {Entity: "taxes", Rows: 1}, {Entity: "charges", Rows: 1}}},
-		{ID: revised[2], At: before(90).UnixMilli(), Reference: id(91), Kind: "switch", Location: long, Actor: "key:" + long, Touched: []menu.Touchings{{Entity: "stores", Rows: 1}}},
+		{ID: revised[0], At: before(30).UnixMilli(), Reference: p.jobs[0].Reference, Kind: "menu", Location: "S-17",
+			Actor: "key:pos", Touched: []menu.Touchings{{Entity: "items", Location: "S-17", Rows: 2},
+				{Entity: "option_groups", Rows: 1200}}},
+		{ID: revised[1], At: before(60).UnixMilli(), Reference: id(61), Kind: "rollback", Location: "-1",
+			Actor: "user:" + hostile, Undoes: &revised[2],
+			Touched: []menu.Touchings{{Entity: "items", Rows: 9}, {Entity: "items", Rows: 9},
+				{Entity: "items", Location: "S-17", Rows: 9}, {Entity: "items", Location: hostile, Rows: 9},
+				{Entity: "taxes", Rows: 1}, {Entity: "charges", Rows: 1}}},
+		{ID: revised[2], At: before(90).UnixMilli(), Reference: id(91), Kind: "switch", Location: long,
+			Actor: "key:" + long, Touched: []menu.Touchings{{Entity: "stores", Rows: 1}}},
 	}
 }
 
@@ -52,18 +59,25 @@ func (p past) FirstNames(context.Context, core.BusinessID, []core.ID) (map[core.
 	return map[core.ID][]string{revised[0]: {"dal", "naan"}, revised[1]: {hostile, long}}, nil
 }
 
-func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset, limit int) (map[core.ID][]menu.Difference, error) {
+func (p past) DifferencesOf(_ context.Context, _ core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
+	limit int) (map[core.ID][]menu.Difference, error) {
 	list := []menu.Difference{
-		{Entity: "items", RefID: "dal", Location: "S-17", Before: []byte(`{"price":10.25,"available":true,"tags":["hot"]}`), After: []byte(`{"price":102.50,"available":true}`)},
-		{Entity: "items", RefID: hostile, Before: []byte(`{"active":true,"record":{"title":"a"}}`), After: fmt.Appendf(nil, `{"active":false,"record":{"title":%q,"description":%q}}`, hostile, long+long+long)},
+		{Entity: "items", RefID: "dal", Location: "S-17",
+			Before: []byte(`{"price":10.25,"available":true,"tags":["hot"]}`),
+			After:  []byte(`{"price":102.50,"available":true}`)},
+		{Entity: "items", RefID: hostile, Before: []byte(`{"active":true,"record":{"title":"a"}}`),
+			After: fmt.Appendf(nil, `{"active":false,"record":{"title":%q,"description":%q}}`, hostile,
+				long+long+long)},
 		{Entity: "items", RefID: "dal", Relation: "category_ref_ids", After: []byte(`{"ref_id":"mains","position":0}`)},
 		{Entity: "option_groups", Before: []byte(`{"active":true,"record":{}}`)},
 	}
 	for n := range 30 {
-		list = append(list, menu.Difference{Entity: "options", RefID: fmt.Sprint("option-", n), After: []byte(`{"active":true,"record":{"title":"Extra"}}`)})
+		list = append(list, menu.Difference{Entity: "options", RefID: fmt.Sprint("option-", n),
+			After: []byte(`{"active":true,"record":{"title":"Extra"}}`)})
 	}
 	if f.RefID != "" {
-		list = slices.DeleteFunc(list, func(d menu.Difference) bool { return d.Entity != f.Entity || d.RefID != f.RefID })
+		list = slices.DeleteFunc(list,
+			func(d menu.Difference) bool { return d.Entity != f.Entity || d.RefID != f.RefID })
 	}
 	list = take(list[min(offset, len(list)):], limit)
 	found := map[core.ID][]menu.Difference{}
@@ -80,9 +94,12 @@ func (p past) Address(_ context.Context, _ core.BusinessID, location string) (co
 	return core.Business{}, menu.Scope{LocationRefID: location, StoreID: 1040}, nil
 }
 
-func (p past) ItemThen(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error) {
+func (p past) ItemThen(_ context.Context, _ core.BusinessID, scope menu.Scope, platform, refID string,
+	at time.Time) (menu.ItemThen, error) {
 	price, err := core.ParseAmount("10.25")
-	return menu.ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(), Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID, Title: hostile, Price: price}, Record: &menu.ItemReading{}}, err
+	return menu.ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform, Time: at.UnixMilli(),
+		Shown: true, Sold: true, Item: &menu.EffectiveItem{RefID: refID, Title: hostile, Price: price},
+		Record: &menu.ItemReading{}}, err
 }
 
 func (p past) Undoing(_ context.Context, _ core.BusinessID, to core.ID) (menu.Undoing, error) {
@@ -101,7 +118,8 @@ func (f *fake) Watching(context.Context, core.BusinessID) (w console.Watching, e
 	return w, err
 }
 
-func (f *fake) SetWatching(_ context.Context, _ core.BusinessID, set func(*console.Watching) error, change access.Change) error {
+func (f *fake) SetWatching(_ context.Context, _ core.BusinessID, set func(*console.Watching) error,
+	change access.Change) error {
 	f.did(change)
 	return set(&console.Watching{})
 }

@@ -29,7 +29,8 @@ type shelf struct {
 	refused   []console.RefusedOrder
 }
 
-func (f *fake) RefusedOrders(_ context.Context, _ core.BusinessID, filter console.RefusedFilter) ([]console.RefusedOrder, int, error) {
+func (f *fake) RefusedOrders(_ context.Context, _ core.BusinessID,
+	filter console.RefusedFilter) ([]console.RefusedOrder, int, error) {
 	return take(f.refused, filter.Limit), len(f.refused), f.broken
 }
 
@@ -106,7 +107,8 @@ func (f *fake) ListPlatforms(context.Context, core.BusinessID) ([]console.Platfo
 	return f.platforms, f.broken
 }
 
-func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform, _ string, _ func(*relay.Access) error, change access.Change) error {
+func (f *fake) SetPlatform(_ context.Context, _ core.BusinessID, _ core.Platform, _ relay.AccessUpdate,
+	change access.Change) error {
 	f.done = append(f.done, change)
 	return nil
 }
@@ -125,84 +127,138 @@ func (f *fake) DropCallbackKeys(_ context.Context, _ core.BusinessID, _ string, 
 func stocked() shelf {
 	s := shelf{records: map[int64]order.Record{}}
 	for n, o := range []console.Order{
-		{ID: 10412, Platform: "aggregator-a", PlatformOrderID: "AGG-88120-4417", State: "Acknowledged", Rider: "AT-STORE", Flags: 2, StoreName: "Market Street", StoreRef: "S-17"},
+		{ID: 10412, Platform: "aggregator-a", PlatformOrderID: "AGG-88120-4417", State: "Acknowledged",
+			Rider: "AT-STORE", Flags: 2, StoreName: "Market Street", StoreRef: "S-17"},
 		{ID: 10411, Platform: "web", PlatformOrderID: "W-1", State: "Placed", StoreName: long, StoreRef: "S-18"},
-		{ID: 10410, Platform: hostile, PlatformOrderID: hostile, State: "Completed", Rider: "DELIVERED", StoreName: hostile, StoreRef: hostile},
-		{ID: 10409, Platform: "app", PlatformOrderID: strings.Repeat("9", 120), State: "Cancelled", StoreName: "Market Street", StoreRef: "S-17"},
+		{ID: 10410, Platform: hostile, PlatformOrderID: hostile, State: "Completed", Rider: "DELIVERED",
+			StoreName: hostile, StoreRef: hostile},
+		{ID: 10409, Platform: "app", PlatformOrderID: strings.Repeat("9", 120), State: "Cancelled",
+			StoreName: "Market Street", StoreRef: "S-17"},
 	} {
 		o.StoreID, o.Placed, o.Updated = 1040, before(30+40*n), before(12+40*n)
 		s.orders = append(s.orders, o)
 		s.records[o.ID] = sampleOrder(o)
 	}
 	s.told = []webhook.DeliveryRecord{
-		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders", State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
-		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks", State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(30)},
-		{ID: id(20), EventType: "order_status_update", WebhookID: 3, URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(20)}}
+		{ID: id(30), EventType: "order_placed", WebhookID: 3, URL: "https://pos.example.com/hooks/orders",
+			State: webhook.Delivered, Attempts: 2, CreatedAt: before(30), FinishedAt: before(29)},
+		{ID: id(29), EventType: "order_placed", WebhookID: 9, URL: "https://kitchen.example.com/hooks",
+			State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503", CreatedAt: before(30)},
+		{ID: id(20), EventType: "order_status_update", WebhookID: 3,
+			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), State: webhook.Failed, Attempts: 6,
+			LastError: "the endpoint answered 503", CreatedAt: before(20)}}
 	s.calls = sampleCalls()
-	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7", Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300), Last: before(4)},
-		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1, First: before(50), Last: before(50), OrderID: 10412},
+	s.refused = []console.RefusedOrder{{Platform: "web", PlatformOrderID: "W-9", Store: "NOWHERE-7",
+		Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`, Times: 1204, First: before(300),
+		Last: before(4)},
+		{Platform: "aggregator-a", PlatformOrderID: hostile, Store: hostile, Reason: long + hostile, Times: 1,
+			First: before(50), Last: before(50), OrderID: 10412},
 		{Reason: "the body is not valid JSON", Times: 2, First: before(70), Last: before(60)}}
-	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed", Message: "the aggregator answered 401 Unauthorized: " + long}
+	s.place = console.RiderPlace{Latitude: "12.9716", Longitude: "77.5946", SeenAt: before(1), State: "failed",
+		Message: "the aggregator answered 401 Unauthorized: " + long}
 	s.plugins = samplePlugins()
-	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed, Message: "the aggregator answered 422: unknown outlet " + long}}
+	s.published = []publish.Publication{{StoreRef: "S-17", Platform: "aggregator-a", State: publish.Failed,
+		Message: "the aggregator answered 422: unknown outlet " + long}}
 	s.platforms = []console.PlatformSettings{
-		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"}, Settings: []byte(`{"nutrition":"required"}`), Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
-			Secrets: map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)}, Version: strings.Repeat("a", 32),
+		{Platform: core.Platform{Name: "tasty-eats", ServedBy: "aggregator-a"},
+			Settings:  []byte(`{"nutrition":"required"}`),
+			Addresses: map[string]string{"partner_api": "https://api.aggregator-a.example/v1"},
+			Secrets:   map[string]time.Time{"api_key": before(3000)}, Keys: []time.Time{before(20), before(9000)},
+			Version:   strings.Repeat("a", 32),
 			RefusedAt: before(3), Refused: "the header x-signature is not right"},
-		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`), Version: strings.Repeat("b", 32)},
+		{Platform: core.Platform{Name: hostile, ServedBy: "gone"}, Settings: []byte(`{"brand":"` + long + `"}`),
+			Version: strings.Repeat("b", 32)},
 		{Platform: core.Platform{Name: "web", ServedBy: "own"}, Version: strings.Repeat("c", 32)}}
 	return s
 }
 
 func sampleOrder(o console.Order) order.Record {
-	r := order.Record{State: order.State(o.State), History: []order.Step{{State: order.Placed, At: o.Placed.UnixMilli(), Actor: "key:shop"}}}
+	r := order.Record{State: order.State(o.State),
+		History: []order.Step{{State: order.Placed, At: o.Placed.UnixMilli(), Actor: "key:shop"}}}
 	flags := ""
 	if o.Flags > 0 {
-		flags = `,"flags":[{"path":"items[0].price","code":"differs","message":"the menu of the store says 9.5, the order 9"},{"path":"order_total","code":"differs","message":"` + long + `"}]`
+		flags =
+			`,"flags":[{"path":"items[0].price","code":"differs","message":"the menu of the store says 9.5,` +
+				` the order 9"},{"path":"order_total","code":"differs","message":"` + long + `"}]`
 	}
 	if o.State != "Placed" {
 		minutes := int64(20)
-		r.History = append(r.History, order.Step{State: order.State(o.State), At: o.Updated.UnixMilli(), Actor: "key:pos", Message: "In the kitchen " + strings.ReplaceAll(hostile, `"`, ""), PrepMinutes: &minutes})
+		r.History = append(r.History,
+			order.Step{State: order.State(o.State), At: o.Updated.UnixMilli(), Actor: "key:pos",
+				Message: "In the kitchen " + strings.ReplaceAll(hostile, `"`, ""), PrepMinutes: &minutes})
 	}
 	if o.Rider != "" {
 		rider := order.Rider{Name: "Asha " + strings.ReplaceAll(hostile, `"`, ""), Phone: "5550100"}
-		r.Rides = order.Rides{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"}, {Status: order.RiderStatus(o.Rider), At: before(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
+		r.Rides = order.Rides{{Status: order.Assigned, At: before(15).UnixMilli(), Rider: rider, Actor: "key:pos"},
+			{Status: order.RiderStatus(o.Rider), At: before(9).UnixMilli(), Rider: rider, Actor: "key:pos"}}
 	}
-	r.Relay = fmt.Appendf(nil, `{"customer":{"name":%q,"phone":"5550142"},"order":{"details":{"id":%d,"channel":%q,"created":%d,"payable_amount":21.65%s,"ext_platforms":[{"id":%q,"name":%q,"delivery_type":"self"}]},
-		"items":[{"merchant_id":"dal","title":"Dal","quantity":2}],"store":{"id":1040,"merchant_ref_id":"S-17","name":%q}}}`, long, o.ID, o.Platform, o.Placed.UnixMilli(), flags, o.PlatformOrderID, o.Platform, o.StoreName)
+	r.Relay = fmt.Appendf(nil,
+		`{"customer":{"name":%q,"phone":"5550142"},"order":{"details":{"id":%d,"channel":%q,"created":%d,`+
+			`"payable_amount":21.65%s,"ext_platforms":[{"id":%q,"name":%q,"delivery_type":"self"}]},
+		"items":[{"merchant_id":"dal","title":"Dal","quantity":2}],"store":{"id":1040,"merchant_ref_id":"S-17",`+
+			`"name":%q}}}`, long, o.ID, o.Platform, o.Placed.UnixMilli(), flags, o.PlatformOrderID, o.Platform,
+		o.StoreName)
 	return r
 }
 
 func sampleCalls() []console.Call {
 	attempt := func(n, status int, wrong string) console.CallAttempt {
-		return console.CallAttempt{N: n, StartedAt: before(15), Method: "POST", URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status, ErrorClass: wrong, Error: wrong, Took: 84 * time.Millisecond,
-			RequestHeaders: map[string]string{"X-Key": "••••••", "Content-Type": "application/json"}, RequestBody: []byte(`{"status":"ASSIGNED"}`),
+		return console.CallAttempt{N: n, StartedAt: before(15), Method: "POST",
+			URL: "https://api.aggregator-a.example/v1/riders/" + strings.Repeat("segment/", 14), Status: status,
+			ErrorClass: wrong, Error: wrong, Took: 84 * time.Millisecond,
+			RequestHeaders:  map[string]string{"X-Key": "••••••", "Content-Type": "application/json"},
+			RequestBody:     []byte(`{"status":"ASSIGNED"}`),
 			ResponseHeaders: map[string]string{"X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile)}
 	}
 	return []console.Call{
-		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`), State: "done", CreatedAt: before(15), FinishedAt: before(14),
-			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator answered 500 Internal Server Error"), attempt(2, 200, "")}},
-		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`), State: "failed", Message: "the aggregator answered 400 Bad Request: " + long, CreatedAt: before(9), Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator answered 400 Bad Request")}},
-		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`), State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
-		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`), State: "pending", CreatedAt: before(7)}}
+		{ID: id(15), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"ASSIGNED"}`),
+			State: "done", CreatedAt: before(15), FinishedAt: before(14),
+			Attempts: []console.CallAttempt{attempt(1, 500, "the aggregator answered 500 Internal Server Error"),
+				attempt(2, 200, "")}},
+		{ID: id(9), Kind: "rider_status", Platform: "aggregator-a", Payload: []byte(`{"status":"AT-STORE"}`),
+			State: "failed", Message: "the aggregator answered 400 Bad Request: " + long, CreatedAt: before(9),
+			Attempts: []console.CallAttempt{attempt(1, 400, "the aggregator answered 400 Bad Request")}},
+		{ID: id(8), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"fetch_customer_data"}`),
+			State: "done", Result: "+1 415 555 0199", CreatedAt: before(8)},
+		{ID: id(7), Kind: "action", Platform: "aggregator-a", Payload: []byte(`{"action":"rider_with_mask"}`),
+			State: "pending", CreatedAt: before(7)}}
 }
 
 func samplePlugins() []console.Plugin {
-	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, Took: 31 * time.Second, Slowest: 410 * time.Millisecond}, {Name: "Riders.PlanStatus", Count: 120, Took: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
+	calls := []console.PluginCall{{Name: "Menu.CheckItems", Count: 8812, Failed: 3, Took: 31 * time.Second,
+		Slowest: 410 * time.Millisecond},
+		{Name: "Riders.PlanStatus", Count: 120, Took: 90 * time.Millisecond, Slowest: 4 * time.Millisecond}}
 	hub := func(state string) console.PluginHub {
-		return console.PluginHub{Hub: id(900), At: before(0), Version: "1.4.0", State: state, InFlight: 2, Memory: 31 << 20, Calls: calls}
+		return console.PluginHub{Hub: id(900), At: before(0), Version: "1.4.0", State: state, InFlight: 2,
+			Memory: 31 << 20, Calls: calls}
 	}
 	return []console.Plugin{
-		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32), State: "ready", Since: before(600), Starts: 3, ToldAt: before(4), Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
-			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile, Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
-			Log:    []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") + `","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
-			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"}, {Business: 12, Name: long, Platform: hostile}},
-			About: console.PluginAbout{Name: "Aggregator A", Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"}, Groups: []string{"NutritionalInfo"}, Inbound: []console.PluginInbound{{Kind: "order", Header: "x-signature", Secret: "webhook_secret"}, {Kind: "action", Header: "x-key", Secret: "api_key"}},
-				Schema:    []byte(`{"type":"object","properties":{"nutrition":{"enum":["if_present","required"],"description":"whether every item needs NutritionalInfo"},"brand":{"type":"string","description":"the brand"}}}`),
-				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API", Hosts: []string{"*.aggregator-a.example", "localhost"}}},
-				Secrets:   []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"}, {Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
-		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: before(60), Starts: 1, About: console.PluginAbout{Name: "Aggregator B"}},
-		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: before(12), Starts: 6, Hubs: []console.PluginHub{hub("quarantined")}, Faults: []console.PluginFault{{At: before(12), Text: "it did not get ready in time", Ended: true}}},
+		{ID: "aggregator-a", Enabled: true, Version: "1.4.0", Installed: "1.5.0", Digest: strings.Repeat("5e", 32),
+			State: "ready", Since: before(600), Starts: 3, ToldAt: before(4),
+			Hubs: []console.PluginHub{hub("ready"), hub("degraded")},
+			Faults: []console.PluginFault{{At: before(800), Text: "its process ended (signal: killed) " + hostile,
+				Ended: true}, {At: before(900), Text: "Menu.CheckItems: it did not answer in time"}}, Findings: 41,
+			Log: []string{`{"@level":"info","@message":"` + strings.ReplaceAll(hostile, `"`, "'") +
+				`","@timestamp":"2026-11-21T11:00:00Z","item":"dal"}`, hostile},
+			Serves: []console.Served{{Business: 7, Name: "Tasty Eats", Platform: "tasty-eats"},
+				{Business: 12, Name: long, Platform: hostile}},
+			About: console.PluginAbout{Name: "Aggregator A",
+				Capabilities: []string{"menu_check", "menu_render", "riders"}, Actions: []string{"rider_with_mask"},
+				Groups: []string{"NutritionalInfo"},
+				Inbound: []console.PluginInbound{{Kind: "order", Header: "x-signature", Secret: "webhook_secret"},
+					{Kind: "action", Header: "x-key", Secret: "api_key"}},
+				Schema: []byte(`{"type":"object","properties":{"nutrition":{"enum":["if_present","required"],` +
+					`"description":"whether every item needs NutritionalInfo"},"brand":{"type":"string",` +
+					`"description":"the brand"}}}`),
+				Endpoints: []console.PluginEndpoint{{Name: "partner_api", Description: "the partner API",
+					Hosts: []string{"*.aggregator-a.example", "localhost"}}},
+				Secrets: []console.PluginSecret{{Name: "api_key", Description: "key of the partner API"},
+					{Name: "webhook_secret", Description: "signs what the aggregator sends"}}}},
+		{ID: "aggregator-b", Version: "1.0.0", State: "stopped", Since: before(60), Starts: 1,
+			About: console.PluginAbout{Name: "Aggregator B"}},
+		{ID: "aggregator-c", Enabled: true, Version: "2.0.0", State: "quarantined", Since: before(12), Starts: 6,
+			Hubs:   []console.PluginHub{hub("quarantined")},
+			Faults: []console.PluginFault{{At: before(12), Text: "it did not get ready in time", Ended: true}}},
 		{ID: "aggregator-d", Enabled: true}}
 }
 
@@ -213,7 +269,8 @@ func (f progress) Facts(context.Context, core.BusinessID) (checklist.Facts, erro
 	if len(f.jobs) == 0 {
 		return checklist.Facts{}, f.broken
 	}
-	return checklist.Facts{Called: true, Stores: true, Menu: true, Subscribed: true, MenuErrors: f.jobs[0].Reference, Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
+	return checklist.Facts{Called: true, Stores: true, Menu: true, Subscribed: true, MenuErrors: f.jobs[0].Reference,
+		Store: hostile, Item: long, Platform: hostile, Order: 10410}, f.broken
 }
 
 // sandboxed plays scenarios of the fake, where it has anything.
@@ -229,7 +286,9 @@ func (f sandboxed) Play(_ context.Context, _ core.BusinessID, s console.Scenario
 }
 
 func (f sandboxed) Faults(context.Context, core.BusinessID) ([]console.Fault, error) {
-	return []console.Fault{{Kind: "fail", Platform: long, Call: "rider_status", Status: 503, Probability: 0.25, Seed: 7, Until: before(-4), Hits: 1200}, {Kind: "hang", Foreign: true}, {Kind: "delay", Delay: 2 * time.Second}}, f.broken
+	return []console.Fault{{Kind: "fail", Platform: long, Call: "rider_status", Status: 503, Probability: 0.25, Seed: 7,
+			Until: before(-4), Hits: 1200}, {Kind: "hang", Foreign: true}, {Kind: "delay", Delay: 2 * time.Second}},
+		f.broken
 }
 
 func (f sandboxed) SwitchFault(_ context.Context, _ core.BusinessID, _ console.Fault, change access.Change) error {
@@ -242,9 +301,13 @@ func (f sandboxed) ClearFaults(ctx context.Context, business core.BusinessID, ch
 }
 
 func (f sandboxed) Latest(context.Context, core.BusinessID) (console.Played, bool, error) {
-	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000, Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1), Failure: "3 of 12000 calls failed; the first: " + hostile,
-		Calls:    []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond, P99: 41 * time.Millisecond}},
-		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6, P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
+	return console.Played{Scenario: console.Scenario{Kind: "rush", Store: hostile, Platform: long, Count: 12000,
+		Rate: 200, Seed: 7}, By: "user:" + hostile, Begun: before(1),
+		Failure: "3 of 12000 calls failed; the first: " + hostile,
+		Calls: []console.PlayedCall{{Name: "order", Count: 11200, Failed: 3, P50: 3 * time.Millisecond,
+			P99: 41 * time.Millisecond}},
+		Arrivals: console.Arrivals{Orders: 11200, Known: 12, Arrived: 11000, Failed: 2, Waiting: 198, Retried: 6,
+			P50: 4 * time.Millisecond, P99: 180 * time.Millisecond}}, len(f.jobs) > 0, nil
 }
 
 // publications reads what the fake has published.

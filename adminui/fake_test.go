@@ -25,9 +25,9 @@ type stillClock struct{}
 
 func (stillClock) Now() time.Time                          { return noon }
 func (stillClock) At(time.Time) (<-chan time.Time, func()) { return nil, func() {} }
-func id(minutes int) core.ID                               { return core.NewID(noon.Add(time.Duration(-minutes) * time.Minute)) }
 func missing() error                                       { return core.Errorf(core.NotFound, "none") }
-func before(minutes int) time.Time                         { return noon.Add(time.Duration(-minutes) * time.Minute) }
+func before(minutes int) time.Time                         { return noon.Add(-time.Duration(minutes) * time.Minute) }
+func id(minutes int) core.ID                               { return core.NewID(before(minutes)) }
 func take[T any](list []T, limit int) []T                  { return list[:min(len(list), limit)] }
 func has(list []core.BusinessID, business core.BusinessID) (b bool) {
 	for _, one := range list {
@@ -57,7 +57,7 @@ type fake struct {
 	toldStore  []console.Call // of store 1040
 	provider   signin.Provider
 	done       []access.Change
-	pulse      int
+	changes    int
 	others     []core.Platform
 	deaf       atomic.Bool // pages cannot follow it
 	sessions   map[string]int64
@@ -115,7 +115,8 @@ func (f *fake) SwitchWebhook(_ context.Context, _ core.BusinessID, id int64, act
 	return nil
 }
 
-func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time, limit int) (list []console.Job, err error) {
+func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time,
+	limit int) (list []console.Job, err error) {
 	for _, j := range f.jobs {
 		if j.State == "failed" {
 			list = append(list, j.Job)
@@ -124,7 +125,8 @@ func (f *fake) FailedJobs(_ context.Context, _ []core.BusinessID, _ time.Time, l
 	return take(list, limit), nil
 }
 
-func (f *fake) ListJobs(_ context.Context, _ core.BusinessID, filter console.JobFilter) (list []console.Job, err error) {
+func (f *fake) ListJobs(_ context.Context, _ core.BusinessID,
+	filter console.JobFilter) (list []console.Job, err error) {
 	for _, j := range f.jobs {
 		list = append(list, j.Job)
 	}
@@ -159,7 +161,8 @@ func (f *fake) List(_ context.Context, _ core.BusinessID, filter webhook.Filter)
 	return take(f.deliveries, filter.Limit), f.broken
 }
 
-func (f *fake) Get(_ context.Context, _ core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+func (f *fake) Get(_ context.Context, _ core.BusinessID,
+	id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
 	for _, d := range f.deliveries {
 		if d.ID == id {
 			return d, f.attempts, nil
@@ -170,7 +173,8 @@ func (f *fake) Get(_ context.Context, _ core.BusinessID, id core.ID) (webhook.De
 
 func (f *fake) ListStores(context.Context, core.BusinessID, console.StoreFilter) (list []console.Store, err error) {
 	for _, s := range f.stores {
-		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true, Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: before(90)})
+		list = append(list, console.Store{ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Active: true,
+			Ordering: true, Included: s.IncludedPlatforms, Standing: console.StoreOpen, Updated: before(90)})
 	}
 	return list, f.broken
 }
@@ -197,7 +201,8 @@ func (f storeReader) Get(_ context.Context, _ core.BusinessID, ref string) (stor
 }
 
 func (f *fake) Platforms(context.Context, core.BusinessID) ([]core.Platform, error) {
-	return append([]core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"}, {Name: "web", ServedBy: "own"}}, f.others...), nil
+	return append([]core.Platform{{Name: "aggregator-a", ServedBy: "aggregator-a"}, {Name: "app", ServedBy: "own"},
+		{Name: "web", ServedBy: "own"}}, f.others...), nil
 }
 
 func (f *fake) ListItems(context.Context, core.BusinessID, console.ItemFilter) (list []console.Item, err error) {
@@ -243,9 +248,11 @@ func (f *fake) UserByID(_ context.Context, id int64) (access.User, error) {
 	return access.User{}, missing()
 }
 
-func (f *fake) Audit(_ context.Context, _ core.BusinessID, filter console.EntryFilter) (list []console.Entry, err error) {
+func (f *fake) Audit(_ context.Context, _ core.BusinessID,
+	filter console.EntryFilter) (list []console.Entry, err error) {
 	for _, e := range f.audit {
-		if filter.Objects == nil && filter.Object == "" || filter.Object == e.Object || slices.Contains(filter.Objects, e.Object) {
+		if filter.Objects == nil && filter.Object == "" || filter.Object == e.Object ||
+			slices.Contains(filter.Objects, e.Object) {
 			list = append(list, e)
 		}
 	}
@@ -261,82 +268,11 @@ func (f *fake) Search(_ context.Context, _ []core.BusinessID, text string) (list
 	return list, f.broken
 }
 
-func (f *fake) Pulse(context.Context, core.BusinessID) (string, error) {
+func (f *fake) ChangeToken(context.Context, core.BusinessID) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return fmt.Sprint(f.pulse), nil
+	return fmt.Sprint(f.changes), nil
 }
-
-// The rest is people and their sessions.
-
-func (f *fake) UserByEmail(_ context.Context, email string) (access.User, error) {
-	for _, u := range f.users {
-		if u.Email == email {
-			return u, nil
-		}
-	}
-	return access.User{}, missing()
-}
-
-func (f *fake) CreateUser(_ context.Context, user access.User, _ access.Change) (access.User, error) {
-	return user, nil
-}
-
-func (f *fake) ChangeUser(_ context.Context, id int64, decide func(*access.User) (access.Change, error)) error {
-	for i := range f.users {
-		if f.users[i].ID == id {
-			_, err := decide(&f.users[i])
-			return err
-		}
-	}
-	return missing()
-}
-
-func (f *fake) SessionUser(ctx context.Context, hash []byte) (access.Session, access.User, error) {
-	f.mu.Lock()
-	user, found := f.sessions[string(hash)]
-	f.mu.Unlock()
-	if !found {
-		return access.Session{}, access.User{}, missing()
-	}
-	u, err := f.UserByID(ctx, user)
-	return access.Session{Hash: hash, User: user, CreatedAt: noon, SeenAt: noon}, u, err
-}
-
-func (f *fake) SessionUsers(ctx context.Context, hashes [][]byte) (list []access.SignedIn, err error) {
-	for _, hash := range hashes {
-		if session, user, err := f.SessionUser(ctx, hash); err == nil {
-			list = append(list, access.SignedIn{Session: session, User: user})
-		}
-	}
-	return list, nil
-}
-
-func (f *fake) StartSession(_ context.Context, s access.Session, instead []byte, _ access.Change) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.sessions, string(instead))
-	f.sessions[string(s.Hash)] = s.User
-	return nil
-}
-
-func (f *fake) TouchSession(context.Context, []byte, int64, time.Time) error { return nil }
-func (f *fake) EndSession(_ context.Context, hash []byte) error {
-	delete(f.sessions, string(hash))
-	return nil
-}
-func (f *fake) EndSessions(context.Context, int64, []byte) error           { return nil }
-func (f *fake) CreateLink(context.Context, []byte, int64, time.Time) error { return nil }
-
-func (f *fake) LinkUser(context.Context, []byte, time.Time, bool) (access.User, error) {
-	return f.users[0], f.broken
-}
-
-func (f *fake) CountAttempt(context.Context, []access.Subject, time.Time, time.Time) (bool, error) {
-	return true, nil
-}
-
-func (f *fake) ForgetAttempts(context.Context, string, string, time.Time) error { return nil }
 
 func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (console.Entry, error) {
 	for _, e := range f.audit {
@@ -348,17 +284,22 @@ func (f *fake) AuditEntry(_ context.Context, _ core.BusinessID, id core.ID) (con
 }
 
 func (f *fake) PreviousBody(context.Context, core.BusinessID, webhook.DeliveryRecord) (core.ID, []byte, error) {
-	return id(500), []byte(`{"reference":"q","stores":[{"ref_id":"S-17","name":"<script>alert(2)</script>","city":"Oakland"}]}`), nil
+	return id(500),
+		[]byte(`{"reference":"q","stores":[{"ref_id":"S-17","name":"<script>alert(2)</script>","city":"Oakland"}]}`),
+		nil
 }
 
-func (f *fake) GridStores(_ context.Context, _ core.BusinessID, filter console.StoreFilter, _ console.GridPlace) (list []console.GridStore, err error) {
+func (f *fake) GridStores(_ context.Context, _ core.BusinessID, filter console.StoreFilter,
+	_ console.GridPlace) (list []console.GridStore, err error) {
 	for i, s := range f.stores {
-		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0, Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
+		list = append(list, console.GridStore{ID: s.ID, RefID: *s.RefID, Name: *s.Name, Active: true, Ordering: i == 0,
+			Included: s.IncludedPlatforms, Timings: s.Timings, Rank: i})
 	}
 	return take(list, filter.Limit), f.broken
 }
 
-func (f *fake) PublishedAt(context.Context, core.BusinessID, []int64) (map[int64]map[string]publish.Publication, error) {
+func (f *fake) PublishedAt(context.Context, core.BusinessID,
+	[]int64) (map[int64]map[string]publish.Publication, error) {
 	all := map[int64]map[string]publish.Publication{}
 	for _, p := range f.published {
 		for _, s := range f.stores {
@@ -382,7 +323,8 @@ func (f *fake) Record(_ context.Context, change access.Change) error { f.did(cha
 
 func (f *fake) QueueJob(_ context.Context, work core.Job, change access.Change) error {
 	f.did(change)
-	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID, Kind: work.Kind, State: "queued", CreatedAt: noon}})
+	f.jobs = append(f.jobs, console.JobDetail{Job: console.Job{Business: work.Business, Reference: work.ID,
+		Kind: work.Kind, State: "queued", CreatedAt: noon}})
 	return nil
 }
 
@@ -401,7 +343,9 @@ func (f *fake) Count(context.Context, core.BusinessID, webhook.Choice) (n int, e
 }
 
 func (f *fake) PublishedBy(context.Context, core.BusinessID, core.ID) ([]console.Publishing, error) {
-	return []console.Publishing{{Platform: "aggregator-a", State: "published", Stores: 12}, {Platform: long, State: "failed", Stores: 3, Message: hostile}, {Platform: "aggregator-c", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, f.broken
+	return []console.Publishing{{Platform: "aggregator-a", State: "published", Stores: 12},
+		{Platform: long, State: "failed", Stores: 3, Message: hostile},
+		{Platform: "aggregator-c", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, f.broken
 }
 
 func (f *fake) UntoldOrders(context.Context, []core.BusinessID, time.Time) ([]console.Untold, error) {
@@ -416,5 +360,6 @@ func (f *fake) Test(context.Context, core.BusinessID, int64) (core.ID, error) { 
 
 func (f *fake) Rotate(_ context.Context, _ core.BusinessID, id int64, actor, why string) (webhook.Subscription, error) {
 	f.did(access.Change{Action: "webhook.rotate", Actor: actor, Why: why})
-	return webhook.Subscription{ID: id, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", OldSecretUntil: noon.Add(24 * time.Hour)}, nil
+	return webhook.Subscription{ID: id, Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+		OldSecretUntil: noon.Add(24 * time.Hour)}, nil
 }

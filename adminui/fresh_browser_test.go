@@ -14,18 +14,19 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-func TestAPageSaysThatItIsNotFollowedAndCatchesUp(t *testing.T) {
+func TestDisconnectedPageSaysSoAndCatchesUp(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
 	enter(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
-	const stream = `document.querySelector("#pulse")._htmx?.sse?.reader`
+	const stream = `document.querySelector("#live")._htmx?.sse?.reader`
 	page.Wait(t, stream)
 	f.deaf.Store(true)
 	browsertest.Eval[int](t, page, stream+`.cancel(), 0`)
 	page.Wait(t, `!document.querySelector("#away").hidden`)
-	assert.Regexp(t, `^Not connected since 06:0\d CST: what you see may be old\.$`, browsertest.Eval[string](t, page, `document.querySelector("#away").textContent`))
+	assert.Regexp(t, `^Not connected since 06:0\d CST: what you see may be old\.$`,
+		browsertest.Eval[string](t, page, `document.querySelector("#away").textContent`))
 	page.Allow("503")
 	page.Check(t)
 	page.Screenshot(t, "console-away")
@@ -33,12 +34,14 @@ func TestAPageSaysThatItIsNotFollowedAndCatchesUp(t *testing.T) {
 	f.deliveries[0].LastError = "changed meanwhile"
 	f.mu.Unlock()
 	f.deaf.Store(false)
-	page.Wait(t, `document.querySelector("main").innerText.includes("changed meanwhile") && document.querySelector("#away").hidden`)
+	page.Wait(t,
+		`document.querySelector("main").innerText.includes("changed meanwhile") && `+
+			`document.querySelector("#away").hidden`)
 	page.Allow("503")
 	assert.Empty(t, page.Problems())
 }
 
-func TestTimesGoOnAndWhatWasDoneIsSaidOnce(t *testing.T) {
+func TestRelativeTimesUpdateAndConfirmationShowsOnce(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	f.deliveries[0].CreatedAt = noon.Add(-5 * time.Second)
@@ -53,25 +56,27 @@ func TestTimesGoOnAndWhatWasDoneIsSaidOnce(t *testing.T) {
 	assert.Empty(t, page.Problems())
 }
 
-func TestALiveUpdateLeavesTheFocusOnTheCopyButton(t *testing.T) {
+func TestLiveUpdateKeepsFocusOnTheCopyButton(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
 	enter(t, browser, base, "sam@example.com")
-	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID), browsertest.Views()[0])
-	page.Wait(t, `document.querySelector("#pulse")._htmx?.sse?.reader`)
+	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID),
+		browsertest.Views()[0])
+	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
 	browsertest.Eval[int](t, page, `[...document.querySelectorAll("button.copy")].at(-1).focus(), 0`)
 	f.mu.Lock()
 	f.deliveries[1].LastError = "changed meanwhile"
-	f.pulse++
+	f.changes++
 	f.mu.Unlock()
 	page.Wait(t, `document.querySelector("main").innerText.includes("changed meanwhile")`)
-	assert.Equal(t, "Copy: As curl, secrets masked", browsertest.Eval[string](t, page, `document.activeElement.getAttribute("aria-label")`))
+	assert.Equal(t, "Copy: As curl, secrets masked",
+		browsertest.Eval[string](t, page, `document.activeElement.getAttribute("aria-label")`))
 	page.Do(t, chromedp.KeyEvent("\r"))
 	page.Wait(t, `["Copied", "Selected"].includes(document.activeElement.textContent)`)
 }
 
-func TestNoPageScrollsSidewaysBetweenNarrowAndWide(t *testing.T) {
+func TestNoPageScrollsSidewaysAtAnyWidth(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	unbroken := strings.Repeat("Unbroken", 10)
@@ -82,26 +87,35 @@ func TestNoPageScrollsSidewaysBetweenNarrowAndWide(t *testing.T) {
 	f.notices = console.Notices{}
 	base := served(t, f)
 	enter(t, browser, base, "sam@example.com")
-	for _, path := range []string{"", "b/7/", "b/7/grid/", "b/7/webhooks/", "b/7/webhooks/3/", "b/7/deliveries/", "b/7/orders/", "b/7/jobs/", "b/7/stores/", "b/7/stores/1040/", "b/7/items/", "b/7/items/501/", "b/7/keys/", "b/7/settings/", "b/7/audit/", "users/", "plugins/", "search/?q=a"} {
+	paths := []string{"b/7/grid/", "b/7/webhooks/3/", "b/7/stores/1040/", "b/7/items/501/", "search/?q=a"}
+	for _, page := range consoleOf(f).Pages() {
+		if at, _ := address(t, f, page.Path); page.Label != "" {
+			paths = append(paths, at)
+		}
+	}
+	for _, path := range paths {
 		page := browser.Open(t, base+shell.Root+path, browsertest.Views()[0])
 		for _, width := range []int64{900, 1024, 1200} {
 			page.Look(t, browsertest.View{Width: width, Height: 800})
 			assert.LessOrEqual(t, browsertest.Eval[int64](t, page, `document.documentElement.scrollWidth`), width, path)
-			page.Screenshot(t, fmt.Sprintf("console-%d-%s", width, strings.NewReplacer("/", "-", "?", "-").Replace(path)))
+			page.Screenshot(t, fmt.Sprintf("console-%d-%s", width,
+				strings.NewReplacer("/", "-", "?", "-").Replace(path)))
 		}
 		page.Close()
 	}
 }
 
-func TestOnPaperAndInForcedColoursNothingIsLost(t *testing.T) {
+func TestPrintAndForcedColoursKeepAllContent(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
 	enter(t, browser, base, "sam@example.com")
 	style := func(page *browsertest.Page, selector, pseudo, property string) string {
-		return browsertest.Eval[string](t, page, fmt.Sprintf(`getComputedStyle(document.querySelector(%q), %q)[%q]`, selector, pseudo, property))
+		return browsertest.Eval[string](t, page,
+			fmt.Sprintf(`getComputedStyle(document.querySelector(%q), %q)[%q]`, selector, pseudo, property))
 	}
-	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID), browsertest.Views()[0])
+	page := browser.Open(t, fmt.Sprintf("%s%sb/7/deliveries/%s/", base, shell.Root, f.deliveries[1].ID),
+		browsertest.Views()[0])
 	page.Look(t, browsertest.View{Width: 760, Height: 1000, Dark: true, Print: true})
 	assert.Equal(t, "none", style(page, ".side", "", "display"))
 	assert.Equal(t, "none", style(page, "button.copy", "", "display"))
@@ -112,11 +126,12 @@ func TestOnPaperAndInForcedColoursNothingIsLost(t *testing.T) {
 	assert.Equal(t, "table-cell", style(page, "tbody td:nth-child(2)", "", "display"), "rows stay rows")
 	page.Screenshot(t, "console-print-deliveries")
 	page = browser.Open(t, base+shell.Root+"b/7/", browsertest.View{Width: 1280, Height: 900, Forced: true})
-	assert.NotEqual(t, style(page, ".chart", "", "backgroundColor"), style(page, ".chart-key", "::before", "backgroundColor"))
+	assert.NotEqual(t, style(page, ".chart", "", "backgroundColor"),
+		style(page, ".chart-key", "::before", "backgroundColor"))
 	page.Screenshot(t, "console-forced-business")
 }
 
-func TestAPageThatIsNotLetInAtFirstConnectsLater(t *testing.T) {
+func TestPageConnectsLaterAfterARejectedStream(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
@@ -128,21 +143,25 @@ func TestAPageThatIsNotLetInAtFirstConnectsLater(t *testing.T) {
 	f.deliveries[0].LastError = "changed meanwhile"
 	f.mu.Unlock()
 	f.deaf.Store(false)
-	page.Wait(t, `document.querySelector("main").innerText.includes("changed meanwhile") && document.querySelector("#away").hidden`)
+	page.Wait(t,
+		`document.querySelector("main").innerText.includes("changed meanwhile") && `+
+			`document.querySelector("#away").hidden`)
 	page.Allow("503")
 	assert.Empty(t, page.Problems())
 }
 
-func TestAConnectionThatFallsSilentIsSaidToBeAway(t *testing.T) {
+func TestSilentStreamIsShownAsDisconnected(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
 	enter(t, browser, base, "sam@example.com")
 	page := browser.Open(t, base+shell.Root+"b/7/deliveries/", browsertest.Views()[0])
-	page.Wait(t, `document.querySelector("#pulse")._htmx?.sse?.reader`)
+	page.Wait(t, `document.querySelector("#live")._htmx?.sse?.reader`)
 	browsertest.Eval[int](t, page, `(window.told = Date.now, Date.now = () => told() + 60000, 0)`)
 	page.Wait(t, `!document.querySelector("#away").hidden`)
-	browsertest.Eval[int](t, page, `(Date.now = told, document.querySelector("#pulse").dispatchEvent(new CustomEvent("beat", { bubbles: true })), 0)`)
+	browsertest.Eval[int](t, page,
+		`(Date.now = told, document.querySelector("#live").dispatchEvent(new CustomEvent("beat",`+
+			` { bubbles: true })), 0)`)
 	assert.True(t, browsertest.Eval[bool](t, page, `document.querySelector("#away").hidden`))
 	assert.Empty(t, page.Problems())
 }

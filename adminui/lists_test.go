@@ -48,7 +48,7 @@ func posted(t *testing.T, client *http.Client, page, address string, form url.Va
 
 var tokenOf = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
-func TestAFilterThatCannotBeReadFindsNothing(t *testing.T) {
+func TestUnreadableFilterFindsNothing(t *testing.T) {
 	base := served(t, full())
 	client := entered(t, base)
 	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "state=oops"} {
@@ -68,12 +68,13 @@ func TestAFilterThatCannotBeReadFindsNothing(t *testing.T) {
 	assert.True(t, strings.Contains(page, "Send many again"), "Send many again")
 }
 
-func TestRowsOfDeliveriesAreToldApart(t *testing.T) {
+func TestDeliveryRowsHaveDistinctLabels(t *testing.T) {
 	f := full()
 	f.deliveries[1].OrderID, f.deliveries[2].OrderID = 10412, 10411
 	base := served(t, f)
 	_, page := got(t, entered(t, base), base+shell.Root+"b/7/deliveries/")
-	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`), `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
+	assert.True(t, strings.Contains(page, `<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`),
+		`<a class="cell" href="/console/b/7/orders/10412/" title="Order 10412">`)
 	names := regexp.MustCompile(`type="checkbox"[^>]* aria-label="Choose ([^"]+)"`).FindAllStringSubmatch(page, -1)
 	require.Len(t, names, len(f.deliveries))
 	seen := map[string]bool{}
@@ -84,13 +85,14 @@ func TestRowsOfDeliveriesAreToldApart(t *testing.T) {
 	assert.True(t, seen["order_placed, Order 10412, made 21 Nov 2026 05:49:00 CST"], "%v", seen)
 }
 
-func TestAFileIsOfTheWholeList(t *testing.T) {
+func TestCSVFileContainsTheWholeList(t *testing.T) {
 	f := full()
 	f.deliveries = repeated(f.deliveries)
 	base := served(t, f)
 	client := entered(t, base)
 	_, page := got(t, client, base+shell.Root+"b/7/deliveries/?event=order_placed&before="+f.deliveries[3].ID.String())
-	assert.True(t, strings.Contains(page, `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`), `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`)
+	assert.True(t, strings.Contains(page, `href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`),
+		`href="/console/b/7/deliveries/?event=order_placed&amp;format=csv"`)
 	const limit = 10_000
 	for len(f.deliveries) < limit {
 		f.deliveries = append(f.deliveries, f.deliveries...)
@@ -102,10 +104,12 @@ func TestAFileIsOfTheWholeList(t *testing.T) {
 	_, file = got(t, client, base+shell.Root+"b/7/deliveries/?format=csv")
 	lines := strings.Split(strings.TrimSpace(file), "\n")
 	require.Len(t, lines, limit+2)
-	assert.Equal(t, "\"These are the first 10\u202f000 rows, and there are more: narrow the list by its filters.\",,,,,,,", lines[limit+1])
+	assert.Equal(t,
+		"\"These are the first 10\u202f000 rows, and there are more: narrow the list by its filters.\",,,,,,,",
+		lines[limit+1])
 }
 
-func TestAFormWithoutASessionLeadsBackToItsPage(t *testing.T) {
+func TestFormWithoutSessionReturnsToItsPage(t *testing.T) {
 	base := served(t, full())
 	stays := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for page, next := range map[string]string{
@@ -118,53 +122,63 @@ func TestAFormWithoutASessionLeadsBackToItsPage(t *testing.T) {
 		to, err := response.Location()
 		require.NoError(t, err)
 		assert.Equal(t, next, to.Query().Get("next"))
-		_, door := got(t, stays, to.String())
-		assert.True(t, strings.Contains(door, "You were signed out, so nothing was done."), "You were signed out, so nothing was done.")
-		assert.True(t, strings.Contains(door, `name="next" value="`+next+`"`), `name="next" value="`+next+`"`)
+		_, signIn := got(t, stays, to.String())
+		assert.True(t, strings.Contains(signIn, "You were signed out, so nothing was done."),
+			"You were signed out, so nothing was done.")
+		assert.True(t, strings.Contains(signIn, `name="next" value="`+next+`"`), `name="next" value="`+next+`"`)
 	}
-	_, door := got(t, stays, base+shell.SignInPath)
-	assert.False(t, strings.Contains(door, "You were signed out"), "You were signed out")
+	_, signIn := got(t, stays, base+shell.SignInPath)
+	assert.False(t, strings.Contains(signIn, "You were signed out"), "You were signed out")
 }
 
-func TestNoBusinessHidesTheTroublesOfAnother(t *testing.T) {
+func TestNoBusinessHidesTheProblemsOfAnother(t *testing.T) {
 	f := full()
 	failing := func(business core.BusinessID, id int64, address string) console.Endpoint {
 		return console.Endpoint{Business: business, ID: id, EventType: "order_placed", URL: address, Active: true,
-			Health: console.Health{RefusedAt: before(1), FailingSince: before(9), Status: 503, Class: string(webhook.Status)}}
+			Health: console.Health{RefusedAt: before(1), FailingSince: before(9), Status: 503,
+				Class: string(webhook.Status)}}
 	}
 	f.endpoints = nil
 	for id := range int64(13) {
-		f.endpoints = append(f.endpoints, failing(7, 100+id, "https://alike.example/"), failing(7, 200+id, fmt.Sprintf("https://pos-%d.example/", id)))
+		f.endpoints = append(f.endpoints, failing(7, 100+id, "https://alike.example/"),
+			failing(7, 200+id, fmt.Sprintf("https://pos-%d.example/", id)))
 	}
 	f.endpoints = append(f.endpoints, failing(12, 900, "https://other.example/"))
 	base := served(t, f)
 	client := entered(t, base)
 	_, page := got(t, client, base+shell.Root)
-	assert.True(t, strings.Contains(page, long+": The endpoint of order_placed (900)"), long+": The endpoint of order_placed (900)")
+	assert.True(t, strings.Contains(page, long+": The endpoint of order_placed (900)"),
+		long+": The endpoint of order_placed (900)")
 	assert.True(t, strings.Contains(page, "13 webhooks at alike.example"), "13 webhooks at alike.example")
-	assert.True(t, strings.Contains(page, "Of webhooks, 3 more causes are not shown here"), "Of webhooks, 3 more causes are not shown here")
+	assert.True(t, strings.Contains(page, "Of webhooks, 3 more causes are not shown here"),
+		"Of webhooks, 3 more causes are not shown here")
 	for len(f.endpoints) < 100 {
 		f.endpoints = append(f.endpoints, f.endpoints[0])
 	}
 	_, page = got(t, client, base+shell.Root)
-	assert.True(t, strings.Contains(page, "Of webhooks, an unknown number of more causes"), "Of webhooks, an unknown number of more causes")
+	assert.True(t, strings.Contains(page, "Of webhooks, an unknown number of more causes"),
+		"Of webhooks, an unknown number of more causes")
 }
 
-func TestListsThatAreCutSaySo(t *testing.T) {
+func TestTruncatedListsSaySo(t *testing.T) {
 	f := full()
 	base := served(t, f)
 	client := entered(t, base)
-	words := map[string]string{"": "200 businesses are shown here, and there are more", "b/7/": "And more: search by name",
-		"b/7/grid/": "10 of 11 platforms are shown here", "search/?q=a": "Of each kind 10 are shown, and there are more"}
+	words := map[string]string{"": "200 businesses are shown here, and there are more",
+		"b/7/":        "And more: search by name",
+		"b/7/grid/":   "10 of 11 platforms are shown here",
+		"search/?q=a": "Of each kind 10 are shown, and there are more"}
 	for path, said := range words {
 		_, page := got(t, client, base+shell.Root+path)
 		assert.False(t, strings.Contains(page, said), "%s whole", path)
 	}
 	for id := range core.BusinessID(200) {
-		f.businesses = append(f.businesses, core.Business{ID: 1000 + id, Name: fmt.Sprint("Merchant ", id), Timezone: "UTC", CreatedAt: before(9)})
+		f.businesses = append(f.businesses,
+			core.Business{ID: 1000 + id, Name: fmt.Sprint("Merchant ", id), Timezone: "UTC", CreatedAt: before(9)})
 	}
 	for n := range 11 {
-		f.hits = append(f.hits, console.Hit{Business: 7, Kind: "store", ID: fmt.Sprint(n), Title: fmt.Sprint("Market ", n)})
+		f.hits = append(f.hits, console.Hit{Business: 7, Kind: "store", ID: fmt.Sprint(n),
+			Title: fmt.Sprint("Market ", n)})
 	}
 	for n := range 8 {
 		f.others = append(f.others, core.Platform{Name: fmt.Sprint("own-", n), ServedBy: "own"})
@@ -176,7 +190,7 @@ func TestListsThatAreCutSaySo(t *testing.T) {
 	}
 }
 
-func TestARefusedFormKeepsWhatWasTyped(t *testing.T) {
+func TestRejectedFormKeepsItsInput(t *testing.T) {
 	f := full()
 	base := served(t, f)
 	client := entered(t, base)
@@ -185,41 +199,50 @@ func TestARefusedFormKeepsWhatWasTyped(t *testing.T) {
 	token := tokenOf.FindStringSubmatch(page)[1]
 	secret := regexp.MustCompile(`name="(secret-[^"]+)"`).FindStringSubmatch(page)[1]
 	endpoint := regexp.MustCompile(`name="(endpoint-[^"]+)"`).FindStringSubmatch(page)[1]
-	response, page := posted(t, client, at, at, url.Values{"token": {token}, "name": {"tasty-eats"}, "version": {"v-before"}, "served_by": {"aggregator-a"}, "settings": {`{"nutrition": yes`}, "why": {"A new shop."},
-		secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
+	response, page := posted(t, client, at, at,
+		url.Values{"token": {token}, "name": {"tasty-eats"}, "version": {"v-before"}, "served_by": {"aggregator-a"},
+			"settings": {`{"nutrition": yes`}, "why": {"A new shop."},
+			secret: {"s3cr3t-typed"}, endpoint: {"https://typed.example"}})
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
-	for _, kept := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`, `value="https://typed.example"`, `value="v-before"`, "type them again", `role="alert"`} {
+	for _, kept := range []string{`{&#34;nutrition&#34;: yes</textarea>`, `value="A new shop."`,
+		`value="https://typed.example"`, `value="v-before"`, "type them again", `role="alert"`} {
 		assert.True(t, strings.Contains(page, kept), kept)
 	}
 	assert.False(t, strings.Contains(page, "s3cr3t-typed"), "s3cr3t-typed")
 
 	at = base + shell.Root + "b/7/sandbox/"
 	_, page = got(t, client, at)
-	assert.False(t, strings.Contains(page, `<details class="act" name="act" open`), `<details class="act" name="act" open`)
-	response, page = posted(t, client, at, at+"faults/", url.Values{"token": {token}, "kind": {"delay"}, "delay": {"soon"}, "probability": {"100"}, "lasts": {"60"}, "why": {"Slow?"}})
+	assert.False(t, strings.Contains(page, `<details class="act" name="act" open`),
+		`<details class="act" name="act" open`)
+	response, page = posted(t, client, at, at+"faults/",
+		url.Values{"token": {token}, "kind": {"delay"}, "delay": {"soon"}, "probability": {"100"}, "lasts": {"60"},
+			"why": {"Slow?"}})
 	assert.Equal(t, http.StatusBadRequest, response.StatusCode)
 	assert.Equal(t, 1, strings.Count(page, `<details class="act" name="act" open`))
 	assert.True(t, strings.Contains(page, `value="soon"`), `value="soon"`)
 	assert.True(t, strings.Contains(page, `value="Slow?"`), `value="Slow?"`)
 	assert.True(t, strings.Contains(page, `<option value="delay" selected`), `<option value="delay" selected`)
-	assert.True(t, strings.Contains(page, `href="/console/b/7/sandbox/?format=csv"`), `href="/console/b/7/sandbox/?format=csv"`)
+	assert.True(t, strings.Contains(page, `href="/console/b/7/sandbox/?format=csv"`),
+		`href="/console/b/7/sandbox/?format=csv"`)
 	assert.Empty(t, f.done)
 }
 
-func TestTheOverviewTellsHowFreshItIs(t *testing.T) {
+func TestOverviewShowsItsTime(t *testing.T) {
 	base := served(t, full())
 	_, page := got(t, entered(t, base), base+shell.Root)
-	assert.True(t, strings.Contains(page, "As of "+noon.Format(time.TimeOnly)+" UTC."), "As of "+noon.Format(time.TimeOnly)+" UTC.")
+	assert.True(t, strings.Contains(page, "As of "+noon.Format(time.TimeOnly)+" UTC."),
+		"As of "+noon.Format(time.TimeOnly)+" UTC.")
 	assert.True(t, strings.Contains(page, `data-every="30"`), `data-every="30"`)
 }
 
-func TestTheAddressOfAFormLeadsToItsPage(t *testing.T) {
+func TestFormURLRedirectsToItsPage(t *testing.T) {
 	f := full()
 	base := served(t, f)
 	client := entered(t, base)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	for form, page := range map[string]string{
-		"b/7/settings/watching/": "b/7/settings/", "b/7/sandbox/faults/off/": "b/7/sandbox/", "b/7/webhooks/3/pause/": "b/7/webhooks/3/",
+		"b/7/settings/watching/": "b/7/settings/", "b/7/sandbox/faults/off/": "b/7/sandbox/",
+		"b/7/webhooks/3/pause/": "b/7/webhooks/3/",
 		"b/7/deliveries/retry/": "b/7/deliveries/", "sign-out/": "",
 	} {
 		response, err := client.Get(base + shell.Root + form)
@@ -228,4 +251,26 @@ func TestTheAddressOfAFormLeadsToItsPage(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, response.StatusCode, form)
 		assert.Equal(t, shell.Root+page, response.Header.Get("Location"))
 	}
+}
+
+func TestAuditTrailLinksToObjects(t *testing.T) {
+	f := full()
+	delivery := f.deliveries[0].ID.String()
+	for _, object := range []string{"store/1040", "delivery/" + delivery, "user/2", "platform/web"} {
+		f.audit = append(f.audit, console.Entry{ID: id(1), At: before(1), Actor: "hub", Action: "a", Object: object})
+	}
+	base := served(t, f)
+	client := entered(t, base)
+	hrefs := func(page string) (list []string) {
+		links := regexp.MustCompile(`<a class="[^"]*" href="([^"]+)"[^>]*>\w+/[^<]`).FindAllStringSubmatch(page, -1)
+		for _, link := range links {
+			list = append(list, link[1])
+		}
+		return list
+	}
+	_, page := got(t, client, base+shell.Root+"b/7/audit/")
+	assert.Equal(t, []string{"/console/b/7/webhooks/3/", "/console/b/7/webhooks/5/", "/console/b/7/stores/1040/",
+		"/console/b/7/deliveries/" + delivery + "/"}, hrefs(page))
+	_, page = got(t, client, base+shell.Root+"audit/")
+	assert.Equal(t, []string{"/console/users/2/"}, hrefs(page))
 }

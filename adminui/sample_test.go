@@ -18,12 +18,15 @@ func pointer[T any](v T) *T { return &v }
 
 // empty is a hub with an admin, and with nothing in its business.
 func empty() *fake {
-	return &fake{mu: new(sync.Mutex), sessions: map[string]int64{}, businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago", Currency: "USD", CreatedAt: before(50_000)}},
+	return &fake{mu: new(sync.Mutex), sessions: map[string]int64{},
+		businesses: []core.Business{{ID: 7, Name: "Tasty Eats", Country: "US", Timezone: "America/Chicago",
+			Currency: "USD", CreatedAt: before(50_000)}},
 		users: []access.User{{ID: 1, Email: "sam@example.com", Role: access.Admin, CreatedAt: before(9000)}}}
 }
 
 // long is a name that no column has room for.
-const long = "A very long name that somebody typed into the point of sale without ever pressing the return key, as people do"
+const long = "A very long name that somebody typed into the point of sale without ever pressing the return key, as " +
+	"people do"
 
 // hostile is a name that would run where it is not escaped.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
@@ -31,84 +34,165 @@ const hostile = `"><script>alert(1)</script><img src=x onerror=alert(1)>`
 // full is a hub in which everything that a page can show is there.
 func full() *fake {
 	f := empty()
-	f.businesses = append(f.businesses, core.Business{ID: 12, Name: long, Country: "IN", Timezone: "Asia/Kolkata", Currency: "INR", CreatedAt: before(900)})
-	f.users = append(f.users, access.User{ID: 2, Email: "vera@example.com", Role: access.Viewer, Businesses: []core.BusinessID{7}, Password: "x", CreatedAt: before(800), SeenAt: before(3)},
-		access.User{ID: 3, Email: "gone@example.com", Role: access.Support, DisabledAt: before(2), CreatedAt: before(80)})
+	f.businesses = append(f.businesses,
+		core.Business{ID: 12, Name: long, Country: "IN", Timezone: "Asia/Kolkata", Currency: "INR",
+			CreatedAt: before(900)})
+	f.users = append(f.users,
+		access.User{ID: 2, Email: "vera@example.com", Role: access.Viewer, Businesses: []core.BusinessID{7},
+			Password: "x", CreatedAt: before(800), SeenAt: before(3)},
+		access.User{ID: 3, Email: "gone@example.com", Role: access.Support, DisabledAt: before(2),
+			CreatedAt: before(80)})
+	f.counts = sampleCounts()
+	f.figures = console.Figures{Waiting: 41, Held: 12, GivenUp: 22, FailedJobs: 1, OpenJobs: 2}
+	f.deliveries, f.attempts = sampleDeliveries()
+	f.endpoints = sampleEndpoints(f.deliveries[1].ID)
+	f.jobs = sampleJobs()
+	f.jobs[0].Event = f.deliveries[0].EventID
+	f.stores, f.items, f.shelf = sampleStores(), sampleItems(), stocked()
+	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: before(600),
+		UsedAt: before(1)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: before(9000),
+		DisabledAt: before(500), UsedAt: before(2)}}
+	f.audit = []console.Entry{
+		{Business: 7, ID: id(5), At: before(5), Actor: "user:sam@example.com", Action: "webhook.pause",
+			Object: "webhook/3",
+			Detail: []byte(`{"why":"The receiver is being moved.","before":{"active":true},"after":{"active":false}}`)},
+		{Business: 7, ID: id(6), At: before(6), Actor: "hub", Action: "webhook.disable", Object: "webhook/5",
+			Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
+		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2",
+			Detail: []byte(`{}`)}}
+	f.notices, f.toldStore = sampleNotices(f.jobs[0].Reference), sampleStoreCalls()
+	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street",
+		Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},
+		{Business: 7, Kind: "order", ID: "10412", Title: "Order 10412",
+			Detail: "aggregator-a · AGG-88120-4417 · Acknowledged"},
+		{Business: 12, Kind: "item", ID: "502", Title: hostile, Detail: "naan"}}
+	return f
+}
+
+func sampleCounts() (list []console.Count) {
 	for hour := range 24 {
 		if hour != 9 {
-			count := console.Count{At: noon.Add(time.Duration(hour-23) * time.Hour), Accepted: int64(400 + 40*hour), Took: time.Duration(400+40*hour) * 30 * time.Millisecond, Slowest: time.Duration(100+hour*9) * time.Millisecond}
+			count := console.Count{At: noon.Add(time.Duration(hour-23) * time.Hour), Accepted: int64(400 + 40*hour),
+				Took:    time.Duration(400+40*hour) * 30 * time.Millisecond,
+				Slowest: time.Duration(100+hour*9) * time.Millisecond}
 			if hour > 20 {
 				count.Refused = int64(hour * 6)
 			}
-			f.counts = append(f.counts, count)
+			list = append(list, count)
 		}
 	}
-	f.figures = console.Figures{Waiting: 41, Held: 12, GivenUp: 22, FailedJobs: 1, OpenJobs: 2}
-	f.deliveries, f.attempts = sampleDeliveries()
-	f.endpoints = []console.Endpoint{
-		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true, Units: "seconds", CreatedAt: before(40_000), Waiting: 41, GivenUp: 22, ProbedSince: before(90), Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
-			Day:    console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond, Slowest: 4 * time.Second},
-			Health: console.Health{AcceptedAt: before(95), RefusedAt: before(1), FailingSince: before(94), Status: 503, Class: string(webhook.Status), Error: "the endpoint answered 503", Delivery: f.deliveries[1].ID}},
-		{Business: 7, ID: 4, EventType: "store_creation", URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), Active: true, Units: "minutes",
-			Day: console.Count{Accepted: 12, Took: 400 * time.Millisecond}, Health: console.Health{AcceptedAt: before(2)}},
-		{Business: 7, ID: 5, EventType: "inventory_update", URL: "https://menu.example.com/hook", Held: 12, Units: "minutes", DisabledReason: "the endpoint answered 410 Gone", Health: console.Health{AcceptedAt: before(3000)}},
-		{Business: 7, ID: 6, EventType: "rider_status_update", URL: "https://pos.example.com/riders", Active: true, Units: "minutes"},
+	return list
+}
+
+func sampleEndpoints(failed core.ID) []console.Endpoint {
+	return []console.Endpoint{
+		{Business: 7, ID: 3, EventType: "order_placed", URL: "https://pos.example.com/hooks/orders", Active: true,
+			Units: "seconds", CreatedAt: before(40_000), Waiting: 41, GivenUp: 22, ProbedSince: before(90),
+			Pause: 30 * time.Second, OldSecretUntil: noon.Add(time.Hour),
+			Day: console.Count{Accepted: 20_412, Refused: 390, Took: 2_000_000 * time.Millisecond,
+				Slowest: 4 * time.Second},
+			Health: console.Health{AcceptedAt: before(95), RefusedAt: before(1), FailingSince: before(94), Status: 503,
+				Class: string(webhook.Status), Error: "the endpoint answered 503", Delivery: failed}},
+		{Business: 7, ID: 4, EventType: "store_creation",
+			URL: "https://pos.example.com/" + strings.Repeat("very-long-path/", 12), Active: true, Units: "minutes",
+			Day:    console.Count{Accepted: 12, Took: 400 * time.Millisecond},
+			Health: console.Health{AcceptedAt: before(2)}},
+		{Business: 7, ID: 5, EventType: "inventory_update", URL: "https://menu.example.com/hook", Held: 12,
+			Units: "minutes", DisabledReason: "the endpoint answered 410 Gone",
+			Health: console.Health{AcceptedAt: before(3000)}},
+		{Business: 7, ID: 6, EventType: "rider_status_update", URL: "https://pos.example.com/riders", Active: true,
+			Units: "minutes"},
 	}
-	f.jobs = sampleJobs()
-	f.jobs[0].Event = f.deliveries[0].EventID
-	f.stores = []store.Stored{
-		{ID: 1040, Object: store.Object{RefID: pointer("S-17"), Name: pointer("Market Street"), City: pointer("San Francisco"), Address: pointer("1 Market Street"), Active: pointer(true), OrderingEnabled: pointer(true),
-			HideFromUI: pointer(false), IncludedPlatforms: []string{"aggregator-a", "app", "web"}, Timings: []store.Timing{{Day: "monday", Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
-		{ID: 1041, Object: store.Object{RefID: pointer("S-18"), Name: pointer(hostile), City: pointer(long), Active: pointer(true)}},
+}
+
+func sampleStores() []store.Stored {
+	return []store.Stored{
+		{ID: 1040, Object: store.Object{RefID: pointer("S-17"), Name: pointer("Market Street"),
+			City: pointer("San Francisco"), Address: pointer("1 Market Street"), Active: pointer(true),
+			OrderingEnabled: pointer(true),
+			HideFromUI:      pointer(false), IncludedPlatforms: []string{"aggregator-a", "app", "web"},
+			Timings: []store.Timing{{Day: "monday",
+				Slots: []store.Slot{{StartTime: "09:00:00", EndTime: "22:00:00"}}}}}},
+		{ID: 1041, Object: store.Object{RefID: pointer("S-18"), Name: pointer(hostile), City: pointer(long),
+			Active: pointer(true)}},
 	}
-	f.items = []console.ItemDetail{
-		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true, Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
-			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}}, Platforms: []string{"aggregator-a", "web"},
-			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy", Message: "calorie_kcal is missing from NutritionalInfo"}}, Refusals: []console.ItemRefusal{{Platform: "aggregator-b", Message: "photo required", Stores: 2}},
-			Places: []console.ItemPlace{{Store: console.GridStore{ID: 1040, RefID: "S-17", Name: "Market Street", Active: true, Ordering: true, Included: []string{"app", "web"}}, Price: "10.25", Sold: true, Available: true, Stock: -1},
-				{Store: console.GridStore{ID: 1041, RefID: "S-18", Name: long, Active: true, Ordering: true}, Price: "9.5", Stock: 0, Sold: true, Available: true}}},
-		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3", Updated: before(30)}, Record: []byte(`{}`)},
+}
+
+func sampleItems() []console.ItemDetail {
+	return []console.ItemDetail{
+		{Item: console.Item{ID: 501, RefID: "dal", Title: "Dal makhani", Price: "9.50", Active: true, Available: true,
+			Updated: before(30)}, Record: []byte(`{"title":"Dal makhani","price":9.50}`),
+			Categories: []console.ItemCategory{{RefID: "mains", Name: "Mains"}},
+			Platforms:  []string{"aggregator-a", "web"},
+			Findings: []console.ItemFinding{{Platform: "aggregator-a", Rule: "nutrition_energy",
+				Message: "calorie_kcal is missing from NutritionalInfo"}},
+			Refusals: []console.ItemRefusal{{Platform: "aggregator-b", Message: "photo required", Stores: 2}},
+			Places: []console.ItemPlace{{Store: console.GridStore{ID: 1040, RefID: "S-17", Name: "Market Street",
+				Active: true, Ordering: true, Included: []string{"app", "web"}}, Price: "10.25", Sold: true,
+				Available: true, Stock: -1},
+				{Store: console.GridStore{ID: 1041, RefID: "S-18", Name: long, Active: true, Ordering: true},
+					Price: "9.5", Stock: 0, Sold: true, Available: true}}},
+		{Item: console.Item{ID: 502, RefID: "naan-" + strings.Repeat("x", 60), Title: hostile, Price: "3",
+			Updated: before(30)}, Record: []byte(`{}`)},
 	}
-	f.shelf = stocked()
-	f.keys = []console.Key{{ID: 2, Username: "pos", Prefix: "svk_Ab12", Scope: core.ScopePOS, CreatedAt: before(600), UsedAt: before(1)}, {ID: 1, Username: "pos", Prefix: "svk_Zz98", Scope: core.ScopePOS, CreatedAt: before(9000), DisabledAt: before(500), UsedAt: before(2)}}
-	f.audit = []console.Entry{
-		{Business: 7, ID: id(5), At: before(5), Actor: "user:sam@example.com", Action: "webhook.pause", Object: "webhook/3", Detail: []byte(`{"why":"The receiver is being moved.","before":{"active":true},"after":{"active":false}}`)},
-		{Business: 7, ID: id(6), At: before(6), Actor: "hub", Action: "webhook.disable", Object: "webhook/5", Detail: []byte(`{"reason":"the endpoint answered 410 Gone","delivery":"` + id(6).String() + `"}`)},
-		{Business: 7, ID: id(7), At: before(7), Actor: hostile, Action: "key.create", Object: "key/2", Detail: []byte(`{}`)}}
-	f.notices = console.Notices{
-		Unheard:   []console.Unheard{{Business: 7, EventType: core.InventoryUpdate, Count: 3, At: before(4), Webhook: 5}},
+}
+
+func sampleNotices(job core.ID) console.Notices {
+	return console.Notices{
+		Unheard: []console.Unheard{{Business: 7, EventType: core.InventoryUpdate, Count: 3, At: before(4),
+			Webhook: 5}},
 		Throttled: []console.Throttled{{Business: 7, Name: "STORES", Until: noon.Add(40 * time.Second)}},
-		Revoked:   []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500), UsedAt: before(2)}},
+		Revoked: []console.Key{{Business: 7, ID: 1, Username: "pos", Prefix: "svk_Zz98", DisabledAt: before(500),
+			UsedAt: before(2)}},
+		Untold: []console.Untold{{Business: 7, Count: 12, First: before(20), Last: before(8), Heard: true}},
+		Refused: []console.RefusedJobs{{Business: 7, Count: 3, Reference: job,
+			Kind: core.MenuJob, Subject: "-1", Refused: 40, Total: 40}},
+		Calls: []console.RefusedCalls{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a",
+			Orders: true, At: before(2), Message: "the aggregator answered 401: " + hostile,
+			Kinds: []console.CallCount{{Kind: string(relay.OrderStatus), Count: 16},
+				{Kind: string(relay.OrderAcknowledge), Count: 8}, {Kind: string(relay.StoreAction), Count: 1}}}},
+		Menus: []console.RefusedMenus{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a",
+			Count: 12, Message: "unknown partner key"}},
+		NotTaken: []console.NotTaken{{Business: 7, Count: 3, At: before(4),
+			Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}},
+		Waiting: []console.Waiting{{Business: 7, Count: 3, Since: before(42)}},
+		Closed: []console.Closed{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Platform: long,
+			Actor: "key:pos", Since: before(50)}},
+		Silent: []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street",
+			Since: before(35)}},
 	}
-	f.notices.Untold = []console.Untold{{Business: 7, Count: 12, First: before(20), Last: before(8), Heard: true}}
-	f.notices.Refused = []console.RefusedJobs{{Business: 7, Count: 3, Reference: f.jobs[0].Reference, Kind: core.MenuJob, Subject: "-1", Refused: 40, Total: 40}}
-	f.notices.Calls = []console.RefusedCalls{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Orders: true, At: before(2), Message: "the aggregator answered 401: " + hostile,
-		Kinds: []console.CallCount{{Kind: string(relay.OrderStatus), Count: 16}, {Kind: string(relay.OrderAcknowledge), Count: 8}, {Kind: string(relay.StoreAction), Count: 1}}}}
-	f.notices.Menus = []console.RefusedMenus{{Business: 7, Platform: "aggregator-a", ServedBy: "aggregator-a", Count: 12, Message: "unknown partner key"}}
-	f.notices.NotTaken = []console.NotTaken{{Business: 7, Count: 3, At: before(4), Reason: `store_ref_id "NOWHERE-7": there is no store with this ref_id`}}
-	f.notices.Waiting = []console.Waiting{{Business: 7, Count: 3, Since: before(42)}}
-	f.notices.Closed = []console.Closed{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Platform: long, Actor: "key:pos", Since: before(50)}}
-	f.notices.Silent = []console.Silent{{Business: 7, Count: 2, StoreID: 1040, Store: "Market Street", Since: before(35)}}
-	f.toldStore = []console.Call{
-		{ID: id(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`), State: string(relay.Done), CreatedAt: before(9), FinishedAt: before(9),
-			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(9), Method: "POST", URL: "https://a.example.com/outlets/17/closed", Status: 204, Took: 31 * time.Millisecond}}},
-		{ID: id(72), Kind: string(relay.ItemAction), Platform: "aggregator-b", Payload: []byte(`{"enable":true,"items":[{"ref_id":"dal"}]}`), State: string(relay.Waiting), Message: "the platform answered 503", CreatedAt: before(8),
-			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(8), Method: "PUT", URL: "https://b.example.com/" + long, Status: 503, ErrorClass: "status", Error: "the platform answered 503"}}}}
-	f.hits = []console.Hit{{Business: 7, Kind: "store", ID: "1040", Title: "Market Street", Detail: "S-17 · San Francisco"}, {Business: 7, Kind: "item", ID: "501", Title: "Dal makhani", Detail: "dal"},
-		{Business: 7, Kind: "order", ID: "10412", Title: "Order 10412", Detail: "aggregator-a · AGG-88120-4417 · Acknowledged"},
-		{Business: 12, Kind: "item", ID: "502", Title: hostile, Detail: "naan"}}
-	return f
+}
+
+// sampleStoreCalls are those of store 1040.
+func sampleStoreCalls() []console.Call {
+	return []console.Call{
+		{ID: id(71), Kind: string(relay.StoreAction), Platform: "aggregator-a", Payload: []byte(`{"enable":false}`),
+			State: string(relay.Done), CreatedAt: before(9), FinishedAt: before(9),
+			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(9), Method: "POST",
+				URL: "https://a.example.com/outlets/17/closed", Status: 204, Took: 31 * time.Millisecond}}},
+		{ID: id(72), Kind: string(relay.ItemAction), Platform: "aggregator-b",
+			Payload: []byte(`{"enable":true,"items":[{"ref_id":"dal"}]}`), State: string(relay.Waiting),
+			Message: "the platform answered 503", CreatedAt: before(8),
+			Attempts: []console.CallAttempt{{N: 1, StartedAt: before(8), Method: "PUT",
+				URL: "https://b.example.com/" + long, Status: 503, ErrorClass: "status",
+				Error: "the platform answered 503"}}}}
 }
 
 func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 	var list []webhook.DeliveryRecord
 	var attempts []webhook.AttemptRecord
 	for i, d := range []webhook.DeliveryRecord{
-		{EventType: "store_creation", WebhookID: 4, State: webhook.Delivered, Attempts: 1, LastStatus: 200, FinishedAt: before(1), Reference: id(3).String()},
-		{EventType: "order_placed", WebhookID: 3, State: webhook.Failed, Attempts: 6, LastStatus: 503, LastError: "the endpoint answered 503 Service Unavailable; only 2xx is success", FinishedAt: before(2)},
-		{EventType: "order_placed", WebhookID: 3, State: webhook.Pending, Attempts: 2, LastStatus: 503, LastError: "the endpoint answered 503 Service Unavailable; only 2xx is success", NextAttempt: noon.Add(4 * time.Minute)},
-		{EventType: "inventory_update", WebhookID: 5, State: webhook.Held, HeldBecause: "the webhook is switched off", Attempts: 1, LastStatus: 410, LastError: "the endpoint answered 410 Gone: it wants no more deliveries"},
-		{EventType: "inventory_update", State: webhook.Pending, URL: "https://menu.example.com/" + strings.Repeat("callback/", 20)},
+		{EventType: "store_creation", WebhookID: 4, State: webhook.Delivered, Attempts: 1, LastStatus: 200,
+			FinishedAt: before(1), Reference: id(3).String()},
+		{EventType: "order_placed", WebhookID: 3, State: webhook.Failed, Attempts: 6, LastStatus: 503,
+			LastError: "the endpoint answered 503 Service Unavailable; only 2xx is success", FinishedAt: before(2)},
+		{EventType: "order_placed", WebhookID: 3, State: webhook.Pending, Attempts: 2, LastStatus: 503,
+			LastError:   "the endpoint answered 503 Service Unavailable; only 2xx is success",
+			NextAttempt: noon.Add(4 * time.Minute)},
+		{EventType: "inventory_update", WebhookID: 5, State: webhook.Held, HeldBecause: "the webhook is switched off",
+			Attempts: 1, LastStatus: 410, LastError: "the endpoint answered 410 Gone: it wants no more deliveries"},
+		{EventType: "inventory_update", State: webhook.Pending,
+			URL: "https://menu.example.com/" + strings.Repeat("callback/", 20)},
 	} {
 		d.ID, d.EventID, d.CreatedAt = id(10+i), id(10+i), before(10+i)
 		if d.URL == "" {
@@ -117,10 +201,17 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 		list = append(list, d)
 	}
 	for n := range 6 {
-		attempts = append(attempts, webhook.AttemptRecord{N: n + 1, Attempt: webhook.Attempt{StartedAt: before(20 - n), URL: "https://pos.example.com/hooks", Status: 503, ErrorClass: webhook.Status, Error: "the endpoint answered 503 Service Unavailable; only 2xx is success",
-			RequestHeaders:  map[string]string{"Webhook-Id": "01a1", "X-Token": "•••", "Content-Type": "application/json", "Content-Length": "91"},
-			ResponseHeaders: map[string]string{"Content-Type": "text/html", "X-Evil": hostile}, ResponseBody: []byte("<html>" + hostile),
-			Timing: webhook.Timing{DNS: 3 * time.Millisecond, Connect: 12 * time.Millisecond, TLS: 31 * time.Millisecond, FirstByte: 120 * time.Millisecond, Total: 121 * time.Millisecond}}})
+		attempts = append(attempts,
+			webhook.AttemptRecord{N: n + 1,
+				Attempt: webhook.Attempt{StartedAt: before(20 - n), URL: "https://pos.example.com/hooks", Status: 503,
+					ErrorClass: webhook.Status,
+					Error:      "the endpoint answered 503 Service Unavailable; only 2xx is success",
+					RequestHeaders: map[string]string{"Webhook-Id": "01a1", "X-Token": "•••",
+						"Content-Type": "application/json", "Content-Length": "91"},
+					ResponseHeaders: map[string]string{"Content-Type": "text/html", "X-Evil": hostile},
+					ResponseBody:    []byte("<html>" + hostile),
+					Timing: webhook.Timing{DNS: 3 * time.Millisecond, Connect: 12 * time.Millisecond,
+						TLS: 31 * time.Millisecond, FirstByte: 120 * time.Millisecond, Total: 121 * time.Millisecond}}})
 	}
 	return list, attempts
 }
@@ -128,15 +219,25 @@ func sampleDeliveries() ([]webhook.DeliveryRecord, []webhook.AttemptRecord) {
 func sampleJobs() []console.JobDetail {
 	var wrong strings.Builder
 	for i := range 30 {
-		fmt.Fprintf(&wrong, `,{"ref_id":"item-%d","upipr_status":{"action":"A","error":true,"err_msg":"category_ref_ids: there is no category \"c-%d\""}}`, i, i)
+		fmt.Fprintf(&wrong,
+			`,{"ref_id":"item-%d","upipr_status":{"action":"A","error":true,`+
+				`"err_msg":"category_ref_ids: there is no category \"c-%d\""}}`, i, i)
 	}
-	outcome := `{"reference":"r","items":[{"ref_id":"a","upipr_status":{"action":"A","error":true,"err_msg":"title is required to create an item"}}` + wrong.String() + `]}`
+	outcome :=
+		`{"reference":"r","items":[{"ref_id":"a","upipr_status":{"action":"A","error":true,` +
+			`"err_msg":"title is required to create an item"}}` + wrong.String() + `]}`
 	return []console.JobDetail{
-		{Job: console.Job{Business: 7, Reference: id(3), Kind: core.MenuJob, Subject: "-1", State: "done", CreatedAt: before(3), StartedAt: before(3), FinishedAt: before(3).Add(640 * time.Millisecond), Attempts: 1,
-			Done: 412, Total: 412, Result: []byte(`{"stats":{"items":{"created":381,"updated":0,"errors":31}}}`)}, RequestID: "pos-8812", Event: id(3), Request: []byte(`{"items":[{"ref_id":"a"},{"ref_id":"` + hostile[2:] + `"}]}`), Outcome: []byte(outcome)},
-		{Job: console.Job{Business: 7, Reference: id(4), Kind: core.StoreJob, State: "running", CreatedAt: before(1), StartedAt: before(1), Attempts: 1, Done: 1200, Total: 5000}, Request: []byte(`{}`)},
-		{Job: console.Job{Business: 7, Reference: id(5), Kind: core.StoreJob, State: "failed", CreatedAt: before(65), StartedAt: before(64), FinishedAt: before(61), Attempts: 25, Total: 3,
+		{Job: console.Job{Business: 7, Reference: id(3), Kind: core.MenuJob, Subject: "-1", State: "done",
+			CreatedAt: before(3), StartedAt: before(3), FinishedAt: before(3).Add(640 * time.Millisecond), Attempts: 1,
+			Done: 412, Total: 412, Result: []byte(`{"stats":{"items":{"created":381,"updated":0,"errors":31}}}`)},
+			RequestID: "pos-8812", Event: id(3),
+			Request: []byte(`{"items":[{"ref_id":"a"},{"ref_id":"` + hostile[2:] + `"}]}`), Outcome: []byte(outcome)},
+		{Job: console.Job{Business: 7, Reference: id(4), Kind: core.StoreJob, State: "running", CreatedAt: before(1),
+			StartedAt: before(1), Attempts: 1, Done: 1200, Total: 5000}, Request: []byte(`{}`)},
+		{Job: console.Job{Business: 7, Reference: id(5), Kind: core.StoreJob, State: "failed", CreatedAt: before(65),
+			StartedAt: before(64), FinishedAt: before(61), Attempts: 25, Total: 3,
 			Error: "the database refused it: " + long}, Request: []byte(`{"stores":[]}`)},
-		{Job: console.Job{Business: 7, Reference: id(6), Kind: core.MenuJob, Subject: "S-17", State: "queued", DryRun: true, CreatedAt: before(1)}, Request: []byte(`{}`)},
+		{Job: console.Job{Business: 7, Reference: id(6), Kind: core.MenuJob, Subject: "S-17", State: "queued",
+			DryRun: true, CreatedAt: before(1)}, Request: []byte(`{}`)},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/adminui/shell"
 )
 
-func TestFaultsOfTheSandboxInTheBrowser(t *testing.T) {
+func TestSandboxFaultsPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
 	f := full()
 	base := served(t, f)
@@ -20,16 +20,20 @@ func TestFaultsOfTheSandboxInTheBrowser(t *testing.T) {
 		return chromedp.Click(chromedp.CSS(`form[action="` + shell.Root + `b/7/sandbox/` + form + `"] button`))
 	}
 	why := func(form string) browsertest.Step {
-		return chromedp.SendKeys(chromedp.CSS(`form[action="`+shell.Root+`b/7/sandbox/`+form+`"] input[name=why]`), "How does the POS take it?")
+		return chromedp.SendKeys(chromedp.CSS(`form[action="`+shell.Root+`b/7/sandbox/`+form+`"] input[name=why]`),
+			"How does the POS take it?")
 	}
 	page := browser.Open(t, base+shell.Root+"b/7/sandbox/", browsertest.Views()[0])
 	said := told(t, page)
-	for _, words := range []string{"Faults that are on: 3", "Fails with a status", "503, in 25% of the calls, seed 7", "the simulator stops", "Rush: 12\u202f000 orders", "11\u202f000", "of 11\u202f200 webhooks of 11\u202f200 new orders", "198 under way"} {
+	for _, words := range []string{"Faults that are on: 3", "Fails with a status", "503, in 25% of the calls, seed 7",
+		"the simulator stops", "Rush: 12\u202f000 orders", "11\u202f000",
+		"of 11\u202f200 webhooks of 11\u202f200 new orders", "198 under way"} {
 		assert.Contains(t, said, words)
 	}
 	page.Do(t, click("Let it fail"), why("faults/"), press("faults/"), chromedp.WaitVisible(chromedp.CSS(".flash")))
 	assert.Contains(t, told(t, page), "The fault is on.")
-	page.Do(t, click("Switch all faults off"), why("faults/off/"), press("faults/off/"), chromedp.WaitVisible(chromedp.Search(`//p[contains(., "are off")]`)))
+	page.Do(t, click("Switch all faults off"), why("faults/off/"), press("faults/off/"),
+		chromedp.WaitVisible(chromedp.Search(`//p[contains(., "are off")]`)))
 	assert.Empty(t, page.Problems())
 	page.Do(t, click("2"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)))
 	f.mu.Lock()

@@ -24,13 +24,19 @@ func repeated[T any](list []T) (many []T) {
 	return many
 }
 
-// entered is a client that has signed in.
+// entered is a client that has signed in as an admin.
 func entered(t *testing.T, base string) *http.Client {
+	t.Helper()
+	return enteredAs(t, base, "sam@example.com")
+}
+
+func enteredAs(t *testing.T, base, email string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	require.NoError(t, err)
 	client := &http.Client{Jar: jar}
-	form, err := http.NewRequest(http.MethodPost, base+shell.SignInPath, strings.NewReader(url.Values{"email": {"sam@example.com"}, "password": {password}}.Encode()))
+	form, err := http.NewRequest(http.MethodPost, base+shell.SignInPath,
+		strings.NewReader(url.Values{"email": {email}, "password": {password}}.Encode()))
 	require.NoError(t, err)
 	form.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	form.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -42,14 +48,16 @@ func entered(t *testing.T, base string) *http.Client {
 
 func TestNoPageIsLarge(t *testing.T) {
 	f := full()
-	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeated(f.endpoints), repeated(f.jobs), repeated(f.deliveries), repeated(f.stores), repeated(f.items)
-	f.keys, f.users, f.audit, f.hits, f.orders = repeated(f.keys), repeated(f.users), repeated(f.audit), repeated(f.hits), repeated(f.orders)
+	f.endpoints, f.jobs, f.deliveries, f.stores, f.items = repeated(f.endpoints), repeated(f.jobs),
+		repeated(f.deliveries), repeated(f.stores), repeated(f.items)
+	f.keys, f.users, f.audit, f.hits, f.orders = repeated(f.keys), repeated(f.users), repeated(f.audit),
+		repeated(f.hits), repeated(f.orders)
 	for i := range f.jobs {
 		f.jobs[i].Request = []byte(strings.Repeat(`{"title":"`+long+`"} `, 10_000))
 	}
 	base := served(t, f)
 	client := entered(t, base)
-	for name, path := range every(f) {
+	for name, path := range every(t, f) {
 		response, err := client.Get(base + shell.Root + path)
 		require.NoError(t, err)
 		body, err := io.ReadAll(response.Body)
@@ -60,7 +68,7 @@ func TestNoPageIsLarge(t *testing.T) {
 	}
 }
 
-func TestPagesTellPeopleThatTheDatabaseIsAway(t *testing.T) {
+func TestPagesReportAnUnavailableDatabase(t *testing.T) {
 	f := full()
 	base := served(t, f)
 	client := entered(t, base)
@@ -73,7 +81,8 @@ func TestPagesTellPeopleThatTheDatabaseIsAway(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusServiceUnavailable, response.StatusCode, path)
 		assert.Contains(t, string(body), "<h1>The hub cannot answer now</h1>", path)
-		assert.Contains(t, string(body), "Its database cannot be used now. Nothing was lost; try again in a moment.", path)
+		assert.Contains(t, string(body), "Its database cannot be used now. Nothing was lost; try again in a moment.",
+			path)
 		assert.Contains(t, string(body), `href="/console/`+path, "it leads here once more")
 		assert.NotContains(t, string(body), "The link does not work", path)
 	}

@@ -6,13 +6,12 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// Amount is an exact decimal number: money, a rate, a weight. It is read from
-// and written as a JSON number, digit for digit, as far as the 18th after the
-// point: what lies beyond is left over from the arithmetic of doubles, and is rounded.
+// Amount is an exact decimal number, such as money, a rate or a weight. It is read and written as a JSON number. It
+// is rounded to 18 decimal places: digits beyond that are floating-point residue.
 type Amount struct{ decimal.Decimal }
 
-// The bounds of an Amount: what a POS sends fits many times over, and a number
-// such as 1e999999999 costs nothing to refuse.
+// The bounds of an Amount. They are far above what a POS sends, and make a number such as 1e999999999 cheap to
+// reject.
 const (
 	maxAmountText   = 100
 	maxAmountDigits = 15 // before the point
@@ -38,14 +37,14 @@ func (a *Amount) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return errAmountType
 	}
 	parsed, err := ParseAmount(string(value))
-	if err != nil { // a JSON number fails only by its size
+	if err != nil { // a JSON number fails only because of its size
 		return errAmountRange
 	}
 	*a = parsed
 	return nil
 }
 
-// ParseAmount reads a decimal number, with a RuleError when it is none or out of bounds.
+// ParseAmount parses a decimal number. It returns a RuleError if s is not a number or is out of bounds.
 func ParseAmount(s string) (Amount, error) {
 	if len(s) > maxAmountText {
 		return Amount{}, errAmountRange
@@ -55,7 +54,7 @@ func ParseAmount(s string) (Amount, error) {
 		return Amount{}, errAmountType
 	}
 	before := func() int { return int(parsed.Exponent()) + parsed.NumDigits() }
-	if before() < -maxAmountScale { // too small to be written out
+	if before() < -maxAmountScale { // too small to represent
 		return Amount{}, nil
 	}
 	if parsed.Exponent() < -maxAmountScale {
@@ -67,8 +66,8 @@ func ParseAmount(s string) (Amount, error) {
 	return Amount{parsed}, nil
 }
 
-// OfAnySize has stored amounts read that may be sums of many, and so have more
-// digits than one that is sent.
+// OfAnySize returns options that read stored amounts without the bounds of ParseAmount. A stored sum can have more
+// digits than a single amount that was sent.
 func OfAnySize() json.Options {
 	return json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, a *Amount) error {
 		value, err := d.ReadValue()

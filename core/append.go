@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AppendText appends a JSON string as the JSON library writes it, which does so
-// itself where that takes more than quotes. Text that is not valid UTF-8 is an error.
+// AppendText appends text as a JSON string, byte for byte as the JSON library writes it. It quotes plain text itself
+// and leaves the rest to the library. Text that is not valid UTF-8 is an error.
 func AppendText(out []byte, text string) ([]byte, error) {
 	if !plain(text) {
 		return jsontext.AppendQuote(out, text)
@@ -16,13 +16,13 @@ func AppendText(out []byte, text string) ([]byte, error) {
 	return append(append(append(out, '"'), text...), '"'), nil
 }
 
-// What there may be in a string that takes more than quotes.
+// The kinds of byte that can need more than quotes.
 const (
 	beyondASCII byte = 1 << iota
 	toEscape
 )
 
-// special tells what each byte is.
+// special classifies each byte value.
 var special = func() (table [256]byte) {
 	for c := range table {
 		switch {
@@ -35,7 +35,7 @@ var special = func() (table [256]byte) {
 	return table
 }()
 
-// plain tells whether a string has nothing to escape, nor to complain of.
+// plain reports whether a string is valid UTF-8 and needs no escaping.
 func plain(text string) bool {
 	var found byte
 	for i := range len(text) {
@@ -44,7 +44,7 @@ func plain(text string) bool {
 	return found == 0 || found == beyondASCII && utf8.ValidString(text)
 }
 
-// AppendTo appends the amount as a JSON number, the same as String; a small one by hand.
+// AppendTo appends the amount as a JSON number, the same as String. It formats small amounts without allocating.
 func (a Amount) AppendTo(out []byte) []byte {
 	whole, scale := a.CoefficientInt64(), a.Exponent()
 	if scale > 0 || scale < -6 || whole < 0 || a.NumDigits() > 15 {

@@ -1,23 +1,31 @@
 package core
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"fmt"
 
-// Array is an array of a request body. At most Limit elements are kept; the
-// others are checked and counted, so that a short body cannot become many objects.
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Array is an array of a request body. It keeps at most Limit elements. Further elements are checked and counted, up
+// to counted times the limit, then the body is rejected. This bounds the memory and time spent on a short body with
+// very many elements.
 type Array struct {
 	Limit int
-	Count int // of the elements that were sent
+	Count int // elements sent
 	Sent  bool
 
 	elements []extent
 }
 
-// extent is where an element stands in the body.
+// extent is the byte range of an element in the body.
 type extent struct{ start, end int64 }
+
+// counted bounds how far an oversized array is counted, as a multiple of its limit.
+const counted = 4
 
 var errNoArray = &RuleError{"type", "must be an array"}
 
-// UnmarshalJSONFrom reads an array; null leaves it as it is.
+// UnmarshalJSONFrom reads an array. A null leaves it unchanged.
 func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch d.PeekKind() {
 	case 'n':
@@ -31,6 +39,10 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 	a.Sent = true
 	for d.PeekKind() != ']' {
+		if a.Count >= counted*a.Limit {
+			return &RuleError{"limit",
+				fmt.Sprintf("must hold at most %d objects; more than %d were sent", a.Limit, a.Count)}
+		}
 		if a.Count >= a.Limit {
 			if err := d.SkipValue(); err != nil {
 				return err
@@ -49,7 +61,7 @@ func (a *Array) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
-// Of returns the kept elements as parts of the body that the array was read from.
+// Of returns the kept elements as slices of the body that the array was read from.
 func (a *Array) Of(body []byte) []jsontext.Value {
 	if !a.Sent {
 		return nil

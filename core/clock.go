@@ -1,27 +1,27 @@
 package core
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
-// Clock tells the time and wakes at a time. The hub's clock follows the
-// database's, so that replicas agree; a test's stands still until it is moved.
+// Clock reports the time and provides timers. The hub's clock follows the database's, so that replicas agree. A test
+// clock stands still until the test advances it.
 type Clock interface {
-	// Now is the present instant. It can be earlier than one told before, where the
-	// database's clock was set back.
+	// Now returns the current time. It can be earlier than a previous reading if the database's clock was set back.
 	Now() time.Time
-	// At returns a channel that receives once when the instant has come, and a
-	// function that gives the timer up.
+	// At returns a channel that receives once at time t, and a function that stops the timer.
 	At(t time.Time) (<-chan time.Time, func())
 }
 
-// SystemClock is the machine's clock, read once and then counted monotonically,
-// so that it does not follow when the machine's time is set. Offset is added to
-// every reading: it alone makes the clock leap, or step back.
+// SystemClock reads the machine's clock once and then counts monotonically, so it ignores later changes to the
+// machine's time. The offset is added to every reading: only a change of the offset makes the clock jump.
 type SystemClock struct {
 	base   time.Time
 	offset func() time.Duration
 }
 
-// NewSystemClock makes a clock. offset may be nil.
+// NewSystemClock returns a SystemClock. The offset may be nil.
 func NewSystemClock(offset func() time.Duration) *SystemClock {
 	if offset == nil {
 		offset = func() time.Duration { return 0 }
@@ -29,15 +29,24 @@ func NewSystemClock(offset func() time.Duration) *SystemClock {
 	return &SystemClock{base: time.Now(), offset: offset}
 }
 
-// Now is the present instant in UTC.
+// Now returns the current time in UTC.
 func (c *SystemClock) Now() time.Time {
-	// Round drops the monotonic part after it has done its work: two clocks'
-	// readings are compared as wall time.
+	// Round drops the monotonic reading, so that the times of two clocks compare as wall time.
 	return c.base.Round(0).Add(time.Since(c.base) + c.offset()).UTC()
 }
 
-// At waits by a timer of the runtime.
+// At returns a channel that receives at time t, using a runtime timer.
 func (c *SystemClock) At(t time.Time) (<-chan time.Time, func()) {
 	timer := time.NewTimer(t.Sub(c.Now()))
 	return timer.C, func() { timer.Stop() }
+}
+
+// Pause returns at the given time, or when the context ends.
+func Pause(ctx context.Context, clock Clock, until time.Time) {
+	timer, stop := clock.At(until)
+	defer stop()
+	select {
+	case <-ctx.Done():
+	case <-timer:
+	}
 }

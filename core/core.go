@@ -1,6 +1,5 @@
-// Package core names what every room of the hub shares: businesses, identifiers,
-// money, error codes, events, the clock, the caller, and the strict reading of
-// JSON. It imports nothing else of this module.
+// Package core defines what every package of the hub shares: businesses, identifiers, money, error codes, events, the
+// clock, the caller and strict JSON decoding. It imports no other package of this module.
 package core
 
 import (
@@ -11,17 +10,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// BusinessID names one tenant. It is the first argument, after the context, of
-// everything that reads or writes a tenant's data.
+// BusinessID identifies a tenant. Every function that reads or writes a tenant's data takes it first, after the
+// context.
 type BusinessID int64
 
-// ID is a version 7 UUID (RFC 9562, section 5.7): its first 48 bits are the
-// millisecond of its making, so identifiers sort by time and a day of them is a range.
+// ID is a version 7 UUID (RFC 9562, section 5.7). Its first 48 bits are its creation time in milliseconds, so
+// identifiers sort by time and a day of them is a range.
 type ID = uuid.UUID
 
-// NewID makes an ID for the given instant. The twelve bits after the version
-// hold the fraction of the millisecond (RFC 9562, section 6.2, method 3), so
-// identifiers made by one process sort in the order in which they were made.
+// NewID returns an ID for the given time. The twelve bits after the version hold the fraction of the millisecond (RFC
+// 9562, section 6.2, method 3). One process therefore creates identifiers in ascending order.
 func NewID(at time.Time) ID {
 	var id ID
 	_, _ = rand.Read(id[8:]) // never fails (crypto/rand)
@@ -32,39 +30,37 @@ func NewID(at time.Time) ID {
 	return id
 }
 
-// FirstID is the smallest ID that can be made at or after the instant, for
-// asking a range of time in terms of identifiers. Of instants outside of what
-// identifiers can tell (1970 to 10889) it is the first or the last one.
+// FirstID returns the smallest ID that can be created at or after the given time. It turns a time range into an
+// identifier range. Times outside 1970 to 10889 are clamped to that range.
 func FirstID(at time.Time) ID {
 	var id ID
 	binary.BigEndian.PutUint64(id[:8], uint64(min(max(at.UnixMilli(), 0), 1<<48-1))<<16)
 	return id
 }
 
-// TimeOf is the millisecond at which the ID was made, in UTC.
+// TimeOf returns the millisecond at which the ID was created, in UTC.
 func TimeOf(id ID) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(id[:8]) >> 16)).UTC()
 }
 
-// Scope is what an API key may do.
+// Scope is the set of operations that an API key permits.
 type Scope string
 
-// The scopes of an API key: pos for the merchant's system, channel for a
-// source of orders.
+// The scopes of an API key: pos for the merchant's system, channel for a source of orders.
 const (
 	ScopePOS     Scope = "pos"
 	ScopeChannel Scope = "channel"
 )
 
-// Caller is who makes a request: a key of one business.
+// Caller identifies who makes a request, by an API key of one business.
 type Caller struct {
 	Business BusinessID
 	Username string
 	Scope    Scope
-	Platform string // of a channel key: the platform whose orders it brings; "" any
+	Platform string // of a channel key: the platform whose orders it sends; "" is any
 }
 
-// Actor names the caller where a deed is recorded.
+// Actor returns the caller's name for the audit trail.
 func (c Caller) Actor() string { return "key:" + c.Username }
 
 // Business is a tenant: a merchant with its stores, menu and channels.
@@ -77,11 +73,11 @@ type Business struct {
 	CreatedAt time.Time  `json:"created_at"`
 }
 
-// ServedByOwn marks a platform that is the merchant's own website or app; any
-// other value of Platform.ServedBy is the id of a plugin.
+// ServedByOwn marks a platform that is the merchant's own website or app. Any other value of Platform.ServedBy is a
+// plugin id.
 const ServedByOwn = "own"
 
-// Platform is an ordering channel of a business under the name the business gave it.
+// Platform is an ordering channel of a business, under the name that the business chose.
 type Platform struct {
 	Name     string `json:"name"`
 	ServedBy string `json:"served_by"`

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestTheFirstIDOfAnInstantThatIDsCannotTellIsTheFirstOrTheLastOfAll(t *testing.T) {
+func TestFirstIDClampsTimesOutOfRange(t *testing.T) {
 	made := core.NewID(time.Now())
 	for _, long := range []time.Time{time.UnixMilli(-1), time.Now().AddDate(-292, 0, 0), {}} {
 		require.Equal(t, core.ID{}, core.FirstID(long))

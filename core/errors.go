@@ -13,7 +13,7 @@ import (
 // Code classifies an error for callers; package problem documents each and maps it to one HTTP status.
 type Code string
 
-// The codes an error can carry.
+// The error codes.
 const (
 	Invalid          Code = "invalid"
 	Unauthenticated  Code = "unauthenticated"
@@ -29,17 +29,17 @@ const (
 	Unavailable      Code = "unavailable"
 )
 
-// Error is an error with a code and a message that a caller may read. Cause is
-// for the log only and is never shown.
+// Error is an error with a code and a message that is safe to show to a caller. Cause is for the log only and is
+// never shown.
 type Error struct {
 	Code       Code
 	Message    string
 	Violations []Violation   // of Invalid and NotFound: what is wrong and where, at most MaxViolations
-	RetryAfter time.Duration // of Throttled and Unavailable: when to come again
+	RetryAfter time.Duration // of Throttled and Unavailable: how long to wait before a retry
 	Cause      error
 }
 
-// Error is the message, with the cause where there is one.
+// Error returns the message, followed by the cause if there is one.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return e.Message + ": " + e.Cause.Error()
@@ -47,23 +47,23 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Errorf makes an Error with a formatted message.
+// Errorf returns an Error with a formatted message.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// NoSuch is the NotFound error of a field that names what is not there. The rule
-// reads on from the field and its value: "there is no order with this id".
+// NoSuch returns the NotFound error for a field that refers to an unknown object. The rule continues a message that
+// begins with the field and its value: "there is no order with this id".
 func NoSuch(field string, value any, rule string) *Error {
 	message := fmt.Sprintf("%s %v: %s", field, value, rule)
-	return &Error{Code: NotFound, Message: message, Violations: []Violation{{Path: field, Code: "unknown", Message: message}}}
+	return &Error{Code: NotFound, Message: message,
+		Violations: []Violation{{Path: field, Code: "unknown", Message: message}}}
 }
 
-// CodeOf is the code of the first Error in the chain, Internal for any other
-// error and "" for nil.
+// CodeOf returns the code of the first Error in the chain. It returns Internal for any other error and "" for nil.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {
@@ -76,10 +76,10 @@ func CodeOf(err error) Code {
 	}
 }
 
-// IsCutOff tells whether an error means that the database was lost, starts or stops, did
-// not answer in time, has no room, memory or connection left, or takes no changes now.
+// IsCutOff reports whether an error means that the database is unavailable. It covers a lost connection, a restart, a
+// timeout, a lack of disk space, memory or connections, and read-only mode.
 func IsCutOff(err error) bool {
-	var network net.Error // deadlines among them
+	var network net.Error // includes deadline errors
 	var said interface{ Field(byte) string }
 	if errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, driver.ErrBadConn) {
 		return true
@@ -91,33 +91,32 @@ func IsCutOff(err error) bool {
 	return strings.HasPrefix(code, "57P") || strings.HasPrefix(code, "53") || code == "25006"
 }
 
-// MaxViolations bounds the violations listed in one answer.
+// MaxViolations bounds the violations listed in one response.
 const MaxViolations = 100
 
-// Violation is one thing wrong with a request.
+// Violation is one rule that a request breaks.
 type Violation struct {
 	Path    string `json:"path"` // such as stores[3].timings[0].day; "" is the whole body
 	Code    string `json:"code"` // such as required, type, range, duplicate
 	Message string `json:"message"`
 }
 
-// Violations collects what is wrong with a request, in the order found.
+// Violations collects the rules that a request breaks, in the order found.
 type Violations struct {
 	list  []Violation
 	total int
 	first string
 }
 
-// Object is the place that violations are reported at: an element of an array
-// of the request, named by its ref_id where that is known.
+// Object locates a violation: an element of an array of the request, with its ref_id if known.
 type Object struct {
 	Array string
 	Index int
 	RefID string
-	Named string // what the ref_id is called here; "" is ref_id
+	Named string // the name of the ref_id in this array; "" is ref_id
 }
 
-// String is the form used in messages: stores[3] (ref_id "S-17").
+// String returns the form used in messages: stores[3] (ref_id "S-17").
 func (o Object) String() string {
 	if o.RefID == "" {
 		return o.path()
@@ -134,10 +133,10 @@ func (o Object) named() string {
 
 func (o Object) path() string { return fmt.Sprintf("%s[%d]", o.Array, o.Index) }
 
-// Add records that the field of the object breaks a rule. The rule reads on
-// from the field's name: "is required", "must be a whole number".
+// Add records that a field of the object breaks a rule. The rule continues the field's name: "is required", "must be
+// a whole number".
 func (v *Violations) Add(at Object, field, code, rule string) {
-	if len(v.list) == MaxViolations { // what is not shown need not be worded
+	if len(v.list) == MaxViolations { // a violation that is not listed needs no message
 		v.total++
 		return
 	}
@@ -153,7 +152,7 @@ func (v *Violations) Add(at Object, field, code, rule string) {
 	v.add(Violation{Path: path, Code: code, Message: at.String() + ": " + subject + rule})
 }
 
-// AddBody records that a field of the body itself breaks a rule; field "" is the body.
+// AddBody records that a field of the body itself breaks a rule. An empty field means the whole body.
 func (v *Violations) AddBody(field, code, rule string) {
 	message := field + " " + rule
 	if field == "" {
@@ -171,11 +170,10 @@ func (v *Violations) add(violation Violation) {
 	}
 }
 
-// Any tells whether anything was recorded.
+// Any reports whether any violation was recorded.
 func (v *Violations) Any() bool { return v.total > 0 }
 
-// Err is nil when nothing was recorded, else an Invalid error whose message is
-// the first violation.
+// Err returns nil if nothing was recorded, and otherwise an Invalid error whose message is the first violation.
 func (v *Violations) Err() error {
 	if v.total == 0 {
 		return nil

@@ -7,11 +7,10 @@ import (
 	"time"
 )
 
-// EventType is what a webhook subscribes to (spec, Events).
+// EventType is the type of event that a webhook subscribes to (spec, Events).
 type EventType string
 
-// The event types of the spec, and the two that carry the callbacks for which
-// the spec has no event.
+// The event types of the spec, and two for the callbacks that have no event in the spec.
 const (
 	OrderPlaced            EventType = "order_placed"
 	OrderStatusUpdate      EventType = "order_status_update"
@@ -28,7 +27,7 @@ const (
 	FeatureAction          EventType = "feature_action"
 )
 
-// EventTypes lists every event type, the spec's first and in its order.
+// EventTypes returns every event type: those of the spec first, in its order.
 func EventTypes() []EventType {
 	return []EventType{
 		OrderPlaced, OrderStatusUpdate, RiderStatusUpdate, InventoryUpdate, StoreCreation, StoreAction,
@@ -37,14 +36,14 @@ func EventTypes() []EventType {
 	}
 }
 
-// eventNumbers are the numeric ids by which existing clients name event types.
+// eventNumbers maps the numeric ids that existing clients use to event types.
 var eventNumbers = map[string]EventType{
 	"18": OrderPlaced, "12002": HubMenuPublish, "12004": ItemStateToggle, "12005": OptionStateToggle,
 	"60008": OrderStatusUpdate, "60012": RiderStatusUpdate, "60013": InventoryUpdate, "60014": StoreCreation,
 	"60015": StoreAction, "60016": CatalogueTimingGroup, "60018": OrderItemsOOSProcessed,
 }
 
-// ParseEventType reads an event type by its name or its numeric id.
+// ParseEventType parses an event type from its name or numeric id.
 func ParseEventType(s string) (EventType, bool) {
 	if t, ok := eventNumbers[s]; ok {
 		return t, true
@@ -53,18 +52,18 @@ func ParseEventType(s string) (EventType, bool) {
 	return t, slices.Contains(EventTypes(), t)
 }
 
-// Number is the numeric id of an event type, 0 where it has none.
+// Number returns the numeric id of an event type, or 0 if it has none.
 func (t EventType) Number() int {
 	for number, named := range eventNumbers {
 		if named == t {
-			id, _ := strconv.Atoi(number) // the table holds numbers alone
+			id, _ := strconv.Atoi(number) // every key is a number
 			return id
 		}
 	}
 	return 0
 }
 
-// EventTypeNames is the list of names for messages.
+// EventTypeNames returns the event type names, separated by commas, for messages.
 func EventTypeNames() string {
 	names := make([]string, 0, len(eventNumbers)+2)
 	for _, t := range EventTypes() {
@@ -73,19 +72,19 @@ func EventTypeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// Event is something that happened in a business and is told to its
-// subscribers. It is stored in the transaction of its cause.
+// Event is something that happened in a business and that its subscribers are notified of. It is stored in the same
+// transaction as its cause.
 type Event struct {
 	ID          ID
 	Business    BusinessID
 	Type        EventType
 	At          time.Time
-	Body        []byte // the JSON that receivers get
-	Reference   string // the request's reference, when it answers one
-	CallbackURL string // when set, the event goes there and to no subscription
-	Order       int64  // the order that it belongs to; 0: none
-	Place       int    // its position among the events of its order, from 1; 0: the next one, when it is stored
-	WebhookID   int64  // when set, the event goes to this subscription alone, switched on or not
+	Body        []byte // the JSON body that receivers get
+	Reference   string // the reference of the request that caused it, if any
+	CallbackURL string // if set, the event goes to this URL and to no subscription
+	Order       int64  // the order it belongs to; 0 is none
+	Place       int    // its sequence among the events of its order, from 1; 0: assigned when it is stored
+	WebhookID   int64  // if set, the event goes to this subscription only, even if disabled
 	Test        bool   // a sample, sent on request
-	Trace       Trace  // where it happened; "": where the context is in which it is stored
+	Trace       Trace  // the trace it belongs to; "": taken from the context when it is stored
 }

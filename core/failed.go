@@ -2,10 +2,10 @@ package core
 
 // FailedObject is an object of a request that was not applied.
 type FailedObject struct {
-	Entity  string `json:"entity"` // the array that it stood in, such as items
-	RefID   string `json:"ref_id"` // of a tax or charge its code and structure
+	Entity  string `json:"entity"` // the array that contained it, such as items
+	RefID   string `json:"ref_id"` // for a tax or charge, its code and structure
 	Message string `json:"message"`
 }
 
-// MaxFailed bounds the objects that are told with a job; the callback tells of all.
+// MaxFailed bounds the failed objects stored with a job. The callback lists all of them.
 const MaxFailed = 100

@@ -7,7 +7,8 @@ import (
 )
 
 func FuzzDecodeJSON(f *testing.F) {
-	for _, seed := range []string{`{"id":"17","amount":1.50,"more":[1]}`, `{"id":9223372036854775808,"amount":1e999}`, "{\"id\":\"\xff\"}", `{"id":null,"amount":null}`, `{"id":1,"id":2}`} {
+	for _, seed := range []string{`{"id":"17","amount":1.50,"more":[1]}`, `{"id":9223372036854775808,"amount":1e999}`,
+		"{\"id\":\"\xff\"}", `{"id":null,"amount":null}`, `{"id":1,"id":2}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

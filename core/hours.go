@@ -7,15 +7,13 @@ import (
 	"time"
 )
 
-// DayHours are the hours of one weekday: when a store is open, or when a category
-// is on sale.
+// DayHours are the hours of one weekday: when a store is open, or when a category is available.
 type DayHours struct {
 	Day   string      `json:"day"` // monday … sunday
 	Slots []HoursSlot `json:"slots"`
 }
 
-// HoursSlot is one span of hours, HH:MM:SS in 24-hour form. A slot whose end is
-// before its start passes midnight.
+// HoursSlot is a time range in 24-hour HH:MM:SS form. A slot whose end is before its start passes midnight.
 type HoursSlot struct {
 	StartTime string `json:"start_time"`
 	EndTime   string `json:"end_time"`
@@ -23,12 +21,11 @@ type HoursSlot struct {
 
 const (
 	fullDay = 24 * time.Hour
-	maxDays = 5000 // days, and slots of a day
+	maxDays = 5000 // bounds the days, and the slots of a day
 )
 
-// CheckHours checks hours and brings them into canonical form: the day in lower
-// case, HH:MM completed. What is wrong is told with its place, such as
-// timings[2].slots[0].start_time where the hours are called timings.
+// CheckHours validates hours and normalises them: the day in lower case, HH:MM extended to HH:MM:SS. It reports each
+// error with its path, such as timings[2].slots[0].start_time if name is timings.
 func CheckHours(name string, list []DayHours, fail func(place, code, rule string)) {
 	tooLong := fmt.Sprintf("must have at most %d elements", maxDays)
 	if len(list) > maxDays {
@@ -71,8 +68,8 @@ func CheckHours(name string, list []DayHours, fail func(place, code, rule string
 	}
 }
 
-// checkSlot tells when a slot begins and ends, counted from midnight; one that
-// passes midnight ends on the next day.
+// checkSlot returns the start and end of a slot as durations since midnight. The end of a slot that passes midnight
+// is on the next day.
 func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) (start, end time.Duration, ok bool) {
 	start, wrongStart := clockTime(&s.StartTime)
 	end, wrongEnd := clockTime(&s.EndTime)
@@ -91,7 +88,7 @@ func checkSlot(s *HoursSlot, place string, fail func(place, code, rule string)) 
 	return 0, 0, false
 }
 
-// clockTime reads HH:MM:SS or HH:MM, completes the latter, and tells what is wrong.
+// clockTime parses HH:MM:SS or HH:MM and extends the latter. It describes the error in wrong.
 func clockTime(s *string) (t time.Duration, wrong string) {
 	if *s == "" {
 		return 0, "is required, as HH:MM:SS"
@@ -109,7 +106,8 @@ func clockTime(s *string) (t time.Duration, wrong string) {
 }
 
 func sinceMidnight(t time.Time) time.Duration {
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second
+	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute +
+		time.Duration(t.Second())*time.Second
 }
 
 func weekdayName(s string) (string, bool) {
@@ -121,9 +119,8 @@ func weekdayName(s string) (string, bool) {
 	return "", false
 }
 
-// times are when a slot that CheckHours has accepted begins and ends, counted from
-// midnight; one that passes midnight ends before it begins. 23:59:59 stands for
-// midnight.
+// times returns the start and end of a validated slot as durations since midnight. If the slot passes midnight, the
+// end is before the start. 23:59:59 means midnight.
 func (s HoursSlot) times() (start, end time.Duration) {
 	start, _ = clockTime(&s.StartTime)
 	if end, _ = clockTime(&s.EndTime); end == fullDay-time.Second {
@@ -132,9 +129,8 @@ func (s HoursSlot) times() (start, end time.Duration) {
 	return start, end
 }
 
-// WithinHours tells whether an instant of local time lies within hours that
-// CheckHours has accepted, and how long ago the slot that it lies in began. A
-// weekday that the hours leave out has none. A slot ends at its end.
+// WithinHours reports whether a local time is within validated hours, and how long ago its slot began. A weekday that
+// is not listed has no hours. The end of a slot is exclusive.
 func WithinHours(list []DayHours, local time.Time) (within bool, ago time.Duration) {
 	now := sinceMidnight(local)
 	today, yesterday := strings.ToLower(local.Weekday().String()), strings.ToLower(((local.Weekday() + 6) % 7).String())

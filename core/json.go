@@ -14,11 +14,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// DecodeJSON reads a request body into a struct. It refuses what is not JSON
-// (RFC 8259), text after the value, a name given twice in one object, invalid
-// UTF-8, a NUL character, more than 10,000 levels of nesting, and a value of the
-// wrong type, each as an Invalid error that names the place. Unknown names are
-// ignored, unless the options say otherwise; null leaves a field as it is.
+// DecodeJSON decodes a request body into a struct. It rejects the following, each as an Invalid error with the path
+// of the value:
+//
+// - a body that is not JSON (RFC 8259), or text after the value
+// - a duplicate name in an object
+// - invalid UTF-8, or a NUL character
+// - more than 10,000 levels of nesting
+// - a value of the wrong type
+//
+// It ignores unknown names unless the options say otherwise. A null leaves a field unchanged.
 func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	var v Violations
 	if err := json.Unmarshal(body, into, options...); err != nil {
@@ -40,10 +45,9 @@ func DecodeJSON(body []byte, into any, options ...json.Options) error {
 	return v.Err()
 }
 
-// DecodeObjects reads the objects of an array of a body that DecodeJSON has
-// already accepted as JSON, on all processors where they are many. into tells
-// where the object of an index goes. The failures stand at the objects' indices,
-// for Violations.AddFailure.
+// DecodeObjects decodes the objects of an array of a body that DecodeJSON has already accepted. It uses all
+// processors if there are many objects. The function into returns the destination for an index. The errors are
+// indexed like the objects, for Violations.AddFailure.
 func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
 	failures := make([]error, len(raws))
 	parts := min(runtime.GOMAXPROCS(0), 1+len(raws)/256)
@@ -64,7 +68,7 @@ func DecodeObjects(raws []jsontext.Value, into func(i int) any) []error {
 var errNoObject = &RuleError{"type", "must be an object"}
 
 func decodeObject(raw jsontext.Value, into any) (err error) {
-	defer func() { // on a goroutine of its own nobody else would catch it
+	defer func() { // a panic in a separate goroutine would end the process
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
 		}
@@ -73,15 +77,15 @@ func decodeObject(raw jsontext.Value, into any) (err error) {
 		return errNoObject
 	}
 	return json.Unmarshal(raw, into, wholeNumbers,
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // both checked already: once is enough
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // DecodeJSON has checked both
 }
 
-// AddFailure records why an object could not be read, under its ref_id where
-// that can be.
+// AddFailure records why an object could not be decoded, with its ref_id if that can be read.
 func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	var members map[string]jsontext.Value
 	var named string
-	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(members[at.named()], &named) == nil { // whatever else is wrong with it
+	// ignores its other errors
+	if json.Unmarshal(raw, &members) == nil && json.Unmarshal(members[at.named()], &named) == nil {
 		at.RefID = named
 	}
 	if failure == errNoObject {
@@ -92,14 +96,14 @@ func (v *Violations) AddFailure(at Object, raw jsontext.Value, failure error) {
 	v.Add(at, path, code, rule)
 }
 
-// RuleError is what a type's own JSON reading returns for a value that breaks
-// its rule; the text reads on from the field's name.
+// RuleError is the error of a type's own JSON decoding for a value that breaks its rule. The rule continues the
+// field's name.
 type RuleError struct{ Code, Rule string }
 
-// Error is the rule.
+// Error returns the rule.
 func (e *RuleError) Error() string { return e.Rule }
 
-// explain turns an error of the JSON library about a body into path, code and rule.
+// explain turns an error of the JSON library about a body into a path, code and rule.
 func explain(err error, body []byte) (path, code, rule string) {
 	var syntactic *jsontext.SyntacticError
 	if errors.As(err, &syntactic) {
@@ -152,8 +156,8 @@ func fieldPath(pointer jsontext.Pointer, body []byte) string {
 	return strings.ToValidUTF8(b.String(), "\uFFFD")
 }
 
-// arrays follows the tokens of a JSON pointer into a body, one by one, and tells of
-// each whether it is a place in an array, not the name of a member.
+// arrays returns a function that follows the tokens of a JSON pointer into a body. For each token it reports whether
+// the token is an index into an array rather than the name of a member.
 func arrays(body []byte) (isPlace func(token string) bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	return func(token string) bool {
@@ -167,7 +171,8 @@ func arrays(body []byte) (isPlace func(token string) bool) {
 			return true
 		}
 		for {
-			if name, err := d.ReadToken(); err != nil || name.Kind() != '"' || name.String() == token || d.SkipValue() != nil {
+			if name, err := d.ReadToken(); err != nil || name.Kind() != '"' || name.String() == token ||
+				d.SkipValue() != nil {
 				return false
 			}
 		}
@@ -197,13 +202,13 @@ func typeName(t reflect.Type) string {
 	}
 }
 
-// findNUL finds a string that holds the NUL character. It reads the body again
-// only where the escape occurs at all: raw NUL bytes are no JSON.
+// findNUL returns the path of a string that contains the NUL character. It parses the body again only if the escape
+// occurs in it, because raw NUL bytes are not valid JSON.
 func findNUL(body []byte) (string, bool) {
 	if !bytes.Contains(body, []byte(`\u0000`)) {
 		return "", false
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)) // checked already
+	d := jsontext.NewDecoder(bytes.NewBuffer(body), jsontext.AllowDuplicateNames(true)) // already checked
 	for {
 		token, err := d.ReadToken()
 		if err != nil {

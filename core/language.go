@@ -2,9 +2,8 @@ package core
 
 import "golang.org/x/text/language"
 
-// Language is the present form of a two-letter code of ISO 639-1: in lower case,
-// and of a code that was withdrawn the one that took its place ("he" for "iw"). It
-// is false where there is no such code.
+// Language returns the current form of a two-letter ISO 639-1 code, in lower case. A withdrawn code returns its
+// successor ("he" for "iw"). It returns false for an unknown code.
 func Language(code string) (present string, known bool) {
 	if len(code) != 2 {
 		return "", false

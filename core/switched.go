@@ -1,8 +1,8 @@
 package core
 
-// Switched is an item or option that was switched on or off, or that could not be.
+// Switched is the result of enabling or disabling an item or option.
 type Switched struct {
-	ID     int64  `json:"id,omitzero"` // the hub's; 0: the business has none of the ref_id
+	ID     int64  `json:"id,omitzero"` // the hub's id; 0 if the business has no object with the ref_id
 	RefID  string `json:"ref_id"`
-	Reason string `json:"reason,omitzero"` // why it could not be; "": it was
+	Reason string `json:"reason,omitzero"` // why it failed; "" if it succeeded
 }

@@ -6,15 +6,15 @@ import (
 	"encoding/base64"
 )
 
-// NewToken makes a secret: 32 random bytes in URL-safe base64.
+// NewToken returns a secret: 32 random bytes in URL-safe base64.
 func NewToken() string {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails (crypto/rand)
 	return base64.RawURLEncoding.EncodeToString(random[:])
 }
 
-// TokenHash is the SHA-256 of the text of a secret of NewToken's, by which it is
-// known where it must not be kept: there is nothing to guess, so no slow hash.
+// TokenHash returns the SHA-256 of a secret from NewToken. It identifies the secret without storing it. A slow hash
+// is unnecessary, because the secret cannot be guessed.
 func TokenHash(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

@@ -9,13 +9,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Trace is a place in a trace: a traceparent (W3C Trace Context); "" is none. It
-// is kept with what is done later, which then belongs to the same trace.
+// Trace is a position in a trace, as a traceparent (W3C Trace Context); "" is none. It is stored with deferred work,
+// which then belongs to the same trace.
 type Trace string
 
 var traceForm = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
-// ParseTrace reads a traceparent that came from outside. What is none counts as none.
+// ParseTrace parses a traceparent from outside. It returns "" if s is not valid.
 func ParseTrace(s string) Trace {
 	if s == "" {
 		return ""
@@ -40,7 +40,7 @@ func traceAt(id trace.TraceID, span trace.SpanID, flags trace.TraceFlags) Trace 
 	return Trace("00-" + id.String() + "-" + span.String() + "-" + (flags & trace.FlagsSampled).String())
 }
 
-// ID is the trace's id, 32 hexadecimal digits; "" of none.
+// ID returns the trace id, 32 hexadecimal digits, or "" for no trace.
 func (t Trace) ID() string {
 	if len(t) != 55 {
 		return ""
@@ -48,7 +48,7 @@ func (t Trace) ID() string {
 	return string(t[3:35])
 }
 
-// In is a context that goes on with the trace; of none, the context as it is.
+// In returns a context that continues the trace. Without a trace it returns ctx unchanged.
 func (t Trace) In(ctx context.Context) context.Context {
 	if t.ID() == "" {
 		return ctx
@@ -63,7 +63,7 @@ func (t Trace) In(ctx context.Context) context.Context {
 	}))
 }
 
-// TraceOf is where a context stands in a trace.
+// TraceOf returns the trace of a context.
 func TraceOf(ctx context.Context) Trace {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {
@@ -72,25 +72,23 @@ func TraceOf(ctx context.Context) Trace {
 	return traceAt(at.TraceID(), at.SpanID(), at.TraceFlags())
 }
 
-// Tracer begins spans. Nil begins none: traces that callers began are handed on
-// as they came, and where there are none nothing is allocated.
+// Tracer starts spans. A nil Tracer starts none: it passes on the callers' traces unchanged and allocates nothing.
 type Tracer struct{ spans trace.Tracer }
 
-// NewTracer makes a tracer of OpenTelemetry's.
+// NewTracer returns a Tracer that uses an OpenTelemetry tracer.
 func NewTracer(spans trace.Tracer) *Tracer { return &Tracer{spans} }
 
-// SpanKind tells which side of a call a span is.
+// SpanKind is the side of a call that a span describes.
 type SpanKind = trace.SpanKind
 
 // The kinds of span.
 const (
-	ServerSpan = trace.SpanKindServer   // answers a request
-	ClientSpan = trace.SpanKindClient   // makes a request
-	WorkSpan   = trace.SpanKindConsumer // does what was accepted before
+	ServerSpan = trace.SpanKindServer   // responds to a request
+	ClientSpan = trace.SpanKindClient   // sends a request
+	WorkSpan   = trace.SpanKindConsumer // does work that was accepted earlier
 )
 
-// Begin begins a span below that of the context; its name is what is done and to
-// what. It must be ended.
+// Begin starts a child span of the context's span, named after the operation and its object. The caller must end it.
 func (t *Tracer) Begin(ctx context.Context, kind SpanKind, what, of string) (context.Context, Span) {
 	if t == nil {
 		return ctx, Span{}
@@ -99,31 +97,31 @@ func (t *Tracer) Begin(ctx context.Context, kind SpanKind, what, of string) (con
 	return ctx, Span{span}
 }
 
-// Span is something that takes its time; the zero Span is none.
+// Span is a timed operation. The zero Span records nothing.
 type Span struct{ span trace.Span }
 
-// Text says something of the span.
+// Text sets a text attribute.
 func (s Span) Text(name, value string) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.String(name, value))
 	}
 }
 
-// Number says something of the span.
+// Number sets a numeric attribute.
 func (s Span) Number(name string, value int64) {
 	if s.span != nil {
 		s.span.SetAttributes(attribute.Int64(name, value))
 	}
 }
 
-// Rename gives the span another name, where it was not known at its beginning.
+// Rename renames the span, for names that were not known at its start.
 func (s Span) Rename(name string) {
 	if s.span != nil {
 		s.span.SetName(name)
 	}
 }
 
-// End ends the span; what went wrong is "" where nothing did.
+// End ends the span. An empty wrong means success.
 func (s Span) End(wrong string) {
 	if s.span == nil {
 		return

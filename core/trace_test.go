@@ -10,7 +10,7 @@ import (
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-func TestATraceIsTakenFromTheCallerWhereItIsOne(t *testing.T) {
+func TestOnlyAValidTraceparentIsParsed(t *testing.T) {
 	for sent, want := range map[string]Trace{
 		traceparent: traceparent,
 		"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00":                  "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",
@@ -31,18 +31,19 @@ func TestATraceIsTakenFromTheCallerWhereItIsOne(t *testing.T) {
 	require.Empty(t, Trace("").ID())
 }
 
-func TestAContextGoesOnWithATrace(t *testing.T) {
+func TestContextCarriesTheTrace(t *testing.T) {
 	require.Equal(t, Trace(traceparent), TraceOf(Trace(traceparent).In(context.Background())))
 	require.Empty(t, TraceOf(Trace("").In(context.Background())))
 	rapid.Check(t, func(t *rapid.T) {
 		sent := rapid.String().Draw(t, "sent")
 		read := ParseTrace(sent)
 		require.Equal(t, read, TraceOf(read.In(context.Background())))
-		require.Equal(t, Trace(sent).In(context.Background()) != context.Background(), TraceOf(Trace(sent).In(context.Background())) != "")
+		require.Equal(t, Trace(sent).In(context.Background()) != context.Background(),
+			TraceOf(Trace(sent).In(context.Background())) != "")
 	})
 }
 
-func TestWithoutATracerTracingCostsNothing(t *testing.T) {
+func TestTracingWithoutATracerAllocatesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var tracer *Tracer

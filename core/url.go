@@ -8,30 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// MaxURLLength bounds every address that a caller may give, in bytes.
+// MaxURLLength bounds every URL that a caller may send, in bytes.
 const MaxURLLength = 2048
 
-// CheckURL tells what is wrong with an address that the hub shall post to, as
-// the end of a sentence that begins with the field's name; "" when nothing is.
-// Whether the address may be reached is the delivery guard's to say.
+// CheckURL returns what is wrong with a URL that the hub is to post to, or "" if it is valid. The text continues a
+// sentence that begins with the field's name. The delivery guard decides whether the URL may be reached.
 func CheckURL(s string) string {
 	if wrong := CheckLink(s); wrong != "" {
 		return wrong
 	}
-	u, _ := url.Parse(s) // as CheckLink did
+	u, _ := url.Parse(s) // CheckLink has parsed it
 	port, err := strconv.Atoi(u.Port())
 	switch {
 	case u.Port() != "" && (err != nil || port < 1 || port > 65535):
 		return "must have a port from 1 to 65535"
 	case !isHost(u.Hostname()):
 		return "must have a host name with 1 to 63 characters between its dots"
-	case strings.Contains(u.RawQuery, " "): // in a path it is escaped
+	case strings.Contains(u.RawQuery, " "): // a path is escaped
 		return "must not have a blank after the question mark; write %20"
 	}
 	return ""
 }
 
-// isHost tells whether a host can be looked up (RFC 1035, 2.3.4), or needs not be.
+// isHost reports whether a host is an IP address or a valid host name (RFC 1035, 2.3.4).
 func isHost(name string) bool {
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true
@@ -44,7 +43,7 @@ func isHost(name string) bool {
 	return utf8.RuneCountInString(name) <= 254
 }
 
-// CheckLink is CheckURL of an address that the hub only hands on, and others open.
+// CheckLink is CheckURL for a URL that the hub passes on and does not open itself.
 func CheckLink(s string) string {
 	if len(s) > MaxURLLength {
 		return "must be at most 2048 bytes long"

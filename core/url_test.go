@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnAddressIsRefusedToWhichNoRequestCanBeMade(t *testing.T) {
+func TestUnusableURLsAreRejected(t *testing.T) {
 	label := strings.Repeat("a", 63)
 	for address, words := range map[string]string{
 		"https://pos.example.com/hook?a=b%20c+d": "",

@@ -8,21 +8,19 @@ import (
 
 const week = 7 * fullDay
 
-// The days of a week, as spans count them.
+// The days of a week, in the order that spans use.
 var weekdays = [7]string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"}
 
-// span is a time of the week, counted from where Monday begins.
+// span is a time range within a week, counted from the start of Monday.
 type span struct{ start, end time.Duration }
 
-// EitherHours are all the times of two lists of hours that CheckHours has
-// accepted, each day once and no slot over another.
+// EitherHours returns the union of two validated lists of hours, with each day once and no overlapping slots.
 func EitherHours(a, b []DayHours) []DayHours {
 	return hoursOf(union(append(spansOf(a), spansOf(b)...)))
 }
 
-// BothHours are the times that lie within two lists of hours, likewise. Where
-// there are none it is a day without slots: hours that name no day at all are
-// none, and mean always.
+// BothHours returns the intersection of two validated lists of hours, in the same form. An empty intersection is one
+// day without slots, because an empty list means always.
 func BothHours(a, b []DayHours) []DayHours {
 	var both []span
 	others := union(spansOf(b))
@@ -54,7 +52,7 @@ func spansOf(list []DayHours) (spans []span) {
 	return spans
 }
 
-// union puts spans in order and joins those that meet.
+// union sorts spans and joins those that overlap or touch.
 func union(spans []span) (joined []span) {
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	for _, next := range spans {
@@ -67,11 +65,11 @@ func union(spans []span) (joined []span) {
 	return joined
 }
 
-// hoursOf writes joined spans as hours: a span stands on the day that it begins
-// on, also where it passes midnight, and is cut there only if it lasts a day or more.
+// hoursOf converts joined spans to hours. A span belongs to the day on which it begins, even if it passes midnight.
+// It is split at midnight only if it lasts a day or more.
 func hoursOf(spans []span) []DayHours {
 	if last := len(spans) - 1; last > 0 && spans[0].start == 0 && spans[last].end == week {
-		spans[last].end += spans[0].end // it passes from Sunday to Monday
+		spans[last].end += spans[0].end // it continues from Sunday to Monday
 		spans = spans[1:]
 	}
 	var slots [7][]HoursSlot

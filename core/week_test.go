@@ -11,13 +11,15 @@ import (
 // drawHours are hours that CheckHours accepts.
 func drawHours(t *rapid.T, label string) []DayHours {
 	clock := rapid.Custom(func(t *rapid.T) time.Duration {
-		return rapid.SampledFrom([]time.Duration{0, time.Hour, 9 * time.Hour, 12 * time.Hour, 22 * time.Hour, fullDay - time.Second}).Draw(t, "at") +
+		return rapid.SampledFrom([]time.Duration{0, time.Hour, 9 * time.Hour, 12 * time.Hour, 22 * time.Hour,
+			fullDay - time.Second}).Draw(t, "at") +
 			time.Duration(rapid.IntRange(0, 1).Draw(t, "minutes"))*time.Minute
 	})
 	day := rapid.Custom(func(t *rapid.T) DayHours {
 		d := DayHours{Day: rapid.SampledFrom(weekdays[:]).Draw(t, "day"), Slots: []HoursSlot{}}
 		for range rapid.IntRange(0, 2).Draw(t, "slots") {
-			d.Slots = append(d.Slots, HoursSlot{timeOfDay(clock.Draw(t, "from") % fullDay), timeOfDay(clock.Draw(t, "to") % fullDay)})
+			d.Slots = append(d.Slots,
+				HoursSlot{timeOfDay(clock.Draw(t, "from") % fullDay), timeOfDay(clock.Draw(t, "to") % fullDay)})
 		}
 		return d
 	})
@@ -28,7 +30,7 @@ func drawHours(t *rapid.T, label string) []DayHours {
 	}).Draw(t, label)
 }
 
-func TestHoursTogetherSayWhatTheySaidApart(t *testing.T) {
+func TestHourUnionAndIntersectionMatchTheirParts(t *testing.T) {
 	var instants []time.Time // about the times that are drawn
 	for day := range 7 {
 		for _, hour := range []int{0, 1, 9, 12, 22} {
@@ -60,7 +62,7 @@ func TestHoursTogetherSayWhatTheySaidApart(t *testing.T) {
 	})
 }
 
-func TestHoursTogetherAreWrittenOnTheDayThatTheyBegin(t *testing.T) {
+func TestCombinedHoursStayOnTheirStartingDay(t *testing.T) {
 	on := func(day string, slots ...HoursSlot) DayHours { return DayHours{day, slots} }
 	always := make([]DayHours, 7)
 	for i, day := range weekdays {
@@ -68,12 +70,19 @@ func TestHoursTogetherAreWrittenOnTheDayThatTheyBegin(t *testing.T) {
 	}
 	night := []DayHours{on("sunday", HoursSlot{"22:00:00", "02:00:00"})}
 	for name, c := range map[string]struct{ hours, expected []DayHours }{
-		"one night":                {night, night},
-		"a whole week":             {always, always},
-		"two that meet":            {[]DayHours{on("friday", HoursSlot{"12:00:00", "16:00:00"}, HoursSlot{"09:00:00", "12:00:00"})}, []DayHours{on("friday", HoursSlot{"09:00:00", "16:00:00"})}},
-		"two of a day":             {[]DayHours{on("friday", HoursSlot{"18:00:00", "22:00:00"}), on("friday", HoursSlot{"09:00:00", "12:00:00"})}, []DayHours{on("friday", HoursSlot{"09:00:00", "12:00:00"}, HoursSlot{"18:00:00", "22:00:00"})}},
-		"a night of two days":      {[]DayHours{on("monday", HoursSlot{"00:00:00", "02:00:00"}), on("sunday", HoursSlot{"22:00:00", "23:59:59"})}, night},
-		"more than a day":          {[]DayHours{on("friday", HoursSlot{"20:00:00", "23:59:59"}), on("saturday", HoursSlot{"00:00:00", "23:59:59"})}, []DayHours{on("friday", HoursSlot{"20:00:00", "23:59:59"}), on("saturday", HoursSlot{"00:00:00", "23:59:59"})}},
+		"one night":    {night, night},
+		"a whole week": {always, always},
+		"two that meet": {[]DayHours{on("friday", HoursSlot{"12:00:00", "16:00:00"},
+			HoursSlot{"09:00:00", "12:00:00"})}, []DayHours{on("friday", HoursSlot{"09:00:00", "16:00:00"})}},
+		"two of a day": {[]DayHours{on("friday", HoursSlot{"18:00:00", "22:00:00"}),
+			on("friday", HoursSlot{"09:00:00", "12:00:00"})},
+			[]DayHours{on("friday", HoursSlot{"09:00:00", "12:00:00"}, HoursSlot{"18:00:00", "22:00:00"})}},
+		"a night of two days": {[]DayHours{on("monday", HoursSlot{"00:00:00", "02:00:00"}),
+			on("sunday", HoursSlot{"22:00:00", "23:59:59"})}, night},
+		"more than a day": {[]DayHours{on("friday", HoursSlot{"20:00:00", "23:59:59"}),
+			on("saturday", HoursSlot{"00:00:00", "23:59:59"})},
+			[]DayHours{on("friday", HoursSlot{"20:00:00", "23:59:59"}),
+				on("saturday", HoursSlot{"00:00:00", "23:59:59"})}},
 		"days on which it is shut": {[]DayHours{on("friday")}, []DayHours{{"monday", []HoursSlot{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {

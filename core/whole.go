@@ -7,12 +7,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Integer is a whole number that may be sent as a JSON number, also one with a
-// zero after the point (20.0), or as the text of one.
+// Integer is a whole number that may be sent as a JSON number, even with a zero fraction (20.0), or as a string.
 type Integer int64
 
-// Whole is a positive Integer, such as the id of an order; 0 where it was not
-// sent: absent, null, 0 or an empty text.
+// Whole is a positive Integer, such as an order id. It is 0 if it was not sent: absent, null, 0 or an empty string.
 type Whole int64
 
 var (
@@ -20,7 +18,7 @@ var (
 	errWhole   = &RuleError{Code: "type", Rule: "must be a positive whole number"}
 )
 
-// UnmarshalJSONFrom reads a number or its text; a null leaves the number as it is.
+// UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
 func (i *Integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -38,7 +36,7 @@ func (i *Integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errInteger
 }
 
-// UnmarshalJSONFrom reads a number or its text; a null leaves the number as it is.
+// UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
 func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -57,8 +55,8 @@ func (w *Whole) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errWhole
 }
 
-// wholeNumbers has an int64 read from any JSON number that is whole: 20, also
-// 20.0 and 2e1, as the languages write it that have but one kind of numbers.
+// wholeNumbers reads an int64 from any whole JSON number: 20, but also 20.0 and 2e1. Languages with a single number
+// type write those.
 var wholeNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, n *int64) error {
 	value, err := d.ReadValue()
 	if err != nil {
@@ -73,7 +71,6 @@ var wholeNumbers = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext
 	return errInteger
 }))
 
-// wholeOf reads a whole number.
 func wholeOf(text string) (int64, bool) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return n, true
@@ -82,12 +79,12 @@ func wholeOf(text string) (int64, bool) {
 	return amount.IntPart(), err == nil && amount.IsInteger()
 }
 
-// Identifier is a text that may be sent as a whole number.
+// Identifier is a string that may also be sent as a whole number.
 type Identifier string
 
 var errIdentifier = &RuleError{Code: "type", Rule: "must be a string or a whole number"}
 
-// UnmarshalJSONFrom reads a string or a whole number; a null leaves it as it is.
+// UnmarshalJSONFrom reads a string or a whole number. A null leaves the value unchanged.
 func (i *Identifier) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	token, err := d.ReadToken()
 	if err != nil {
@@ -117,10 +114,10 @@ func digits(number string) bool {
 	return true
 }
 
-// Members is an object that some languages send as [] where it is empty.
+// Members is an object that some languages send as [] when it is empty.
 type Members[T any] struct{ Value T }
 
-// UnmarshalJSONFrom reads an object or an empty array; a null leaves it as it is.
+// UnmarshalJSONFrom reads an object or an empty array. A null leaves the value unchanged.
 func (m *Members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '[' {
 		return json.UnmarshalDecode(d, &m.Value)

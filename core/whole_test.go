@@ -13,22 +13,27 @@ func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 		Integer *Integer `json:"integer"`
 	}
 	for sent, wanted := range map[string]int64{
-		"20": 20, `"20"`: 20, "20.0": 20, `"20.00"`: 20, "2e1": 20, "1795285693000.0": 1795285693000, `"1795285693000"`: 1795285693000,
+		"20": 20, `"20"`: 20, "20.0": 20, `"20.00"`: 20, "2e1": 20, "1795285693000.0": 1795285693000,
+		`"1795285693000"`:     1795285693000,
 		"9223372036854775807": 9223372036854775807, "0": 0, "0.0": 0,
 	} {
 		var got reading
 		require.NoError(t, DecodeJSON([]byte(`{"whole":`+sent+`,"integer":`+sent+`}`), &got), sent)
 		require.Equal(t, []int64{wanted, wanted}, []int64{int64(got.Whole), int64(*got.Integer)}, sent)
 	}
-	for sent, wanted := range map[string]bool{`null`: true, `""`: true, `"0"`: true, "-1": false, `"-1"`: false, "-1.0": false} {
+	for sent, wanted := range map[string]bool{`null`: true, `""`: true, `"0"`: true, "-1": false, `"-1"`: false,
+		"-1.0": false} {
 		got := reading{}
 		err := DecodeJSON([]byte(`{"whole":`+sent+`}`), &got)
 		require.Equal(t, wanted, err == nil, "%s: %v", sent, err)
 		require.Zero(t, got.Whole)
 	}
-	for _, sent := range []string{"1.5", `"1.5"`, "{}", "[]", "[1]", "true", `"x"`, `" 1"`, `"0x10"`, `"Inf"`, "1e400", "1e30", "9223372036854775808"} {
-		require.ErrorContains(t, DecodeJSON([]byte(`{"whole":`+sent+`}`), &reading{}), "whole must be a positive whole number", sent)
-		require.ErrorContains(t, DecodeJSON([]byte(`{"integer":`+sent+`}`), &reading{}), "integer must be a whole number", sent)
+	for _, sent := range []string{"1.5", `"1.5"`, "{}", "[]", "[1]", "true", `"x"`, `" 1"`, `"0x10"`, `"Inf"`, "1e400",
+		"1e30", "9223372036854775808"} {
+		require.ErrorContains(t, DecodeJSON([]byte(`{"whole":`+sent+`}`), &reading{}),
+			"whole must be a positive whole number", sent)
+		require.ErrorContains(t, DecodeJSON([]byte(`{"integer":`+sent+`}`), &reading{}),
+			"integer must be a whole number", sent)
 	}
 	require.ErrorContains(t, DecodeJSON([]byte(`{"integer":""}`), &reading{}), "integer must be a whole number")
 	var got reading
@@ -37,14 +42,16 @@ func TestWholeNumbersAreReadAsClientsSendThem(t *testing.T) {
 }
 
 func TestWholeNumbersOfObjectsMayHaveAPoint(t *testing.T) {
-	for sent, want := range map[string]int64{"250": 250, "250.0": 250, "2.5e2": 250, "1E1": 10, "-1.0": -1, "0.0": 0, "-9223372036854775808": -1 << 63} {
+	for sent, want := range map[string]int64{"250": 250, "250.0": 250, "2.5e2": 250, "1E1": 10, "-1.0": -1, "0.0": 0,
+		"-9223372036854775808": -1 << 63} {
 		var row sampleRow
-		require.NoError(t, DecodeObjects([]jsontext.Value{jsontext.Value(`{"count":` + sent + `}`)}, func(int) any { return &row })[0], sent)
+		require.NoError(t, DecodeObjects([]jsontext.Value{jsontext.Value(`{"count":` + sent + `}`)},
+			func(int) any { return &row })[0], sent)
 		require.Equal(t, want, *row.Count, sent)
 	}
 }
 
-func TestAnIdentifierIsATextOrAWholeNumber(t *testing.T) {
+func TestIdentifierIsAStringOrAnInteger(t *testing.T) {
 	type reading struct {
 		Refs []*Identifier `json:"refs"`
 	}
@@ -58,11 +65,12 @@ func TestAnIdentifierIsATextOrAWholeNumber(t *testing.T) {
 	}
 	require.Equal(t, []string{"a", "17", "", "-3", "123456789012345678901"}, texts)
 	for _, sent := range []string{"1.5", "1e3", "{}", "[]", "true"} {
-		require.ErrorContains(t, DecodeJSON([]byte(`{"refs":["a",`+sent+`]}`), &reading{}), "refs[1] must be a string or a whole number", sent)
+		require.ErrorContains(t, DecodeJSON([]byte(`{"refs":["a",`+sent+`]}`), &reading{}),
+			"refs[1] must be a string or a whole number", sent)
 	}
 }
 
-func TestAnObjectMayBeAnEmptyList(t *testing.T) {
+func TestObjectMayBeAnEmptyArray(t *testing.T) {
 	type reading struct {
 		Extra Members[struct {
 			Minutes *Integer `json:"minutes"`
@@ -70,9 +78,11 @@ func TestAnObjectMayBeAnEmptyList(t *testing.T) {
 	}
 	for sent, wrong := range map[string]string{
 		"{}": "", "[]": "", "[ ]": "", "null": "", `{"minutes":"20"}`: "",
-		"[1]": "extra must be an object", "[{}]": "extra must be an object", `"x"`: "extra must be an object", "1": "extra must be an object",
-		`{"minutes":1.5}`: "extra.minutes must be a whole number", `{"minutes":1,"minutes":2}`: "extra.minutes is given twice",
-		"[": "not valid JSON",
+		"[1]": "extra must be an object", "[{}]": "extra must be an object", `"x"`: "extra must be an object",
+		"1":                         "extra must be an object",
+		`{"minutes":1.5}`:           "extra.minutes must be a whole number",
+		`{"minutes":1,"minutes":2}`: "extra.minutes is given twice",
+		"[":                         "not valid JSON",
 	} {
 		var got reading
 		err := DecodeJSON([]byte(`{"extra":`+sent+`}`), &got)

@@ -22,12 +22,14 @@ func (s *Server) postFeatureAction(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return ofOrder(orderIn(body), err)
 	}
-	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, param(c, "platform"), caller.Actor(), request)
+	reference, err := s.ActionDesk.Submit(c.UserContext(), caller.Business, param(c, "platform"), caller.Actor(),
+		request)
 	if err != nil {
 		return ofOrder(request.OrderID, err)
 	}
 	s.heard(caller, presence.Sign{OrderID: request.OrderID})
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
+	return answer(c, http.StatusOK,
+		envelope{Status: "success", Message: request.Action + " queued", Reference: reference.String()})
 }
 
 // getAction tells what became of an action.

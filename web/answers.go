@@ -54,9 +54,12 @@ func (s *Server) answerError(c *fiber.Ctx, err error) error {
 	} else if !errors.As(err, &known) || known.Code == core.Internal {
 		s.Log.Error("request failed", "request", requestID(c), "method", c.Method(), "path", c.Path(), "error", err)
 		if known == nil && core.IsCutOff(err) {
-			known = &core.Error{Code: core.Unavailable, Message: "the hub cannot use its database now, and " + fate(c) + " the request; send it again", RetryAfter: time.Second}
+			known = &core.Error{Code: core.Unavailable,
+				Message:    "the hub cannot use its database now, and " + fate(c) + " the request; send it again",
+				RetryAfter: time.Second}
 		} else {
-			known = core.Errorf(core.Internal, "the hub could not process the request, and %s it; send it again", fate(c))
+			known = core.Errorf(core.Internal, "the hub could not process the request, and %s it; send it again",
+				fate(c))
 		}
 	}
 	if requestID(c) == "" { // the HTTP server itself refused it, before identify
@@ -90,7 +93,8 @@ func (s *Server) fromRouter(err *fiber.Error) *core.Error {
 	case http.StatusNotFound:
 		return core.Errorf(core.NotFound, "there is nothing at this address; see /docs")
 	case http.StatusMethodNotAllowed:
-		return core.Errorf(core.MethodNotAllowed, "this address does not know the method; the Allow header names those it knows")
+		return core.Errorf(core.MethodNotAllowed,
+			"this address does not know the method; the Allow header names those it knows")
 	case http.StatusRequestTimeout:
 		return core.Errorf(core.TooSlow, "the request did not arrive in time")
 	case http.StatusRequestHeaderFieldsTooLarge:

@@ -19,9 +19,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestAFailureSaysWhetherTheRequestMayHaveBeenAccepted: of what only reads, or failed
+// TestErrorSaysWhetherTheRequestMayBeAccepted: of what only reads, or failed
 // before its handler had it, there is no doubt.
-func TestAFailureSaysWhetherTheRequestMayHaveBeenAccepted(t *testing.T) {
+func TestErrorSaysWhetherTheRequestMayBeAccepted(t *testing.T) {
 	const doubt, none = "may or may not have accepted", "has not accepted"
 	for _, c := range []struct {
 		method  string
@@ -35,9 +35,11 @@ func TestAFailureSaysWhetherTheRequestMayHaveBeenAccepted(t *testing.T) {
 		{http.MethodPost, nil, errors.New("no such column"), doubt},
 		{http.MethodGet, nil, io.EOF, none},
 	} {
-		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil), Authenticator: doorman{c.knocks}}}
+		s := &Server{Config: Config{Log: slog.New(slog.DiscardHandler), Clock: core.NewSystemClock(nil),
+			Authenticator: doorman{c.knocks}}}
 		app := fiber.New(fiber.Config{ErrorHandler: s.answerError})
-		app.Add(c.method, "/", s.guard(route{scope: anyScope, handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))
+		app.Add(c.method, "/", s.guard(route{scope: anyScope,
+			handle: func(*fiber.Ctx, core.Caller) error { return c.handles }}))
 		answer, err := app.Test(httptest.NewRequest(c.method, "/", nil))
 		require.NoError(t, err)
 		text, err := io.ReadAll(answer.Body)
@@ -52,9 +54,9 @@ func (d doorman) Authenticate(context.Context, string) (core.Caller, error) {
 	return core.Caller{}, d.err
 }
 
-// TestALostDatabaseIsUnavailable tells what is our fault from what will pass: a
+// TestLostDatabaseReturnsServiceUnavailable tells what is our fault from what will pass: a
 // client sends again what was answered with 503.
-func TestALostDatabaseIsUnavailable(t *testing.T) {
+func TestLostDatabaseReturnsServiceUnavailable(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		status int

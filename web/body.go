@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"mime"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,18 +15,26 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// jsonBody returns the request's body. The media type must be JSON or not given.
+// simpleTypes are the media types in which pages send JSON to avoid a preflight request.
+var simpleTypes = []string{"text/plain", "application/x-www-form-urlencoded"}
+
+// jsonBody returns the request's body. The media type must be JSON or not given, or one of the simple types for a body
+// that is a JSON object.
 func (s *Server) jsonBody(c *fiber.Ctx) ([]byte, error) {
+	sent := received(c)
 	if given := c.Get(fiber.HeaderContentType); given != "" {
 		media, parameters, err := mime.ParseMediaType(given)
-		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") {
-			return nil, core.Errorf(core.UnsupportedMedia, "send the body as JSON, with the header Content-Type: application/json")
+		object := bytes.HasPrefix(bytes.TrimLeft(sent.bytes, " \t\r\n"), []byte("{"))
+		simple := object && slices.Contains(simpleTypes, media)
+		if err != nil || media != "application/json" && !strings.HasSuffix(media, "+json") && !simple {
+			return nil, core.Errorf(core.UnsupportedMedia,
+				"send the body as JSON, with the header Content-Type: application/json")
 		}
 		if charset := strings.ToLower(parameters["charset"]); charset != "" && charset != "utf-8" && charset != "utf8" {
-			return nil, core.Errorf(core.UnsupportedMedia, "the charset of the Content-Type must be utf-8; %.40q was sent", charset)
+			return nil, core.Errorf(core.UnsupportedMedia,
+				"the charset of the Content-Type must be utf-8; %.40q was sent", charset)
 		}
 	}
-	sent := received(c)
 	return sent.bytes, sent.err
 }
 
@@ -60,7 +70,8 @@ func number(c *fiber.Ctx, name string, or, least, most int, v *core.Violations) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		v.AddBody(strings.Clone(name), "range", "must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
+		v.AddBody(strings.Clone(name), "range",
+			"must be a whole number from "+strconv.Itoa(least)+" to "+strconv.Itoa(most))
 		return or
 	}
 	return n

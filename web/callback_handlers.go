@@ -32,14 +32,16 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	}
 	body := sent.bytes
 	knock := relay.Knock{
-		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c), Business: core.BusinessID(business), Headers: headers(c), Body: body,
+		Platform: param(c, "platform"), Kind: param(c, "kind"), Key: callbackKey(c),
+		Business: core.BusinessID(business), Headers: headers(c), Body: body,
 	}
 	caller, err := s.Callers.Authenticate(c.UserContext(), knock)
 	if err != nil {
 		if core.CodeOf(err) == core.Unauthenticated {
 			s.Observer.CallbackUnverified()
 		}
-		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind, "business", business, "reason", err)
+		s.Log.Info("a callback was refused", "request", requestID(c), "platform", knock.Platform, "kind", knock.Kind,
+			"business", business, "reason", err)
 		return err
 	}
 	inbound.Authenticated(c.Context().Conn())
@@ -47,11 +49,13 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 	if err := s.count(c, caller.Business, LimitCallbacks, caller.Platform); err != nil {
 		return err
 	}
-	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret), caller.Proof} {
+	for _, credential := range []string{"authorization", "cookie", strings.ToLower(headerPlatformSecret),
+		caller.Proof} {
 		delete(knock.Headers, credential)
 	}
 	message, err := s.Callbacks.Read(c.UserContext(), relay.Inbound{
-		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body, ReceivedAt: s.Clock.Now(),
+		Caller: caller, Kind: knock.Kind, Query: cloned(c.Queries()), Headers: knock.Headers, Body: body,
+		ReceivedAt: s.Clock.Now(),
 	})
 	if err != nil {
 		if message.Order != nil {
@@ -64,7 +68,8 @@ func (s *Server) postCallback(c *fiber.Ctx, _ core.Caller) error {
 		return s.placeCallback(c, caller, message.Order)
 	case message.Cancellation != nil:
 		return s.cancelCallback(c, caller, order.Cancellation{
-			Platform: caller.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID, Reason: message.Cancellation.Reason})
+			Platform: caller.Platform, PlatformOrderID: message.Cancellation.PlatformOrderID,
+			Reason: message.Cancellation.Reason})
 	case message.Outcome != nil:
 		if err := s.Actions.Settle(c.UserContext(), caller.Business, caller.Platform, *message.Outcome); err != nil {
 			return err
@@ -82,7 +87,8 @@ func (s *Server) cancelCallback(c *fiber.Ctx, caller relay.Caller, cancellation 
 	case err != nil:
 		return err
 	case id == 0:
-		return answer(c, http.StatusOK, envelope{Status: "success", Message: "the order is not here yet; it is cancelled when it comes"})
+		return answer(c, http.StatusOK,
+			envelope{Status: "success", Message: "the order is not here yet; it is cancelled when it comes"})
 	}
 	return answer(c, http.StatusOK, orderAnswer{"success", moved(from, order.Change{To: order.Cancelled}), id})
 }
@@ -111,7 +117,8 @@ func (s *Server) takeOrder(c *fiber.Ctx, caller relay.Caller, normal []byte) (or
 		return order.Receipt{}, err
 	}
 	draft.Platform = caller.Platform
-	return s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
+	return s.Intake.Place(c.UserContext(),
+		order.Arrival{Business: caller.Business, Actor: "platform:" + caller.Platform, Draft: draft})
 }
 
 // refuse has the aggregator told, in its own form, of an order for a store that
@@ -126,7 +133,8 @@ func (s *Server) refuse(c *fiber.Ctx, caller relay.Caller, normal []byte, reason
 		return err
 	}
 	refusal.PlatformOrderID, refusal.PlatformStoreID = named.OrderID, named.StoreID
-	s.Log.Warn("an order was refused", "request", requestID(c), "business", caller.Business, "platform", caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
+	s.Log.Warn("an order was refused", "request", requestID(c), "business", caller.Business, "platform",
+		caller.Platform, "platform_order_id", named.OrderID, "reason", reason)
 	return s.Refusals.Refuse(c.UserContext(), caller, refusal)
 }
 

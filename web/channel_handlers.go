@@ -44,14 +44,16 @@ func (s *Server) listDeliverableStores(c *fiber.Ctx, caller core.Caller) error {
 }
 
 // storesFor reads a page of effective stores.
-func (s *Server) storesFor(c *fiber.Ctx, caller core.Caller, zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
+func (s *Server) storesFor(c *fiber.Ctx, caller core.Caller,
+	zip string) (list []store.Effective, meta pageMeta, byZipCodes bool, err error) {
 	var v core.Violations
 	meta.Limit = number(c, "limit", 50, 1, 1000, &v)
 	if err := v.Err(); err != nil {
 		return nil, meta, false, err
 	}
 	list, byZipCodes, err = s.Window.List(c.UserContext(), caller.Business, store.Query{
-		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")), Limit: meta.Limit + 1,
+		Platform: strings.Clone(c.Query("platform")), ZipCode: zip, After: strings.Clone(c.Query("after")),
+		Limit: meta.Limit + 1,
 	})
 	if len(list) > meta.Limit {
 		list = list[:meta.Limit]
@@ -67,7 +69,8 @@ func (s *Server) getDeliverable(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	refID := param(c, "ref_id")
-	deliverable, byZipCodes, err := s.Window.Deliverable(c.UserContext(), caller.Business, refID, zip, strings.Clone(c.Query("platform")))
+	deliverable, byZipCodes, err := s.Window.Deliverable(c.UserContext(), caller.Business, refID, zip,
+		strings.Clone(c.Query("platform")))
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func requireTimedOut(t *testing.T, from *bufio.Reader) {
 	require.Contains(t, string(text), "408 Request Timeout")
 }
 
-func TestHalfBodyIsCutOff(t *testing.T) {
+func TestIncompleteBodyIsCutOff(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	began := time.Now()
 	header := fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody)
@@ -107,7 +107,7 @@ func TestHalfBodyIsCutOff(t *testing.T) {
 	require.Positive(t, b.limiter.Stats().Stalled)
 }
 
-func TestHalfHeaderIsCutOff(t *testing.T) {
+func TestIncompleteHeaderIsCutOff(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	for _, text := range []string{"", "GET / HTTP/1.1\r\nHost: a\r\nX-Slow: "} {
 		_, answer := b.send(t, text)
@@ -132,7 +132,7 @@ func TestSlowHeaderIsCutOffDespiteProgress(t *testing.T) {
 	require.Contains(t, status, "408")
 }
 
-func TestSlowBodyThatProgressesIsTaken(t *testing.T) {
+func TestSlowButProgressingBodyIsAccepted(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	conn, answer := b.send(t, fmt.Sprintf("POST /open/ HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n", openBody))
 	began := time.Now()
@@ -187,7 +187,7 @@ func TestIdleConnectionIsKeptForItsTime(t *testing.T) {
 	require.Greater(t, time.Since(began), 2*stall)
 }
 
-func TestAcceptedKeyMarksItsConnection(t *testing.T) {
+func TestAcceptedKeyMarksTheConnectionAsAuthenticated(t *testing.T) {
 	b := serveOnSocket(t, nil)
 	b.Authenticator = doorman{}
 	b.App.Get("/key/", b.guard(route{scope: anyScope, handle: func(c *fiber.Ctx, _ core.Caller) error { return nil }}))

@@ -29,9 +29,9 @@ func allocated(do func()) int64 {
 // fewElements is what the elements of a request may need besides: their number is limited.
 const fewElements = 4 << 20
 
-// TestCostOfBodies measures what bodies are decoded into, those made to be
+// TestDecodedBodiesStayWithinTheirEstimatedMemory measures what bodies are decoded into, those made to be
 // large in memory too.
-func TestCostOfBodies(t *testing.T) {
+func TestDecodedBodiesStayWithinTheirEstimatedMemory(t *testing.T) {
 	vocabulary, err := menu.NewVocabulary()
 	require.NoError(t, err)
 	menus := func(b []byte) { _, _ = menu.Decode(b, menu.Scope{}, menu.Rules{Country: "US", Vocabulary: vocabulary}) }
@@ -58,21 +58,22 @@ func TestCostOfBodies(t *testing.T) {
 		cost   body.Cost
 		decode func([]byte)
 	}{
-		"largest menu":          {real("menu-max.json"), stored, menus},
-		"stores of California":  {real("stores-california.json"), stored, stores},
-		"names":                 {named(`{"items":[],`, "0", `}`), stored, menus},
-		"names of an item":      {named(`{"items":[{"ref_id":"a",`, "0", `}]}`), stored, menus},
-		"tags":                  {named(`{"items":[{"ref_id":"a","tags":{`, `[""]`, `}}]}`), stored, menus},
-		"images":                {filled(`{"items":[{"ref_id":"a","images":[`, "{},", `]}]}`), stored, menus},
-		"key-value groups":      {filled(`{"items":[{"ref_id":"a","key_value_groups":[`, "{},", `]}]}`), stored, menus},
-		"references":            {filled(`{"items":[{"ref_id":"a","category_ref_ids":[`, `"",`, `]}]}`), stored, menus},
-		"empty items":           {filled(`{"items":[`, `{},`, `]}`), stored, menus},
-		"most empty categories": {`{"categories":[` + strings.TrimSuffix(strings.Repeat("{},", 20000), ",") + `]}`, stored, menus},
-		"timings":               {filled(`{"stores":[{"ref_id":"a","timings":[`, "{},", `]}]}`), stored, stores},
-		"platform data":         {filled(`{"stores":[{"ref_id":"a","platform_data":[`, "{},", `]}]}`), stored, stores},
-		"charges":               {filled(`{"charges":[`, "{},", `]}`), parsed, placed},
-		"payments":              {filled(`{"payment":[`, "{},", `]}`), parsed, placed},
-		"choices":               {filled(`{"items":[{"options":[`, "{},", `]}]}`), parsed, placed},
+		"largest menu":         {real("menu-max.json"), stored, menus},
+		"stores of California": {real("stores-california.json"), stored, stores},
+		"names":                {named(`{"items":[],`, "0", `}`), stored, menus},
+		"names of an item":     {named(`{"items":[{"ref_id":"a",`, "0", `}]}`), stored, menus},
+		"tags":                 {named(`{"items":[{"ref_id":"a","tags":{`, `[""]`, `}}]}`), stored, menus},
+		"images":               {filled(`{"items":[{"ref_id":"a","images":[`, "{},", `]}]}`), stored, menus},
+		"key-value groups":     {filled(`{"items":[{"ref_id":"a","key_value_groups":[`, "{},", `]}]}`), stored, menus},
+		"references":           {filled(`{"items":[{"ref_id":"a","category_ref_ids":[`, `"",`, `]}]}`), stored, menus},
+		"empty items":          {filled(`{"items":[`, `{},`, `]}`), stored, menus},
+		"most empty categories": {`{"categories":[` + strings.TrimSuffix(strings.Repeat("{},", 20000), ",") + `]}`,
+			stored, menus},
+		"timings":       {filled(`{"stores":[{"ref_id":"a","timings":[`, "{},", `]}]}`), stored, stores},
+		"platform data": {filled(`{"stores":[{"ref_id":"a","platform_data":[`, "{},", `]}]}`), stored, stores},
+		"charges":       {filled(`{"charges":[`, "{},", `]}`), parsed, placed},
+		"payments":      {filled(`{"payment":[`, "{},", `]}`), parsed, placed},
+		"choices":       {filled(`{"items":[{"options":[`, "{},", `]}]}`), parsed, placed},
 	} {
 		text := []byte(c.body)
 		took, cost := allocated(func() { c.decode(text) }), c.cost.Of(text)

@@ -36,8 +36,10 @@ type deliveryBody struct {
 
 func deliveryOf(r webhook.DeliveryRecord) deliveryBody {
 	return deliveryBody{
-		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference, OrderID: r.OrderID, URL: r.URL, State: r.State,
-		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(), NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
+		ID: r.ID, WebhookID: r.WebhookID, EventID: r.EventID, EventType: r.EventType, Reference: r.Reference,
+		OrderID: r.OrderID, URL: r.URL, State: r.State,
+		HeldBecause: r.HeldBecause, Attempts: r.Attempts, CreatedAt: r.CreatedAt.UTC(),
+		NextAttempt: r.NextAttempt.UTC(), FinishedAt: r.FinishedAt.UTC(),
 		LastStatus: r.LastStatus, LastError: r.LastError, TraceID: r.TraceID,
 	}
 }
@@ -54,12 +56,15 @@ type attemptBody struct {
 	ResponseHeaders map[string]string  `json:"response_headers"`
 	ResponseBody    string             `json:"response_body"`
 	Timing          map[string]float64 `json:"timing_ms"`
+	SentTwice       bool               `json:"sent_twice,omitzero"`
 }
 
 func attemptOf(a webhook.AttemptRecord) attemptBody {
 	body := attemptBody{
-		N: a.N, StartedAt: a.StartedAt.UTC(), URL: a.URL, RequestHeaders: a.RequestHeaders, Status: a.Status, ErrorClass: a.ErrorClass, Error: a.Error,
+		N: a.N, StartedAt: a.StartedAt.UTC(), URL: a.URL, RequestHeaders: a.RequestHeaders, Status: a.Status,
+		ErrorClass: a.ErrorClass, Error: a.Error,
 		ResponseHeaders: a.ResponseHeaders, ResponseBody: string(a.ResponseBody), Timing: map[string]float64{},
+		SentTwice: a.SentTwice,
 	}
 	if body.ResponseHeaders == nil { // no answer
 		body.ResponseHeaders = map[string]string{}
@@ -68,7 +73,8 @@ func attemptOf(a webhook.AttemptRecord) attemptBody {
 		body.ResponseBody = strings.ToValidUTF8(body.ResponseBody, "\uFFFD")
 	}
 	for name, at := range map[string]time.Duration{
-		"dns": a.Timing.DNS, "connect": a.Timing.Connect, "tls": a.Timing.TLS, "first_byte": a.Timing.FirstByte, "total": a.Timing.Total,
+		"dns": a.Timing.DNS, "connect": a.Timing.Connect, "tls": a.Timing.TLS, "first_byte": a.Timing.FirstByte,
+		"total": a.Timing.Total,
 	} {
 		if at > 0 {
 			body.Timing[name] = float64(at.Microseconds()) / 1000
@@ -153,7 +159,8 @@ func (s *Server) retryDelivery(c *fiber.Ctx, caller core.Caller) error {
 	if err := s.Deliveries.Retry(c.UserContext(), caller.Business, deliveryID(c)); err != nil {
 		return err
 	}
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: "the delivery is due now; read it to see the attempt"})
+	return answer(c, http.StatusOK,
+		envelope{Status: "success", Message: "the delivery is due now; read it to see the attempt"})
 }
 
 // deliveryID reads the path; what is no id is the id of no delivery.

@@ -42,7 +42,8 @@ func (s *Server) postMenu(c *fiber.Ctx, caller core.Caller) error {
 	s.heard(caller, presence.Sign{StoreRef: location})
 	message := counted(request.Objects(), "object") + " queued; the result follows as an inventory_update callback"
 	if dryRun {
-		message = "dry run of " + counted(request.Objects(), "object") + " queued; nothing will be changed, and the job tells what would be"
+		message = "dry run of " + counted(request.Objects(), "object") +
+			" queued; nothing will be changed, and the job tells what would be"
 	}
 	return answer(c, http.StatusOK, envelope{
 		Status: "success", Reference: job.ID.String(), Message: message,
@@ -63,7 +64,8 @@ func flag(c *fiber.Ctx, name string, v *core.Violations) bool {
 
 // getMenu reads the menu of a location back, whole or a page of it.
 func (s *Server) getMenu(c *fiber.Ctx, caller core.Caller) error {
-	view, err := menu.ParseView(strings.Clone(c.Query("only")), strings.Clone(c.Query("limit")), strings.Clone(c.Query("after")))
+	view, err := menu.ParseView(strings.Clone(c.Query("only")), strings.Clone(c.Query("limit")),
+		strings.Clone(c.Query("after")))
 	if err != nil {
 		return err
 	}

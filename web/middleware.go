@@ -79,7 +79,8 @@ func (s *Server) observe(c *fiber.Ctx) error {
 		log = log.With("trace_id", id)
 		s.tell(c, span, path, status)
 	}
-	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(), "status", status,
+	log.Log(c.UserContext(), level, "request", "request", requestID(c), "method", c.Method(), "path", c.Path(),
+		"status", status,
 		"took", took, "business", business)
 	return nil
 }
@@ -99,7 +100,8 @@ func (s *Server) tell(c *fiber.Ctx, span core.Span, path string, status int) {
 func (s *Server) refuseWhileDraining(c *fiber.Ctx) error {
 	if s.draining.Load() && c.Path() != "/healthz" {
 		c.Set(fiber.HeaderConnection, "close")
-		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down; send the request again", RetryAfter: time.Second}
+		return &core.Error{Code: core.Unavailable, Message: "this server is shutting down; send the request again",
+			RetryAfter: time.Second}
 	}
 	return c.Next()
 }
@@ -136,7 +138,8 @@ func (s *Server) count(c *fiber.Ctx, business core.BusinessID, name Limit, platf
 	}
 	return &core.Error{
 		Code: core.Throttled, RetryAfter: verdict.RetryAfter,
-		Message: fmt.Sprintf("too many requests: at most %d in %s; try again in %s s", rule.Count, rule.Per, seconds(verdict.RetryAfter)),
+		Message: fmt.Sprintf("too many requests: at most %d in %s; try again in %s s", rule.Count, rule.Per,
+			seconds(verdict.RetryAfter)),
 	}
 }
 

@@ -50,8 +50,10 @@ func valuesOf(entry catalogue.Entry) (values map[string]*yaml.Node, definitions 
 	}
 	values = map[string]*yaml.Node{}
 	for name, value := range map[string]any{
-		"<event_type>": entry.Type, "<operation>": camel(string(entry.Type)), "<number>": number, "<title>": schema.Title,
-		"<description>": schema.Description, "<schema>": schema.Body, "<sample>": entry.Sample, "<definitions>": schema.Definitions,
+		"<event_type>": entry.Type, "<operation>": camel(string(entry.Type)), "<number>": number,
+		"<title>":       schema.Title,
+		"<description>": schema.Description, "<schema>": schema.Body, "<sample>": entry.Sample,
+		"<definitions>": schema.Definitions,
 	} {
 		text, err := json.Marshal(value)
 		if err != nil {

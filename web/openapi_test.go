@@ -102,7 +102,8 @@ func visit(t *testing.T, schema *openapi3.Schema, value any) error {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	var plain any
 	require.NoError(t, decoder.Decode(&plain))
-	return schema.VisitJSON(plain, openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation(), openapi3.MultiErrors())
+	return schema.VisitJSON(plain, openapi3.EnableJSONSchema2020(), openapi3.EnableFormatValidation(),
+		openapi3.MultiErrors())
 }
 
 func TestOpenAPIExamplesMatchTheirSchemas(t *testing.T) {
@@ -155,7 +156,7 @@ func everyOperation(document *openapi3.T) map[string]*openapi3.Operation {
 	return all
 }
 
-func TestOpenAPIRefusesWrongAnswers(t *testing.T) {
+func TestOpenAPISchemasRejectInvalidResponses(t *testing.T) {
 	schemas := described(t).Components.Schemas
 	type object = map[string]any
 	const reference = "01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa"
@@ -166,23 +167,30 @@ func TestOpenAPIRefusesWrongAnswers(t *testing.T) {
 	}{
 		{"accepted", "Accepted", object{"status": "success", "message": "ok", "reference": reference}, true},
 		{"accepted without reference", "Accepted", object{"status": "success", "message": "ok"}, false},
-		{"accepted with an error's status", "Accepted", object{"status": "error", "message": "no", "reference": reference}, false},
-		{"reference that is no UUID", "Accepted", object{"status": "success", "message": "ok", "reference": "17"}, false},
+		{"accepted with an error's status", "Accepted",
+			object{"status": "error", "message": "no", "reference": reference}, false},
+		{"reference that is no UUID", "Accepted", object{"status": "success", "message": "ok", "reference": "17"},
+			false},
 		{"error with a reference", "Error", object{"status": "error", "message": "no", "reference": reference}, false},
 		{"invalid with an empty list", "Invalid", object{"status": "error", "message": "no", "errors": []any{}}, false},
-		{"secret of another form", "WebhookCreated", object{"status": "success", "message": "ok", "webhook_id": 1, "secret": "abc"}, false},
+		{"secret of another form", "WebhookCreated",
+			object{"status": "success", "message": "ok", "webhook_id": 1, "secret": "abc"}, false},
 		{"null is not sent", "Store", object{"ref_id": "S-1", "name": nil, "timings": nil}, true},
 		{"the reserved ref_id", "Store", object{"ref_id": "-1"}, false},
 		{"both platform lists read back", "StoredStore", object{
-			"id": 1, "ref_id": "S-1", "name": "n", "city": "c", "hide_from_ui": false, "active": true, "ordering_enabled": true,
+			"id": 1, "ref_id": "S-1", "name": "n", "city": "c", "hide_from_ui": false, "active": true,
+			"ordering_enabled":   true,
 			"excluded_platforms": []any{}, "included_platforms": []any{},
 		}, false},
 		{"menu without an array", "MenuRequest", object{"flush_items": true}, false},
 		{"item without a price", "MenuRequest", object{"items": []any{object{"ref_id": "I-1"}}}, false},
-		{"food type as a number", "MenuRequest", object{"items": []any{object{"ref_id": "I-1", "price": 1, "food_type": 2}}}, true},
-		{"tax of an unknown code", "MenuRequest", object{"taxes": []any{object{"code": "GST", "structure": object{"value": 5}}}}, false},
+		{"food type as a number", "MenuRequest",
+			object{"items": []any{object{"ref_id": "I-1", "price": 1, "food_type": 2}}}, true},
+		{"tax of an unknown code", "MenuRequest",
+			object{"taxes": []any{object{"code": "GST", "structure": object{"value": 5}}}}, false},
 		{"page without a location", "MenuReading", object{"items": []any{}}, false},
-		{"item without its groups", "MenuReading", object{"location_ref_id": "-1", "items": []any{object{"id": 1, "ref_id": "I-1"}}}, false},
+		{"item without its groups", "MenuReading",
+			object{"location_ref_id": "-1", "items": []any{object{"id": 1, "ref_id": "I-1"}}}, false},
 		{"event by number", "WebhookRequest", object{"event_type": 18, "url": "https://pos.example.com/"}, true},
 		{"unknown event", "WebhookRequest", object{"event_type": "order", "url": "https://pos.example.com/"}, false},
 	} {

@@ -51,7 +51,8 @@ func (s *Server) bringOrder(c *fiber.Ctx, caller core.Caller, body []byte) (none
 	if caller.Platform != "" && caller.Platform != draft.Platform {
 		return none, core.Errorf(core.Forbidden, "this API key brings orders of the platform %q alone", caller.Platform)
 	}
-	return s.Intake.Place(c.UserContext(), order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
+	return s.Intake.Place(c.UserContext(),
+		order.Arrival{Business: caller.Business, Actor: caller.Actor(), Draft: draft})
 }
 
 // keepRefused keeps what the merchant's support is to find of an order that was not
@@ -67,7 +68,8 @@ func (s *Server) keepRefused(c *fiber.Ctx, business core.BusinessID, platform st
 		refused.Platform = platform
 	}
 	if err := s.Orders.KeepRefused(c.UserContext(), refused); err != nil {
-		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business, "platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
+		s.Log.Warn("it is not kept that an order was refused", "request", requestID(c), "business", business,
+			"platform_order_id", refused.PlatformOrderID, "reason", reason, "error", err)
 	}
 }
 

@@ -47,6 +47,7 @@ func (s *Server) reportItemsOOS(c *fiber.Ctx, caller core.Caller) error {
 	s.heard(caller, presence.Sign{OrderID: id})
 	return answer(c, http.StatusOK, envelope{
 		Status: "success", Reference: reference.String(), ReferenceID: reference.String(),
-		Message: counted(len(shortage.Items), "item") + " reported out of stock; the result follows as an order_items_oos_processed callback",
+		Message: counted(len(shortage.Items), "item") +
+			" reported out of stock; the result follows as an order_items_oos_processed callback",
 	})
 }

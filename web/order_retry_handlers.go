@@ -39,8 +39,10 @@ func (s *Server) postOrderRetry(c *fiber.Ctx, caller core.Caller) error {
 	}
 	message := "retry queued; the result follows as a webhook_retry callback"
 	if request.Clipped {
-		message += "; the window was clipped: only orders of the present day, since " + request.From.In(zone).Format(time.RFC3339) + ", are sent again"
+		message += "; the window was clipped: only orders of the present day, since " +
+			request.From.In(zone).Format(time.RFC3339) + ", are sent again"
 	}
 	reference := job.ID.String()
-	return answer(c, http.StatusOK, envelope{Status: "success", Message: message, Reference: reference, ReferenceID: reference})
+	return answer(c, http.StatusOK,
+		envelope{Status: "success", Message: message, Reference: reference, ReferenceID: reference})
 }

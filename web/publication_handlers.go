@@ -29,8 +29,9 @@ type publicationBody struct {
 
 func publicationOf(p publish.Publication) publicationBody {
 	body := publicationBody{
-		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors, PublishedAt: p.PublishedAt.UTC(),
-		SettledAt: p.SettledAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
+		LocationRefID: p.StoreRef, Platform: p.Platform, Status: p.State, Message: p.Message, Errors: p.Errors,
+		PublishedAt: p.PublishedAt.UTC(),
+		SettledAt:   p.SettledAt.UTC(), DueAt: p.DueAt.UTC(), WaitsBecause: p.Note, Attempts: p.Attempts,
 	}
 	if p.Reference != (uuid.UUID{}) {
 		body.Reference = p.Reference.String()
@@ -41,7 +42,8 @@ func publicationOf(p publish.Publication) publicationBody {
 // listPublications reads what is published of menus where, a page at a time.
 func (s *Server) listPublications(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
-	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")), Platform: strings.Clone(c.Query("platform"))}
+	filter := publish.Filter{StoreRef: strings.Clone(c.Query("location_ref_id")),
+		Platform: strings.Clone(c.Query("platform"))}
 	filter.Limit = number(c, "limit", 50, 1, 200, &v)
 	if status := strings.Clone(c.Query("status")); status != "" {
 		state, known := publish.ParseState(status)

@@ -23,7 +23,7 @@ var (
 	bulk      = body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: stored}
 )
 
-// The memory that bodies are decoded into, at most; TestCostOfBodies measures it.
+// The memory that bodies are decoded into, at most; TestDecodedBodiesStayWithinTheirEstimatedMemory measures it.
 var (
 	parsed = body.Cost{Byte: 4, Value: 64}
 	stored = body.Cost{Byte: 6, Value: 64} // and written to the database as a job

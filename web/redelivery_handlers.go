@@ -28,7 +28,8 @@ func (s *Server) retryDeliveries(c *fiber.Ctx, caller core.Caller) error {
 	}
 	reply := envelope{Status: "success", Count: &count}
 	if c.Query("dry_run") == "true" {
-		reply.Message = fmt.Sprintf("%d deliveries would be sent again; send the request without dry_run to do it", count)
+		reply.Message = fmt.Sprintf("%d deliveries would be sent again; send the request without dry_run to do it",
+			count)
 		return answer(c, http.StatusOK, reply)
 	}
 	job, err := choice.Job(caller.Business, count, now)

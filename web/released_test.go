@@ -127,7 +127,8 @@ func broken(released, now map[string]bool) (lines []string) {
 		// A new field may be required only of what is itself new.
 		parent := rest[:max(strings.LastIndexAny(rest, ".?"), 0)]
 		for old := range released {
-			if of, taken := strings.CutPrefix(old, "takes "); taken && strings.HasPrefix(of, strings.TrimSpace(parent)+" ") {
+			if of, taken := strings.CutPrefix(old, "takes "); taken &&
+				strings.HasPrefix(of, strings.TrimSpace(parent)+" ") {
 				lines = append(lines, "newly required: "+rest)
 				break
 			}
@@ -137,7 +138,7 @@ func broken(released, now map[string]bool) (lines []string) {
 	return lines
 }
 
-func TestTheInterfaceOnlyGrows(t *testing.T) {
+func TestAPIOnlyGrows(t *testing.T) {
 	now := surfaceOf(described(t)).lines
 	if os.Getenv("RELEASE") != "" {
 		var lines []string
@@ -153,10 +154,11 @@ func TestTheInterfaceOnlyGrows(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		released[strings.TrimSpace(line)] = true
 	}
-	require.Empty(t, broken(released, now), "what integrators build on must stay: see adminui/reference/guides/changes.md")
+	require.Empty(t, broken(released, now),
+		"what integrators build on must stay: see adminui/reference/guides/changes.md")
 }
 
-func TestWhatBreaksClientsIsFound(t *testing.T) {
+func TestBreakingAPIChangesAreDetected(t *testing.T) {
 	released := map[string]bool{
 		"takes Store .name string": true, "requires Store .ref_id": true, "takes Store .ref_id string": true,
 		"gives Page .next string": true, "always Page .next": true, "takes GET /x ?limit string": true,

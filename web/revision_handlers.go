@@ -17,8 +17,9 @@ import (
 func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	var v core.Violations
 	filter := menu.RevisionFilter{
-		Entity: strings.Clone(c.Query("entity")), RefID: strings.Clone(c.Query("ref_id")), Location: strings.Clone(c.Query("location_ref_id")),
-		From: moment(c, "from", &v), To: moment(c, "to", &v),
+		Entity: strings.Clone(c.Query("entity")), RefID: strings.Clone(c.Query("ref_id")),
+		Location: strings.Clone(c.Query("location_ref_id")),
+		From:     moment(c, "from", &v), To: moment(c, "to", &v),
 	}
 	limit := number(c, "limit", 50, 1, 200, &v)
 	filter.Limit = limit + 1
@@ -52,7 +53,8 @@ func (s *Server) listRevisions(c *fiber.Ctx, caller core.Caller) error {
 	}{list, meta})
 }
 
-var errNoRevision = core.Errorf(core.NotFound, "there is no revision with this id; revisions are kept as long as events")
+var errNoRevision = core.Errorf(core.NotFound,
+	"there is no revision with this id; revisions are kept as long as events")
 
 // revisionID reads the path; what is no id is that of no revision.
 func revisionID(c *fiber.Ctx) (core.ID, error) {
@@ -102,7 +104,8 @@ func (s *Server) postRollback(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	return answer(c, http.StatusOK, envelope{
-		Status: "success", Reference: job.ID.String(), Message: "rollback queued; the result follows as an inventory_update callback",
+		Status: "success", Reference: job.ID.String(),
+		Message: "rollback queued; the result follows as an inventory_update callback",
 	})
 }
 

@@ -40,13 +40,16 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/stores/:ref_id/", core.ScopePOS, LimitRead, noBody, s.getStore},
 		{"POST", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitMenu, bulk, s.postMenu},
 		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/", core.ScopePOS, LimitRead, noBody, s.getMenu},
-		{"POST", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitOperations, bulk, s.postTimingGroups},
-		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, noBody, s.listTimingGroups},
+		{"POST", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitOperations, bulk,
+			s.postTimingGroups},
+		{"GET", "/external/api/v1/inventory/categories/timing-groups/", core.ScopePOS, LimitRead, noBody,
+			s.listTimingGroups},
 		{"POST", "/hub/api/v1/location/", core.ScopePOS, LimitSwitches, small, s.postLocation},
 		{"POST", "/hub/api/v1/items/", core.ScopePOS, LimitSwitches, lists, s.postItems},
 		{"GET", "/hub/api/v1/switches/:reference/", core.ScopePOS, LimitRead, noBody, s.getSwitch},
 		{"GET", "/external/api/v1/publications/", core.ScopePOS, LimitRead, noBody, s.listPublications},
-		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS, LimitRead, noBody, s.getItemThen},
+		{"GET", "/external/api/v1/inventory/locations/:location_ref_id/items/:item_ref_id/at/", core.ScopePOS,
+			LimitRead, noBody, s.getItemThen},
 		{"GET", "/external/api/v1/revisions/", core.ScopePOS, LimitRead, noBody, s.listRevisions},
 		{"GET", "/external/api/v1/revisions/:id/", core.ScopePOS, LimitRead, noBody, s.getRevision},
 		{"POST", "/external/api/v1/revisions/:id/rollback/", core.ScopePOS, LimitOperations, noBody, s.postRollback},
@@ -58,7 +61,8 @@ func (s *Server) routes() []route {
 		{"GET", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, noBody, s.getWebhook},
 		{"PUT", "/external/api/v1/webhooks/:webhook_id/", core.ScopePOS, LimitWebhooks, webhooks, s.putWebhook},
 		{"POST", "/external/api/v1/webhooks/:webhook_id/test/", core.ScopePOS, LimitOperations, noBody, s.testWebhook},
-		{"POST", "/external/api/v1/webhooks/:webhook_id/rotate/", core.ScopePOS, LimitOperations, noBody, s.rotateWebhook},
+		{"POST", "/external/api/v1/webhooks/:webhook_id/rotate/", core.ScopePOS, LimitOperations, noBody,
+			s.rotateWebhook},
 
 		{"GET", "/external/api/v1/deliveries/", core.ScopePOS, LimitRead, noBody, s.listDeliveries},
 		{"POST", "/external/api/v1/deliveries/retry/", core.ScopePOS, LimitOperations, small, s.retryDeliveries},
@@ -77,7 +81,8 @@ func (s *Server) routes() []route {
 
 		{"POST", "/ext/api/v1/generic/pos/rider-status/", core.ScopePOS, LimitRider, small, s.postRiderStatus},
 		{"POST", "/ext/api/v1/generic/pos/rider-location/", core.ScopePOS, LimitLocation, small, s.postRiderLocation},
-		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, small, s.postFeatureAction},
+		{"POST", "/external/api/v1/aggregator/:platform/feature-action/", core.ScopePOS, LimitActions, small,
+			s.postFeatureAction},
 		{"GET", "/external/api/v1/actions/:reference/", core.ScopePOS, LimitRead, noBody, s.getAction},
 		{"POST", "/channel/api/v1/:platform/callback/:kind/", platformKey, LimitCallbacks, callbacks, s.postCallback},
 
@@ -150,7 +155,8 @@ func (s *Server) guard(r route) fiber.Handler {
 		c.Locals(localBusiness, caller.Business)
 		c.Locals(localUnread, max(maxUnread, r.body.Bytes)) // refused, a known sender hears why
 		if r.scope != anyScope && caller.Scope != r.scope {
-			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope, r.scope)
+			return core.Errorf(core.Forbidden, "this API key has the scope %s; this call needs %s", caller.Scope,
+				r.scope)
 		}
 		if err := r.checkDryRun(c); err != nil {
 			return err

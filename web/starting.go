@@ -21,7 +21,8 @@ func Starting() http.Handler {
 		status, body := http.StatusOK, any(healthBody{"ok"})
 		if strings.TrimSuffix(r.URL.Path, "/") != "/healthz" {
 			w.Header().Set("Retry-After", "1")
-			status, body = http.StatusServiceUnavailable, envelope{Status: "error", Message: "this server is starting; send the request again"}
+			status, body = http.StatusServiceUnavailable,
+				envelope{Status: "error", Message: "this server is starting; send the request again"}
 		}
 		w.WriteHeader(status)
 		_ = json.MarshalWrite(w, body)

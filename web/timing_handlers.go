@@ -24,16 +24,19 @@ func (s *Server) postTimingGroups(c *fiber.Ctx, caller core.Caller) error {
 	}
 	now := s.Clock.Now()
 	job := core.Job{
-		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body, CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
+		ID: core.NewID(now), Business: caller.Business, Kind: core.TimingJob, Body: body,
+		CallbackURL: request.CallbackURL, CreatedAt: now, Actor: caller.Actor(),
 	}
 	if err := s.Jobs.Enqueue(c.UserContext(), job, requestID(c)); err != nil {
 		return err
 	}
-	reference, message := job.ID.String(), counted(len(request.Groups), "timing group")+" queued; the result follows as a catalogue_timing_grp callback"
+	reference, message := job.ID.String(),
+		counted(len(request.Groups), "timing group")+" queued; the result follows as a catalogue_timing_grp callback"
 	for _, warning := range request.Warnings {
 		message += "; warning: " + warning.Path + ": " + warning.Message
 	}
-	return answer(c, http.StatusOK, envelope{Status: "success", Reference: reference, ReferenceID: reference, Message: message})
+	return answer(c, http.StatusOK,
+		envelope{Status: "success", Reference: reference, ReferenceID: reference, Message: message})
 }
 
 // listTimingGroups reads the category timings back.

@@ -30,7 +30,8 @@ func (s *Server) postLocation(c *fiber.Ctx, caller core.Caller) error {
 	reference, n, callback := core.NewID(now), 0, core.StoreAction
 	if request.Action == toggle.Publish {
 		callback = core.HubMenuPublish
-		n, err = s.Publications.Ask(c.UserContext(), caller.Business, request.LocationRefID, request.Platforms, reference)
+		n, err = s.Publications.Ask(c.UserContext(), caller.Business, request.LocationRefID, request.Platforms,
+			reference)
 	} else {
 		n, err = s.Toggles.SwitchStore(c.UserContext(), caller.Business, request, reference, caller.Actor())
 	}
@@ -105,8 +106,10 @@ func (s *Server) getSwitch(c *fiber.Ctx, caller core.Caller) error {
 	return answer(c, http.StatusOK, body)
 }
 
-func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string, undone []core.Switched) error {
-	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback + " callbacks"
+func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int, callback string,
+	undone []core.Switched) error {
+	message := action + " accepted; the result on " + counted(platforms, "platform") + " follows as " + callback +
+		" callbacks"
 	if platforms == 0 && callback == string(core.HubMenuPublish) {
 		message = action + " accepted; the store is listed on no platform that is told of menus, and nobody is told"
 	} else if platforms == 0 {
@@ -118,5 +121,6 @@ func answerSwitch(c *fiber.Ctx, reference core.ID, action string, platforms int,
 	if len(undone) > 1 {
 		message += fmt.Sprintf(" (and %d more)", len(undone)-1)
 	}
-	return answer(c, http.StatusOK, envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message})
+	return answer(c, http.StatusOK,
+		envelope{Status: "success", Reference: reference.String(), ReferenceID: reference.String(), Message: message})
 }

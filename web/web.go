@@ -57,7 +57,8 @@ type Menus interface {
 	Revisions(ctx context.Context, business core.BusinessID, filter menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
 	Differences(ctx context.Context, business core.BusinessID, id core.ID, offset, limit int) ([]menu.Difference, error)
-	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error)
+	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+		at time.Time) (menu.ItemThen, error)
 }
 
 // Businesses reads businesses.
@@ -67,8 +68,10 @@ type Businesses interface {
 
 // Window shows stores to channels.
 type Window interface {
-	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool, err error)
-	Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platform string) (deliverable, byZipCodes bool, err error)
+	List(ctx context.Context, business core.BusinessID, query store.Query) (list []store.Effective, byZipCodes bool,
+		err error)
+	Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platform string) (deliverable,
+		byZipCodes bool, err error)
 }
 
 // Intake takes orders in; an order is durable when Place returns.
@@ -86,7 +89,8 @@ type Orders interface {
 	Refer(ctx context.Context, business core.BusinessID, id int64, reference string) error
 	// Report returns the id of the order and the reference of the report, which is
 	// an earlier one's where that says the same and has not failed.
-	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64, known core.ID, err error)
+	Report(ctx context.Context, business core.BusinessID, reference core.ID, shortage order.Shortage) (id int64,
+		known core.ID, err error)
 }
 
 // Riders takes statuses and places of riders; both are durable when it returns.
@@ -114,14 +118,17 @@ type Callers interface {
 // Toggles switches stores and what they sell on and off; it is so in the hub, and
 // on its way to platforms, when it returns.
 type Toggles interface {
-	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID, actor string) (platforms int, err error)
-	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID, actor string) (platforms int, undone []core.Switched, err error)
+	SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
+		actor string) (platforms int, err error)
+	SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
+		actor string) (platforms int, undone []core.Switched, err error)
 	Standing(ctx context.Context, business core.BusinessID, reference core.ID) (toggle.Standing, error)
 }
 
 // Publications reads what is published of menus, and has them published.
 type Publications interface {
-	Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int, err error)
+	Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, reference core.ID) (n int,
+		err error)
 	List(ctx context.Context, business core.BusinessID, f publish.Filter) ([]publish.Publication, error)
 }
 
@@ -137,7 +144,8 @@ type PlatformStores interface {
 
 // Subscriptions changes webhooks.
 type Subscriptions interface {
-	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (sub webhook.Subscription, before *webhook.Subscription, err error)
+	Create(ctx context.Context, business core.BusinessID, actor string, input webhook.Input) (sub webhook.Subscription,
+		before *webhook.Subscription, err error)
 	Update(ctx context.Context, business core.BusinessID, actor string, id int64, input webhook.Input) error
 	Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string) (webhook.Subscription, error)
 	CheckAddress(field, address string) error
@@ -152,7 +160,8 @@ type SubscriptionRecords interface {
 // Deliveries tells what became of events, and sends them again.
 type Deliveries interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
-	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
+	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
+		error)
 	Retry(ctx context.Context, business core.BusinessID, id core.ID) error
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
 }
@@ -173,10 +182,11 @@ type Observer interface {
 	CallbackUnverified()
 }
 
-// Config is what the interface is made of. Every field is required but Tracer.
+// Config is what the interface is made of. Every field is required but Tracer and CORSOrigins.
 type Config struct {
 	SystemOnly          bool          // of a replica that has not the role api: probes and metrics alone
 	MaxBody             int           // bytes of a request body, on every route
+	CORSOrigins         []string      // of pages that may call the API; see AnyOrigin
 	HeaderTimeout       time.Duration // for the header of a request
 	IdleTimeout         time.Duration // between two requests of a connection
 	Memory              *limit.Memory
@@ -247,8 +257,9 @@ type Server struct {
 func New(config Config) *Server {
 	s := &Server{Config: config}
 	s.App = fiber.New(fiber.Config{
-		AppName:                      "Servery",
-		BodyLimit:                    math.MaxInt, // receive bounds them: fasthttp reads past the end of one that it finds too large
+		AppName: "Servery",
+		// receive bounds them: fasthttp reads past the end of one that it finds too large
+		BodyLimit:                    math.MaxInt,
 		CaseSensitive:                true,
 		DisableStartupMessage:        true,
 		DisablePreParseMultipartForm: true,
@@ -261,7 +272,7 @@ func New(config Config) *Server {
 	s.streamBodies()
 	s.App.Server().HeaderReceived = s.headerReceived
 	s.App.Server().ConnState = stateChanged
-	s.App.Use(s.identify, s.observe, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
+	s.App.Use(s.identify, s.observe, s.allowOrigins, s.refuseWhileDraining, s.recoverPanic, s.refuseMalformed)
 	s.mount()
 	return s
 }

@@ -40,10 +40,12 @@ func (s *Server) postWebhook(c *fiber.Ctx, caller core.Caller) error {
 	if err != nil {
 		return err
 	}
-	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url", WebhookID: sub.ID, Active: &sub.Active}
+	reply := envelope{Status: "success", Message: "webhook updated: it existed for this event_type and url",
+		WebhookID: sub.ID, Active: &sub.Active}
 	switch {
 	case before == nil:
-		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery", sub.Secret
+		reply.Message, reply.Secret = "webhook created; keep the secret, it verifies the signature of every delivery",
+			sub.Secret
 	case !sub.Active:
 		reply.Message += "; it is switched off, and gets nothing before active is true"
 	case before.DisabledReason != "":
@@ -85,7 +87,8 @@ func (s *Server) testWebhook(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	return answer(c, http.StatusOK, envelope{
-		Status: "success", Message: "a test event is on its way; list the deliveries of this reference to see what became of it",
+		Status:    "success",
+		Message:   "a test event is on its way; list the deliveries of this reference to see what became of it",
 		Reference: reference.String(), WebhookID: id,
 	})
 }
@@ -97,7 +100,8 @@ func (s *Server) rotateWebhook(c *fiber.Ctx, caller core.Caller) error {
 		return err
 	}
 	return answer(c, http.StatusOK, envelope{
-		Status: "success", Message: "the webhook has another secret; until old_secret_until the earlier one signs every delivery too",
+		Status:    "success",
+		Message:   "the webhook has another secret; until old_secret_until the earlier one signs every delivery too",
 		WebhookID: sub.ID, Secret: sub.Secret, OldUntil: sub.OldSecretUntil.UnixMilli(),
 	})
 }

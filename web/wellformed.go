@@ -17,7 +17,8 @@ import (
 func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 	if framedTwice(c.Request().Header.RawHeaders()) {
 		c.Set(fiber.HeaderConnection, "close")
-		return core.Errorf(core.Invalid, "the request has more than one of Content-Length, Transfer-Encoding, or more than one Host")
+		return core.Errorf(core.Invalid,
+			"the request has more than one of Content-Length, Transfer-Encoding, or more than one Host")
 	}
 	address := c.Request().URI()
 	path := address.PathOriginal()
@@ -32,7 +33,8 @@ func (s *Server) refuseMalformed(c *fiber.Ctx) error {
 		address.QueryArgs().VisitAll(func(name, value []byte) { query = query && isText(name) && isText(value) })
 	}
 	if !query {
-		return core.Errorf(core.Invalid, "the address has bytes after its ? that are no text: it must be UTF-8, without the character 0")
+		return core.Errorf(core.Invalid,
+			"the address has bytes after its ? that are no text: it must be UTF-8, without the character 0")
 	}
 	return c.Next()
 }

@@ -1,6 +1,6 @@
 // Package assets holds what pages load besides their HTML: one stylesheet, one
-// script, htmx with its extension for server-sent events, the icon. They are embedded and served under a hash of their content,
-// so that browsers keep them for good.
+// script, htmx with its extension for server-sent events, the icon. They are embedded and served under a hash of their
+// content, so that browsers keep them for good.
 package assets
 
 import (
@@ -30,9 +30,10 @@ type asset struct {
 // their paths: base, components, pages.
 var bundle = sync.OnceValue(func() map[string]asset {
 	return map[string]asset{
-		"app.css":  made("app.css", "text/css; charset=utf-8", joined("css")),
-		"app.js":   made("app.js", "text/javascript; charset=utf-8", joined("js")),
-		"htmx.js":  made("htmx.js", "text/javascript; charset=utf-8", append(joined("htmx/htmx.min.js"), joined("htmx/hx-sse.min.js")...)),
+		"app.css": made("app.css", "text/css; charset=utf-8", joined("css")),
+		"app.js":  made("app.js", "text/javascript; charset=utf-8", joined("js")),
+		"htmx.js": made("htmx.js", "text/javascript; charset=utf-8",
+			append(joined("htmx/htmx.min.js"), joined("htmx/hx-sse.min.js")...)),
 		"icon.svg": made("icon.svg", "image/svg+xml", joined("icon.svg")),
 	}
 })

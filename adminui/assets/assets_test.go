@@ -25,7 +25,7 @@ func get(t *testing.T, path, encoding string) *http.Response {
 	return response
 }
 
-func TestAssetsAreKeptForGood(t *testing.T) {
+func TestAssetsAreCachedForever(t *testing.T) {
 	for name, media := range map[string]string{
 		"app.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
 		"htmx.js": "text/javascript; charset=utf-8",
@@ -48,7 +48,7 @@ func TestAssetsAreKeptForGood(t *testing.T) {
 	}
 }
 
-func TestAnotherVersionsAddressIsNotKept(t *testing.T) {
+func TestAssetURLOfAnotherVersionIsNotCached(t *testing.T) {
 	response := get(t, "/assets/000000000000/app.css", "")
 	assert.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
@@ -64,7 +64,7 @@ func TestAssetsAreSmall(t *testing.T) {
 	assert.Less(t, total, int64(120<<10), "bytes, packed")
 }
 
-func TestUnknownAsset(t *testing.T) {
+func TestUnknownAssetIsNotFound(t *testing.T) {
 	assert.Empty(t, assets.URL("other.css"))
 	assert.Equal(t, http.StatusNotFound, get(t, "/assets/000000000000/other.css", "").StatusCode)
 }

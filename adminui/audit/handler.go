@@ -16,35 +16,61 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Records is what the page reads.
-type Records interface {
+// Reader reads the audit trail.
+type Reader interface {
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error)
 }
 
 // Pages are the pages of the audit trail.
-type Pages struct{ Records Records }
+type Pages struct{ Trail Reader }
+
+// HubPage describes the audit trail of the hub.
+func (p Pages) HubPage() shell.Page {
+	const path = shell.AuditPath
+	return shell.Page{Path: path, Label: text.HubAudit,
+		Routes: []shell.Route{
+			shell.Get(path, access.Admin, p.List),
+			shell.Get(path+":id/", access.Admin, p.One),
+		}}
+}
+
+// Page describes the audit trail of a business.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "audit/"
+	return shell.Page{Path: path, Label: text.Audit,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":id/", access.Viewer, p.One),
+		}}
+}
 
 // List shows the audit trail of a business, or without one that of the hub.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"), Limit: v.Limit()}
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	f := console.EntryFilter{Actor: v.Query.Get("actor"), Action: v.Query.Get("action"), Object: v.Query.Get("object"),
+		Limit: v.Limit()}
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Records.Audit(c.UserContext(), v.Business.ID, f)
+	found, err := p.Trail.Audit(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
 	list := ui.List{Name: text.Audit, EmptyTitle: text.NoAuditTitle, EmptyText: text.NoAuditText,
-		Filters: []ui.Filter{{Name: "actor", Label: text.Actor, Value: f.Actor, Hint: "user:sam@example.com"}, {Name: "action", Label: text.Action, Value: f.Action, Hint: "webhook.pause"},
+		Filters: []ui.Filter{{Name: "actor", Label: text.Actor, Value: f.Actor, Hint: "user:sam@example.com"},
+			{Name: "action", Label: text.Action, Value: f.Action, Hint: "webhook.pause"},
 			{Name: "object", Label: text.Object, Value: f.Object, Hint: "webhook/7"}},
-		Columns: []ui.Column{{Label: text.At}, {Label: text.Actor}, {Label: text.Action}, {Label: text.Object}, {Label: text.Reason, Kind: ui.Wide}, {Label: text.Changes, Kind: ui.Wide}}}
+		Columns: []ui.Column{{Label: text.At}, {Label: text.Actor}, {Label: text.Action}, {Label: text.Object},
+			{Label: text.Reason, Kind: ui.Wide}, {Label: text.Changes, Kind: ui.Wide}}}
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = e.ID.String()
 		why, changes := told(e.Detail)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)).Exactly(), ui.T(e.Actor), ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(e.At)).Exactly(), ui.T(e.Actor),
+				ui.Linked(e.Action, path(v)+e.ID.String()+"/"), object(v, e), ui.T(why), ui.T(changes)}})
 	}
 	head := shell.Head{Title: text.Audit, Live: v.Business.ID != 0}
 	if v.Business.ID == 0 {
@@ -54,7 +80,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // path is the list of the trail.
-func path(v *shell.Visit) string {
+func path(v *shell.PageContext) string {
 	if v.Business.ID == 0 {
 		return shell.AuditPath
 	}
@@ -62,12 +88,12 @@ func path(v *shell.Visit) string {
 }
 
 // One shows an entry with what it says of before and after, compared.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	e, err := p.Records.AuditEntry(c.UserContext(), v.Business.ID, id)
+	e, err := p.Trail.AuditEntry(c.UserContext(), v.Business.ID, id)
 	if err != nil {
 		return err
 	}
@@ -76,26 +102,21 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	why, changes := told(e.Detail)
-	facts := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)}, {Label: text.Object, Cell: object(v, e)},
+	facts := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(e.At))}, {Label: text.Actor, Cell: ui.T(e.Actor)},
+		{Label: text.Object, Cell: object(v, e)},
 		{Label: text.Reason, Cell: ui.T(why)}, {Label: text.Changes, Cell: ui.T(changes)}}
-	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Up: ui.Link{Href: path(v), Label: text.Audit}}, entryPage(facts,
-		ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After, text.DiffTooLarge, text.DiffTooMany)))
+	return v.Show(c, shell.Head{Title: e.Action, Note: text.AuditEntry, Up: ui.Link{Href: path(v), Label: text.Audit}},
+		entryPage(facts,
+			ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, detail.Before, detail.After,
+				text.DiffTooLarge,
+				text.DiffTooMany)))
 }
 
 // object leads to the thing, where it has a page.
-func object(v *shell.Visit, e console.Entry) ui.Cell {
-	kind, id, _ := strings.Cut(e.Object, "/")
-	switch {
-	case kind == "webhook" && v.Business.ID != 0:
-		return ui.Linked(e.Object, v.Link("webhooks/"+id+"/"))
-	case kind == "store" && v.Business.ID != 0:
-		return ui.Linked(e.Object, v.Link("stores/"+id+"/"))
-	case kind == "delivery" && v.Business.ID != 0:
-		return ui.Cell{Text: e.Object, Href: v.Link("deliveries/" + id + "/"), Code: true}
-	case kind == "user" && v.Business.ID == 0:
-		return ui.Linked(e.Object, shell.UsersPath+id+"/")
-	}
-	return ui.T(e.Object)
+func object(v *shell.PageContext, e console.Entry) ui.Cell {
+	_, id, _ := strings.Cut(e.Object, "/")
+	href := v.ObjectLink(e.Object)
+	return ui.Cell{Text: e.Object, Href: href, Code: href != "" && uuid.Validate(id) == nil}
 }
 
 // told is the reason of an entry, and what it says besides in one line.

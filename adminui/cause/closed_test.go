@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-func TestAStoreThatWasClosedOnPlatformsSaysByWhomAndUntilWhen(t *testing.T) {
+func TestClosedStoreShowsWhoClosedItUntilWhen(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	s := store.Stored{Object: store.Object{ExcludedPlatforms: []string{}}, ClosedOn: []store.Closing{
 		{Platform: "app", Actor: "hub", Reason: "the POS is silent", Since: noon.UnixMilli()},
@@ -30,14 +30,15 @@ func TestAStoreThatWasClosedOnPlatformsSaysByWhomAndUntilWhen(t *testing.T) {
 	require.Equal(t, ui.Err, Store(s, []string{"app", "web"}, nil, noon).State)
 }
 
-func TestEveryClosingOfAStoreIsToldWithWhatOpensIt(t *testing.T) {
+func TestEveryStoreClosureShowsWhatReopensIt(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"app", "tasty", "web"}}, ClosedOn: []store.Closing{
-		{Platform: "app", Actor: "key:pos", Since: noon.UnixMilli()},
-		{Platform: "gone", Actor: "key:pos", Since: noon.UnixMilli()},
-		{Platform: "tasty", Actor: "hub", Source: "presence", Reason: "the POS is silent", Since: noon.UnixMilli()},
-		{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli()},
-	}}
+	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"app", "tasty", "web"}},
+		ClosedOn: []store.Closing{
+			{Platform: "app", Actor: "key:pos", Since: noon.UnixMilli()},
+			{Platform: "gone", Actor: "key:pos", Since: noon.UnixMilli()},
+			{Platform: "tasty", Actor: "hub", Source: "presence", Reason: "the POS is silent", Since: noon.UnixMilli()},
+			{Platform: "web", Actor: "key:pos", Since: noon.UnixMilli()},
+		}}
 	told := Closings(s, time.FixedZone("CET", 3600))
 	require.Len(t, told, 2, "those that were closed together are one, and where it is not listed is nothing to open")
 	require.Equal(t, "Closed on app, web by key:pos since 23 Nov 13:00 CET.", told[0].Text)
@@ -45,6 +46,8 @@ func TestEveryClosingOfAStoreIsToldWithWhatOpensIt(t *testing.T) {
 	require.Equal(t, "Closed on tasty by hub (the POS is silent) since 23 Nov 13:00 CET.", told[1].Text)
 	require.Contains(t, told[1].Detail, "opens by itself")
 	require.Empty(t, Closings(store.Stored{Object: s.Object}, time.UTC))
-	require.Equal(t, "Stores that are closed on platforms: 3. The last was Market Street, on web by key:pos since 23 Nov 12:00 UTC.",
-		Closed(console.Closed{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos", Since: noon}, time.UTC).Text)
+	require.Equal(t,
+		"Stores that are closed on platforms: 3. The last was Market Street, on web by key:pos since 23 Nov 12:00 UTC.",
+		Closed(console.Closed{Count: 3, Store: "Market Street", Platform: "web", Actor: "key:pos", Since: noon},
+			time.UTC).Text)
 }

@@ -49,7 +49,8 @@ func notNow(i console.ItemDetail, now time.Time) string {
 		if on, _ := core.WithinHours(category.OnSale, now); on || category.OnSale == nil {
 			return ""
 		}
-		times = append(times, fmt.Sprintf(text.CategoryOnSale, cmp.Or(category.Name, category.RefID), Hours(category.OnSale)))
+		times = append(times, fmt.Sprintf(text.CategoryOnSale, cmp.Or(category.Name, category.RefID),
+			Hours(category.OnSale)))
 	}
 	if len(times) == 0 {
 		return ""

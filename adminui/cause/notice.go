@@ -14,30 +14,37 @@ import (
 // Unheard tells why nobody was told of events that happened.
 func Unheard(u console.Unheard, zone *time.Location) ui.Cause {
 	if u.Webhook != 0 {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnheardOff, u.EventType, ui.Number(u.Count), clock(u.At, zone), u.Webhook), Detail: text.MendUnheardOff}
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseUnheardOff, u.EventType, ui.Number(u.Count), clock(u.At, zone), u.Webhook),
+			Detail: text.RemedyUnheardOff}
 	}
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnheard, u.EventType, ui.Number(u.Count), clock(u.At, zone)), Detail: text.MendUnheard}
+	return ui.Cause{State: ui.Warn,
+		Text:   fmt.Sprintf(text.CauseUnheard, u.EventType, ui.Number(u.Count), clock(u.At, zone)),
+		Detail: text.RemedyUnheard}
 }
 
 // Subscribing is the throttle that every POS meets that subscribes to all events at
-// once. It waits and goes on: what is over is nobody's trouble any more.
+// once. It waits and goes on: what is over is nobody's problem any more.
 const Subscribing = "WEBHOOKS"
 
 // Throttled tells why requests of a business are refused, or were lately.
 func Throttled(t console.Throttled, now time.Time, zone *time.Location) ui.Cause {
 	if t.Name == Subscribing {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseThrottled, t.Name, exact(t.Until, zone)), Detail: text.MendSubscribing}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseThrottled, t.Name, exact(t.Until, zone)),
+			Detail: text.RemedySubscribing}
 	}
 	state, sentence := ui.Warn, text.CauseThrottledAt
 	if t.Until.After(now) {
 		state, sentence = ui.Err, text.CauseThrottled
 	}
-	return ui.Cause{State: state, Text: fmt.Sprintf(sentence, t.Name, exact(t.Until, zone)), Detail: fmt.Sprintf(text.MendThrottled, t.Name)}
+	return ui.Cause{State: state, Text: fmt.Sprintf(sentence, t.Name, exact(t.Until, zone)),
+		Detail: fmt.Sprintf(text.RemedyThrottled, t.Name)}
 }
 
 // Revoked tells that somebody still uses a key that was revoked.
 func Revoked(k console.Key, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, clock(k.UsedAt, zone)), Detail: text.MendRevoked}
+	return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRevoked, k.Username, k.Prefix, clock(k.UsedAt, zone)),
+		Detail: text.RemedyRevoked}
 }
 
 // Waiting tells that orders are not acknowledged.
@@ -47,19 +54,26 @@ func Waiting(w console.Waiting, zone *time.Location) ui.Cause {
 
 // Silent tells that nothing is heard of stores that are open.
 func Silent(s console.Silent, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseSilent, ui.Number(s.Count), s.Store, clock(s.Since, zone)), Detail: text.MendSilent}
+	return ui.Cause{State: ui.Warn,
+		Text:   fmt.Sprintf(text.CauseSilent, ui.Number(s.Count), s.Store, clock(s.Since, zone)),
+		Detail: text.RemedySilent}
 }
 
 // Closed tells that stores are closed on platforms on which they are listed.
 func Closed(n console.Closed, zone *time.Location) ui.Cause {
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseClosed, ui.Number(n.Count), n.Store, n.Platform, n.Actor, clock(n.Since, zone)), Detail: text.MendClosed}
+	return ui.Cause{State: ui.Warn,
+		Text:   fmt.Sprintf(text.CauseClosed, ui.Number(n.Count), n.Store, n.Platform, n.Actor, clock(n.Since, zone)),
+		Detail: text.RemedyClosed}
 }
 
 // calls are kinds of call in words: one, and as many as the format tells.
 var calls = map[relay.Kind][2]string{
-	relay.OrderAcknowledge: {text.OneAcknowledgment, text.Acknowledgements_}, relay.OrderStatus: {text.OneOrderState, text.OrderStates_},
-	relay.RiderStatus: {text.OneRiderStatus, text.RiderStatuses_}, relay.Action: {text.OneAction, text.Actions_}, relay.ItemsOOS: {text.OneShortage, text.Shortages_},
-	relay.StoreAction: {text.OneStoreSwitch, text.StoreSwitches_}, relay.ItemAction: {text.OneItemSwitch, text.ItemSwitches_},
+	relay.OrderAcknowledge: {text.OneAcknowledgment, text.Acknowledgements_},
+	relay.OrderStatus:      {text.OneOrderState, text.OrderStates_},
+	relay.RiderStatus:      {text.OneRiderStatus, text.RiderStatuses_}, relay.Action: {text.OneAction, text.Actions_},
+	relay.ItemsOOS:    {text.OneShortage, text.Shortages_},
+	relay.StoreAction: {text.OneStoreSwitch, text.StoreSwitches_},
+	relay.ItemAction:  {text.OneItemSwitch, text.ItemSwitches_},
 }
 
 // CallsRefused tells what a platform did not take of what it was told. plugin is nil
@@ -73,25 +87,28 @@ func CallsRefused(r console.RefusedCalls, plugin *console.Plugin, zone *time.Loc
 		}
 		told[i] = counted(kind.Count, words[0], words[1])
 	}
-	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseCallsRefused, r.Platform, strings.Join(told, ", "), clock(r.At, zone), r.Message)}
+	c := ui.Cause{State: ui.Err,
+		Text: fmt.Sprintf(text.CauseCallsRefused, r.Platform, strings.Join(told, ", "), clock(r.At, zone), r.Message)}
 	if plugin != nil {
-		c.Detail = ToMend(plugin.About, r.Message)
+		c.Detail = RemedyFor(plugin.About, r.Message)
 	}
 	return c
 }
 
 // Untold tells of orders that came while no webhook was there for them.
 func Untold(u console.Untold, zone *time.Location) ui.Cause {
-	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUntold, Counted(u.Count), clock(u.Last, zone)), Detail: text.MendUntoldOn}
+	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseUntold, Counted(u.Count), clock(u.Last, zone)),
+		Detail: text.RemedyUntoldOn}
 	if u.Heard {
-		c.Detail = text.MendUntold
+		c.Detail = text.RemedyUntold
 	}
 	return c
 }
 
 // JobsRefused tells of requests of which much was refused; subject is that of the last in words.
 func JobsRefused(j console.RefusedJobs, subject string) ui.Cause {
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobsRefused, ui.Number(j.Count), subject, ui.Number(j.Refused), ui.Number(j.Total))}
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseJobsRefused, ui.Number(j.Count), subject, ui.Number(j.Refused), ui.Number(j.Total))}
 }
 
 // exact is an instant for a sentence, to the second: a block is over in a few.

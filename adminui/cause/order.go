@@ -54,7 +54,8 @@ func Order(o Ordered, now time.Time, zone *time.Location) []ui.Cause {
 	told = append(told, untold(o, now, zone)...)
 	told = append(told, refusedCalls(o.Calls)...)
 	if n := len(o.Flags); n > 0 {
-		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFlags, n), Detail: o.Flags[0].Path + ": " + o.Flags[0].Message})
+		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseFlags, n),
+			Detail: o.Flags[0].Path + ": " + o.Flags[0].Message})
 	}
 	return told
 }
@@ -64,10 +65,12 @@ func where(o Ordered, zone *time.Location) ui.Cause {
 	if n := len(o.History); n > 0 {
 		last = o.History[n-1]
 	}
-	c := ui.Cause{State: StateOfOrder(string(o.State)), Text: fmt.Sprintf(text.CauseOrder, o.State, clock(time.UnixMilli(last.At), zone)), Detail: last.Message}
+	c := ui.Cause{State: StateOfOrder(string(o.State)),
+		Text: fmt.Sprintf(text.CauseOrder, o.State, clock(time.UnixMilli(last.At), zone)), Detail: last.Message}
 	if n := len(o.Rides); n > 0 {
 		ride := o.Rides[n-1]
-		c.Text += " " + fmt.Sprintf(RiderWords(ride.Status), riderName(ride.Rider), clock(time.UnixMilli(ride.At), zone))
+		c.Text += " " + fmt.Sprintf(RiderWords(ride.Status), riderName(ride.Rider),
+			clock(time.UnixMilli(ride.At), zone))
 	}
 	return c
 }
@@ -92,8 +95,9 @@ func riderName(r order.Rider) string {
 }
 
 var riderWords = map[order.RiderStatus]string{
-	order.Assigned: text.RiderAssigned, order.Unassigned: text.RiderUnassigned, order.AtStore: text.RiderAtStore, order.OutForDelivery: text.RiderOut,
-	order.RiderReached: text.RiderReached, order.Delivered: text.RiderDelivered, order.NoRiderFound: text.RiderNone,
+	order.Assigned: text.RiderAssigned, order.Unassigned: text.RiderUnassigned, order.AtStore: text.RiderAtStore,
+	order.OutForDelivery: text.RiderOut,
+	order.RiderReached:   text.RiderReached, order.Delivered: text.RiderDelivered, order.NoRiderFound: text.RiderNone,
 }
 
 // RiderWords is a status of a rider as a sentence, of who it is and since when.
@@ -109,7 +113,7 @@ func RiderWords(s order.RiderStatus) string {
 func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 	placed := latest(o.Deliveries)
 	if len(placed) == 0 {
-		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.MendSubscribe, Button: o.Tell}
+		c := ui.Cause{State: ui.Err, Text: text.CauseOrderNobody, Detail: text.RemedySubscribe, Button: o.Tell}
 		switch {
 		case o.State == order.Cancelled:
 			c.Detail, c.Button = "", nil
@@ -151,7 +155,8 @@ func untold(o Ordered, now time.Time, zone *time.Location) (told []ui.Cause) {
 		told = append(told, c)
 	}
 	if o.State == order.Placed && o.Escalated != 0 {
-		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseOrderWaits, clock(time.UnixMilli(o.Escalated), zone))})
+		told = append(told, ui.Cause{State: ui.Err,
+			Text: fmt.Sprintf(text.CauseOrderWaits, clock(time.UnixMilli(o.Escalated), zone))})
 	} else if o.State == order.Placed && !accepted.IsZero() && now.Sub(accepted) >= slowToAcknowledge {
 		told = append(told, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseOrderSilent, clock(accepted, zone))})
 	}

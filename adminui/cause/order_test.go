@@ -13,64 +13,37 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestCauseOfAnOrder(t *testing.T) {
-	placed := []order.Step{{State: order.Placed, At: since.UnixMilli()}}
-	told := webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Delivered, Attempts: 1, FinishedAt: since}
-	with := func(change func(*Ordered)) Ordered {
-		o := Ordered{State: order.Placed, History: placed, Deliveries: []webhook.DeliveryRecord{told}}
-		change(&o)
-		return o
+// received is the delivery of a new order that its receiver accepted.
+var received = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Delivered, Attempts: 1,
+	FinishedAt: since}
+
+// orderWith is a new order that its receiver has, but for a change.
+func orderWith(change func(*Ordered)) Ordered {
+	o := Ordered{State: order.Placed, History: []order.Step{{State: order.Placed, At: since.UnixMilli()}},
+		Deliveries: []webhook.DeliveryRecord{received}}
+	change(&o)
+	return o
+}
+
+// call adds a call to the platform of an order.
+func call(kind, state, payload, message string) func(*Ordered) {
+	return func(o *Ordered) {
+		o.Calls = []console.Call{{Kind: kind, State: state, Platform: "tasty-eats", Payload: []byte(payload),
+			Message: message}}
 	}
-	call := func(kind, state, payload, message string) func(*Ordered) {
-		return func(o *Ordered) {
-			o.Calls = []console.Call{{Kind: kind, State: state, Platform: "tasty-eats", Payload: []byte(payload), Message: message}}
-		}
-	}
-	for name, row := range map[string]struct {
-		order Ordered
-		after time.Duration
-		says  []string
-		worst ui.State
-	}{
-		"placed": {with(func(*Ordered) {}), 0, []string{"Placed since 21 Nov 09:30 UTC."}, ui.Run},
-		"its rider": {with(func(o *Ordered) {
-			o.Rides = order.Rides{{Status: order.OutForDelivery, At: since.UnixMilli(), Rider: order.Rider{Name: "Asha"}}}
-		}), 0, []string{"The rider Asha is on the way to the customer since 21 Nov 09:30 UTC."}, ui.Run},
-		"a rider without a name":      {with(func(o *Ordered) { o.Rides = order.Rides{{Status: order.Delivered, At: since.UnixMilli()}} }), 0, []string{"The rider delivered it at 21 Nov"}, ui.Run},
-		"no rider found":              {with(func(o *Ordered) { o.Rides = order.Rides{{Status: order.NoRiderFound, At: since.UnixMilli()}} }), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
-		"a status of a later version": {with(func(o *Ordered) { o.Rides = order.Rides{{Status: "LOST", At: since.UnixMilli()}} }), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
-		"nobody is told":              {with(func(o *Ordered) { o.Deliveries = nil }), 0, []string{"no webhook that is switched on was subscribed"}, ui.Err},
-		"the merchant refuses it": {with(func(o *Ordered) {
-			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
-		}), 0, []string{"The merchant has not accepted the order: https://a.example", "Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
-		"one of two refuses it": {with(func(o *Ordered) {
-			o.Deliveries = append(o.Deliveries, webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed, Attempts: 6})
-		}), 0, []string{"One of 2 endpoints has not accepted the order: https://b.example"}, ui.Err},
-		"it was acknowledged all the same": {with(func(o *Ordered) {
-			o.State, o.History = order.Completed, append(placed, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
-			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6}
-		}), 0, []string{"The merchant knows the order, which is Completed; one endpoint has not accepted it: https://a.example", "Given up after 6"}, ui.Warn},
-		"it was cancelled meanwhile": {with(func(o *Ordered) {
-			o.State, o.History = order.Cancelled, append(placed, order.Step{State: order.Cancelled})
-			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example", State: webhook.Failed, Attempts: 6}
-		}), 0, []string{"The order is Cancelled; one endpoint has not accepted it: https://a.example"}, ui.Warn},
-		"it took it the second time": {with(func(o *Ordered) {
-			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, told}
-		}), 0, nil, ui.Run},
-		"it is on its way": {with(func(o *Ordered) {
-			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
-		}), time.Hour, nil, ui.Run},
-		"not acknowledged":                {with(func(*Ordered) {}), 5 * time.Minute, []string{"has not acknowledged it"}, ui.Warn},
-		"acknowledged":                    {with(func(o *Ordered) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
-		"doubts":                          {with(func(o *Ordered) { o.Flags = []order.Flag{{Path: "items[0].price", Message: "the menu says 9.5"}} }), 0, []string{"against the menu: 1"}, ui.Warn},
-		"a rider's status is refused":     {with(call("rider_status", "failed", `{"status":"AT-STORE"}`, "the aggregator answered 400")), 0, []string{"Rider status AT-STORE to tasty-eats: Refused for good: the aggregator answered 400"}, ui.Err},
-		"the plugin is down":              {with(call("rider_status", "waiting", `{"status":"AT-STORE"}`, "the plugin is not running")), 0, []string{"tried again: the plugin is not running"}, ui.Warn},
-		"an action is refused":            {with(call("action", "failed", `{"action":"rider_with_mask"}`, "unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Refused for good: unknown order"}, ui.Err},
-		"its state is refused":            {with(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0, []string{"Order state Dispatched to tasty-eats: Refused for good: no"}, ui.Err},
-		"a call of a later version":       {with(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"}, ui.Err},
-		"what was left out is no trouble": {with(call("rider_status", "skipped", `{}`, "not told")), 0, nil, ui.Run},
-		"what is done is no trouble":      {with(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
-	} {
+}
+
+// explained is what is said of an order some time after it was placed.
+type explained struct {
+	order Ordered
+	after time.Duration
+	says  []string
+	worst ui.State
+}
+
+func requireExplained(t *testing.T, rows map[string]explained) {
+	t.Helper()
+	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
 			causes := Order(row.order, since.Add(row.after), time.UTC)
 			all, worst := "", ui.Run
@@ -88,7 +61,97 @@ func TestCauseOfAnOrder(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatAnEndpointHasNotIsSentAgain(t *testing.T) {
+func TestOrderStateIsExplained(t *testing.T) {
+	requireExplained(t, map[string]explained{
+		"placed": {orderWith(func(*Ordered) {}), 0, []string{"Placed since 21 Nov 09:30 UTC."}, ui.Run},
+		"nobody is told": {orderWith(func(o *Ordered) { o.Deliveries = nil }), 0,
+			[]string{"no webhook that is switched on was subscribed"}, ui.Err},
+		"not acknowledged": {orderWith(func(*Ordered) {}), 5 * time.Minute,
+			[]string{"has not acknowledged it"}, ui.Warn},
+		"acknowledged": {orderWith(func(o *Ordered) { o.State = order.Acknowledged }), time.Hour, nil, ui.Run},
+		"doubts": {orderWith(func(o *Ordered) {
+			o.Flags = []order.Flag{{Path: "items[0].price",
+				Message: "the menu says 9.5"}}
+		}), 0, []string{"against the menu: 1"}, ui.Warn},
+	})
+}
+
+func TestRiderOfAnOrderIsExplained(t *testing.T) {
+	requireExplained(t, map[string]explained{
+		"its rider": {orderWith(func(o *Ordered) {
+			o.Rides = order.Rides{{Status: order.OutForDelivery, At: since.UnixMilli(),
+				Rider: order.Rider{Name: "Asha"}}}
+		}), 0, []string{"The rider Asha is on the way to the customer since 21 Nov 09:30 UTC."}, ui.Run},
+		"a rider without a name": {orderWith(func(o *Ordered) {
+			o.Rides = order.Rides{{Status: order.Delivered,
+				At: since.UnixMilli()}}
+		}), 0, []string{"The rider delivered it at 21 Nov"}, ui.Run},
+		"no rider found": {orderWith(func(o *Ordered) {
+			o.Rides = order.Rides{{Status: order.NoRiderFound,
+				At: since.UnixMilli()}}
+		}), 0, []string{"No rider was found at 21 Nov"}, ui.Run},
+		"a status of a later version": {orderWith(func(o *Ordered) {
+			o.Rides = order.Rides{{Status: "LOST",
+				At: since.UnixMilli()}}
+		}), 0, []string{"The rider: LOST, 21 Nov"}, ui.Run},
+	})
+}
+
+func TestDeliveryOfAnOrderIsExplained(t *testing.T) {
+	requireExplained(t, map[string]explained{
+		"the merchant refuses it": {orderWith(func(o *Ordered) {
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
+				State: webhook.Failed, Attempts: 6, LastError: "the endpoint answered 503"}
+		}), 0, []string{"The merchant has not accepted the order: https://a.example",
+			"Given up after 6 attempts: the endpoint answered 503"}, ui.Err},
+		"one of two refuses it": {orderWith(func(o *Ordered) {
+			o.Deliveries = append(o.Deliveries,
+				webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://b.example", State: webhook.Failed,
+					Attempts: 6})
+		}), 0, []string{"One of 2 endpoints has not accepted the order: https://b.example"}, ui.Err},
+		"it was acknowledged all the same": {orderWith(func(o *Ordered) {
+			o.State, o.History = order.Completed,
+				append(o.History, order.Step{State: order.Acknowledged}, order.Step{State: order.Completed})
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
+				State: webhook.Failed, Attempts: 6}
+		}), 0,
+			[]string{"The merchant knows the order, which is Completed; one endpoint has not accepted it: " +
+				"https://a.example", "Given up after 6"}, ui.Warn},
+		"it was cancelled meanwhile": {orderWith(func(o *Ordered) {
+			o.State, o.History = order.Cancelled, append(o.History, order.Step{State: order.Cancelled})
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, URL: "https://a.example",
+				State: webhook.Failed, Attempts: 6}
+		}), 0, []string{"The order is Cancelled; one endpoint has not accepted it: https://a.example"}, ui.Warn},
+		"it took it the second time": {orderWith(func(o *Ordered) {
+			o.Deliveries = []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Failed}, received}
+		}), 0, nil, ui.Run},
+		"it is on its way": {orderWith(func(o *Ordered) {
+			o.Deliveries[0] = webhook.DeliveryRecord{EventType: core.OrderPlaced, State: webhook.Pending}
+		}), time.Hour, nil, ui.Run},
+	})
+}
+
+func TestRejectedCallOfAnOrderIsExplained(t *testing.T) {
+	requireExplained(t, map[string]explained{
+		"a rider's status is refused": {orderWith(call("rider_status", "failed", `{"status":"AT-STORE"}`,
+			"the aggregator answered 400")), 0,
+			[]string{"Rider status AT-STORE to tasty-eats: Refused for good: the aggregator answered 400"}, ui.Err},
+		"the plugin is down": {orderWith(call("rider_status", "waiting", `{"status":"AT-STORE"}`,
+			"the plugin is not running")), 0, []string{"tried again: the plugin is not running"}, ui.Warn},
+		"an action is refused": {orderWith(call("action", "failed", `{"action":"rider_with_mask"}`,
+			"unknown order")), 0, []string{"Action rider_with_mask at tasty-eats: Refused for good: unknown order"},
+			ui.Err},
+		"its state is refused": {orderWith(call("order_status", "failed", `{"status":"Dispatched"}`, "no")), 0,
+			[]string{"Order state Dispatched to tasty-eats: Refused for good: no"}, ui.Err},
+		"a call of a later version": {orderWith(call("drone", "failed", ``, "no")), 0, []string{"drone to tasty-eats"},
+			ui.Err},
+		"what was left out is no problem": {orderWith(call("rider_status", "skipped", `{}`, "not told")), 0, nil,
+			ui.Run},
+		"what is done is no problem": {orderWith(call("rider_status", "done", `{}`, "")), 0, nil, ui.Run},
+	})
+}
+
+func TestFailedOrderDeliveryOffersAResend(t *testing.T) {
 	failed := webhook.DeliveryRecord{EventType: core.OrderPlaced, WebhookID: 7, State: webhook.Failed}
 	o := Ordered{State: order.Placed, Deliveries: []webhook.DeliveryRecord{failed}}
 	o.Page = func(d webhook.DeliveryRecord) ui.Link { return ui.Link{Href: "page", Label: d.ID.String()} }
@@ -100,7 +163,7 @@ func TestAnOrderThatAnEndpointHasNotIsSentAgain(t *testing.T) {
 	require.Nil(t, Order(o, since, time.UTC)[1].Button)
 }
 
-func TestAnOrderThatNobodyWasToldOfIsSentWhereThatCanBe(t *testing.T) {
+func TestUndeliveredOrderOffersSendingWherePossible(t *testing.T) {
 	o := Ordered{State: order.Placed}
 	require.Contains(t, Order(o, since, time.UTC)[1].Detail, "Subscribe or resume one")
 	o.Tell = &ui.Button{Label: "send"}
@@ -112,7 +175,7 @@ func TestAnOrderThatNobodyWasToldOfIsSentWhereThatCanBe(t *testing.T) {
 	require.Nil(t, told.Button)
 }
 
-func TestWhetherAnAggregatorKnowsWhereARiderIs(t *testing.T) {
+func TestRiderLocationStateIsExplained(t *testing.T) {
 	for state, words := range map[string]string{
 		"done":    "the aggregator has it",
 		"failed":  "refused: it answered 401",
@@ -121,7 +184,9 @@ func TestWhetherAnAggregatorKnowsWhereARiderIs(t *testing.T) {
 	} {
 		require.Equal(t, words, RiderPlace(console.RiderPlace{State: state, Message: "it answered 401"}))
 	}
-	refused := Order(Ordered{State: order.Acknowledged, Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
-		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats", Message: "it answered 401"}}}, since, time.UTC)
+	refused := Order(Ordered{State: order.Acknowledged,
+		Deliveries: []webhook.DeliveryRecord{{EventType: core.OrderPlaced, State: webhook.Delivered}},
+		Calls: []console.Call{{Kind: "rider_location", State: "failed", Platform: "tasty-eats",
+			Message: "it answered 401"}}}, since, time.UTC)
 	require.Equal(t, "Place of the rider to tasty-eats: Refused for good: it answered 401", refused[1].Text)
 }

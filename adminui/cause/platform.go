@@ -21,22 +21,22 @@ import (
 
 // Place tells whether an item can be ordered at a store by the store's own values,
 // and else why not.
-func Place(i console.ItemDetail, p console.ItemPlace, now time.Time) Sight {
+func Place(i console.ItemDetail, p console.ItemPlace, now time.Time) Visibility {
 	if general := Item(i, now); general.State == ui.Err {
-		return Sight{State: ui.Err, Words: text.NotShown}
+		return Visibility{State: ui.Err, Words: text.NotShown}
 	}
 	if state, why := atStore(p); state != ui.OK {
-		return Sight{State: state, Words: text.NotShown, Why: why}
+		return Visibility{State: state, Words: text.NotShown, Why: why}
 	}
 	return onSale(i, now)
 }
 
 // onSale tells whether it is the time for an item that is shown.
-func onSale(i console.ItemDetail, now time.Time) Sight {
+func onSale(i console.ItemDetail, now time.Time) Visibility {
 	if why := notNow(i, now); why != "" {
-		return Sight{State: ui.Warn, Words: text.NotNow, Why: why}
+		return Visibility{State: ui.Warn, Words: text.NotNow, Why: why}
 	}
-	return Sight{State: ui.OK, Words: text.Shown}
+	return Visibility{State: ui.OK, Words: text.Shown}
 }
 
 // atStore tells the same by what is of the store alone.
@@ -90,17 +90,18 @@ func itemOn(i console.ItemDetail, platform string, now time.Time) (ui.State, str
 
 // PlaceOn tells whether an item can be ordered at a store on a platform, and else
 // why not: by the item, by the store's values, and by how the store and its menu are
-// there. plugin and published are those of StoreAt.
-func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) Sight {
+// there.
+func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform Platform, now time.Time) Visibility {
+	published := platform.Published
 	if state, why := itemOn(i, platform.Name, now); state != ui.OK {
-		return Sight{State: state, Words: text.NotShown, Why: why}
+		return Visibility{State: state, Words: text.NotShown, Why: why}
 	}
 	if state, why := atStore(p); state != ui.OK {
-		return Sight{State: state, Words: text.NotShown, Why: why}
+		return Visibility{State: state, Words: text.NotShown, Why: why}
 	}
-	there := StoreAt(Stored(p.Store), platform, plugin, published, now)
+	there := StoreAt(Stored(p.Store), platform, now)
 	switch {
-	case there.State == ui.Err && there.Mend != AtStore: // it may be there with an earlier menu
+	case there.State == ui.Err && there.Remedy != AtStore: // it may be there with an earlier menu
 		if published != nil && published.State == publish.Published && published.Note != "" {
 			_, there.Why = Published(*published, now.Location())
 		}
@@ -111,11 +112,12 @@ func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, 
 	case published != nil && published.State == publish.Published:
 		for _, problem := range published.Errors {
 			if problem.Entity == "item" && problem.RefID == i.RefID {
-				return Sight{State: ui.Err, Words: text.NotShown, Why: fmt.Sprintf(text.ItemRefusedThere, problem.Message)}
+				return Visibility{State: ui.Err, Words: text.NotShown,
+					Why: fmt.Sprintf(text.ItemRefusedThere, problem.Message)}
 			}
 		}
 	}
-	if there.State == ui.OK || there.Mend == AtItem { // of another one
+	if there.State == ui.OK || there.Remedy == AtItem { // of another one
 		return onSale(i, now)
 	}
 	return there
@@ -123,10 +125,12 @@ func PlaceOn(i console.ItemDetail, p console.ItemPlace, platform core.Platform, 
 
 // Stored is a store as far as it decides whether it takes orders.
 func Stored(s console.GridStore) store.Stored {
-	stored := store.Stored{ID: s.ID, Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
-		ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
+	stored := store.Stored{ID: s.ID,
+		Object: store.Object{Active: &s.Active, OrderingEnabled: &s.Ordering, HideFromUI: &s.Hidden,
+			ExcludedPlatforms: s.Excluded, IncludedPlatforms: s.Included, Timings: s.Timings}}
 	if len(s.ClosedOn) > 0 {
-		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn) // what cannot be read is not told here; the store's page says so
+		// what cannot be read is not told here; the store's page says so
+		_ = json.Unmarshal(s.ClosedOn, &stored.ClosedOn)
 	}
 	return stored
 }
@@ -138,10 +142,13 @@ func Findings(i console.ItemDetail) (told []ui.Cause) {
 		if n > 0 && i.Findings[n-1].Platform == f.Platform {
 			continue
 		}
-		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemFinding, f.Platform, f.Message), Detail: fmt.Sprintf(text.MendFinding, f.Rule)})
+		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemFinding, f.Platform, f.Message),
+			Detail: fmt.Sprintf(text.RemedyFinding, f.Rule)})
 	}
 	for _, r := range i.Refusals {
-		told = append(told, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseItemRefused, r.Platform, counted(r.Stores, text.OneStore, text.Stores_), r.Message), Detail: text.MendItemRefused})
+		told = append(told, ui.Cause{State: ui.Err,
+			Text: fmt.Sprintf(text.CauseItemRefused, r.Platform, counted(r.Stores, text.OneStore, text.Stores_),
+				r.Message), Detail: text.RemedyItemRefused})
 	}
 	return told
 }
@@ -194,32 +201,38 @@ func Missing(errors []publish.Problem) string {
 	return counted(len(objects), text.OneObject, text.Objects_)
 }
 
-// Mend is where that is mended which keeps a store from a platform.
-type Mend int
+// Remedy is where to correct what keeps a store from a platform.
+type Remedy int
 
-// The places of Mend: the store itself unless another is told.
+// The places: the store itself unless another is named.
 const (
-	AtStore Mend = iota
+	AtStore Remedy = iota
 	AtPlugin
 	AtSettings // of the platform
 	AtItem     // the first that is missing
 )
 
-// Sight is how a store is on a platform.
-type Sight struct {
-	State ui.State
-	Words string // how it is, for a cell
-	Why   string // in a sentence; "" where all is well
-	Mend  Mend
+// Visibility is how a store is on a platform.
+type Visibility struct {
+	State  ui.State
+	Words  string // how it is, for a cell
+	Why    string // in a sentence; "" where all is well
+	Remedy Remedy
+}
+
+// Platform is a platform with what is known there of a store.
+type Platform struct {
+	core.Platform
+	Plugin    *console.Plugin      // that serves it; nil where no hub knows it
+	Published *publish.Publication // of the store's menu; nil where nothing is known
 }
 
 // StoreAt tells how a store is on a platform: by the store, by the plugin that
-// serves the platform, by its menu there, the gravest reason first. plugin is nil
-// where no hub knows it, published where nothing is known.
-func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, published *publish.Publication, now time.Time) Sight {
+// serves the platform, by its menu there, the gravest reason first.
+func StoreAt(s store.Stored, platform Platform, now time.Time) Visibility {
 	state, why := StoreOn(s, platform.Name, now)
-	itself := Sight{State: state, Words: sightWords[state], Why: why}
-	if known := sightWhy[why]; known != "" {
+	itself := Visibility{State: state, Words: visibilityWords[state], Why: why}
+	if known := visibilityReasons[why]; known != "" {
 		itself.Words = known
 	} else if state == ui.Err && s.Closed(platform.Name) != nil {
 		itself.Words = text.GridShut
@@ -227,13 +240,15 @@ func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, pub
 	if state == ui.Err || state == ui.Neutral || platform.ServedBy == core.ServedByOwn {
 		return itself
 	}
+	plugin := platform.Plugin
 	if plugin == nil {
-		return Sight{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
+		return Visibility{ui.Err, text.NotLive, fmt.Sprintf(text.CausePluginUnknown, platform.ServedBy), AtSettings}
 	}
-	if told := Plugin(*plugin, now.Location()); told.State != ui.OK && told.State != ui.Run && PluginState(*plugin) != pluginhost.Degraded {
-		return Sight{ui.Err, text.NotLive, told.Text, AtPlugin}
+	if told := Plugin(*plugin, now.Location()); told.State != ui.OK && told.State != ui.Run &&
+		PluginState(*plugin) != pluginhost.Degraded {
+		return Visibility{ui.Err, text.NotLive, told.Text, AtPlugin}
 	}
-	if published != nil {
+	if published := platform.Published; published != nil {
 		if there := menuAt(*published, now.Location()); there.State == ui.Err || state == ui.OK {
 			return there
 		}
@@ -242,29 +257,31 @@ func StoreAt(s store.Stored, platform core.Platform, plugin *console.Plugin, pub
 }
 
 // menuAt is how a store is on a platform by its menu there.
-func menuAt(p publish.Publication, zone *time.Location) Sight {
+func menuAt(p publish.Publication, zone *time.Location) Visibility {
 	state, why := Published(p, zone)
-	sight := Sight{State: state, Words: sightWords[state], Why: why}
+	seen := Visibility{State: state, Words: visibilityWords[state], Why: why}
 	switch {
 	case state == ui.Warn && p.State == publish.Failed:
-		sight.Words, sight.Mend = text.OldMenu, AtSettings
+		seen.Words, seen.Remedy = text.OldMenu, AtSettings
 	case state == ui.Err || state == ui.Warn && p.Note != "":
-		sight.Mend = AtSettings
+		seen.Remedy = AtSettings
 	case state == ui.Warn:
-		sight.Words, sight.Mend = fmt.Sprintf(text.LiveWithout, Missing(p.Errors)), AtItem
+		seen.Words, seen.Remedy = fmt.Sprintf(text.LiveWithout, Missing(p.Errors)), AtItem
 	}
-	return sight
+	return seen
 }
 
-// sightWords say how it is, sightWhy why, where a word is enough.
+// visibilityWords say how it is, visibilityReasons why, where a word is enough.
 var (
-	sightWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits, ui.Err: text.NotLive, ui.Run: text.GridRun}
-	sightWhy   = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden, text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
+	visibilityWords = map[ui.State]string{ui.Neutral: text.GridNot, ui.OK: text.GridLive, ui.Warn: text.GridWaits,
+		ui.Err: text.NotLive, ui.Run: text.GridRun}
+	visibilityReasons = map[string]string{text.CauseStoreClosed: text.GridClosed, text.CauseStoreHidden: text.Hidden,
+		text.CauseStoreOff: text.NotActive, text.CauseStoreNoOrder: text.NoOrders}
 )
 
-// ToMend tells what of a platform's settings is to be looked at, by what is said of the
+// RemedyFor tells what of a platform's settings is to be looked at, by what is said of the
 // platform; "" where it says nothing of who calls it or where.
-func ToMend(about console.PluginAbout, message string) string {
+func RemedyFor(about console.PluginAbout, message string) string {
 	var words []string
 	if denied.MatchString(message) {
 		for _, s := range about.Secrets {
@@ -278,7 +295,7 @@ func ToMend(about console.PluginAbout, message string) string {
 	if len(words) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(text.MendRefusedMenu, strings.Join(words, ", "))
+	return fmt.Sprintf(text.RemedyRefusedMenu, strings.Join(words, ", "))
 }
 
 // denied matches what is said of an aggregator that does not accept the secret,
@@ -315,9 +332,10 @@ func Taken(found []console.Publishing) ui.Cause {
 // MenusRefused tells that a platform does not take menus of a business. plugin is nil
 // where no hub knows it.
 func MenusRefused(r console.RefusedMenus, plugin *console.Plugin) ui.Cause {
-	c := ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseRefusedMenus, r.Platform, counted(r.Count, text.OneStore, text.Stores_), r.Message)}
+	c := ui.Cause{State: ui.Err,
+		Text: fmt.Sprintf(text.CauseRefusedMenus, r.Platform, counted(r.Count, text.OneStore, text.Stores_), r.Message)}
 	if plugin != nil {
-		c.Detail = ToMend(plugin.About, r.Message)
+		c.Detail = RemedyFor(plugin.About, r.Message)
 	}
 	return c
 }

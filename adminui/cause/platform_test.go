@@ -14,14 +14,15 @@ import (
 )
 
 func pluginIn(state string, enabled bool, faults ...string) console.Plugin {
-	p := console.Plugin{ID: "aggregator-a", Enabled: enabled, State: state, Since: since, Hubs: []console.PluginHub{{State: state}}}
+	p := console.Plugin{ID: "aggregator-a", Enabled: enabled, State: state, Since: since,
+		Hubs: []console.PluginHub{{State: state}}}
 	for _, text := range faults {
 		p.Faults = append(p.Faults, console.PluginFault{At: since, Text: text, Ended: true})
 	}
 	return p
 }
 
-func TestCauseOfAPlugin(t *testing.T) {
+func TestPluginStateIsExplained(t *testing.T) {
 	gone := pluginIn("ready", true)
 	gone.Hubs = nil
 	cold := pluginIn("degraded", true)
@@ -33,18 +34,22 @@ func TestCauseOfAPlugin(t *testing.T) {
 		state  ui.State
 		says   string
 	}{
-		"switched off":                  {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
-		"never run":                     {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
-		"in no hub that runs":           {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
-		"quarantined":                   {pluginIn("quarantined", true, "its process ended"), ui.Err, "failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
-		"quarantined in one of two":     {apart, ui.Err, "failed too often"},
-		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err, "is not started again since 21 Nov 09:30 UTC."},
-		"being started again":           {pluginIn("backoff", true, "no memory"), ui.Err, "is started again in a moment: no memory"},
-		"degraded":                      {pluginIn("degraded", true), ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC."},
-		"degraded, it says why":         {cold, ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
-		"starting":                      {pluginIn("starting", true), ui.Run, "is starting"},
-		"well":                          {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
-		"well after a fault":            {pluginIn("ready", true, "once"), ui.OK, "works since"},
+		"switched off":        {pluginIn("stopped", false), ui.Held, "was switched off by an operator"},
+		"never run":           {console.Plugin{ID: "x", Enabled: true}, ui.Warn, "has not been run by any hub yet"},
+		"in no hub that runs": {gone, ui.Err, "No hub that runs has plugin aggregator-a"},
+		"quarantined": {pluginIn("quarantined", true, "its process ended"), ui.Err,
+			"failed too often and is not started again since 21 Nov 09:30 UTC: its process ended"},
+		"quarantined in one of two": {apart, ui.Err, "failed too often"},
+		"quarantined, nobody knows why": {pluginIn("quarantined", true), ui.Err,
+			"is not started again since 21 Nov 09:30 UTC."},
+		"being started again": {pluginIn("backoff", true, "no memory"), ui.Err,
+			"is started again in a moment: no memory"},
+		"degraded": {pluginIn("degraded", true), ui.Warn, "something is wrong with it since 21 Nov 09:30 UTC."},
+		"degraded, it says why": {cold, ui.Warn,
+			"something is wrong with it since 21 Nov 09:30 UTC: it says that it is degraded: the cache is cold"},
+		"starting":           {pluginIn("starting", true), ui.Run, "is starting"},
+		"well":               {pluginIn("ready", true), ui.OK, "works since 21 Nov 09:30 UTC"},
+		"well after a fault": {pluginIn("ready", true, "once"), ui.OK, "works since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Plugin(row.plugin, time.UTC)
@@ -54,87 +59,165 @@ func TestCauseOfAPlugin(t *testing.T) {
 	}
 }
 
-func TestWhyAnItemIsNotOnAPlatform(t *testing.T) {
-	well, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
-	sold := console.ItemPlace{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true, Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
-	item := func(change func(*console.ItemDetail)) console.ItemDetail {
-		i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Places: []console.ItemPlace{sold}}
+// sold is an item at a store that sells it.
+var sold = console.ItemPlace{Store: console.GridStore{RefID: "S-1", Active: true, Ordering: true,
+	Included: []string{"tasty", "web"}}, Sold: true, Available: true, Stock: -1}
+
+// item is one that is sold at a store, but for a change.
+func item(change func(*console.ItemDetail)) console.ItemDetail {
+	i := console.ItemDetail{Item: console.Item{RefID: "dal", Active: true}, Places: []console.ItemPlace{sold}}
+	if change != nil {
 		change(&i)
-		return i
 	}
-	place := func(change func(*console.ItemPlace)) console.ItemPlace {
-		p := sold
-		change(&p)
-		return p
-	}
-	tasty := core.Platform{Name: "tasty", ServedBy: "aggregator-a"}
-	same := func(*console.ItemDetail) {}
-	for name, row := range map[string]struct {
-		item      console.ItemDetail
-		place     console.ItemPlace
-		published *publish.Publication
-		state     ui.State
-		says      string
-	}{
-		"shown":             {item(same), sold, nil, ui.OK, "Shown"},
-		"inactive":          {item(func(i *console.ItemDetail) { i.Active = false }), sold, nil, ui.Err, "inactive in the master catalogue"},
-		"category inactive": {item(func(i *console.ItemDetail) { i.Categories = []console.ItemCategory{{RefID: "mains"}} }), sold, nil, ui.Err, "category mains is inactive"},
-		"not listed":        {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral, "does not name it"},
-		"a finding of a rule": {item(func(i *console.ItemDetail) {
-			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy", Message: "calorie_kcal is missing"}}
-		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
-		"a finding elsewhere": {item(func(i *console.ItemDetail) { i.Findings = []console.ItemFinding{{Platform: "other", Rule: "r"}} }), sold, nil, ui.OK, "Shown"},
-		"not its time": {item(func(i *console.ItemDetail) {
-			i.Categories = []console.ItemCategory{{Active: true, RefID: "b", OnSale: []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
-		}), sold, &publish.Publication{State: publish.Published}, ui.Warn, "Not now: Not on sale now: the category b is on sale Mon 08:00–11:30."},
-		"not sold at the store":  {item(same), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral, "does not sell it"},
-		"unavailable":            {item(same), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn, "available is false"},
-		"out of stock":           {item(same), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
-		"the store is not there": {item(same), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }), nil, ui.Neutral, "not in the platforms of the store"},
-		"refused by the platform": {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
-			ui.Err, "Refused by the platform: no image"},
-		"the menu was not taken": {item(same), sold, &publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err, "not taken: it answered 422"},
-		"a change was refused": {item(same), sold, &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422", Errors: []publish.Problem{{Entity: "item", RefID: "dal"}}},
-			ui.Warn, "Old menu: The platform has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 422"},
-		"the menu is there":       {item(same), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
-		"there without another":   {item(same), sold, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}}, ui.OK, "Shown"},
-		"a change waits":          {item(same), sold, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is not running"}, ui.Warn, "Menu waits: The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is not running"},
-		"a change is on its way":  {item(same), sold, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since}, ui.Run, "Publishing: The platform has its menu of 21 Nov 09:30 UTC; a change is being published."},
-		"listed again, and waits": {item(same), sold, &publish.Publication{State: publish.Unlisted, Message: "it is not listed", DueAt: since, Note: "the plugin is not running"}, ui.Warn, "Menu waits: Its menu waits to be published: the plugin is not running"},
-		"the store is not active": {item(same), place(func(p *console.ItemPlace) { p.Store.Active = false }), nil, ui.Warn, "Not shown: Not shown: the store is not active"},
-		"the store is hidden":     {item(same), place(func(p *console.ItemPlace) { p.Store.Hidden = true }), nil, ui.Warn, "Hidden: The store is hidden"},
-		"the store is closed there": {item(same), place(func(p *console.ItemPlace) {
-			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
-		}), nil, ui.Err, "Not shown: closed on this platform by key:pos"},
-		"outside the hours of the store": {item(same), place(func(p *console.ItemPlace) {
-			p.Store.Timings = []core.DayHours{{Day: "sunday", Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), nil, ui.Warn, "Closed now: The store is closed now"},
-	} {
+	return i
+}
+
+func place(change func(*console.ItemPlace)) console.ItemPlace {
+	p := sold
+	change(&p)
+	return p
+}
+
+func tasty(plugin *console.Plugin, published *publish.Publication) Platform {
+	return Platform{core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, plugin, published}
+}
+
+// shownOn is how an item at a store is shown on a platform whose plugin is well.
+type shownOn struct {
+	item      console.ItemDetail
+	place     console.ItemPlace
+	published *publish.Publication
+	state     ui.State
+	says      string
+}
+
+func requireShownOn(t *testing.T, rows map[string]shownOn) {
+	t.Helper()
+	well := pluginIn("ready", true)
+	for name, row := range rows {
 		t.Run(name, func(t *testing.T) {
-			seen := PlaceOn(row.item, row.place, tasty, &well, row.published, since)
+			seen := PlaceOn(row.item, row.place, tasty(&well, row.published), since)
 			require.Equal(t, row.state, seen.State)
 			require.Contains(t, seen.Words+": "+seen.Why, row.says)
 		})
 	}
-	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"}, {Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
+}
+
+func TestItemAbsenceOnAPlatformIsExplained(t *testing.T) {
+	requireShownOn(t, map[string]shownOn{
+		"shown": {item(nil), sold, nil, ui.OK, "Shown"},
+		"inactive": {item(func(i *console.ItemDetail) { i.Active = false }), sold, nil, ui.Err,
+			"inactive in the master catalogue"},
+		"category inactive": {item(func(i *console.ItemDetail) {
+			i.Categories =
+				[]console.ItemCategory{{RefID: "mains"}}
+		}), sold, nil, ui.Err, "category mains is inactive"},
+		"not listed": {item(func(i *console.ItemDetail) { i.Platforms = []string{"web"} }), sold, nil, ui.Neutral,
+			"does not name it"},
+		"a finding of a rule": {item(func(i *console.ItemDetail) {
+			i.Findings = []console.ItemFinding{{Platform: "tasty", Rule: "nutrition_energy",
+				Message: "calorie_kcal is missing"}}
+		}), sold, nil, ui.Err, "rule nutrition_energy: calorie_kcal is missing"},
+		"a finding elsewhere": {item(func(i *console.ItemDetail) {
+			i.Findings =
+				[]console.ItemFinding{{Platform: "other", Rule: "r"}}
+		}), sold, nil, ui.OK, "Shown"},
+		"not its time": {item(func(i *console.ItemDetail) {
+			i.Categories = []console.ItemCategory{{Active: true, RefID: "b",
+				OnSale: []core.DayHours{{Day: "monday",
+					Slots: []core.HoursSlot{{StartTime: "08:00:00", EndTime: "11:30:00"}}}}}}
+		}), sold, &publish.Publication{State: publish.Published}, ui.Warn,
+			"Not now: Not on sale now: the category b is on sale Mon 08:00–11:30."},
+	})
+}
+
+func TestItemAbsenceAtAStoreIsExplained(t *testing.T) {
+	requireShownOn(t, map[string]shownOn{
+		"not sold at the store": {item(nil), place(func(p *console.ItemPlace) { p.Sold = false }), nil, ui.Neutral,
+			"does not sell it"},
+		"unavailable": {item(nil), place(func(p *console.ItemPlace) { p.Available = false }), nil, ui.Warn,
+			"available is false"},
+		"out of stock": {item(nil), place(func(p *console.ItemPlace) { p.Stock = 0 }), nil, ui.Warn, "out of stock"},
+		"the store is not there": {item(nil), place(func(p *console.ItemPlace) { p.Store.Included = []string{"web"} }),
+			nil, ui.Neutral, "not in the platforms of the store"},
+		"the store is not active": {item(nil), place(func(p *console.ItemPlace) { p.Store.Active = false }), nil,
+			ui.Warn, "Not shown: Not shown: the store is not active"},
+		"the store is hidden": {item(nil), place(func(p *console.ItemPlace) { p.Store.Hidden = true }), nil, ui.Warn,
+			"Hidden: The store is hidden"},
+		"the store is closed there": {item(nil), place(func(p *console.ItemPlace) {
+			p.Store.ClosedOn = []byte(`[{"platform":"tasty","actor":"key:pos","since":0}]`)
+		}), nil, ui.Err, "Not shown: closed on this platform by key:pos"},
+		"outside the hours of the store": {item(nil), place(func(p *console.ItemPlace) {
+			p.Store.Timings = []core.DayHours{{Day: "sunday",
+				Slots: []core.HoursSlot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+		}), nil, ui.Warn, "Closed now: The store is closed now"},
+	})
+}
+
+func TestItemAbsenceFromAMenuIsExplained(t *testing.T) {
+	requireShownOn(t, map[string]shownOn{
+		"refused by the platform": {item(nil), sold,
+			&publish.Publication{State: publish.Published,
+				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}}},
+			ui.Err, "Refused by the platform: no image"},
+		"the menu was not taken": {item(nil), sold,
+			&publish.Publication{State: publish.Failed, Message: "it answered 422"}, ui.Err,
+			"not taken: it answered 422"},
+		"a change was refused": {item(nil), sold,
+			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 422",
+				Errors: []publish.Problem{{Entity: "item", RefID: "dal"}}},
+			ui.Warn,
+			"Old menu: The platform has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it " +
+				"answered 422"},
+		"the menu is there": {item(nil), sold, &publish.Publication{State: publish.Published}, ui.OK, "Shown"},
+		"there without another": {item(nil), sold,
+			&publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "naan"}}},
+			ui.OK, "Shown"},
+		"a change waits": {item(nil), sold,
+			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
+				Note: "the plugin is not running"}, ui.Warn,
+			"Menu waits: The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin " +
+				"is not running"},
+		"a change is on its way": {item(nil), sold,
+			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since}, ui.Run,
+			"Publishing: The platform has its menu of 21 Nov 09:30 UTC; a change is being published."},
+		"listed again, and waits": {item(nil), sold,
+			&publish.Publication{State: publish.Unlisted, Message: "it is not listed", DueAt: since,
+				Note: "the plugin is not running"}, ui.Warn,
+			"Menu waits: Its menu waits to be published: the plugin is not running"},
+	})
+}
+
+func TestItemRejectedByAPlatformIsExplained(t *testing.T) {
+	well, down := pluginIn("ready", true), pluginIn("quarantined", true, "no memory")
+	told := Findings(console.ItemDetail{Findings: []console.ItemFinding{{Platform: "a", Rule: "r1", Message: "m"},
+		{Platform: "a", Rule: "r2"}, {Platform: "b", Rule: "r1"}}})
 	require.Len(t, told, 2, "one for each platform")
 	require.Contains(t, told[0].Text, "is not listed on a: m")
-	refused := console.ItemDetail{Item: console.Item{Active: true}, Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
+	refused := console.ItemDetail{Item: console.Item{Active: true},
+		Refusals: []console.ItemRefusal{{Platform: "tasty", Message: "photo required", Stores: 2}}}
 	told = Findings(refused)
 	require.Contains(t, told[0].Text, "tasty took the menu of 2 stores without the item: photo required")
 	state, why := ItemOn(refused, "tasty", since)
 	require.Equal(t, ui.Err, state)
 	require.Contains(t, why, "Refused by the platform at 2 stores: photo required")
-	require.Equal(t, Sight{State: ui.OK, Words: "Shown"}, PlaceOn(refused, sold, tasty, &well, &publish.Publication{State: publish.Published}, since), "at a store of which the platform has it")
-	require.Contains(t, PlaceOn(refused, sold, tasty, &down, nil, since).Why, "failed too often")
-	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is not running"}
-	require.Equal(t, Sight{State: ui.Err, Words: "Not live", Why: "The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is not running", Mend: AtPlugin},
-		PlaceOn(refused, sold, tasty, &down, &old, since))
+	require.Equal(t, Visibility{State: ui.OK, Words: "Shown"},
+		PlaceOn(refused, sold, tasty(&well, &publish.Publication{State: publish.Published}), since),
+		"at a store of which the platform has it")
+	require.Contains(t, PlaceOn(refused, sold, tasty(&down, nil), since).Why, "failed too often")
+	old := publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
+		Note: "the plugin is not running"}
+	require.Equal(t, Visibility{State: ui.Err, Words: "Not live",
+		Why: "The platform has its menu of 21 Nov 09:30 UTC; a change waits to be published: " +
+			"the plugin is not running",
+		Remedy: AtPlugin},
+		PlaceOn(refused, sold, tasty(&down, &old), since))
 }
 
-func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
+func TestStoreAbsenceOnAPlatformIsExplained(t *testing.T) {
 	yes, no := true, false
-	open := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes, OrderingEnabled: &yes, HideFromUI: &no}}
+	open := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
+		OrderingEnabled: &yes, HideFromUI: &no}}
 	with := func(change func(*store.Stored)) store.Stored {
 		s := open
 		change(&s)
@@ -149,67 +232,100 @@ func TestWhyAStoreIsNotLiveOnAPlatform(t *testing.T) {
 		state     ui.State
 		words     string
 		says      string
-		mend      Mend
+		remedy    Remedy
 	}{
 		"live":               {open, "tasty", &well, nil, ui.OK, "Live", "", AtStore},
 		"live on an own one": {open, "web", nil, nil, ui.OK, "Live", "", AtStore},
-		"no platform list":   {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil, ui.Neutral, "Not listed", "not in the platforms of the store", AtStore},
+		"no platform list": {with(func(s *store.Stored) { s.IncludedPlatforms = nil }), "tasty", &well, nil,
+			ui.Neutral, "Not listed", "not in the platforms of the store", AtStore},
 		"outside its hours": {with(func(s *store.Stored) {
-			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+			s.Timings = []store.Timing{{Day: "sunday",
+				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
 		}), "tasty", &well, nil, ui.Warn, "Closed now", "closed now", AtStore},
 		"closed, and refused": {with(func(s *store.Stored) {
-			s.Timings = []store.Timing{{Day: "sunday", Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
-		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live", "not taken", AtSettings},
-		"the plugin is down":      {open, "tasty", &down, nil, ui.Err, "Not live", "failed too often and is not started again", AtPlugin},
-		"the plugin is degraded":  {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
-		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a", AtSettings},
-		"publishing failed":       {open, "tasty", &well, &publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live", "not taken: it answered 401", AtSettings},
-		"a change was refused":    {open, "tasty", &well, &publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn, "Old menu", "has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 401", AtSettings},
-		"a change waits":          {open, "tasty", &well, &publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since, Note: "the plugin is down"}, ui.Warn, "Menu waits", "has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is down", AtSettings},
-		"publishing waits":        {open, "tasty", &well, &publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits", "waits to be published: the plugin is down", AtSettings},
-		"being published":         {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing", "being published", AtStore},
-		"published without some": {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"}, {Entity: "item", RefID: "dal", Message: "no name"}}},
+			s.Timings = []store.Timing{{Day: "sunday",
+				Slots: []store.Slot{{StartTime: "01:00:00", EndTime: "02:00:00"}}}}
+		}), "tasty", &well, &publish.Publication{State: publish.Failed, Message: "no"}, ui.Err, "Not live", "not taken",
+			AtSettings},
+		"the plugin is down": {open, "tasty", &down, nil, ui.Err, "Not live",
+			"failed too often and is not started again", AtPlugin},
+		"the plugin is degraded": {open, "tasty", &weak, nil, ui.OK, "Live", "", AtStore},
+		"there is no such plugin": {open, "tasty", nil, nil, ui.Err, "Not live", "No hub knows plugin aggregator-a",
+			AtSettings},
+		"publishing failed": {open, "tasty", &well,
+			&publish.Publication{State: publish.Failed, Message: "it answered 401"}, ui.Err, "Not live",
+			"not taken: it answered 401", AtSettings},
+		"a change was refused": {open, "tasty", &well,
+			&publish.Publication{State: publish.Failed, PublishedAt: since, Message: "it answered 401"}, ui.Warn,
+			"Old menu", "has its menu of 21 Nov 09:30 UTC; what was changed since was refused: it answered 401",
+			AtSettings},
+		"a change waits": {open, "tasty", &well,
+			&publish.Publication{State: publish.Published, PublishedAt: since, DueAt: since,
+				Note: "the plugin is down"}, ui.Warn, "Menu waits",
+			"has its menu of 21 Nov 09:30 UTC; a change waits to be published: the plugin is down", AtSettings},
+		"publishing waits": {open, "tasty", &well,
+			&publish.Publication{State: publish.Waiting, Note: "the plugin is down"}, ui.Warn, "Menu waits",
+			"waits to be published: the plugin is down", AtSettings},
+		"being published": {open, "tasty", &well, &publish.Publication{State: publish.Waiting}, ui.Run, "Publishing",
+			"being published", AtStore},
+		"published without some": {open, "tasty", &well,
+			&publish.Publication{State: publish.Published,
+				Errors: []publish.Problem{{Entity: "item", RefID: "dal", Message: "no image"},
+					{Entity: "item", RefID: "dal", Message: "no name"}}},
 			ui.Warn, "Live, 1 item missing", "Published without 1 item (dal): no image", AtItem},
-		"without objects of kinds": {open, "tasty", &well, &publish.Publication{State: publish.Published, Errors: []publish.Problem{{Entity: "option", RefID: "hot", Message: "no"}, {Entity: "item", RefID: "dal"}}},
+		"without objects of kinds": {open, "tasty", &well,
+			&publish.Publication{State: publish.Published,
+				Errors: []publish.Problem{{Entity: "option", RefID: "hot", Message: "no"},
+					{Entity: "item", RefID: "dal"}}},
 			ui.Warn, "Live, 2 objects missing", "Published without 2 objects (hot, …): no", AtItem},
-		"not told of menus": {open, "tasty", &well, &publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "Not listed", "it takes none", AtStore},
+		"not told of menus": {open, "tasty", &well,
+			&publish.Publication{State: publish.Skipped, Message: "it takes none"}, ui.Neutral, "Not listed",
+			"it takes none", AtStore},
 	} {
 		t.Run(name, func(t *testing.T) {
 			served := "aggregator-a"
 			if row.platform == "web" {
 				served = core.ServedByOwn
 			}
-			seen := StoreAt(row.store, core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published, since)
+			seen := StoreAt(row.store,
+				Platform{core.Platform{Name: row.platform, ServedBy: served}, row.plugin, row.published}, since)
 			require.Contains(t, seen.Why, row.says)
 			seen.Why = ""
-			require.Equal(t, Sight{State: row.state, Words: row.words, Mend: row.mend}, seen)
+			require.Equal(t, Visibility{State: row.state, Words: row.words, Remedy: row.remedy}, seen)
 		})
 	}
 }
 
 func TestOnlyLivePlatformsTakeOrders(t *testing.T) {
 	yes := true
-	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes, OrderingEnabled: &yes}}
+	s := store.Stored{Object: store.Object{IncludedPlatforms: []string{"tasty", "web"}, Active: &yes,
+		OrderingEnabled: &yes}}
 	told := Store(s, []string{"tasty", "web"}, []string{"tasty"}, since)
 	require.Equal(t, ui.Cause{State: ui.Warn, Text: "The store takes orders on web."}, told)
 	require.Equal(t, ui.Err, Store(s, []string{"tasty", "web"}, []string{"tasty", "web"}, since).State)
 }
 
-func TestWhatMendsARefusal(t *testing.T) {
-	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}}, Endpoints: []console.PluginEndpoint{{Name: "api"}}}
+func TestRejectionSuggestsARemedy(t *testing.T) {
+	about := console.PluginAbout{Secrets: []console.PluginSecret{{Name: "api_key"}},
+		Endpoints: []console.PluginEndpoint{{Name: "api"}}}
 	for message, want := range map[string]string{
-		"the aggregator answered 401 Unauthorized":                         "Check in the settings of the platform: the secret api_key.",
-		"unknown partner key":                                              "Check in the settings of the platform: the secret api_key.",
-		"the name api.example.com has no public address":                   "Check in the settings of the platform: the address api.",
-		`the platform has no address for the endpoint "api" of its plugin`: "Check in the settings of the platform: the address api.",
-		"the aggregator answered 503 Service Unavailable":                  "",
-		"products[0].categories must be an array":                          "",
-		`the category "mains" does not exist`:                              "",
+		"the aggregator answered 401 Unauthorized": "Check in the settings of the platform: " +
+			"the secret api_key.",
+		"unknown partner key": "Check in the settings of the platform: " +
+			"the secret api_key.",
+		"the name api.example.com has no public address": "Check in the settings of the platform: " +
+			"the address api.",
+		`the platform has no address for the endpoint "api" of its plugin`: "Check in the settings of the platform: " +
+			"the address api.",
+		"the aggregator answered 503 Service Unavailable": "",
+		"products[0].categories must be an array":         "",
+		`the category "mains" does not exist`:             "",
 	} {
-		require.Equal(t, want, ToMend(about, message), message)
+		require.Equal(t, want, RemedyFor(about, message), message)
 	}
-	require.Empty(t, ToMend(console.PluginAbout{}, "unknown partner key"))
-	told := MenusRefused(console.RefusedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"}, &console.Plugin{About: about})
+	require.Empty(t, RemedyFor(console.PluginAbout{}, "unknown partner key"))
+	told := MenusRefused(console.RefusedMenus{Platform: "tasty", Count: 12, Message: "unknown partner key"},
+		&console.Plugin{About: about})
 	require.Contains(t, told.Text, "tasty does not take the menus of 12 stores: unknown partner key")
 	require.Contains(t, told.Detail, "the secret api_key")
 	require.Empty(t, MenusRefused(console.RefusedMenus{}, nil).Detail)

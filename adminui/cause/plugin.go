@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
-// gravest are the states of plugins of which one hub has a trouble, the worst first.
+// gravest are the states of plugins with which one hub has a problem, the worst first.
 var gravest = []pluginhost.State{pluginhost.Quarantined, pluginhost.Backoff, pluginhost.Degraded}
 
 // PluginState is the state of a plugin in all hubs: the worst there is.
@@ -25,7 +25,7 @@ func PluginState(p console.Plugin) pluginhost.State {
 	return pluginhost.State(p.State)
 }
 
-// Plugin tells how a plugin is, and what mends it.
+// Plugin tells how a plugin is, and the remedy.
 func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	fault := ""
 	if len(p.Faults) > 0 {
@@ -35,19 +35,23 @@ func Plugin(p console.Plugin, zone *time.Location) ui.Cause {
 	state := PluginState(p)
 	switch {
 	case !p.Enabled:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID), Detail: text.MendPluginOff}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePluginOff, p.ID), Detail: text.RemedyPluginOff}
 	case p.State == "":
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.MendPluginNever}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CausePluginNever, p.ID), Detail: text.RemedyPluginNever}
 	case len(p.Hubs) == 0:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.MendPluginNever}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CausePluginNowhere, p.ID), Detail: text.RemedyPluginNever}
 	case state == pluginhost.Quarantined:
-		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginQuarantined, p.ID, since), fault), Detail: text.MendPluginQuarantined}
+		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginQuarantined, p.ID, since), fault),
+			Detail: text.RemedyPluginQuarantined}
 	case state == pluginhost.Backoff:
-		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault), Detail: text.MendPluginBackoff}
+		return ui.Cause{State: ui.Err, Text: because(fmt.Sprintf(text.CausePluginBackoff, p.ID), fault),
+			Detail: text.RemedyPluginBackoff}
 	case state == pluginhost.Degraded:
-		return ui.Cause{State: ui.Warn, Text: because(fmt.Sprintf(text.CausePluginDegraded, p.ID, since), p.Health), Detail: fault}
+		return ui.Cause{State: ui.Warn, Text: because(fmt.Sprintf(text.CausePluginDegraded, p.ID, since), p.Health),
+			Detail: fault}
 	case state == pluginhost.Ready && fault != "":
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since), Detail: fmt.Sprintf(text.CausePluginLast, clock(p.Faults[0].At, zone), fault)}
+		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since),
+			Detail: fmt.Sprintf(text.CausePluginLast, clock(p.Faults[0].At, zone), fault)}
 	case state == pluginhost.Ready:
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CausePluginReady, p.ID, since)}
 	default:

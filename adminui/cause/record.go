@@ -47,13 +47,19 @@ func Job(j console.Job, groups []console.Group) ui.Cause {
 	case j.Kind == core.RedeliveryJob:
 		return resent(j)
 	case j.Kind == core.TimingJob && wrongTimings(j) > 0:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
+		return ui.Cause{State: ui.Err,
+			Text: fmt.Sprintf(text.CauseJobTimings, ui.Number(wrongTimings(j)), ui.Number(j.Total))}
 	case wrong > 0:
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first), Detail: strings.Join(Warnings(j), " ")}
+		return ui.Cause{State: ui.Err,
+			Text:   fmt.Sprintf(text.CauseJobErrors, ui.Number(wrong), ui.Number(j.Total), first),
+			Detail: strings.Join(Warnings(j), " ")}
 	case len(Warnings(j)) > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobWarned, counted(j.Total, text.OneObject, text.Objects_)), Detail: strings.Join(Warnings(j), " ")}
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseJobWarned, counted(j.Total, text.OneObject, text.Objects_)),
+			Detail: strings.Join(Warnings(j), " ")}
 	default:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobDone, counted(j.Total, text.OneObject, text.Objects_))}
+		return ui.Cause{State: ui.OK,
+			Text: fmt.Sprintf(text.CauseJobDone, counted(j.Total, text.OneObject, text.Objects_))}
 	}
 }
 
@@ -94,7 +100,8 @@ func resent(j console.Job) ui.Cause {
 	if so.Skipped == 0 {
 		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseJobResent, deliveries(so.Resent))}
 	}
-	return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseJobResentBut, deliveries(so.Resent), deliveries(so.Skipped))}
+	return ui.Cause{State: ui.Warn,
+		Text: fmt.Sprintf(text.CauseJobResentBut, deliveries(so.Resent), deliveries(so.Skipped))}
 }
 
 // Item tells why an item is or is not shown to customers, by what holds at all
@@ -152,7 +159,8 @@ func Store(s store.Stored, platforms, down []string, now time.Time) ui.Cause {
 		return ui.Cause{State: ui.Warn, Text: text.CauseStoreClosed}
 	}
 	opened := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return s.Closed(platform) != nil })
-	takes := slices.DeleteFunc(slices.Clone(opened), func(platform string) bool { return slices.Contains(down, platform) })
+	takes := slices.DeleteFunc(slices.Clone(opened),
+		func(platform string) bool { return slices.Contains(down, platform) })
 	switch told := (ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.CauseStoreLive, strings.Join(takes, ", "))}); {
 	case len(opened) == 0:
 		return ui.Cause{State: ui.Err, Text: text.CauseStoreShut}
@@ -194,11 +202,12 @@ func Closings(s store.Stored, zone *time.Location) (told []ui.Cause) {
 			platforms[at] += ", " + c.Platform
 			continue
 		}
-		mend := text.MendClosed
+		remedy := text.RemedyClosed
 		if c.Source == toggle.ByPresence {
-			mend = text.MendClosedSilent
+			remedy = text.RemedyClosedSilent
 		}
-		platforms, words, told = append(platforms, c.Platform), append(words, by), append(told, ui.Cause{State: ui.Err, Detail: mend})
+		platforms, words, told = append(platforms, c.Platform), append(words, by),
+			append(told, ui.Cause{State: ui.Err, Detail: remedy})
 	}
 	for i := range told {
 		told[i].Text = fmt.Sprintf(text.CauseClosedOn, platforms[i], words[i])

@@ -1,5 +1,5 @@
 // Package cause tells in one sentence why things are as they are, and what
-// mends them. It is pure: what the pages have read goes in, words come out.
+// the remedy is. It is pure: what the pages have read goes in, words come out.
 package cause
 
 import (
@@ -16,14 +16,14 @@ import (
 )
 
 // said are the sentence and the remedy for a class of failure.
-var said = map[webhook.ErrorClass]struct{ sentence, mend string }{
-	webhook.DNS:      {text.CauseDNS, text.MendDNS},
-	webhook.TLS:      {text.CauseTLS, text.MendTLS},
-	webhook.Connect:  {text.CauseConnect, text.MendConnect},
-	webhook.Timeout:  {text.CauseTimeout, text.MendTimeout},
-	webhook.Broken:   {text.CauseBroken, text.MendConnect},
-	webhook.Protocol: {text.CauseProtocol, text.MendStatus},
-	webhook.Redirect: {text.CauseRedirect, text.MendRedirect},
+var said = map[webhook.ErrorClass]struct{ sentence, remedy string }{
+	webhook.DNS:      {text.CauseDNS, text.RemedyDNS},
+	webhook.TLS:      {text.CauseTLS, text.RemedyTLS},
+	webhook.Connect:  {text.CauseConnect, text.RemedyConnect},
+	webhook.Timeout:  {text.CauseTimeout, text.RemedyTimeout},
+	webhook.Broken:   {text.CauseBroken, text.RemedyConnect},
+	webhook.Protocol: {text.CauseProtocol, text.RemedyStatus},
+	webhook.Redirect: {text.CauseRedirect, text.RemedyRedirect},
 }
 
 // Webhook tells how a webhook fares, by its switch, its latest attempts and
@@ -33,17 +33,20 @@ func Webhook(e console.Endpoint, now time.Time, zone *time.Location) ui.Cause {
 	h := e.Health
 	switch {
 	case !e.Active && e.DisabledReason != "":
-		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name), Detail: strings.TrimSpace(held(e) + " " + text.MendGone)}
+		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseGone, name),
+			Detail: strings.TrimSpace(held(e) + " " + text.RemedyGone)}
 	case !e.Active && e.Held > 0:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveries(e.Held)), Detail: text.MendPaused}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePausedHeld, name, deliveries(e.Held)),
+			Detail: text.RemedyPaused}
 	case !e.Active:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.MendPaused}
+		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CausePaused, name), Detail: text.RemedyPaused}
 	case !h.FailingSince.IsZero():
 		return failing(e, name, now, zone)
 	case h.AcceptedAt.IsZero() && e.GivenUp > 0:
 		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseUnused, name), Detail: given(e)}
 	case e.GivenUp > 0:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, Counted(e.GivenUp)), Detail: waits(e)}
+		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseGivenUp, name, Counted(e.GivenUp)),
+			Detail: waits(e)}
 	case h.AcceptedAt.IsZero():
 		return ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.CauseUnused, name)}
 	case e.Day.Refused > 0:
@@ -60,13 +63,15 @@ const untried = 10 * time.Minute
 // failing tells why a webhook's attempts fail, and since when.
 func failing(e console.Endpoint, name string, now time.Time, zone *time.Location) ui.Cause {
 	if over(e) {
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.CauseServerBack, name, clock(e.Health.RefusedAt, zone), e.Health.Error), Detail: given(e)}
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.CauseServerBack, name, clock(e.Health.RefusedAt, zone), e.Health.Error),
+			Detail: given(e)}
 	}
 	cause, since := ui.Cause{State: ui.Err}, clock(e.Health.FailingSince, zone)
-	mend := text.MendStatus
+	remedy := text.RemedyStatus
 	switch class := webhook.ErrorClass(e.Health.Class); class {
 	case webhook.Refused:
-		cause.Text, mend = fmt.Sprintf(text.CauseRefused, name), text.MendRefused
+		cause.Text, remedy = fmt.Sprintf(text.CauseRefused, name), text.RemedyRefused
 	case webhook.Status, webhook.Gone, "":
 		cause.Text = fmt.Sprintf(text.CauseStatus, name, e.Health.Status, since)
 	default:
@@ -74,16 +79,16 @@ func failing(e console.Endpoint, name string, now time.Time, zone *time.Location
 		if !known {
 			words = said[webhook.Protocol]
 		}
-		cause.Text, mend = fmt.Sprintf(words.sentence, name, since), words.mend
+		cause.Text, remedy = fmt.Sprintf(words.sentence, name, since), words.remedy
 	}
 	var more []string
 	switch {
 	case e.Waiting+e.Held > 0 && !e.ProbedSince.IsZero():
-		more = []string{waits(e), held(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), mend}
+		more = []string{waits(e), held(e), given(e), fmt.Sprintf(text.CauseProbed, e.Pause), remedy}
 	case e.Waiting+e.Held == 0 && now.Sub(e.Health.RefusedAt) >= untried:
-		more = []string{fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), mend}
+		more = []string{fmt.Sprintf(text.CauseUntried, clock(e.Health.RefusedAt, zone)), given(e), remedy}
 	default:
-		more = []string{waits(e), held(e), given(e), mend}
+		more = []string{waits(e), held(e), given(e), remedy}
 	}
 	cause.Detail = strings.Join(slices.DeleteFunc(more, func(words string) bool { return words == "" }), " ")
 	return cause
@@ -95,7 +100,8 @@ var unreachable = []webhook.ErrorClass{webhook.DNS, webhook.TLS, webhook.Connect
 // over tells whether a failure may be over: the server has answered others since, and
 // nothing is sent that would show it.
 func over(e console.Endpoint) bool {
-	return e.Waiting+e.Held == 0 && e.ServerAnswered.After(e.Health.RefusedAt) && slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
+	return e.Waiting+e.Held == 0 && e.ServerAnswered.After(e.Health.RefusedAt) &&
+		slices.Contains(unreachable, webhook.ErrorClass(e.Health.Class))
 }
 
 func given(e console.Endpoint) string {
@@ -145,7 +151,8 @@ func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) u
 		if i == 0 {
 			continue
 		}
-		all.Waiting, all.Held, all.GivenUp = min(all.Waiting+e.Waiting, console.Many), min(all.Held+e.Held, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
+		all.Waiting, all.Held, all.GivenUp = min(all.Waiting+e.Waiting, console.Many),
+			min(all.Held+e.Held, console.Many), min(all.GivenUp+e.GivenUp, console.Many)
 		if e.Health.FailingSince.Before(all.Health.FailingSince) {
 			all.Health.FailingSince = e.Health.FailingSince
 		}
@@ -156,7 +163,8 @@ func together(webhooks []console.Endpoint, now time.Time, zone *time.Location) u
 			all.ProbedSince, all.Pause = e.ProbedSince, max(all.Pause, e.Pause)
 		}
 	}
-	return failing(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), server(all.URL), strings.Join(names, ", ")), now, zone)
+	return failing(all, fmt.Sprintf(text.WebhooksAt, len(webhooks), server(all.URL), strings.Join(names, ", ")), now,
+		zone)
 }
 
 // server is the host and port of an address.
@@ -203,7 +211,8 @@ func clock(at time.Time, zone *time.Location) string { return at.In(zone).Format
 
 // DeliveryOf tells where a delivery stands by its attempts, and whether it was sent
 // again after it had been accepted.
-func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, zone *time.Location) (told ui.Cause, again bool) {
+func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord,
+	zone *time.Location) (told ui.Cause, again bool) {
 	told = Delivery(d, zone)
 	var accepted []string
 	for _, a := range attempts {
@@ -212,7 +221,8 @@ func DeliveryOf(d webhook.DeliveryRecord, attempts []webhook.AttemptRecord, zone
 		}
 	}
 	if d.State == webhook.Delivered && len(accepted) > 1 {
-		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredAgain, len(accepted), strings.Join(accepted, ", ")), text.DetailAgain
+		told.Text, told.Detail = fmt.Sprintf(text.CauseDeliveredAgain, len(accepted), strings.Join(accepted, ", ")),
+			text.DetailAgain
 	}
 	return told, len(accepted) > 1 || len(accepted) == 1 && d.State != webhook.Delivered
 }
@@ -233,7 +243,10 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	case webhook.Failed:
 		return ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.CauseFailed, d.Attempts, reason), Detail: maybe}
 	case webhook.Held:
-		return ui.Cause{State: ui.Held, Text: fmt.Sprintf(text.CauseDeliveryHeld, strings.Replace(d.HeldBecause, d.HeldSince.UTC().Format(time.RFC3339), clock(d.HeldSince, zone), 1)), Detail: strings.TrimSpace(reason + " " + maybe)}
+		return ui.Cause{State: ui.Held,
+			Text: fmt.Sprintf(text.CauseDeliveryHeld,
+				strings.Replace(d.HeldBecause, d.HeldSince.UTC().Format(time.RFC3339), clock(d.HeldSince, zone), 1)),
+			Detail: strings.TrimSpace(reason + " " + maybe)}
 	}
 	anew := ""
 	if d.Base > 0 {
@@ -242,5 +255,7 @@ func Delivery(d webhook.DeliveryRecord, zone *time.Location) ui.Cause {
 	if d.Attempts == d.Base {
 		return ui.Cause{State: ui.Run, Text: anew + text.CausePendingFirst}
 	}
-	return ui.Cause{State: ui.Warn, Text: anew + fmt.Sprintf(text.CausePending, d.Attempts-d.Base+1, clock(d.NextAttempt, zone), reason), Detail: maybe}
+	return ui.Cause{State: ui.Warn,
+		Text:   anew + fmt.Sprintf(text.CausePending, d.Attempts-d.Base+1, clock(d.NextAttempt, zone), reason),
+		Detail: maybe}
 }

@@ -14,29 +14,40 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/checklist"
 )
 
-// Records finds out what the hub has seen of a business.
-type Records interface {
+// Reader finds out what the hub has seen of a business.
+type Reader interface {
 	Facts(ctx context.Context, business core.BusinessID) (checklist.Facts, error)
 }
 
 // Pages are the page of the checklist.
 type Pages struct {
-	Records Records
+	Facts   Reader
 	BaseURL string // of the hub as people reach it; "" as their requests come
 }
 
+// Page describes the page.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "checklist/"
+	return shell.Page{Path: path, Label: text.Checklist,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.Show),
+		}}
+}
+
 // Show shows the steps, and how each that is open is taken.
-func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
-	facts, err := p.Records.Facts(c.UserContext(), v.Business.ID)
+func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
+	facts, err := p.Facts.Facts(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	steps := checklist.Steps(facts, cmp.Or(p.BaseURL, c.BaseURL()))
 	list := ui.List{Name: text.Checklist, Columns: []ui.Column{{Label: text.Step, Kind: ui.Wide}, {Label: text.State}}}
-	head := shell.Head{Title: text.Checklist, Note: fmt.Sprintf(text.ChecklistDone, checklist.Done(steps), len(steps)), Live: true}
+	head := shell.Head{Title: text.Checklist, Note: fmt.Sprintf(text.ChecklistDone, checklist.Done(steps), len(steps)),
+		Live: true}
 	for _, step := range steps {
 		state, words := ui.Neutral, text.StepOpen
 		switch {

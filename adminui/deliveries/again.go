@@ -18,7 +18,7 @@ import (
 )
 
 // here is an address of the business with the filters of this page.
-func here(v *shell.Visit, path string) string {
+func here(v *shell.PageContext, path string) string {
 	query := url.Values{}
 	for _, name := range filters {
 		if value := v.Query.Get(name); value != "" {
@@ -32,26 +32,28 @@ func here(v *shell.Visit, path string) string {
 // their end by then, failed ones unless it says otherwise. It never grows, so that
 // what is counted twice alike is the same.
 func choiceOf(value func(string) string, zone *time.Location, at time.Time) (webhook.Choice, error) {
-	w, err := wantedBy(value, zone)
-	if err == nil && (w.state == webhook.Pending || w.state == webhook.Held) {
+	f, err := readFilter(value, zone)
+	if err == nil && (f.state == webhook.Pending || f.state == webhook.Held) {
 		err = core.Errorf(core.Invalid, text.AgainState)
 	}
 	to := at
-	if !w.to.IsZero() && w.to.Before(at) {
-		to = w.to.UTC()
+	if !f.to.IsZero() && f.to.Before(at) {
+		to = f.to.UTC()
 	}
-	choice := webhook.Choice{State: cmp.Or(w.state, webhook.Failed), EventType: w.event, WebhookID: w.webhook, OrderID: w.order, Reference: w.reference, To: to, EndedBy: at}
-	if !w.from.IsZero() {
-		choice.From = w.from.UTC()
+	choice := webhook.Choice{State: cmp.Or(f.state, webhook.Failed), EventType: f.event, WebhookID: f.webhook,
+		OrderID: f.order, Reference: f.reference, To: to, EndedBy: at}
+	if !f.from.IsZero() {
+		choice.From = f.from.UTC()
 	}
 	return choice, err
 }
 
 // Again shows how many deliveries the filters choose, before they are sent again.
-func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error { return p.again(c, v, v.Query.Get, "") }
+func (p Pages) Again(c *fiber.Ctx, v *shell.PageContext) error { return p.again(c, v, v.Query.Get, "") }
 
-func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, problem string) error {
-	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
+func (p Pages) again(c *fiber.Ctx, v *shell.PageContext, value func(string) string, problem string) error {
+	// ids tell milliseconds, and the present one belongs to it
+	at := v.Now.Add(time.Millisecond).Truncate(time.Millisecond)
 	choice, err := choiceOf(value, v.Zone, at)
 	if err != nil {
 		return err
@@ -61,14 +63,19 @@ func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, pr
 		return err
 	}
 	_, state := stateOf(choice.State)
-	facts := []ui.Fact{{Label: text.AgainCount, Cell: ui.T(ui.Number(count))}, {Label: text.AgainCounted, Cell: ui.Timed(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
-		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))}, {Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)},
-		{Label: text.AgainFrom, Cell: ui.T(text.AgainBeginning)}, {Label: text.AgainTo, Cell: ui.T(v.At(choice.To).Exact())}}
+	facts := []ui.Fact{{Label: text.AgainCount, Cell: ui.T(ui.Number(count))},
+		{Label: text.AgainCounted, Cell: ui.Timed(v.At(v.Now))}, {Label: text.State, Cell: ui.T(state)},
+		{Label: text.Event, Cell: ui.T(string(choice.EventType))}, {Label: text.Webhook, Cell: ui.T(value("webhook"))},
+		{Label: text.Order, Cell: ui.T(value("order"))}, {Label: text.Reference_, Cell: ui.T(choice.Reference)},
+		{Label: text.AgainFrom, Cell: ui.T(text.AgainBeginning)},
+		{Label: text.AgainTo, Cell: ui.T(v.At(choice.To).Exact())}}
 	if !choice.From.IsZero() {
 		facts[len(facts)-2].Cell = ui.T(v.At(choice.From).Exact())
 	}
-	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, ui.Number(count)), Action: v.Link("deliveries/again/"), Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, ui.Number(count)),
-		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())}, {Label: "count", Value: fmt.Sprint(count)}}}
+	do := ui.Button{Label: fmt.Sprintf(text.AgainDo, ui.Number(count)), Action: v.Link("deliveries/again/"),
+		Token: v.Token(), Ask: text.Why, Say: fmt.Sprintf(text.AgainSay, ui.Number(count)),
+		Hidden: []ui.Option{{Label: "at", Value: fmt.Sprint(at.UnixMilli())},
+			{Label: "count", Value: fmt.Sprint(count)}}}
 	for _, name := range filters {
 		do.Hidden = append(do.Hidden, ui.Option{Label: name, Value: value(name)})
 	}
@@ -82,7 +89,7 @@ func (p Pages) again(c *fiber.Ctx, v *shell.Visit, value func(string) string, pr
 
 // SendAgain has sent again what was counted, as a job; where the count differs
 // now, it says so instead.
-func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) SendAgain(c *fiber.Ctx, v *shell.PageContext) error {
 	value := func(name string) string { return shell.Field(c, name) }
 	at, err := strconv.ParseInt(value("at"), 10, 64)
 	counted, wrong := strconv.Atoi(value("count"))
@@ -106,7 +113,7 @@ func (p Pages) SendAgain(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	change := v.Change(c, "delivery.retry_many")
 	change.After = map[string]any{"count": count, "filter": choice}
-	if err := p.Records.QueueJob(c.UserContext(), work, change); err != nil {
+	if err := p.Resender.QueueJob(c.UserContext(), work, change); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("jobs/"+work.ID.String()+"/"), "again")

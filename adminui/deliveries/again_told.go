@@ -28,15 +28,17 @@ func Why(e console.Entry) string {
 }
 
 // told is where a delivery stands, and who had it sent again.
-func (p Pages) told(ctx context.Context, v *shell.Visit, d webhook.DeliveryRecord, attempts []webhook.AttemptRecord) (ui.Cause, error) {
+func (p Pages) told(ctx context.Context, v *shell.PageContext, d webhook.DeliveryRecord,
+	attempts []webhook.AttemptRecord) (ui.Cause, error) {
 	told, twice := cause.DeliveryOf(d, attempts, v.Zone)
-	asked, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: []string{Object(d.ID)}, Limit: 1})
+	asked, err := p.Trail.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: []string{Object(d.ID)}, Limit: 1})
 	if err != nil {
 		return told, err
 	}
 	switch {
 	case len(asked) > 0:
-		told.Detail = fmt.Sprintf(text.SentAgainBy, asked[0].Actor, v.At(asked[0].At).Exact(), Why(asked[0])) + " " + told.Detail
+		told.Detail = fmt.Sprintf(text.SentAgainBy, asked[0].Actor, v.At(asked[0].At).Exact(), Why(asked[0])) + " " +
+			told.Detail
 		told.Also = ui.Link{Href: v.Link("audit/?object=" + Object(d.ID)), Label: text.Audit}
 	case twice: // not alone, so a job did it
 		told.Also = ui.Link{Href: v.Link("jobs/?kind=" + string(core.RedeliveryJob)), Label: text.ActSeeJobs}

@@ -13,25 +13,28 @@ import (
 
 // Diff compares what a delivery carries with what the webhook got before about
 // the same order or location.
-func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	body, err := p.Records.EventBody(c.UserContext(), v.Business.ID, d.EventID)
+	body, err := p.Bodies.EventBody(c.UserContext(), v.Business.ID, d.EventID)
 	if err != nil {
 		return err
 	}
 	here := v.Link("deliveries/" + d.ID.String() + "/")
 	head := shell.Head{Title: text.DiffTitle, Note: string(d.EventType), Up: ui.Link{Href: here, Label: d.ID.String()}}
-	previous, before, err := p.Records.PreviousBody(c.UserContext(), v.Business.ID, d)
+	previous, before, err := p.Bodies.PreviousBody(c.UserContext(), v.Business.ID, d)
 	if core.CodeOf(err) == core.NotFound {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.DiffNoBefore}))
 	}
 	if err != nil {
 		return err
 	}
-	head.Links = []ui.Link{{Href: v.Link("deliveries/" + previous.String() + "/"), Label: text.Delivery + " " + v.At(core.TimeOf(previous)).Exact()}}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: fmt.Sprintf(text.DiffEarlier, v.At(core.TimeOf(previous)).Exact()),
-		After: fmt.Sprintf(text.DiffThis, v.At(d.CreatedAt).Exact())}, before, body, text.DiffTooLarge, text.DiffTooMany)))
+	head.Links = []ui.Link{{Href: v.Link("deliveries/" + previous.String() + "/"),
+		Label: text.Delivery + " " + v.At(core.TimeOf(previous)).Exact()}}
+	return v.Show(c, head,
+		ui.DiffOf(ui.Compared(ui.Diff{Before: fmt.Sprintf(text.DiffEarlier, v.At(core.TimeOf(previous)).Exact()),
+			After: fmt.Sprintf(text.DiffThis, v.At(d.CreatedAt).Exact())}, before, body, text.DiffTooLarge,
+			text.DiffTooMany)))
 }

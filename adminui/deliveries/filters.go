@@ -17,8 +17,8 @@ import (
 // filters are the names of what narrows the list and what is sent again.
 var filters = []string{"state", "event", "webhook", "order", "reference", "from", "to"}
 
-// wanted are the filters as they are read.
-type wanted struct {
+// filter is what narrows the list, as it was read.
+type filter struct {
 	state     webhook.State
 	event     core.EventType
 	webhook   int64
@@ -27,42 +27,46 @@ type wanted struct {
 	from, to  time.Time // made from the one on and before the other
 }
 
-// wantedBy reads the filters, moments as those of a zone. One that cannot be read is
+// readFilter reads the fields of the filter, moments as those of a zone. One that cannot be read is
 // Invalid: without it more would be shown, and sent again, than was meant.
-func wantedBy(value func(string) string, zone *time.Location) (w wanted, err error) {
+func readFilter(value func(string) string, zone *time.Location) (f filter, err error) {
 	field := func(name string) string { return strings.TrimSpace(value(name)) }
-	w = wanted{state: webhook.State(field("state")), event: core.EventType(field("event")), reference: field("reference")}
-	if !slices.ContainsFunc(states, func(o ui.Option) bool { return o.Value == string(w.state) }) {
-		return w, core.Errorf(core.Invalid, text.FilterState, w.state)
+	f = filter{state: webhook.State(field("state")), event: core.EventType(field("event")),
+		reference: field("reference")}
+	if !slices.ContainsFunc(states, func(o ui.Option) bool { return o.Value == string(f.state) }) {
+		return f, core.Errorf(core.Invalid, text.FilterState, f.state)
 	}
 	for _, number := range []struct {
 		name, wrong string
 		into        *int64
-	}{{"webhook", text.FilterWebhook, &w.webhook}, {"order", text.FilterOrder, &w.order}} {
+	}{{"webhook", text.FilterWebhook, &f.webhook}, {"order", text.FilterOrder, &f.order}} {
 		if named := field(number.name); named != "" {
 			if *number.into, err = strconv.ParseInt(named, 10, 64); err != nil || *number.into <= 0 {
-				return w, core.Errorf(core.Invalid, number.wrong, named)
+				return f, core.Errorf(core.Invalid, number.wrong, named)
 			}
 		}
 	}
-	for name, into := range map[string]*time.Time{"from": &w.from, "to": &w.to} {
+	for name, into := range map[string]*time.Time{"from": &f.from, "to": &f.to} {
 		if named := field(name); named != "" {
 			if *into, err = time.ParseInLocation(ui.MomentForm, named, zone); err != nil {
-				return w, core.Errorf(core.Invalid, text.FilterMoment, named)
+				return f, core.Errorf(core.Invalid, text.FilterMoment, named)
 			}
 		}
 	}
-	if !w.from.IsZero() && !w.to.IsZero() && !w.from.Before(w.to) {
-		return w, core.Errorf(core.Invalid, text.FilterSpan)
+	if !f.from.IsZero() && !f.to.IsZero() && !f.from.Before(f.to) {
+		return f, core.Errorf(core.Invalid, text.FilterSpan)
 	}
-	return w, nil
+	return f, nil
 }
 
 // fields are the filters as they stand above the list.
-func fields(v *shell.Visit, w wanted) []ui.Filter {
+func fields(v *shell.PageContext, f filter) []ui.Filter {
 	zone := v.Now.In(v.Zone).Format("MST")
-	return []ui.Filter{{Name: "state", Label: text.State, Value: string(w.state), Options: states}, {Name: "event", Label: text.Event, Value: string(w.event), Options: events()},
-		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"}, {Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
-		{Name: "reference", Label: text.Reference_, Value: w.reference, Hint: "uuid"},
-		{Name: "from", Label: fmt.Sprintf(text.MadeFrom, zone), Value: v.Query.Get("from"), Moment: true}, {Name: "to", Label: fmt.Sprintf(text.MadeBefore, zone), Value: v.Query.Get("to"), Moment: true}}
+	return []ui.Filter{{Name: "state", Label: text.State, Value: string(f.state), Options: states},
+		{Name: "event", Label: text.Event, Value: string(f.event), Options: events()},
+		{Name: "webhook", Label: text.Webhook, Value: v.Query.Get("webhook"), Hint: "id"},
+		{Name: "order", Label: text.Order, Value: v.Query.Get("order"), Hint: "id"},
+		{Name: "reference", Label: text.Reference_, Value: f.reference, Hint: "uuid"},
+		{Name: "from", Label: fmt.Sprintf(text.MadeFrom, zone), Value: v.Query.Get("from"), Moment: true},
+		{Name: "to", Label: fmt.Sprintf(text.MadeBefore, zone), Value: v.Query.Get("to"), Moment: true}}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestWhatIsSentAgainIsWhatTheFiltersSay(t *testing.T) {
+func TestBulkResendSelectsByItsFilters(t *testing.T) {
 	at, zone := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), time.FixedZone("PST", -8*3600)
 	for query, want := range map[string]webhook.Choice{
 		"":                               {State: webhook.Failed},
@@ -30,7 +30,8 @@ func TestWhatIsSentAgainIsWhatTheFiltersSay(t *testing.T) {
 		require.NoError(t, err, query)
 		require.Equal(t, want, choice, query)
 	}
-	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "webhook=0", "webhook=-3", "webhook=99999999999999999999", "state=oops", "state=held", "state=pending",
+	for _, query := range []string{"webhook=%2317", "webhook=order_placed", "webhook=0", "webhook=-3",
+		"webhook=99999999999999999999", "state=oops", "state=held", "state=pending",
 		"order=W-7", "order=-1", "from=yesterday", "to=12:00", "from=2026-11-21T03:00&to=2026-11-21T03:00"} {
 		values, err := url.ParseQuery(query)
 		require.NoError(t, err)

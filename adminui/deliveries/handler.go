@@ -24,34 +24,65 @@ import (
 // Reader reads deliveries.
 type Reader interface {
 	List(ctx context.Context, business core.BusinessID, filter webhook.Filter) ([]webhook.DeliveryRecord, error)
-	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error)
+	Get(ctx context.Context, business core.BusinessID, id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord,
+		error)
 	Count(ctx context.Context, business core.BusinessID, choice webhook.Choice) (int, error)
 }
 
-// Records is what the pages read and do besides.
-type Records interface {
+// Bodies reads what was sent.
+type Bodies interface {
 	EventBody(ctx context.Context, business core.BusinessID, event core.ID) ([]byte, error)
-	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
-	QueueJob(ctx context.Context, work core.Job, change access.Change) error
-	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	// PreviousBody is what the webhook of a delivery got before about the same; NotFound when it is not found.
 	PreviousBody(ctx context.Context, business core.BusinessID, d webhook.DeliveryRecord) (core.ID, []byte, error)
+}
+
+// Resender sends deliveries again: some by their ids, many by a job.
+type Resender interface {
+	RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID, change access.Change) error
+	QueueJob(ctx context.Context, work core.Job, change access.Change) error
+}
+
+// Trail reads the audit trail.
+type Trail interface {
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 }
 
 // Pages are the pages of deliveries.
 type Pages struct {
 	Deliveries Reader
-	Records    Records
+	Bodies     Bodies
+	Resender   Resender
+	Trail      Trail
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "deliveries/"
+	return shell.Page{Path: path, Label: text.Deliveries, Object: "delivery",
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Post(path+"retry/", access.Support, p.RetryChosen),
+			shell.Get(path+"again/", access.Support, p.Again),
+			shell.Post(path+"again/", access.Support, p.SendAgain),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
+			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
+			shell.Post(path+":id/retry/", access.Support, p.Retry),
+		},
+		Done: map[string]string{"retried": text.DeliveriesRetry, "again": text.AgainQueued}}
 }
 
 // ofJobs are the events whose reference is that of a job.
 var ofJobs = []core.EventType{core.StoreCreation, core.InventoryUpdate, core.CatalogueTimingGroup, core.WebhookRetry}
 
-var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending}, {Value: string(webhook.Held), Label: text.State_held},
-	{Value: string(webhook.Delivered), Label: text.State_delivered}, {Value: string(webhook.Failed), Label: text.State_failed}}
+var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(webhook.Pending), Label: text.State_pending},
+	{Value: string(webhook.Held), Label: text.State_held},
+	{Value: string(webhook.Delivered), Label: text.State_delivered},
+	{Value: string(webhook.Failed), Label: text.State_failed}}
 
 func stateOf(s webhook.State) (ui.State, string) {
-	colours := map[webhook.State]ui.State{webhook.Pending: ui.Run, webhook.Held: ui.Held, webhook.Delivered: ui.OK, webhook.Failed: ui.Err}
+	colours := map[webhook.State]ui.State{webhook.Pending: ui.Run, webhook.Held: ui.Held, webhook.Delivered: ui.OK,
+		webhook.Failed: ui.Err}
 	for _, o := range states {
 		if o.Value == string(s) {
 			return colours[s], o.Label
@@ -69,14 +100,15 @@ func events() []ui.Option {
 }
 
 // List shows the deliveries of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	w, wrong := wantedBy(v.Query.Get, v.Zone)
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	given, wrong := readFilter(v.Query.Get, v.Zone)
 	if wrong != nil && v.WantsCSV() {
 		return wrong
 	}
 	var found []webhook.DeliveryRecord
 	if wrong == nil {
-		f := webhook.Filter{State: w.state, EventType: w.event, WebhookID: w.webhook, OrderID: w.order, Reference: w.reference, From: w.from, To: w.to, Limit: v.Limit()}
+		f := webhook.Filter{State: given.state, EventType: given.event, WebhookID: given.webhook, OrderID: given.order,
+			Reference: given.reference, From: given.from, To: given.to, Limit: v.Limit()}
 		f.Before, _ = uuid.Parse(v.Query.Get("before"))
 		var err error
 		if found, err = p.Deliveries.List(c.UserContext(), v.Business.ID, f); err != nil {
@@ -84,7 +116,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		}
 	}
 	list := Table(v, found, v.MayAct())
-	list.Filters = fields(v, w)
+	list.Filters = fields(v, given)
 	if wrong != nil {
 		list.NoneTitle, list.NoneText = text.FilterWrong, v.Refused(c, wrong)
 	}
@@ -93,17 +125,19 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		keys[i] = d.ID.String()
 	}
 	head := shell.Head{Title: text.Deliveries, Live: true}
-	if v.MayAct() && len(found) > 0 && w.state != webhook.Pending && w.state != webhook.Held {
+	if v.MayAct() && len(found) > 0 && given.state != webhook.Pending && given.state != webhook.Held {
 		head.Links = []ui.Link{{Href: here(v, "deliveries/again/"), Label: text.AgainMany}}
 	}
 	return v.Listed(c, head, list, "before", keys)
 }
 
 // Table is deliveries as a list; with choose those can be chosen and sent again.
-func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List {
-	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText, Columns: []ui.Column{
-		{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure},
-		{Label: text.Made}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
+func Table(v *shell.PageContext, found []webhook.DeliveryRecord, choose bool) ui.List {
+	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.NoDeliveryText,
+		Columns: []ui.Column{
+			{Label: text.Event}, {Label: text.Subject}, {Label: text.State}, {Label: text.LastAnswer, Kind: ui.Wide},
+			{Label: text.Attempts, Kind: ui.Figure},
+			{Label: text.Made}, {Label: text.NextAttempt}, {Label: text.Webhook}}}
 	if choose {
 		list.Choose = &ui.Button{Label: text.RetryChosen, Action: v.Link("deliveries/retry/"), Ask: text.Why}
 	}
@@ -113,10 +147,13 @@ func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List 
 		if d.WebhookID == 0 {
 			target.Note = d.URL
 		}
-		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")), about(v, d), ui.Stated(state, words), ui.T(answer(d)),
+		row := ui.Row{Cells: []ui.Cell{ui.Linked(string(d.EventType), v.Link("deliveries/"+d.ID.String()+"/")),
+			about(v, d), ui.Stated(state, words), ui.T(answer(d)),
 			ui.T(fmt.Sprint(d.Attempts)), ui.Timed(v.At(d.CreatedAt)), ui.Timed(v.At(d.NextAttempt)), target}}
 		if choose {
-			row.Key, row.Name = d.ID.String(), fmt.Sprintf(text.RowMade, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text), v.At(d.CreatedAt).Exact())
+			row.Key, row.Name = d.ID.String(),
+				fmt.Sprintf(text.RowMade, d.EventType, cmp.Or(row.Cells[1].Text, text.Webhook+" "+target.Text),
+					v.At(d.CreatedAt).Exact())
 		}
 		list.Rows = append(list.Rows, row)
 	}
@@ -124,19 +161,23 @@ func Table(v *shell.Visit, found []webhook.DeliveryRecord, choose bool) ui.List 
 }
 
 // Addressed is deliveries of one event as a list: who got it, and who did not.
-func Addressed(v *shell.Visit, found []webhook.DeliveryRecord) ui.List {
-	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone, Columns: []ui.Column{
-		{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastAnswer, Kind: ui.Wide}, {Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
+func Addressed(v *shell.PageContext, found []webhook.DeliveryRecord) ui.List {
+	list := ui.List{Name: text.Deliveries, EmptyTitle: text.NoDeliveryTitle, EmptyText: text.DeliveriesGone,
+		Columns: []ui.Column{
+			{Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.LastAnswer, Kind: ui.Wide},
+			{Label: text.Attempts, Kind: ui.Figure}, {Label: text.Webhook}}}
 	for _, d := range found {
 		state, words := stateOf(d.State)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Stated(state, words), {Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
-			ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Stated(state, words),
+				{Text: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/"), Code: true},
+				ui.T(answer(d)), ui.T(fmt.Sprint(d.Attempts)), target(v, d)}})
 	}
 	return list
 }
 
 // about is of what a delivery tells: its order, or the request that it answers.
-func about(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+func about(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	switch {
 	case d.OrderID != 0:
 		return ui.Linked(fmt.Sprintf(text.OrderOf, d.OrderID), v.Link(fmt.Sprintf("orders/%d/", d.OrderID)))
@@ -148,7 +189,7 @@ func about(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
 }
 
 // referred is the request that a delivery answers, and where that stands.
-func referred(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+func referred(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	href := v.Link("deliveries/?reference=" + url.QueryEscape(d.Reference))
 	if slices.Contains(ofJobs, d.EventType) {
 		href = v.Link("jobs/" + d.Reference + "/")
@@ -157,7 +198,7 @@ func referred(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
 }
 
 // target is where a delivery goes: a webhook, or the address that its request named.
-func target(v *shell.Visit, d webhook.DeliveryRecord) ui.Cell {
+func target(v *shell.PageContext, d webhook.DeliveryRecord) ui.Cell {
 	if d.WebhookID == 0 {
 		return ui.T(text.CallbackURLOf)
 	}
@@ -172,7 +213,7 @@ func answer(d webhook.DeliveryRecord) string {
 	return d.LastError
 }
 
-func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
 		return webhook.DeliveryRecord{}, nil, core.Errorf(core.NotFound, text.NotFound)
@@ -181,28 +222,33 @@ func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (webhook.DeliveryRecord, []webh
 }
 
 // One shows a delivery with every attempt.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	d, attempts, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	payload, err := p.Records.EventBody(c.UserContext(), v.Business.ID, d.EventID)
+	payload, err := p.Bodies.EventBody(c.UserContext(), v.Business.ID, d.EventID)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
 	state, words := stateOf(d.State)
 	here := v.Link("deliveries/" + d.ID.String() + "/")
-	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json", curl: curl(d, attempts, payload)}
+	view := deliveryView{attempts: shown(v, attempts), payload: payloadOf(payload), whole: here + "payload.json",
+		curl: curl(d, attempts, payload)}
 	told, err := p.told(c.UserContext(), v, d, attempts)
 	if err != nil {
 		return err
 	}
-	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
-		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())}, {Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},
-		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))}, {Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}
+	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+		{Label: text.Event, Cell: ui.T(string(d.EventType))}, {Label: text.Address, Cell: ui.Coded(d.URL)},
+		{Label: text.EventID, Cell: ui.Coded(d.EventID.String())},
+		{Label: text.Made, Cell: ui.Timed(v.At(d.CreatedAt))},
+		{Label: text.NextAttempt, Cell: ui.Timed(v.At(d.NextAttempt))},
+		{Label: text.Finished, Cell: ui.Timed(v.At(d.FinishedAt))}}
 	if d.WebhookID != 0 {
 		link := ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", d.WebhookID)), Label: text.ActSeeWebhook}
-		view.facts = append(view.facts, ui.Fact{Label: text.Webhook, Cell: ui.Linked(fmt.Sprint(d.WebhookID), link.Href)})
+		view.facts = append(view.facts,
+			ui.Fact{Label: text.Webhook, Cell: ui.Linked(fmt.Sprint(d.WebhookID), link.Href)})
 		if d.State != webhook.Delivered {
 			told.Link = link
 		}
@@ -210,7 +256,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if d.Reference != "" {
 		view.facts = append(view.facts, ui.Fact{Label: text.Reference_, Cell: referred(v, d)})
 	}
-	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(), Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
+	head := shell.Head{Title: string(d.EventType), Note: d.ID.String(),
+		Up: ui.Link{Href: v.Link("deliveries/"), Label: text.Deliveries}, Causes: []ui.Cause{told}, Live: true}
 	if d.WebhookID != 0 && payload != nil {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffPrevious}}
 	}
@@ -221,12 +268,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Payload answers with the body that the receiver gets.
-func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
 		return err
 	}
-	body, err := p.Records.EventBody(c.UserContext(), v.Business.ID, d.EventID)
+	body, err := p.Bodies.EventBody(c.UserContext(), v.Business.ID, d.EventID)
 	if err != nil {
 		return err
 	}
@@ -234,8 +281,9 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // RetryButton sends a delivery again, once for each time that it is shown.
-func RetryButton(v *shell.Visit, d webhook.DeliveryRecord) *ui.Button {
-	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why, Hidden: []ui.Option{{Label: "seen", Value: seen(d)}}}
+func RetryButton(v *shell.PageContext, d webhook.DeliveryRecord) *ui.Button {
+	button := ui.Button{Label: text.Retry, Action: v.Link("deliveries/" + d.ID.String() + "/retry/"), Ask: text.Why,
+		Hidden: []ui.Option{{Label: "seen", Value: seen(d)}}}
 	if d.State == webhook.Delivered {
 		button.Say = text.RetryDelivered
 	}
@@ -253,7 +301,7 @@ func seen(d webhook.DeliveryRecord) string {
 }
 
 // Retry sends one delivery again.
-func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Retry(c *fiber.Ctx, v *shell.PageContext) error {
 	d, _, err := p.get(c, v)
 	if err != nil {
 		return err
@@ -261,14 +309,15 @@ func (p Pages) Retry(c *fiber.Ctx, v *shell.Visit) error {
 	if was := shell.Field(c, "seen"); was != "" && was != seen(d) {
 		return core.Errorf(core.Conflict, text.RetriedAlready)
 	}
-	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID}, v.Change(c, "delivery.retry")); err != nil {
+	if err := p.Resender.RetryDeliveries(c.UserContext(), v.Business.ID, []core.ID{d.ID},
+		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("deliveries/"+d.ID.String()+"/"), "retried")
 }
 
 // RetryChosen sends the chosen deliveries again, all or none.
-func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.PageContext) error {
 	var ids []core.ID
 	for _, raw := range shell.Fields(c, "id") {
 		id, err := uuid.Parse(raw)
@@ -280,7 +329,8 @@ func (p Pages) RetryChosen(c *fiber.Ctx, v *shell.Visit) error {
 	if len(ids) == 0 || len(ids) > shell.PageSize {
 		return core.Errorf(core.Invalid, text.ChooseSome)
 	}
-	if err := p.Records.RetryDeliveries(c.UserContext(), v.Business.ID, ids, v.Change(c, "delivery.retry")); err != nil {
+	if err := p.Resender.RetryDeliveries(c.UserContext(), v.Business.ID, ids,
+		v.Change(c, "delivery.retry")); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("deliveries/"), "retried")

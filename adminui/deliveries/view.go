@@ -34,11 +34,13 @@ type attemptView struct {
 }
 
 // shown are the attempts, the latest first.
-func shown(v *shell.Visit, attempts []webhook.AttemptRecord) []attemptView {
+func shown(v *shell.PageContext, attempts []webhook.AttemptRecord) []attemptView {
 	list := make([]attemptView, 0, len(attempts))
 	for i, a := range slices.Backward(attempts) {
-		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK, verdict: fmt.Sprint(a.Status),
-			at: v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: ui.Headers(a.RequestHeaders), got: ui.Headers(a.ResponseHeaders),
+		one := attemptView{key: fmt.Sprintf("attempt-%d", i+1), title: fmt.Sprintf(text.Attempt, a.N), state: ui.OK,
+			verdict: fmt.Sprint(a.Status),
+			at:      v.At(a.StartedAt), took: ui.Took(a.Timing.Total), sent: ui.Headers(a.RequestHeaders),
+			got:  ui.Headers(a.ResponseHeaders),
 			body: ui.Pretty(a.ResponseBody, 8<<10)}
 		if !a.OK() {
 			one.state, one.verdict = ui.Err, a.Error
@@ -51,6 +53,9 @@ func shown(v *shell.Visit, attempts []webhook.AttemptRecord) []attemptView {
 			if phase.at > 0 {
 				one.phases = append(one.phases, ui.Option{Label: phase.name, Value: ui.Took(phase.at)})
 			}
+		}
+		if a.SentTwice {
+			one.phases = append(one.phases, ui.Option{Label: text.SentTwice, Value: text.SentTwiceWhy})
 		}
 		list = append(list, one)
 	}
@@ -66,9 +71,11 @@ func payloadOf(body []byte) ui.Option {
 	case body == nil:
 		return ui.Option{}
 	case len(body) > shownPayload:
-		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(shownPayload), ui.Size(len(body))), Value: ui.Pretty(body, shownPayload)}
+		return ui.Option{Label: fmt.Sprintf(text.BodyClipped, text.Payload, ui.Size(shownPayload), ui.Size(len(body))),
+			Value: ui.Pretty(body, shownPayload)}
 	default:
-		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))), Value: ui.Pretty(body, shownPayload)}
+		return ui.Option{Label: fmt.Sprintf(text.BodyWhole, text.Payload, ui.Size(len(body))),
+			Value: ui.Pretty(body, shownPayload)}
 	}
 }
 

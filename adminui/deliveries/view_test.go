@@ -6,21 +6,34 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestTheCommandQuotesWhatAShellWouldRead(t *testing.T) {
+func TestCurlCommandIsQuotedForTheShell(t *testing.T) {
 	d := webhook.DeliveryRecord{URL: "https://x/it's$(rm)"}
-	attempts := []webhook.AttemptRecord{{N: 1, Attempt: webhook.Attempt{RequestHeaders: map[string]string{"X-Token": "•••", "Content-Length": "3", "B": "`id`"}}}}
-	require.Equal(t, strings.Join([]string{`curl -sS -X POST 'https://x/it'\''s$(rm)'`, "-H 'B: `id`'", `-H 'X-Token: •••'`, `--data-binary '{"a":"b'\''c"}'`}, " \\\n  "),
+	attempts := []webhook.AttemptRecord{{N: 1,
+		Attempt: webhook.Attempt{RequestHeaders: map[string]string{"X-Token": "•••", "Content-Length": "3",
+			"B": "`id`"}}}}
+	require.Equal(t, strings.Join([]string{`curl -sS -X POST 'https://x/it'\''s$(rm)'`, "-H 'B: `id`'",
+		`-H 'X-Token: •••'`, `--data-binary '{"a":"b'\''c"}'`}, " \\\n  "),
 		curl(d, attempts, []byte(`{"a":"b'c"}`)))
 }
 
-func TestALongPayloadIsReadFromAFile(t *testing.T) {
-	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, curlPayload+1)), "--data-binary @00000000-0000-0000-0000-000000000000.json")
+func TestAttemptSentTwiceSaysSo(t *testing.T) {
+	list := shown(&shell.PageContext{}, []webhook.AttemptRecord{{N: 1}, {N: 2, Attempt: webhook.Attempt{SentTwice: true}}})
+	require.Equal(t, []ui.Option{{Label: text.SentTwice, Value: text.SentTwiceWhy}}, list[0].phases)
+	require.Empty(t, list[1].phases)
 }
 
-func TestAFormIsOldOnceAnEndedDeliveryHasBeenSentAgainNotWhileTheHubTries(t *testing.T) {
+func TestCurlCommandReadsALongPayloadFromFile(t *testing.T) {
+	require.Contains(t, curl(webhook.DeliveryRecord{}, nil, make([]byte, curlPayload+1)),
+		"--data-binary @00000000-0000-0000-0000-000000000000.json")
+}
+
+func TestResendFormExpiresAfterAResendOnly(t *testing.T) {
 	stands := func(state webhook.State, attempts int) string {
 		return seen(webhook.DeliveryRecord{State: state, Attempts: attempts})
 	}

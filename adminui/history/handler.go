@@ -25,14 +25,16 @@ import (
 type Revisions interface {
 	Revisions(ctx context.Context, business core.BusinessID, f menu.RevisionFilter) ([]menu.Revision, error)
 	Revision(ctx context.Context, business core.BusinessID, id core.ID) (menu.Revision, error)
-	DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset, limit int) (map[core.ID][]menu.Difference, error)
+	DifferencesOf(ctx context.Context, business core.BusinessID, ids []core.ID, f menu.RevisionFilter, offset,
+		limit int) (map[core.ID][]menu.Difference, error)
 	FirstNames(ctx context.Context, business core.BusinessID, revisions []core.ID) (map[core.ID][]string, error)
 }
 
 // Past tells what things were like.
 type Past interface {
 	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, menu.Scope, error)
-	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string, at time.Time) (menu.ItemThen, error)
+	ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+		at time.Time) (menu.ItemThen, error)
 	Undoing(ctx context.Context, business core.BusinessID, to core.ID) (menu.Undoing, error)
 }
 
@@ -42,25 +44,46 @@ type Menus interface {
 	Past
 }
 
-// Records is what the pages read and do besides.
-type Records interface {
+// Platforms lists the platforms of a business.
+type Platforms interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+}
+
+// JobQueue queues jobs.
+type JobQueue interface {
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
 }
 
 // Pages are the pages of history.
 type Pages struct {
-	Records Records
-	Menus   Menus
+	Platforms Platforms
+	Queue     JobQueue
+	Menus     Menus
 }
 
-var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings, "rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "history/"
+	return shell.Page{Path: path, Label: text.History,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+"item/", access.Viewer, p.Then),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Get(path+":id/diff/", access.Viewer, p.Diff),
+			shell.Get(path+":id/rollback/", access.Support, p.Rollback),
+			shell.Post(path+":id/rollback/", access.Support, p.RollBack),
+		},
+		Done: map[string]string{"back": text.RollbackQueued}}
+}
+
+var kinds = map[string]string{"menu": text.ChangeMenu, "stores": text.ChangeStores, "timing_groups": text.ChangeTimings,
+	"rollback": text.ChangeRollback, "switch": text.ChangeSwitch}
 
 // here is the page of a revision.
-func here(v *shell.Visit, id core.ID) string { return v.Link("history/" + id.String() + "/") }
+func here(v *shell.PageContext, id core.ID) string { return v.Link("history/" + id.String() + "/") }
 
 // object is the object that the address names, if it does: an item where it says no kind.
-func object(v *shell.Visit) menu.RevisionFilter {
+func object(v *shell.PageContext) menu.RevisionFilter {
 	f := menu.RevisionFilter{Entity: v.Query.Get("entity"), RefID: strings.TrimSpace(v.Query.Get("ref"))}
 	if f.RefID != "" && !slices.Contains(menu.RevisionEntities(), f.Entity) {
 		f.Entity = menu.Items.String()
@@ -81,7 +104,7 @@ func within(page string, f menu.RevisionFilter, place ...string) string {
 }
 
 // List shows the revisions of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := object(v)
 	f.Location, f.Limit = strings.TrimSpace(v.Query.Get("location")), v.Limit()
 	f.After, _ = uuid.Parse(v.Query.Get("before"))
@@ -102,17 +125,22 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		entities = append(entities, ui.Option{Value: name, Label: words(name)})
 	}
 	list := ui.List{Name: text.History, EmptyTitle: text.NoHistoryTitle, EmptyText: text.NoHistoryText,
-		Filters: []ui.Filter{{Name: "entity", Label: text.Entity, Value: f.Entity, Options: entities}, {Name: "ref", Label: text.EntityRef, Value: f.RefID, Hint: "ref_id"},
+		Filters: []ui.Filter{{Name: "entity", Label: text.Entity, Value: f.Entity, Options: entities},
+			{Name: "ref", Label: text.EntityRef, Value: f.RefID, Hint: "ref_id"},
 			{Name: "location", Label: text.Store, Value: f.Location, Hint: "location_ref_id"}},
-		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor}, {Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
+		Columns: []ui.Column{{Label: text.At}, {Label: text.Kind}, {Label: text.Actor},
+			{Label: text.Changed, Kind: ui.Wide}, {Label: text.ChangeRequest}}}
 	for _, r := range found {
 		kind, changed := ui.Linked(kinds[r.Kind], within(here(v, r.ID), f)), ui.T(counts(r.Touched))
 		if kind.Note, changed.Note = subject(r), notes[r.ID]; f.RefID != "" {
 			changed.Text, changed.Note = changed.Note, changed.Text
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))).Exactly(), kind, ui.T(r.Actor), changed, request(v, r)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(time.UnixMilli(r.At))).Exactly(), kind, ui.T(r.Actor), changed,
+				request(v, r)}})
 	}
-	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true, Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
+	head := shell.Head{Title: text.History, Note: text.HistoryNote, Live: true,
+		Links: []ui.Link{{Href: v.Link("history/item/"), Label: text.ItemThen}}}
 	return v.Listed(c, head, list, "before", keys)
 }
 
@@ -121,7 +149,8 @@ const changesTold = 2
 
 // notes tell of each revision what it changed of the object, or else names the first
 // objects that it changed.
-func (p Pages) notes(ctx context.Context, v *shell.Visit, ids []core.ID, f menu.RevisionFilter) (map[core.ID]string, error) {
+func (p Pages) notes(ctx context.Context, v *shell.PageContext, ids []core.ID,
+	f menu.RevisionFilter) (map[core.ID]string, error) {
 	notes := map[core.ID]string{}
 	if f.RefID == "" {
 		names, err := p.Menus.FirstNames(ctx, v.Business.ID, ids)
@@ -156,7 +185,7 @@ func subject(r menu.Revision) string {
 }
 
 // request leads to the job that made a revision; a switch is none.
-func request(v *shell.Visit, r menu.Revision) ui.Cell {
+func request(v *shell.PageContext, r menu.Revision) ui.Cell {
 	cell := ui.Coded(r.Reference.String())
 	if r.Kind != "switch" {
 		cell.Href = v.Link("jobs/" + r.Reference.String() + "/")

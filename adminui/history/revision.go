@@ -50,7 +50,7 @@ type differenceView struct {
 }
 
 // find reads the revision that the address names.
-func (p Pages) find(c *fiber.Ctx, v *shell.Visit) (menu.Revision, error) {
+func (p Pages) find(c *fiber.Ctx, v *shell.PageContext) (menu.Revision, error) {
 	id, err := uuid.Parse(c.Params("id"))
 	if err != nil {
 		return menu.Revision{}, core.Errorf(core.NotFound, text.NotFound)
@@ -59,7 +59,7 @@ func (p Pages) find(c *fiber.Ctx, v *shell.Visit) (menu.Revision, error) {
 }
 
 // One shows what a revision changed.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
@@ -79,12 +79,15 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		view.first = within(here(v, r.ID), f)
 	}
 	if len(differences) > differencesShown {
-		differences, view.next = differences[:differencesShown], within(here(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
+		differences, view.next = differences[:differencesShown],
+			within(here(v, r.ID), f, fmt.Sprintf("from=%d", from+differencesShown))
 	}
 	for i, d := range differences {
-		view.differences = append(view.differences, differenceOf(d, within(here(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
+		view.differences = append(view.differences,
+			differenceOf(d, within(here(v, r.ID)+"diff/", f, fmt.Sprintf("at=%d", from+i))))
 	}
-	head := shell.Head{Title: kinds[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(), Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	head := shell.Head{Title: kinds[r.Kind], Note: v.At(time.UnixMilli(r.At)).Exact(),
+		Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if v.MayAct() {
 		if head.Links, err = p.ways(c.UserContext(), v, r); err != nil {
 			return err
@@ -94,7 +97,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // ways are those back to before and to after a revision.
-func (p Pages) ways(ctx context.Context, v *shell.Visit, r menu.Revision) ([]ui.Link, error) {
+func (p Pages) ways(ctx context.Context, v *shell.PageContext, r menu.Revision) ([]ui.Link, error) {
 	links := []ui.Link{{Href: here(v, r.ID) + "rollback/", Label: text.RollbackAfter}}
 	earlier, err := p.Menus.Revisions(ctx, v.Business.ID, menu.RevisionFilter{After: r.ID, Limit: 1})
 	for _, before := range earlier {
@@ -103,11 +106,13 @@ func (p Pages) ways(ctx context.Context, v *shell.Visit, r menu.Revision) ([]ui.
 	return links, err
 }
 
-func facts(v *shell.Visit, r menu.Revision) []ui.Fact {
-	list := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(time.UnixMilli(r.At)))}, {Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
+func facts(v *shell.PageContext, r menu.Revision) []ui.Fact {
+	list := []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(time.UnixMilli(r.At)))},
+		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.Subject, Cell: ui.T(subject(r))},
 		{Label: text.Changed, Cell: ui.T(counts(r.Touched))}, {Label: text.ChangeRequest, Cell: request(v, r)}}
 	if r.Undoes != nil {
-		list = append(list, ui.Fact{Label: text.BackTo, Cell: ui.Cell{Text: v.At(core.TimeOf(*r.Undoes)).Exact(), Href: here(v, *r.Undoes)}})
+		list = append(list, ui.Fact{Label: text.BackTo,
+			Cell: ui.Cell{Text: v.At(core.TimeOf(*r.Undoes)).Exact(), Href: here(v, *r.Undoes)}})
 	}
 	return list
 }
@@ -167,19 +172,23 @@ func short(value string) string {
 }
 
 func fieldList(changes []console.FieldChange) ui.List {
-	list := ui.List{Name: text.DifferencesTitle, Columns: []ui.Column{{Label: text.Field}, {Label: text.Was, Kind: ui.Wide}, {Label: text.Is, Kind: ui.Wide}}}
+	list := ui.List{Name: text.DifferencesTitle,
+		Columns: []ui.Column{{Label: text.Field}, {Label: text.Was, Kind: ui.Wide}, {Label: text.Is, Kind: ui.Wide}}}
 	for i, change := range changes {
 		if i == fieldsShown {
-			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.MoreFields, ui.Number(len(changes)-i))), ui.T(""), ui.T("")}})
+			list.Rows = append(list.Rows,
+				ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.MoreFields, ui.Number(len(changes)-i))), ui.T(""),
+					ui.T("")}})
 			break
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Coded(change.Field), ui.T(change.Before), ui.T(change.After)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Coded(change.Field), ui.T(change.Before), ui.T(change.After)}})
 	}
 	return list
 }
 
 // Diff compares one record that a revision changed, whole.
-func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
@@ -197,6 +206,8 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	one := found[r.ID][0]
 	d := differenceOf(one, "")
-	head := shell.Head{Title: d.ref, Note: d.what, Up: ui.Link{Href: within(here(v, r.ID), object(v)), Label: kinds[r.Kind]}}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before, one.After, text.DiffTooLarge, text.DiffTooMany)))
+	head := shell.Head{Title: d.ref, Note: d.what,
+		Up: ui.Link{Href: within(here(v, r.ID), object(v)), Label: kinds[r.Kind]}}
+	return v.Show(c, head, ui.DiffOf(ui.Compared(ui.Diff{Before: text.DiffWas, After: text.DiffIs}, one.Before,
+		one.After, text.DiffTooLarge, text.DiffTooMany)))
 }

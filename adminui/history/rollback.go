@@ -14,7 +14,7 @@ import (
 )
 
 // Rollback shows what going back to a revision would change, before it is done.
-func (p Pages) Rollback(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Rollback(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
@@ -26,8 +26,11 @@ func (p Pages) Rollback(c *fiber.Ctx, v *shell.Visit) error {
 	return p.confirm(c, v, r, undoing, "")
 }
 
-func (p Pages) confirm(c *fiber.Ctx, v *shell.Visit, r menu.Revision, undoing menu.Undoing, problem string) error {
-	facts := []ui.Fact{{Label: text.RollbackTo, Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kinds[r.Kind], v.At(time.UnixMilli(r.At)).Exact()), Href: here(v, r.ID)}},
+func (p Pages) confirm(c *fiber.Ctx, v *shell.PageContext, r menu.Revision, undoing menu.Undoing,
+	problem string) error {
+	facts := []ui.Fact{{Label: text.RollbackTo,
+		Cell: ui.Cell{Text: fmt.Sprintf(text.ChangeOf, kinds[r.Kind], v.At(time.UnixMilli(r.At)).Exact()),
+			Href: here(v, r.ID)}},
 		{Label: text.Actor, Cell: ui.T(r.Actor)}, {Label: text.RollbackCount, Cell: ui.T(ui.Number(undoing.Count()))}}
 	for _, kind := range menu.Kinds() {
 		if n := undoing.Objects[kind]; n > 0 {
@@ -37,8 +40,10 @@ func (p Pages) confirm(c *fiber.Ctx, v *shell.Visit, r menu.Revision, undoing me
 	if undoing.Timings > 0 {
 		facts = append(facts, ui.Fact{Label: words(menu.TimingsEntity), Cell: ui.T(ui.Number(undoing.Timings))})
 	}
-	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Number(undoing.Count())), Action: here(v, r.ID) + "rollback/", Token: v.Token(), Ask: text.Why, Say: text.RollbackSay,
-		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()}, {Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}
+	do := ui.Button{Label: fmt.Sprintf(text.RollbackDo, ui.Number(undoing.Count())),
+		Action: here(v, r.ID) + "rollback/", Token: v.Token(), Ask: text.Why, Say: text.RollbackSay,
+		Hidden: []ui.Option{{Label: "latest", Value: undoing.Latest.String()},
+			{Label: "count", Value: fmt.Sprint(undoing.Count())}}, Danger: true}
 	head := shell.Head{Title: text.RollbackTitle, Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if problem != "" {
 		c.Status(http.StatusConflict)
@@ -49,7 +54,7 @@ func (p Pages) confirm(c *fiber.Ctx, v *shell.Visit, r menu.Revision, undoing me
 
 // RollBack queues the job that goes back to a revision, where it would change what
 // was counted; else it says so.
-func (p Pages) RollBack(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) RollBack(c *fiber.Ctx, v *shell.PageContext) error {
 	r, err := p.find(c, v)
 	if err != nil {
 		return err
@@ -59,12 +64,13 @@ func (p Pages) RollBack(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	if shell.Field(c, "latest") != undoing.Latest.String() || undoing.Count() == 0 {
-		return p.confirm(c, v, r, undoing, fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(undoing.Count())))
+		return p.confirm(c, v, r, undoing,
+			fmt.Sprintf(text.RollbackChanged, shell.Field(c, "count"), ui.Number(undoing.Count())))
 	}
 	work := menu.RollbackJob(v.Business.ID, r.ID, v.User.Actor(), v.Now)
 	change := v.Change(c, "menu.rollback")
 	change.After = map[string]any{"back_to": r.ID.String(), "objects": undoing.Count()}
-	if err := p.Records.QueueJob(c.UserContext(), work, change); err != nil {
+	if err := p.Queue.QueueJob(c.UserContext(), work, change); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("jobs/"+work.ID.String()+"/"), "back")

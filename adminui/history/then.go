@@ -27,23 +27,27 @@ type thenView struct {
 }
 
 // Then tells what an item at a store was like on a platform at a moment.
-func (p Pages) Then(c *fiber.Ctx, v *shell.Visit) error {
-	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+func (p Pages) Then(c *fiber.Ctx, v *shell.PageContext) error {
+	platforms, err := p.Platforms.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	field := func(name string) string { return strings.TrimSpace(v.Query.Get(name)) }
-	view := thenView{item: ui.Filter{Name: "item", Label: text.ItemRef, Value: field("item")}, store: ui.Filter{Name: "store", Label: text.StoreRef, Value: field("store")},
-		platform: ui.Filter{Name: "platform", Label: text.Platform, Value: field("platform")}, at: field("at"), zone: fmt.Sprintf(text.Moment, v.Zone)}
+	view := thenView{item: ui.Filter{Name: "item", Label: text.ItemRef, Value: field("item")},
+		store:    ui.Filter{Name: "store", Label: text.StoreRef, Value: field("store")},
+		platform: ui.Filter{Name: "platform", Label: text.Platform, Value: field("platform")}, at: field("at"),
+		zone: fmt.Sprintf(text.Moment, v.Zone)}
 	for _, platform := range platforms {
 		view.platform.Options = append(view.platform.Options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
-	head := shell.Head{Title: text.ItemThen, Note: text.ItemThenNote, Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
+	head := shell.Head{Title: text.ItemThen, Note: text.ItemThenNote,
+		Up: ui.Link{Href: v.Link("history/"), Label: text.History}}
 	if view.item.Value != "" && view.store.Value != "" {
 		told, err := p.tell(c, v, &view)
 		var wrong *core.Error
 		switch {
-		case errors.As(err, &wrong) && (wrong.Code == core.NotFound || wrong.Code == core.Invalid): // of what the form says
+		// of what the form says
+		case errors.As(err, &wrong) && (wrong.Code == core.NotFound || wrong.Code == core.Invalid):
 			c.Status(http.StatusNotFound)
 			told = ui.Cause{State: ui.Warn, Text: wrong.Message}
 		case err != nil:
@@ -55,7 +59,7 @@ func (p Pages) Then(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // tell finds what the question asks for, and says it in a sentence.
-func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, error) {
+func (p Pages) tell(c *fiber.Ctx, v *shell.PageContext, view *thenView) (ui.Cause, error) {
 	at := v.Now.Truncate(time.Millisecond)
 	if view.at != "" {
 		asked, err := time.ParseInLocation(ui.MomentForm, view.at, v.Zone)
@@ -74,7 +78,8 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, err
 	if err != nil {
 		return ui.Cause{}, err
 	}
-	view.facts = []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(at))}, {Label: text.Item, Cell: ui.Coded(then.RefID)}, {Label: text.Store, Cell: ui.Coded(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
+	view.facts = []ui.Fact{{Label: text.At, Cell: ui.Timed(v.At(at))}, {Label: text.Item, Cell: ui.Coded(then.RefID)},
+		{Label: text.Store, Cell: ui.Coded(then.Location)}, {Label: text.Platform, Cell: ui.T(then.Platform)}}
 	view.seen, view.kept = pretty(then.Item), pretty(then.Record)
 	return told(then), nil
 }
@@ -82,9 +87,13 @@ func (p Pages) tell(c *fiber.Ctx, v *shell.Visit, view *thenView) (ui.Cause, err
 func told(then menu.ItemThen) ui.Cause {
 	switch {
 	case then.Shown && then.OnSale != nil && !*then.OnSale:
-		return ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ThenNotOnSale, then.Platform, then.Location, then.Item.Title, then.Item.Price), Detail: text.ThenWithoutGroups}
+		return ui.Cause{State: ui.Warn,
+			Text:   fmt.Sprintf(text.ThenNotOnSale, then.Platform, then.Location, then.Item.Title, then.Item.Price),
+			Detail: text.ThenWithoutGroups}
 	case then.Shown:
-		return ui.Cause{State: ui.OK, Text: fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price), Detail: text.ThenWithoutGroups}
+		return ui.Cause{State: ui.OK,
+			Text:   fmt.Sprintf(text.ThenShown, then.Platform, then.Location, then.Item.Title, then.Item.Price),
+			Detail: text.ThenWithoutGroups}
 	case then.Record == nil:
 		return ui.Cause{State: ui.Err, Text: text.ThenNone}
 	case !then.Sold:

@@ -16,12 +16,13 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// Records is what the pages read.
-type Records interface {
+// Reader reads items and the platforms of their business.
+type Reader interface {
 	ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error)
 	Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
@@ -39,20 +40,32 @@ type Plugins interface {
 
 // Pages are the pages of items.
 type Pages struct {
-	Records      Records
+	Items        Reader
 	Publications Publications
 	Plugins      Plugins
 }
 
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "items/"
+	return shell.Page{Path: path, Label: text.Items,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":id/", access.Viewer, p.One),
+		}}
+}
+
 // List shows the items of the master catalogue.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := console.ItemFilter{Text: v.Query.Get("text"), After: v.Query.Get("after"), Limit: v.Limit()}
-	found, err := p.Records.ListItems(c.UserContext(), v.Business.ID, f)
+	found, err := p.Items.ListItems(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
-	list := ui.List{Name: text.Items, EmptyTitle: text.NoItemsTitle, EmptyText: text.NoItemsText, Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.State}, {Label: text.Price, Kind: ui.Figure}, {Label: text.Updated}}}
+	list := ui.List{Name: text.Items, EmptyTitle: text.NoItemsTitle, EmptyText: text.NoItemsText,
+		Filters: []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}},
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Title, Kind: ui.Wide}, {Label: text.State},
+			{Label: text.Price, Kind: ui.Figure}, {Label: text.Updated}}}
 	keys := make([]string, len(found))
 	for i, item := range found {
 		keys[i] = item.RefID
@@ -61,8 +74,10 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		if !item.Active {
 			state, words = ui.Err, text.NotActive
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.Linked(item.Title, href), ui.Stated(state, words),
-			ui.T(item.Price), ui.Timed(v.At(item.Updated))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: item.RefID, Href: href, Code: true}, ui.Linked(item.Title, href),
+				ui.Stated(state, words),
+				ui.T(item.Price), ui.Timed(v.At(item.Updated))}})
 	}
 	return v.Listed(c, shell.Head{Title: text.Items, Note: text.MasterCatalogue, Live: true}, list, "after", keys)
 }
@@ -78,33 +93,37 @@ type itemView struct {
 
 // One shows an item: on which platforms it is listed, and what customers see of
 // it at each store, with the store's own values or those of a platform.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
 	ctx, store := c.UserContext(), strings.TrimSpace(v.Query.Get("store"))
-	item, err := p.Records.Item(ctx, v.Business.ID, id, store)
+	item, err := p.Items.Item(ctx, v.Business.ID, id, store)
 	if err != nil {
 		return err
 	}
-	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	platforms, err := p.Items.Platforms(ctx, v.Business.ID)
 	if err != nil {
 		return err
 	}
-	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item), platforms: platformList(v, item, platforms)}
+	view := itemView{record: ui.Pretty(item.Record, 16<<10), facts: facts(v, item),
+		platforms: platformList(v, item, platforms)}
 	if view.places, err = p.places(ctx, v, item, store, platforms); err != nil {
 		return err
 	}
 	if item.MorePlaces {
 		view.more = fmt.Sprintf(text.PlacesMore, ui.Number(len(item.Places)))
 	}
-	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID, Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
-		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)), Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)), Label: text.AtAMoment}}}, itemPage(view))
+	return v.Show(c, shell.Head{Title: item.Title, Note: item.RefID,
+		Up: ui.Link{Href: v.Link("items/"), Label: text.Items}, Causes: causes(v, item, store), Live: true,
+		Links: []ui.Link{{Href: v.Link("history/?entity=items&ref=" + url.QueryEscape(item.RefID)),
+			Label: text.History}, {Href: v.Link("history/item/?item=" + url.QueryEscape(item.RefID)),
+			Label: text.AtAMoment}}}, itemPage(view))
 }
 
 // causes are why customers do not see the item, those that hold at all stores.
-func causes(v *shell.Visit, item console.ItemDetail, store string) []ui.Cause {
+func causes(v *shell.PageContext, item console.ItemDetail, store string) []ui.Cause {
 	list := cause.Findings(item)
 	if told := cause.Item(item, v.Now.In(v.Zone)); told.State == ui.Err || store == "" { // of one store, its row tells
 		list = append([]ui.Cause{told}, list...)
@@ -118,7 +137,7 @@ func causes(v *shell.Visit, item console.ItemDetail, store string) []ui.Cause {
 	return list
 }
 
-func facts(v *shell.Visit, item console.ItemDetail) []ui.Fact {
+func facts(v *shell.PageContext, item console.ItemDetail) []ui.Fact {
 	platforms := text.ListedAll
 	if item.Platforms != nil {
 		if platforms = strings.Join(item.Platforms, ", "); platforms == "" {
@@ -142,7 +161,9 @@ func facts(v *shell.Visit, item console.ItemDetail) []ui.Fact {
 	if !item.Active {
 		state, words = ui.Err, text.NotActive
 	}
-	return []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Ref, Cell: ui.Coded(item.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
-		{Label: text.Price, Cell: ui.T(item.Price)}, {Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},
+	return []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Ref, Cell: ui.Coded(item.RefID)},
+		{Label: "ID", Cell: ui.T(fmt.Sprint(item.ID))},
+		{Label: text.Price, Cell: ui.T(item.Price)},
+		{Label: text.Categories, Cell: ui.T(strings.Join(categories, ", "))},
 		{Label: text.OnPlatforms, Cell: ui.T(platforms)}, {Label: text.Updated, Cell: ui.Timed(v.At(item.Updated))}}
 }

@@ -17,50 +17,59 @@ import (
 )
 
 // platformList tells of each platform whether the item is listed there.
-func platformList(v *shell.Visit, item console.ItemDetail, platforms []core.Platform) ui.List {
-	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.ServedBy}}}
+func platformList(v *shell.PageContext, item console.ItemDetail, platforms []core.Platform) ui.List {
+	list := ui.List{Name: text.Platforms, EmptyTitle: text.ListedNone,
+		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
+			{Label: text.ServedBy}}}
 	for _, platform := range platforms {
 		state, why := cause.ItemOn(item, platform.Name, v.Now.In(v.Zone))
 		words := text.Listed
 		if state != ui.OK {
 			words = text.NotShown
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(platform.Name), ui.Stated(state, words), ui.T(why), ui.T(platform.ServedBy)}})
 	}
 	return list
 }
 
 // places lists the stores with what customers see there: by the store's own
 // values, or as the platform that was chosen has them.
-func (p Pages) places(ctx context.Context, v *shell.Visit, item console.ItemDetail, store string, platforms []core.Platform) (ui.List, error) {
+func (p Pages) places(ctx context.Context, v *shell.PageContext, item console.ItemDetail, store string,
+	platforms []core.Platform) (ui.List, error) {
 	options := []ui.Option{{Value: "", Label: text.OwnValues}}
 	for _, platform := range platforms {
 		options = append(options, ui.Option{Value: platform.Name, Label: platform.Name})
 	}
 	at := slices.IndexFunc(platforms, func(p core.Platform) bool { return p.Name == v.Query.Get("platform") })
 	list := ui.List{Name: text.AtStores, EmptyTitle: text.AtStoresNone, EmptyText: text.AtStoresNoneText,
-		Filters: []ui.Filter{{Name: "platform", Label: text.PriceOn, Value: v.Query.Get("platform"), Options: options}, {Name: "store", Label: text.Store, Value: store, Hint: "ref_id"}},
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Store, Kind: ui.Wide}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure}, {Label: text.Stock, Kind: ui.Figure}}}
+		Filters: []ui.Filter{{Name: "platform", Label: text.PriceOn, Value: v.Query.Get("platform"), Options: options},
+			{Name: "store", Label: text.Store, Value: store, Hint: "ref_id"}},
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Store, Kind: ui.Wide}, {Label: text.State},
+			{Label: text.WhyNot, Kind: ui.Wide}, {Label: text.Price, Kind: ui.Figure},
+			{Label: text.Stock, Kind: ui.Figure}}}
 	if store != "" {
 		list.EmptyTitle, list.EmptyText = text.NoSuchStore, text.NoSuchStoreText
 	}
 	if store != "" || at >= 0 {
 		list.Clear = v.Path
 	}
-	sight := seen{item: item}
+	shown := seen{item: item}
 	if at >= 0 {
-		if err := p.see(ctx, v, &sight, platforms[at], store); err != nil {
+		if err := p.see(ctx, v, &shown, platforms[at], store); err != nil {
 			return list, err
 		}
 	}
 	for _, place := range item.Places {
-		there, price := sight.at(place, v.Now.In(v.Zone))
+		there, price := shown.at(place, v.Now.In(v.Zone))
 		stock := text.NotCounted
 		if place.Stock >= 0 {
 			stock = ui.Number(place.Stock)
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)), Code: true}, ui.T(place.Store.Name),
-			ui.Stated(there.State, there.Words), ui.T(there.Why), price, ui.T(stock)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: place.Store.RefID, Href: v.Link(fmt.Sprintf("stores/%d/", place.Store.ID)),
+				Code: true}, ui.T(place.Store.Name),
+				ui.Stated(there.State, there.Words), ui.T(there.Why), price, ui.T(stock)}})
 	}
 	return list, nil
 }
@@ -77,7 +86,7 @@ type seen struct {
 // publicationsRead is of how many stores what was published is looked at.
 const publicationsRead = 5000
 
-func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.Platform, store string) error {
+func (p Pages) see(ctx context.Context, v *shell.PageContext, s *seen, platform core.Platform, store string) error {
 	s.platform, s.published = &platform, map[string]*publish.Publication{}
 	if err := menu.Unpack(string(s.item.Record), &s.master); err != nil {
 		return fmt.Errorf("reading item %d: %w", s.item.ID, err)
@@ -92,7 +101,8 @@ func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.P
 	if at := slices.IndexFunc(plugins, func(p console.Plugin) bool { return p.ID == platform.ServedBy }); at >= 0 {
 		s.plugin = &plugins[at]
 	}
-	list, err := p.Publications.List(ctx, v.Business.ID, publish.Filter{Platform: platform.Name, StoreRef: store, Limit: publicationsRead})
+	list, err := p.Publications.List(ctx, v.Business.ID,
+		publish.Filter{Platform: platform.Name, StoreRef: store, Limit: publicationsRead})
 	for i := range list {
 		s.published[list[i].StoreRef] = &list[i]
 	}
@@ -101,11 +111,12 @@ func (p Pages) see(ctx context.Context, v *shell.Visit, s *seen, platform core.P
 
 // at is whether a customer sees the item at a store, else why not, and for which
 // price, on a platform with the rule that gave it.
-func (s seen) at(place console.ItemPlace, now time.Time) (cause.Sight, ui.Cell) {
+func (s seen) at(place console.ItemPlace, now time.Time) (cause.Visibility, ui.Cell) {
 	if s.platform == nil {
 		return cause.Place(s.item, place, now), ui.T(place.Price)
 	}
-	there := cause.PlaceOn(s.item, place, *s.platform, s.plugin, s.published[place.Store.RefID], now)
+	there := cause.PlaceOn(s.item, place, cause.Platform{Platform: *s.platform, Plugin: s.plugin,
+		Published: s.published[place.Store.RefID]}, now)
 	var values menu.ItemValues
 	if !place.Sold || menu.Unpack(string(place.Values), &values) != nil {
 		return there, ui.T(place.Price)
@@ -118,5 +129,6 @@ func (s seen) at(place console.ItemPlace, now time.Time) (cause.Sight, ui.Cell) 
 	return there, ui.Cell{Text: price.String(), Note: words}
 }
 
-var priceWords = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform, menu.MasterPlatformPrice: text.PriceOfPlatform,
-	menu.StoreExternalPrice: text.PriceExternal, menu.StorePrice: text.PriceOfStore}
+var priceWords = map[menu.PriceRule]string{menu.StorePlatformPrice: text.PriceStorePlatform,
+	menu.MasterPlatformPrice: text.PriceOfPlatform,
+	menu.StoreExternalPrice:  text.PriceExternal, menu.StorePrice: text.PriceOfStore}

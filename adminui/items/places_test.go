@@ -12,22 +12,29 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-func TestAPriceSaysWhichRuleGaveItAndWhetherItIsThere(t *testing.T) {
+func TestPriceShowsItsRuleAndPublicationState(t *testing.T) {
 	now := time.Date(2026, 11, 21, 9, 30, 0, 0, time.UTC)
 	for name, row := range map[string]struct {
 		master, values string
 		publication    publish.Publication
 		price, note    string
 	}{
-		"the store's":              {`{}`, `{"price":9}`, publish.Publication{}, "9", "the store's"},
-		"the store's external one": {`{}`, `{"price":9,"external_price":10}`, publish.Publication{}, "10", "the store's external_price"},
-		"the catalogue's":          {`{"platform_pricing":[{"platform":"tasty","price":11}]}`, `{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's for this platform"},
-		"the store's for it":       {`{"platform_pricing":[{"platform":"tasty","price":11}]}`, `{"price":9,"platform_pricing":[{"platform":"tasty","price":12}]}`, publish.Publication{}, "12", "the store's for this platform"},
-		"a change is to come":      {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9", "the store's, once the change is there"},
+		"the store's": {`{}`, `{"price":9}`, publish.Publication{}, "9", "the store's"},
+		"the store's external one": {`{}`, `{"price":9,"external_price":10}`, publish.Publication{}, "10",
+			"the store's external_price"},
+		"the catalogue's": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
+			`{"price":9,"external_price":10}`, publish.Publication{}, "11", "the catalogue's for this platform"},
+		"the store's for it": {`{"platform_pricing":[{"platform":"tasty","price":11}]}`,
+			`{"price":9,"platform_pricing":[{"platform":"tasty","price":12}]}`, publish.Publication{}, "12",
+			"the store's for this platform"},
+		"a change is to come": {`{}`, `{"price":9}`, publish.Publication{DueAt: now}, "9",
+			"the store's, once the change is there"},
 	} {
-		s := seen{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, published: map[string]*publish.Publication{"S-1": &row.publication}}
+		s := seen{platform: &core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
+			published: map[string]*publish.Publication{"S-1": &row.publication}}
 		require.NoError(t, menu.Unpack(row.master, &s.master), name)
-		_, cell := s.at(console.ItemPlace{Store: console.GridStore{RefID: "S-1"}, Sold: true, Values: []byte(row.values)}, now)
+		_, cell := s.at(console.ItemPlace{Store: console.GridStore{RefID: "S-1"}, Sold: true,
+			Values: []byte(row.values)}, now)
 		require.Equal(t, []string{row.price, row.note}, []string{cell.Text, cell.Note}, name)
 	}
 }

@@ -26,18 +26,38 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Records is what the pages read.
-type Records interface {
+// Reader reads jobs, and what was published because of them.
+type Reader interface {
 	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	Job(ctx context.Context, business core.BusinessID, reference core.ID) (console.JobDetail, error)
 	PublishedBy(ctx context.Context, business core.BusinessID, reference core.ID) ([]console.Publishing, error)
+}
+
+// Rerunner accepts the request of a job once more.
+type Rerunner interface {
 	RunAgain(ctx context.Context, business core.BusinessID, reference core.ID, change access.Change) (core.ID, error)
 }
 
 // Pages are the pages of jobs.
 type Pages struct {
-	Records    Records
+	Jobs       Reader
+	Rerunner   Rerunner
 	Deliveries Deliveries
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "jobs/"
+	return shell.Page{Path: path, Label: text.Jobs,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":reference/", access.Viewer, p.One),
+			shell.Get(path+":reference/diff/", access.Viewer, p.Diff),
+			shell.Post(path+":reference/again/", access.Support, p.Again),
+			shell.Get(path+":reference/request.json", access.Viewer, p.Request),
+			shell.Get(path+":reference/callback.json", access.Viewer, p.Callback),
+		},
+		Done: map[string]string{"ran": text.RanAgain}}
 }
 
 // Deliveries reads deliveries.
@@ -46,12 +66,15 @@ type Deliveries interface {
 }
 
 var kinds = []ui.Option{{Value: "", Label: text.Any}, {Value: string(core.StoreJob), Label: text.Kind_stores},
-	{Value: string(core.MenuJob), Label: text.Kind_menu}, {Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
-	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery}, {Value: string(core.TimingJob), Label: text.Kind_timing_groups},
+	{Value: string(core.MenuJob), Label: text.Kind_menu},
+	{Value: string(core.OrderRetryJob), Label: text.Kind_order_retry},
+	{Value: string(core.RedeliveryJob), Label: text.Kind_redelivery},
+	{Value: string(core.TimingJob), Label: text.Kind_timing_groups},
 	{Value: string(core.RecheckJob), Label: text.Kind_recheck}}
 
 var states = []ui.Option{{Value: "", Label: text.Any}, {Value: string(job.Queued), Label: text.State_queued},
-	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done}, {Value: console.WithRefusals, Label: text.DoneRefused}, {Value: string(job.Failed), Label: text.State_failed}}
+	{Value: string(job.Running), Label: text.State_running}, {Value: string(job.Done), Label: text.State_done},
+	{Value: console.WithRefusals, Label: text.DoneRefused}, {Value: string(job.Failed), Label: text.State_failed}}
 
 // label is the words for a value.
 func label(options []ui.Option, value string) string {
@@ -64,15 +87,17 @@ func label(options []ui.Option, value string) string {
 }
 
 // List shows the jobs of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := console.JobFilter{Kind: v.Query.Get("kind"), State: v.Query.Get("state"), Subject: v.Query.Get("about"), Limit: v.Limit()}
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	f := console.JobFilter{Kind: v.Query.Get("kind"), State: v.Query.Get("state"), Subject: v.Query.Get("about"),
+		Limit: v.Limit()}
 	f.Before, _ = uuid.Parse(v.Query.Get("before"))
-	found, err := p.Records.ListJobs(c.UserContext(), v.Business.ID, f)
+	found, err := p.Jobs.ListJobs(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
 	list := Table(v, found)
-	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kinds}, {Name: "state", Label: text.State, Value: f.State, Options: states},
+	list.Filters = []ui.Filter{{Name: "kind", Label: text.Kind, Value: f.Kind, Options: kinds},
+		{Name: "state", Label: text.State, Value: f.State, Options: states},
 		{Name: "about", Label: text.Subject, Value: f.Subject, Hint: "location_ref_id"}}
 	keys := make([]string, len(found))
 	for i, j := range found {
@@ -82,10 +107,12 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Table is jobs as a list.
-func Table(v *shell.Visit, found []console.Job) ui.List {
+func Table(v *shell.PageContext, found []console.Job) ui.List {
 	list := ui.List{Name: text.Jobs, EmptyTitle: text.NoJobsTitle, EmptyText: text.NoJobsText, Columns: []ui.Column{
-		{Label: text.Kind}, {Label: text.State}, {Label: text.Subject, Kind: ui.Wide}, {Label: text.Objects, Kind: ui.Figure},
-		{Label: text.Errors, Kind: ui.Figure}, {Label: text.Created}, {Label: text.Took, Kind: ui.Figure}, {Label: text.Reference_}}}
+		{Label: text.Kind}, {Label: text.State}, {Label: text.Subject, Kind: ui.Wide},
+		{Label: text.Objects, Kind: ui.Figure},
+		{Label: text.Errors, Kind: ui.Figure}, {Label: text.Created}, {Label: text.Took, Kind: ui.Figure},
+		{Label: text.Reference_}}}
 	for _, j := range found {
 		href := v.Link("jobs/" + j.Reference.String() + "/")
 		kind := ui.Linked(label(kinds, string(j.Kind)), href)
@@ -106,8 +133,9 @@ func Table(v *shell.Visit, found []console.Job) ui.List {
 		if !j.FinishedAt.IsZero() && !j.StartedAt.IsZero() {
 			took = ui.Took(j.FinishedAt.Sub(j.StartedAt))
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{kind, ui.Stated(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
-			ui.Timed(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{kind, ui.Stated(state, words), ui.T(subject(j.Subject)), ui.T(objects), ui.T(wrong),
+				ui.Timed(v.At(j.CreatedAt)), ui.T(took), {Text: j.Reference.String(), Href: href, Code: true}}})
 	}
 	return list
 }
@@ -185,16 +213,16 @@ const deliveriesRead = 200
 // may be that is compared with another.
 const shownBody, comparedBody = 16 << 10, 4 << 20
 
-func (p Pages) detail(c *fiber.Ctx, v *shell.Visit) (console.JobDetail, error) {
+func (p Pages) detail(c *fiber.Ctx, v *shell.PageContext) (console.JobDetail, error) {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
 		return console.JobDetail{}, core.Errorf(core.NotFound, text.NotFound)
 	}
-	return p.Records.Job(c.UserContext(), v.Business.ID, reference)
+	return p.Jobs.Job(c.UserContext(), v.Business.ID, reference)
 }
 
 // One shows a job.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
 		return err
@@ -204,40 +232,26 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		groups = console.GroupedResult(j.Result)
 	}
 	here := v.Link("jobs/" + j.Reference.String() + "/")
-	view := jobView{groups: groups, told: j.Event != core.ID{}, ended: !j.FinishedAt.IsZero(),
-		request: body(text.Request, j.Request, here+"request.json"), outcome: body(text.Outcome, j.Outcome, here+"callback.json")}
+	view := jobView{facts: facts(v, j), groups: groups, told: j.Event != core.ID{}, ended: !j.FinishedAt.IsZero(),
+		request: body(text.Request, j.Request, here+"request.json"),
+		outcome: body(text.Outcome, j.Outcome, here+"callback.json")}
 	if j.DryRun && len(j.Result) > 0 {
 		view.result = clip(j.Result)
 	}
 	if j.State == string(job.Running) && j.Total > 0 {
 		view.progress = fmt.Sprint(100 * j.Done / j.Total)
 	}
-	state, words := stateOf(j.Job)
-	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Kind, Cell: ui.T(label(kinds, string(j.Kind)))},
-		{Label: text.Subject, Cell: ui.T(subject(j.Subject))}, {Label: text.Objects, Cell: ui.T(ui.Number(j.Total))},
-		{Label: text.Created, Cell: ui.Timed(v.At(j.CreatedAt))}, {Label: text.Started, Cell: ui.Timed(v.At(j.StartedAt))},
-		{Label: text.Finished, Cell: ui.Timed(v.At(j.FinishedAt))}, {Label: text.Took, Cell: ui.T(took(j.Job))}, {Label: text.Attempts, Cell: ui.T(fmt.Sprint(j.Attempts))},
-		{Label: text.RequestID, Cell: ui.Coded(j.RequestID)}}
-	if j.CallbackURL != "" {
-		view.facts = append(view.facts, ui.Fact{Label: text.CallbackTo, Cell: ui.Coded(j.CallbackURL)})
-	}
 	if view.told {
-		found, err := p.Deliveries.List(c.UserContext(), v.Business.ID, webhook.Filter{Reference: j.Reference.String(), Limit: deliveriesRead})
+		found, err := p.Deliveries.List(c.UserContext(), v.Business.ID,
+			webhook.Filter{Reference: j.Reference.String(), Limit: deliveriesRead})
 		if err != nil {
 			return err
 		}
-		view.deliveries = deliveries.Addressed(v, slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event }))
+		view.deliveries = deliveries.Addressed(v,
+			slices.DeleteFunc(slices.Clone(found), func(d webhook.DeliveryRecord) bool { return d.EventID != j.Event }))
 	}
-	link := func(reference core.ID, label string) ui.Fact {
-		return ui.Fact{Label: label, Cell: ui.Cell{Text: reference.String(), Href: v.Link("jobs/" + reference.String() + "/"), Code: true}}
-	}
-	if j.AgainOf != (core.ID{}) {
-		view.facts = append(view.facts, link(j.AgainOf, text.RunAgainOf))
-	}
-	for _, run := range j.Runs {
-		view.facts = append(view.facts, link(run, text.RunAgainAs))
-	}
-	head := shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(), Up: ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
+	head := shell.Head{Title: label(kinds, string(j.Kind)), Note: j.Reference.String(),
+		Up:     ui.Link{Href: v.Link("jobs/"), Label: text.Jobs},
 		Causes: []ui.Cause{cause.Job(j.Job, groups)}, Live: true}
 	if told, err := p.taken(c.UserContext(), v, j.Job); err != nil {
 		return err
@@ -248,18 +262,46 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		head.Links = []ui.Link{{Href: here + "diff/", Label: text.DiffJob}}
 	}
 	if v.MayAct() && view.ended && (j.Kind == core.StoreJob || j.Kind == core.MenuJob) {
-		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", Ask: text.Why, Say: text.RunAgainSay}}
+		head.Buttons = []ui.Button{{Label: text.RunAgain, Action: here + "again/", Ask: text.Why,
+			Say: text.RunAgainSay}}
 	}
 	return v.Show(c, head, jobPage(view))
 }
 
+// facts are what the page of a job lists of it.
+func facts(v *shell.PageContext, j console.JobDetail) []ui.Fact {
+	state, words := stateOf(j.Job)
+	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+		{Label: text.Kind, Cell: ui.T(label(kinds, string(j.Kind)))},
+		{Label: text.Subject, Cell: ui.T(subject(j.Subject))}, {Label: text.Objects, Cell: ui.T(ui.Number(j.Total))},
+		{Label: text.Created, Cell: ui.Timed(v.At(j.CreatedAt))},
+		{Label: text.Started, Cell: ui.Timed(v.At(j.StartedAt))},
+		{Label: text.Finished, Cell: ui.Timed(v.At(j.FinishedAt))}, {Label: text.Took, Cell: ui.T(took(j.Job))},
+		{Label: text.Attempts, Cell: ui.T(fmt.Sprint(j.Attempts))},
+		{Label: text.RequestID, Cell: ui.Coded(j.RequestID)}}
+	if j.CallbackURL != "" {
+		list = append(list, ui.Fact{Label: text.CallbackTo, Cell: ui.Coded(j.CallbackURL)})
+	}
+	link := func(reference core.ID, label string) ui.Fact {
+		return ui.Fact{Label: label,
+			Cell: ui.Cell{Text: reference.String(), Href: v.Link("jobs/" + reference.String() + "/"), Code: true}}
+	}
+	if j.AgainOf != (core.ID{}) {
+		list = append(list, link(j.AgainOf, text.RunAgainOf))
+	}
+	for _, run := range j.Runs {
+		list = append(list, link(run, text.RunAgainAs))
+	}
+	return list
+}
+
 // taken tells whether platforms have what a request changed of menus; nothing where
 // they were not to be told of it, or of a later request since.
-func (p Pages) taken(ctx context.Context, v *shell.Visit, j console.Job) (ui.Cause, error) {
+func (p Pages) taken(ctx context.Context, v *shell.PageContext, j console.Job) (ui.Cause, error) {
 	if j.State != string(job.Done) || j.Kind != core.StoreJob && j.Kind != core.MenuJob && j.Kind != core.TimingJob {
 		return ui.Cause{}, nil
 	}
-	found, err := p.Records.PublishedBy(ctx, v.Business.ID, j.Reference)
+	found, err := p.Jobs.PublishedBy(ctx, v.Business.ID, j.Reference)
 	if err != nil || len(found) == 0 {
 		return ui.Cause{}, err
 	}
@@ -272,12 +314,13 @@ func (p Pages) taken(ctx context.Context, v *shell.Visit, j console.Job) (ui.Cau
 }
 
 // Diff compares what was submitted with what came back.
-func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Diff(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote, Up: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: label(kinds, string(j.Kind))}}
+	head := shell.Head{Title: text.DiffTitle, Note: text.DiffJobNote,
+		Up: ui.Link{Href: v.Link("jobs/" + j.Reference.String() + "/"), Label: label(kinds, string(j.Kind))}}
 	if j.Outcome == nil {
 		return v.Show(c, head, ui.DiffOf(ui.Diff{Problem: text.BodyGone}))
 	}
@@ -286,16 +329,17 @@ func (p Pages) Diff(c *fiber.Ctx, v *shell.Visit) error {
 		d.Problem = text.DiffTooLarge
 		return v.Show(c, head, ui.DiffOf(d))
 	}
-	return v.Show(c, head, ui.DiffOf(ui.Compared(d, console.Submitted(j.Request), console.Submitted(j.Outcome), text.DiffTooLarge, text.DiffTooMany)))
+	return v.Show(c, head, ui.DiffOf(ui.Compared(d, console.Submitted(j.Request), console.Submitted(j.Outcome),
+		text.DiffTooLarge, text.DiffTooMany)))
 }
 
 // Again accepts the request of a job once more.
-func (p Pages) Again(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Again(c *fiber.Ctx, v *shell.PageContext) error {
 	reference, err := uuid.Parse(c.Params("reference"))
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	again, err := p.Records.RunAgain(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
+	again, err := p.Rerunner.RunAgain(c.UserContext(), v.Business.ID, reference, v.Change(c, "job.again"))
 	if err != nil {
 		return err
 	}
@@ -321,7 +365,7 @@ func body(name string, raw []byte, whole string) bodyView {
 func clip(raw []byte) string { return ui.Pretty(raw, shownBody) }
 
 // Request answers with the body as it came.
-func (p Pages) Request(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Request(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err != nil {
 		return err
@@ -330,7 +374,7 @@ func (p Pages) Request(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Callback answers with the body that receivers get.
-func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	j, err := p.detail(c, v)
 	if err == nil && j.Outcome == nil {
 		err = core.Errorf(core.NotFound, text.NotFound)

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestErrorsOfAResultAreThoseOfAllKinds(t *testing.T) {
+func TestJobErrorsAreSummedOverAllKinds(t *testing.T) {
 	for result, want := range map[string]int{
 		"": 0, "null": 0, "[]": 0, `{"created":3,"updated":1,"errors":2}`: 2,
 		`{"stats":{"items":{"created":1,"errors":3},"taxes":{"errors":1}},"warnings":[]}`: 4,

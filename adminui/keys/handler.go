@@ -18,28 +18,46 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Records is what the pages read and do.
-type Records interface {
+// Lister lists API keys.
+type Lister interface {
 	ListKeys(ctx context.Context, business core.BusinessID, before int64, limit int) ([]console.Key, error)
+}
+
+// Issuer adds and revokes API keys.
+type Issuer interface {
 	AddKey(ctx context.Context, key access.Key, change access.Change) (access.Key, error)
 	RevokeKey(ctx context.Context, business core.BusinessID, id int64, change access.Change) error
 }
 
 // Pages are the pages of keys.
 type Pages struct {
-	Records Records
-	Clock   core.Clock
+	Lister Lister
+	Issuer Issuer
+	Clock  core.Clock
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "keys/"
+	return shell.Page{Path: path, Label: text.Keys,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Post(path, access.Support, p.Create),
+			shell.Post(path+"revoke/", access.Support, p.Revoke),
+		},
+		Done: map[string]string{"revoked": text.KeyRevoked}}
 }
 
 // List shows the keys of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	before, _ := strconv.ParseInt(v.Query.Get("before"), 10, 64)
-	found, err := p.Records.ListKeys(c.UserContext(), v.Business.ID, before, v.Limit())
+	found, err := p.Lister.ListKeys(c.UserContext(), v.Business.ID, before, v.Limit())
 	if err != nil {
 		return err
 	}
 	list := ui.List{Name: text.Keys, EmptyTitle: text.NoKeysTitle, EmptyText: text.NoKeysText, Columns: []ui.Column{
-		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix}, {Label: text.Scope}, {Label: text.State}, {Label: text.Since}, {Label: text.LastUsed}, {Label: text.KeyEnded}}}
+		{Label: text.Username, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Prefix},
+		{Label: text.Scope}, {Label: text.State}, {Label: text.Since}, {Label: text.LastUsed}, {Label: text.KeyEnded}}}
 	ids := make([]string, len(found))
 	names := []ui.Option{}
 	working := []ui.Option{}
@@ -54,11 +72,16 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 			if !key.UsedAt.IsZero() {
 				used = v.At(key.UsedAt).Ago()
 			}
-			working = append(working, ui.Option{Value: ids[i], Label: fmt.Sprintf("%s · %s… · %d · %s", key.Username, key.Prefix, key.ID, used)})
+			working = append(working,
+				ui.Option{Value: ids[i],
+					Label: fmt.Sprintf("%s · %s… · %d · %s", key.Username, key.Prefix, key.ID, used)})
 			names = append(names, ui.Option{Value: key.Username, Label: key.Username})
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]), ui.Coded(key.Prefix + "…"), ui.T(string(key.Scope)),
-			ui.Stated(state, words), ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.UsedAt)), ui.Timed(v.At(key.DisabledAt))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: key.Username, Note: key.Platform}, ui.T(ids[i]),
+				ui.Coded(key.Prefix + "…"), ui.T(string(key.Scope)), ui.Stated(state, words),
+				ui.Timed(v.At(key.CreatedAt)), ui.Timed(v.At(key.UsedAt)),
+				ui.Timed(v.At(key.DisabledAt))}})
 		if key.UsedAt.After(key.DisabledAt) && !key.DisabledAt.IsZero() {
 			causes = append(causes, cause.Revoked(key, v.Zone))
 		}
@@ -69,13 +92,19 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		if len(names) > 0 {
 			name = names[0].Value
 		}
-		head.Buttons = append(head.Buttons, ui.Button{Label: text.Rotate, Action: v.Link("keys/"), Ask: text.Why, Say: text.RotateSay, Fields: []ui.Filter{
-			{Name: "username", Label: text.Username, Value: name}, {Name: "scope", Label: text.Scope, Value: string(core.ScopePOS),
-				Options: []ui.Option{{Value: string(core.ScopePOS), Label: string(core.ScopePOS)}, {Value: string(core.ScopeChannel), Label: string(core.ScopeChannel)}}},
-			{Name: "platform", Label: text.KeyPlatform}}})
+		head.Buttons = append(head.Buttons,
+			ui.Button{Label: text.Rotate, Action: v.Link("keys/"), Ask: text.Why, Say: text.RotateSay,
+				Fields: []ui.Filter{
+					{Name: "username", Label: text.Username, Value: name},
+					{Name: "scope", Label: text.Scope, Value: string(core.ScopePOS),
+						Options: []ui.Option{{Value: string(core.ScopePOS), Label: string(core.ScopePOS)},
+							{Value: string(core.ScopeChannel), Label: string(core.ScopeChannel)}}},
+					{Name: "platform", Label: text.KeyPlatform}}})
 		if len(working) > 0 {
-			head.Buttons = append(head.Buttons, ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), Ask: text.Why, Say: text.RevokeSay, Danger: true,
-				Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
+			head.Buttons = append(head.Buttons,
+				ui.Button{Label: text.Revoke, Action: v.Link("keys/revoke/"), Ask: text.Why, Say: text.RevokeSay,
+					Danger: true,
+					Fields: []ui.Filter{{Name: "id", Label: text.KeyWhich, Options: working}}})
 		}
 	}
 	return v.Listed(c, head, list, "before", ids)
@@ -84,34 +113,36 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 // recording stores keys together with the change that the audit trail tells.
 type recording struct {
 	access.Records
-	records Records
-	change  access.Change
+	issuer Issuer
+	change access.Change
 }
 
 // CreateKey stores a key (access.Records).
 func (r recording) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
-	return r.records.AddKey(ctx, key, r.change)
+	return r.issuer.AddKey(ctx, key, r.change)
 }
 
 // Create makes a key and shows it, this once.
-func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
-	maker := access.Access{Records: recording{records: p.Records, change: v.Change(c, "key.create")}, Clock: p.Clock}
-	key, secret, err := maker.CreateKey(c.UserContext(), access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
-		Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})
+func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
+	maker := access.Access{Records: recording{issuer: p.Issuer, change: v.Change(c, "key.create")}, Clock: p.Clock}
+	key, secret, err := maker.CreateKey(c.UserContext(),
+		access.Key{Business: v.Business.ID, Username: shell.Field(c, "username"),
+			Scope: core.Scope(shell.Field(c, "scope")), Platform: shell.Field(c, "platform")})
 	if err != nil {
 		return err
 	}
 	return v.Show(c, shell.Head{Title: text.NewKey, Up: ui.Link{Href: v.Link("keys/"), Label: text.Keys},
-		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewKeyText}}}, ui.Code(text.KeyHeader, "Authorization: apikey "+key.Username+":"+secret))
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewKeyText}}},
+		ui.Code(text.KeyHeader, "Authorization: apikey "+key.Username+":"+secret))
 }
 
 // Revoke makes a key useless.
-func (p Pages) Revoke(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Revoke(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(shell.Field(c, "id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	if err := p.Records.RevokeKey(c.UserContext(), v.Business.ID, id, v.Change(c, "key.revoke")); err != nil {
+	if err := p.Issuer.RevokeKey(c.UserContext(), v.Business.ID, id, v.Change(c, "key.revoke")); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link("keys/"), "revoked")

@@ -23,19 +23,27 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Records is what the pages read.
-type Records interface {
+// Lister lists orders, those that were refused, and the platforms that they come from.
+type Lister interface {
 	ListOrders(ctx context.Context, business core.BusinessID, f console.OrderFilter) ([]console.Order, error)
+	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder,
+		all int, err error)
+	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+}
+
+// Timeline reads what happened to an order.
+type Timeline interface {
 	DeliveriesOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]webhook.DeliveryRecord, error)
 	CallsOfOrder(ctx context.Context, business core.BusinessID, id int64) ([]console.Call, error)
-	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
 	RiderPlace(ctx context.Context, business core.BusinessID, id int64) (console.RiderPlace, error)
-	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	// Endpoints, UntoldOrders and QueueJob have orders sent of which nobody was told.
+	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+}
+
+// Notifier finds orders that no webhook received, and has them sent.
+type Notifier interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
 	UntoldOrders(ctx context.Context, businesses []core.BusinessID, since time.Time) ([]console.Untold, error)
 	QueueJob(ctx context.Context, work core.Job, change access.Change) error
-	RefusedOrders(ctx context.Context, business core.BusinessID, f console.RefusedFilter) (list []console.RefusedOrder, all int, err error)
 }
 
 // Reader reads an order whole.
@@ -45,13 +53,30 @@ type Reader interface {
 
 // Pages are the pages of orders.
 type Pages struct {
-	Records Records
-	Orders  Reader
+	Lister   Lister
+	Timeline Timeline
+	Notifier Notifier
+	Orders   Reader
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "orders/"
+	return shell.Page{Path: path, Label: text.Orders,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(shell.BusinessPath+RefusedPath, access.Viewer, p.Refused),
+			shell.Post(path+"tell/", access.Support, p.TellAll),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Get(path+":id/payload.json", access.Viewer, p.Payload),
+			shell.Post(path+":id/tell/", access.Support, p.Tell),
+		}}
 }
 
 // spans are the times within which orders are looked for. Without a choice it
 // is a day: what is filtered is read one by one.
-var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay}, {Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
+var spans = []ui.Option{{Value: "1h", Label: text.WhenHour}, {Value: "", Label: text.WhenDay},
+	{Value: "168h", Label: text.WhenWeek}, {Value: "any", Label: text.WhenAll}}
 
 // These stand among the states: for orders that wait too long for their
 // acknowledgement, of which nobody was told, and of which the platform did not take
@@ -63,7 +88,8 @@ const (
 )
 
 func states() []ui.Option {
-	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged}, {Value: Untold, Label: text.Untold}, {Value: Untaken, Label: text.Untaken}}
+	options := []ui.Option{{Value: "", Label: text.Any}, {Value: Unacknowledged, Label: text.Unacknowledged},
+		{Value: Untold, Label: text.Untold}, {Value: Untaken, Label: text.Untaken}}
 	for _, state := range order.States() {
 		options = append(options, ui.Option{Value: string(state), Label: string(state)})
 	}
@@ -71,8 +97,9 @@ func states() []ui.Option {
 }
 
 // List shows the orders of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"), Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	f := console.OrderFilter{State: v.Query.Get("state"), Platform: v.Query.Get("platform"),
+		Store: v.Query.Get("store"), ID: strings.TrimSpace(v.Query.Get("id")),
 		Before: console.ParseOrderPlace(v.Query.Get("before")), Limit: v.Limit()}
 	shown := f.State
 	if shown == Unacknowledged || shown == Untold || shown == Untaken {
@@ -86,7 +113,7 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		}
 		f.Since = v.Now.Add(-span)
 	}
-	found, err := p.Records.ListOrders(c.UserContext(), v.Business.ID, f)
+	found, err := p.Lister.ListOrders(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
@@ -99,8 +126,11 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	list := table(v, found)
-	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()}, {Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
-		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"}, {Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint}, {Name: "when", Label: text.When, Value: when, Options: spans}}
+	list.Filters = []ui.Filter{{Name: "state", Label: text.State, Value: shown, Options: states()},
+		{Name: "platform", Label: text.Platform, Value: f.Platform, Options: named},
+		{Name: "store", Label: text.Store, Value: f.Store, Hint: "ref_id"},
+		{Name: "id", Label: text.OrderIDs, Value: f.ID, Hint: text.OrderIDsHint},
+		{Name: "when", Label: text.When, Value: when, Options: spans}}
 	list.NoneText = text.NoOrdersFilter
 	keys := make([]string, len(found))
 	for i, o := range found {
@@ -116,8 +146,8 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // platforms are those of the business, to choose from.
-func (p Pages) platforms(ctx context.Context, v *shell.Visit) ([]ui.Option, error) {
-	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+func (p Pages) platforms(ctx context.Context, v *shell.PageContext) ([]ui.Option, error) {
+	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
 	named := []ui.Option{{Value: "", Label: text.Any}}
 	for _, platform := range platforms {
 		named = append(named, ui.Option{Value: platform.Name, Label: platform.Name})
@@ -125,10 +155,12 @@ func (p Pages) platforms(ctx context.Context, v *shell.Visit) ([]ui.Option, erro
 	return named, err
 }
 
-func table(v *shell.Visit, found []console.Order) ui.List {
-	list := ui.List{Name: text.Orders, EmptyTitle: text.NoOrdersTitle, EmptyText: text.NoOrdersText, Columns: []ui.Column{
-		{Label: text.Order}, {Label: text.State}, {Label: text.Rider}, {Label: text.Store, Kind: ui.Wide}, {Label: text.OrderOn}, {Label: text.Flags, Kind: ui.Figure},
-		{Label: text.Placed}, {Label: text.Updated}}}
+func table(v *shell.PageContext, found []console.Order) ui.List {
+	list := ui.List{Name: text.Orders, EmptyTitle: text.NoOrdersTitle, EmptyText: text.NoOrdersText,
+		Columns: []ui.Column{
+			{Label: text.Order}, {Label: text.State}, {Label: text.Rider}, {Label: text.Store, Kind: ui.Wide},
+			{Label: text.OrderOn}, {Label: text.Flags, Kind: ui.Figure},
+			{Label: text.Placed}, {Label: text.Updated}}}
 	for _, o := range found {
 		rider, flags := ui.Cell{}, ""
 		if o.Rider != "" {
@@ -137,9 +169,12 @@ func table(v *shell.Visit, found []console.Order) ui.List {
 		if o.Flags > 0 {
 			flags = ui.Number(o.Flags)
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
-			stated(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)), Note: o.StoreRef},
-			{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.Timed(v.At(o.Placed)), ui.Timed(v.At(o.Updated))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Linked(fmt.Sprint(o.ID), v.Link(fmt.Sprintf("orders/%d/", o.ID))),
+				stated(o), rider, {Text: o.StoreName, Href: v.Link(fmt.Sprintf("stores/%d/", o.StoreID)),
+					Note: o.StoreRef},
+				{Text: o.PlatformOrderID, Code: true, Note: o.Platform}, ui.T(flags), ui.Timed(v.At(o.Placed)),
+				ui.Timed(v.At(o.Updated))}})
 	}
 	return list
 }
@@ -153,7 +188,7 @@ func stated(o console.Order) ui.Cell {
 	return ui.Stated(cause.StateOfOrder(o.State), o.State)
 }
 
-func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (int64, order.Record, error) {
+func (p Pages) get(c *fiber.Ctx, v *shell.PageContext) (int64, order.Record, error) {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return 0, order.Record{}, core.Errorf(core.NotFound, text.NotFound)
@@ -162,12 +197,12 @@ func (p Pages) get(c *fiber.Ctx, v *shell.Visit) (int64, order.Record, error) {
 	return id, record, err
 }
 
-// lookEvery is after how many seconds an order's page looks for itself: the pulse of a
-// business tells of its newest orders alone.
+// lookEvery is after how many seconds an order's page looks for itself: the change token of a
+// business covers its newest orders alone.
 const lookEvery = 5
 
 // One shows an order.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {
 		return err
@@ -177,11 +212,12 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	ctx := c.UserContext()
-	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History, Rides: record.Rides, Flags: reading.Flags}
-	if known.Deliveries, err = p.Records.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
+	known := cause.Ordered{State: reading.State, Escalated: reading.Escalated, History: reading.History,
+		Rides: record.Rides, Flags: reading.Flags}
+	if known.Deliveries, err = p.Timeline.DeliveriesOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
-	if known.Calls, err = p.Records.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
+	if known.Calls, err = p.Timeline.CallsOfOrder(ctx, v.Business.ID, id); err != nil {
 		return err
 	}
 	known.Page = func(d webhook.DeliveryRecord) ui.Link {
@@ -195,7 +231,7 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 			return err
 		}
 	}
-	place, err := p.Records.RiderPlace(ctx, v.Business.ID, id)
+	place, err := p.Timeline.RiderPlace(ctx, v.Business.ID, id)
 	if err != nil && core.CodeOf(err) != core.NotFound {
 		return err
 	}
@@ -205,7 +241,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	view := orderView{facts: facts(v, reading, place), timeline: line,
 		payload: ui.Pretty(record.Relay, 16<<10), whole: v.Link(fmt.Sprintf("orders/%d/payload.json", id))}
-	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading), Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, Every: lookEvery,
+	head := shell.Head{Title: fmt.Sprintf(text.OrderTitle, id), Note: note(reading),
+		Up: ui.Link{Href: v.Link("orders/"), Label: text.Orders}, Live: true, Every: lookEvery,
 		Causes: cause.Order(known, v.Now, v.Zone)}
 	return v.Show(c, head, orderPage(view))
 }
@@ -219,7 +256,7 @@ func note(r order.Reading) string {
 }
 
 // Payload answers with the order as it was sent on.
-func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Payload(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {
 		return err
@@ -227,25 +264,30 @@ func (p Pages) Payload(c *fiber.Ctx, v *shell.Visit) error {
 	return ui.File(c, fmt.Sprintf("order-%d.json", id), record.Relay)
 }
 
-func facts(v *shell.Visit, r order.Reading, place console.RiderPlace) []ui.Fact {
+func facts(v *shell.PageContext, r order.Reading, place console.RiderPlace) []ui.Fact {
 	d, shop := r.Order.Details, r.Order.Store
 	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(cause.StateOfOrder(string(r.State)), string(r.State))},
-		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)), Note: shop.RefID}},
+		{Label: text.Store, Cell: ui.Cell{Text: shop.Name, Href: v.Link(fmt.Sprintf("stores/%d/", shop.ID)),
+			Note: shop.RefID}},
 		{Label: text.Placed, Cell: ui.Timed(v.At(time.UnixMilli(d.Created)))}}
 	for _, platform := range d.Platforms {
 		by := text.Carrier_partner
 		if platform.Carrier == order.BySelf {
 			by = text.Carrier_self
 		}
-		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)}, ui.Fact{Label: text.OrderOn, Cell: ui.Coded(platform.ID)}, ui.Fact{Label: text.Carrier, Cell: ui.T(by)})
+		list = append(list, ui.Fact{Label: text.Platform, Cell: ui.T(platform.Name)},
+			ui.Fact{Label: text.OrderOn, Cell: ui.Coded(platform.ID)}, ui.Fact{Label: text.Carrier, Cell: ui.T(by)})
 	}
 	list = append(list, ui.Fact{Label: text.Customer, Cell: ui.Cell{Text: r.Customer.Name, Note: r.Customer.Phone}},
 		ui.Fact{Label: text.Payable, Cell: ui.T(d.Payable.String() + " " + v.Business.Currency)})
 	if rider := r.Rider; rider != nil {
-		list = append(list, ui.Fact{Label: text.Rider, Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
+		list = append(list, ui.Fact{Label: text.Rider,
+			Cell: ui.Cell{Text: strings.TrimSpace(string(rider.Status) + " " + rider.Name), Note: rider.Phone}})
 	}
 	if !place.SeenAt.IsZero() {
-		list = append(list, ui.Fact{Label: text.RiderSeen, Cell: ui.Cell{Instant: new(v.At(place.SeenAt)), Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
+		list = append(list, ui.Fact{Label: text.RiderSeen,
+			Cell: ui.Cell{Instant: new(v.At(place.SeenAt)),
+				Note: place.Latitude + ", " + place.Longitude + "; " + cause.RiderPlace(place)}})
 	}
 	return list
 }

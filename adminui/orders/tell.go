@@ -24,27 +24,31 @@ const endpointsRead = 200
 
 // tellButton sends an order of which nobody was told; nil where somebody was, where
 // nobody would be told now either, or where the order is not of the present day.
-func (p Pages) tellButton(ctx context.Context, v *shell.Visit, id int64, r order.Reading, told []webhook.DeliveryRecord) (*ui.Button, error) {
-	if !ofToday(v, r) || slices.ContainsFunc(told, func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
+func (p Pages) tellButton(ctx context.Context, v *shell.PageContext, id int64, r order.Reading,
+	told []webhook.DeliveryRecord) (*ui.Button, error) {
+	if !ofToday(v, r) || slices.ContainsFunc(told,
+		func(d webhook.DeliveryRecord) bool { return d.EventType == core.OrderPlaced }) {
 		return nil, nil
 	}
-	webhooks, err := p.Records.Endpoints(ctx, v.Business.ID, 0, endpointsRead)
-	if err != nil || !slices.ContainsFunc(webhooks, func(e console.Endpoint) bool { return e.Active && e.EventType == core.OrderPlaced }) {
+	webhooks, err := p.Notifier.Endpoints(ctx, v.Business.ID, 0, endpointsRead)
+	if err != nil || !slices.ContainsFunc(webhooks,
+		func(e console.Endpoint) bool { return e.Active && e.EventType == core.OrderPlaced }) {
 		return nil, err
 	}
-	return &ui.Button{Label: text.TellOrder, Action: v.Link(fmt.Sprintf("orders/%d/tell/", id)), Ask: text.Why, Say: text.TellOrderSay}, nil
+	return &ui.Button{Label: text.TellOrder, Action: v.Link(fmt.Sprintf("orders/%d/tell/", id)), Ask: text.Why,
+		Say: text.TellOrderSay}, nil
 }
 
 // ofToday tells whether the order is of the business's present day: only those are
 // sent by an order retry (spec, Endpoint 4).
-func ofToday(v *shell.Visit, r order.Reading) bool {
+func ofToday(v *shell.PageContext, r order.Reading) bool {
 	day := func(at time.Time) string { return at.In(v.Zone).Format(time.DateOnly) }
 	return day(time.UnixMilli(r.Order.Details.Created)) == day(v.Now)
 }
 
 // Tell has an order sent to the webhooks that are switched on for orders, as an order
 // retry of the moment at which it was placed.
-func (p Pages) Tell(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Tell(c *fiber.Ctx, v *shell.PageContext) error {
 	id, record, err := p.get(c, v)
 	if err != nil {
 		return err
@@ -66,21 +70,22 @@ func (p Pages) Tell(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // retry queues an order retry of what was placed from one moment to another.
-func (p Pages) retry(ctx context.Context, v *shell.Visit, from, to time.Time, change access.Change) (core.ID, error) {
+func (p Pages) retry(ctx context.Context, v *shell.PageContext, from, to time.Time,
+	change access.Change) (core.ID, error) {
 	retry := webhook.RetryRequest{Window: webhook.Window{From: from, To: to.Add(time.Millisecond)}}
 	work, err := retry.Job(v.Business.ID, v.Now)
 	if err != nil {
 		return core.ID{}, err
 	}
-	return work.ID, p.Records.QueueJob(ctx, work, change)
+	return work.ID, p.Notifier.QueueJob(ctx, work, change)
 }
 
 // untold are the orders of the business's present day that nobody was told of; none
 // where nobody would be told now either.
-func (p Pages) untold(ctx context.Context, v *shell.Visit) (console.Untold, error) {
+func (p Pages) untold(ctx context.Context, v *shell.PageContext) (console.Untold, error) {
 	now := v.Now.In(v.Zone)
 	today := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, v.Zone)
-	found, err := p.Records.UntoldOrders(ctx, []core.BusinessID{v.Business.ID}, today)
+	found, err := p.Notifier.UntoldOrders(ctx, []core.BusinessID{v.Business.ID}, today)
 	if err != nil || len(found) == 0 || !found[0].Heard {
 		return console.Untold{}, err
 	}
@@ -88,7 +93,7 @@ func (p Pages) untold(ctx context.Context, v *shell.Visit) (console.Untold, erro
 }
 
 // tellButtons send all orders of the day that nobody was told of.
-func (p Pages) tellButtons(ctx context.Context, v *shell.Visit) ([]ui.Button, error) {
+func (p Pages) tellButtons(ctx context.Context, v *shell.PageContext) ([]ui.Button, error) {
 	untold, err := p.untold(ctx, v)
 	if err != nil || untold.Count == 0 {
 		return nil, err
@@ -99,7 +104,7 @@ func (p Pages) tellButtons(ctx context.Context, v *shell.Visit) ([]ui.Button, er
 
 // TellAll has the orders of the day sent of which nobody was told, by an order retry
 // since the first of them.
-func (p Pages) TellAll(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) TellAll(c *fiber.Ctx, v *shell.PageContext) error {
 	untold, err := p.untold(c.UserContext(), v)
 	if err != nil {
 		return err

@@ -27,13 +27,16 @@ type orderView struct {
 }
 
 // lineOf puts what is known of an order in the order of time.
-func lineOf(v *shell.Visit, r order.Relay, o cause.Ordered) *timeline.Line {
+func lineOf(v *shell.PageContext, r order.Relay, o cause.Ordered) *timeline.Line {
 	line := timeline.Of(v)
 	for i, step := range o.History {
-		line.Add(time.UnixMilli(step.At), timeline.Entry{State: cause.StateOfOrder(string(step.State)), Title: string(step.State), Words: moved(r, step, i == 0), Note: step.Message})
+		line.Add(time.UnixMilli(step.At),
+			timeline.Entry{State: cause.StateOfOrder(string(step.State)), Title: string(step.State),
+				Words: moved(r, step, i == 0), Note: step.Message})
 	}
 	for _, flag := range o.Flags {
-		line.Add(time.UnixMilli(r.Order.Details.Created), timeline.Entry{State: ui.Warn, Title: text.FlagTitle, Words: flag.Message, Note: flag.Path})
+		line.Add(time.UnixMilli(r.Order.Details.Created),
+			timeline.Entry{State: ui.Warn, Title: text.FlagTitle, Words: flag.Message, Note: flag.Path})
 	}
 	for _, ride := range o.Rides {
 		line.Add(time.UnixMilli(ride.At), timeline.Entry{State: ui.Run, Title: text.Rider + " " + string(ride.Status),
@@ -41,7 +44,8 @@ func lineOf(v *shell.Visit, r order.Relay, o cause.Ordered) *timeline.Line {
 	}
 	for _, d := range o.Deliveries {
 		told := cause.Delivery(d, v.Zone)
-		line.Add(d.CreatedAt, timeline.Entry{State: told.State, Title: string(d.EventType), Words: told.Text, Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
+		line.Add(d.CreatedAt, timeline.Entry{State: told.State, Title: string(d.EventType), Words: told.Text,
+			Note: d.URL, Href: v.Link("deliveries/" + d.ID.String() + "/")})
 	}
 	for _, call := range o.Calls {
 		line.Call(call)
@@ -53,16 +57,18 @@ func lineOf(v *shell.Visit, r order.Relay, o cause.Ordered) *timeline.Line {
 const againShown = 20
 
 // sentAgain adds to a line who had deliveries of an order sent again.
-func (p Pages) sentAgain(ctx context.Context, v *shell.Visit, list []webhook.DeliveryRecord, line *timeline.Line) error {
+func (p Pages) sentAgain(ctx context.Context, v *shell.PageContext, list []webhook.DeliveryRecord,
+	line *timeline.Line) error {
 	objects, events := []string{}, map[string]core.EventType{}
 	for _, d := range list {
 		object := deliveries.Object(d.ID)
 		objects, events[object] = append(objects, object), d.EventType
 	}
-	asked, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: againShown})
+	asked, err := p.Timeline.Audit(ctx, v.Business.ID, console.EntryFilter{Objects: objects, Limit: againShown})
 	for _, e := range asked {
-		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.SentAgain_, events[e.Object]), Words: fmt.Sprintf(text.MovedBy, e.Actor),
-			Note: deliveries.Why(e), Href: v.Link("audit/" + e.ID.String() + "/")})
+		line.Add(e.At, timeline.Entry{State: ui.Run, Title: fmt.Sprintf(text.SentAgain_, events[e.Object]),
+			Words: fmt.Sprintf(text.MovedBy, e.Actor),
+			Note:  deliveries.Why(e), Href: v.Link("audit/" + e.ID.String() + "/")})
 	}
 	return err
 }

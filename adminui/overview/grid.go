@@ -16,11 +16,13 @@ import (
 	"github.com/servery-hub/servery/core/publish"
 )
 
-// Sights is what the grid of stores and platforms is made of.
-type Sights interface {
+// StoreGrid reads stores, platforms, and what is published of which store where.
+type StoreGrid interface {
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter, after console.GridPlace) ([]console.GridStore, error)
-	PublishedAt(ctx context.Context, business core.BusinessID, stores []int64) (map[int64]map[string]publish.Publication, error)
+	GridStores(ctx context.Context, business core.BusinessID, f console.StoreFilter,
+		after console.GridPlace) ([]console.GridStore, error)
+	PublishedAt(ctx context.Context, business core.BusinessID,
+		stores []int64) (map[int64]map[string]publish.Publication, error)
 }
 
 // Plugins knows the plugins of all hubs.
@@ -32,7 +34,7 @@ type Plugins interface {
 const gridPlatforms = 10
 
 // Grid shows the stores of a business on its platforms, those with problems first.
-func (p Pages) Grid(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Grid(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{})
 	if err != nil {
 		return err
@@ -43,16 +45,18 @@ func (p Pages) Grid(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	list.Filters = stores.Filters(f, ui.Option{Value: string(console.MenuRefused), Label: text.MenuNotTaken})
-	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote, Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
+	return v.Listed(c, shell.Head{Title: text.Grid, Note: text.GridNote,
+		Up: ui.Link{Href: v.Link(""), Label: v.Business.Name}, Live: true}, list, "after", keys)
 }
 
-func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin, f console.StoreFilter, after console.GridPlace) (ui.List, []string, error) {
+func (p Pages) grid(ctx context.Context, v *shell.PageContext, found []console.Plugin, f console.StoreFilter,
+	after console.GridPlace) (ui.List, []string, error) {
 	list := ui.List{Name: text.Grid, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText}
-	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	platforms, err := p.Stores.Platforms(ctx, v.Business.ID)
 	if err != nil {
 		return list, nil, err
 	}
-	listed, err := p.Records.GridStores(ctx, v.Business.ID, f, after)
+	listed, err := p.Stores.GridStores(ctx, v.Business.ID, f, after)
 	if err != nil {
 		return list, nil, err
 	}
@@ -60,7 +64,7 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin,
 	for i, s := range listed {
 		ids[i] = s.ID
 	}
-	published, err := p.Records.PublishedAt(ctx, v.Business.ID, ids)
+	published, err := p.Stores.PublishedAt(ctx, v.Business.ID, ids)
 	if err != nil {
 		return list, nil, err
 	}
@@ -78,20 +82,21 @@ func (p Pages) grid(ctx context.Context, v *shell.Visit, found []console.Plugin,
 		keys[i] = s.Place().String()
 		row := ui.Row{Cells: []ui.Cell{{Text: s.Name, Href: v.Link(fmt.Sprintf("stores/%d/", s.ID)), Note: s.RefID}}}
 		for _, platform := range platforms {
-			row.Cells = append(row.Cells, sight(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
+			row.Cells = append(row.Cells, visibilityCell(v, s, platform, plugins[platform.ServedBy], published[s.ID]))
 		}
 		list.Rows = append(list.Rows, row)
 	}
 	return list, keys, nil
 }
 
-// sight is a store on a platform: live or not in a word, why when it is pointed at.
-func sight(v *shell.Visit, s console.GridStore, platform core.Platform, plugin *console.Plugin, published map[string]publish.Publication) ui.Cell {
-	var one *publish.Publication
+// visibilityCell is a store on a platform: live or not in a word, why when it is pointed at.
+func visibilityCell(v *shell.PageContext, s console.GridStore, platform core.Platform, plugin *console.Plugin,
+	published map[string]publish.Publication) ui.Cell {
+	there := cause.Platform{Platform: platform, Plugin: plugin}
 	if p, found := published[platform.Name]; found {
-		one = &p
+		there.Published = &p
 	}
-	seen := cause.StoreAt(cause.Stored(s), platform, plugin, one, v.Now.In(v.Zone))
+	seen := cause.StoreAt(cause.Stored(s), there, v.Now.In(v.Zone))
 	cell := ui.Stated(seen.State, seen.Words)
 	cell.Hint = seen.Why
 	return cell

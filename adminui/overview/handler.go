@@ -17,13 +17,14 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Records is what the pages read.
-type Records interface {
-	Sights
-	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error)
+// Activity reads what happened in businesses, and what needs attention.
+type Activity interface {
+	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
+		since time.Time) ([]console.Count, error)
 	Figures(ctx context.Context, businesses []core.BusinessID, since time.Time) (console.Figures, error)
 	Troubled(ctx context.Context, businesses []core.BusinessID, limit int) ([]console.Endpoint, error)
 	FailedJobs(ctx context.Context, businesses []core.BusinessID, since time.Time, limit int) ([]console.Job, error)
@@ -33,14 +34,34 @@ type Records interface {
 
 // Pages are the overview and the page of a business.
 type Pages struct {
-	Records Records
-	Plugins Plugins
+	Activity Activity
+	Stores   StoreGrid
+	Plugins  Plugins
+}
+
+// Page describes the overview of all businesses.
+func (p Pages) Page() shell.Page {
+	const path = shell.Root
+	return shell.Page{Path: path, Label: text.Overview,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.Overview),
+		}}
+}
+
+// BusinessPage describes the page of a business.
+func (p Pages) BusinessPage() shell.Page {
+	const path = shell.BusinessPath
+	return shell.Page{Path: path, Label: text.Business,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.Business),
+			shell.Get(path+"grid/", access.Viewer, p.Grid),
+		}}
 }
 
 const (
 	day              = 24 * time.Hour
-	troublesShown    = 12  // of webhooks that fail alike, and of jobs
-	troublesRead     = 100 // of webhooks and of jobs
+	problemsShown    = 12  // of webhooks that fail alike, and of jobs
+	problemsRead     = 100 // of webhooks and of jobs
 	businessesShown  = 200
 	businessesCharts = 2000 // whose figures are added up
 	throttledLately  = 5 * time.Minute
@@ -59,12 +80,13 @@ type overviewView struct {
 }
 
 // Overview shows all businesses that the visitor may see.
-func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Overview(c *fiber.Ctx, v *shell.PageContext) error {
 	businesses, ids, err := v.Everybody(c.UserContext(), businessesCharts)
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Overview, Note: fmt.Sprintf(text.AsOf, text.OverviewNote, v.Now.In(v.Zone).Format("15:04:05 MST")), Live: true}
+	head := shell.Head{Title: text.Overview,
+		Note: fmt.Sprintf(text.AsOf, text.OverviewNote, v.Now.In(v.Zone).Format("15:04:05 MST")), Live: true}
 	if len(ids) == 0 {
 		list := ui.List{Name: text.Businesses, EmptyTitle: text.NoBusinessTitle, EmptyText: text.NoBusinessText}
 		if v.Visible() != nil {
@@ -82,7 +104,8 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	head.Causes = causes
 	list := ui.List{Name: text.Businesses, Columns: []ui.Column{
-		{Label: text.Name, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Country}, {Label: text.Currency}, {Label: text.Zone}}}
+		{Label: text.Name, Kind: ui.Wide}, {Label: "ID", Kind: ui.Figure}, {Label: text.Country},
+		{Label: text.Currency}, {Label: text.Zone}}}
 	for i, b := range businesses {
 		if i < businessesShown {
 			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(b.Name, shell.BusinessLink(b.ID, "")),
@@ -97,7 +120,7 @@ func (p Pages) Overview(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Business shows one business.
-func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Business(c *fiber.Ctx, v *shell.PageContext) error {
 	b := v.Business
 	found, err := p.Plugins.ListPlugins(c.UserContext(), []core.BusinessID{b.ID})
 	if err != nil {
@@ -108,7 +131,7 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	recent, err := p.Records.ListJobs(c.UserContext(), b.ID, console.JobFilter{Limit: 8})
+	recent, err := p.Activity.ListJobs(c.UserContext(), b.ID, console.JobFilter{Limit: 8})
 	if err != nil {
 		return err
 	}
@@ -122,7 +145,8 @@ func (p Pages) Business(c *fiber.Ctx, v *shell.Visit) error {
 		view.grid, view.all = &grid, v.Link("grid/")
 	}
 	view.facts = []ui.Fact{{Label: "ID", Cell: ui.T(fmt.Sprint(b.ID))}, {Label: text.Country, Cell: ui.T(b.Country)},
-		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)}, {Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}}
+		{Label: text.Currency, Cell: ui.T(b.Currency)}, {Label: text.Zone, Cell: ui.T(b.Timezone)},
+		{Label: text.Since, Cell: ui.Timed(v.At(b.CreatedAt))}}
 	return v.Show(c, shell.Head{Title: b.Name, Causes: causes, Live: true}, overviewPage(view))
 }
 
@@ -134,18 +158,19 @@ func names(businesses []core.Business) map[core.BusinessID]string {
 	return names
 }
 
-func (p Pages) view(ctx context.Context, v *shell.Visit, found []console.Plugin, ids []core.BusinessID, names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
+func (p Pages) view(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
+	names map[core.BusinessID]string) (overviewView, []ui.Cause, error) {
 	var view overviewView
 	since := v.Now.Add(-day)
-	counts, err := p.Records.Counts(ctx, ids, 0, time.Hour, v.Now.Add(-23*time.Hour).Truncate(time.Hour))
+	counts, err := p.Activity.Counts(ctx, ids, 0, time.Hour, v.Now.Add(-23*time.Hour).Truncate(time.Hour))
 	if err != nil {
 		return view, nil, err
 	}
-	figures, err := p.Records.Figures(ctx, ids, since)
+	figures, err := p.Activity.Figures(ctx, ids, since)
 	if err != nil {
 		return view, nil, err
 	}
-	causes, err := p.troubles(ctx, v, found, ids, names)
+	causes, err := p.problems(ctx, v, found, ids, names)
 	if err != nil {
 		return view, nil, err
 	}
@@ -165,42 +190,49 @@ func (p Pages) view(ctx context.Context, v *shell.Visit, found []console.Plugin,
 	return view, causes, nil
 }
 
-func figured(v *shell.Visit, total console.Count, f console.Figures) []ui.Figured {
+func figured(v *shell.PageContext, total console.Count, f console.Figures) []ui.Figured {
 	link := func(path string) string {
 		if v.Business.ID == 0 {
 			return ""
 		}
 		return v.Link(path)
 	}
-	rate := ui.Figured{Label: text.AcceptedRate, Value: "–", Note: fmt.Sprintf(text.OfAttempts, ui.Number(total.All()))}
+	rate := ui.Figured{Label: text.AcceptedRate, Value: "–",
+		Note: fmt.Sprintf(text.OfAttempts, ui.Number(total.All()))}
 	if total.All() > 0 {
 		rate.Value = fmt.Sprintf("%.1f %%", total.Rate())
 		if total.Refused > 0 {
 			rate.State, rate.Href = ui.Warn, link("webhooks/")
 		}
 	}
-	held := ui.Figured{Label: text.HeldNow, Value: cause.Counted(f.Held), Note: text.HeldNote, Href: link("deliveries/?state=held")}
+	held := ui.Figured{Label: text.HeldNow, Value: cause.Counted(f.Held), Note: text.HeldNote,
+		Href: link("deliveries/?state=held")}
 	if f.Held > 0 {
 		held.State = ui.Held
 	}
-	lost := ui.Figured{Label: text.GivenUpDay, Value: cause.Counted(f.GivenUp), Note: text.GivenUpNote, Href: link("deliveries/?state=failed")}
+	lost := ui.Figured{Label: text.GivenUpDay, Value: cause.Counted(f.GivenUp), Note: text.GivenUpNote,
+		Href: link("deliveries/?state=failed")}
 	if f.GivenUp > 0 {
 		lost.State = ui.Err
 	}
-	jobs := ui.Figured{Label: text.FailedJobsDay, Value: cause.Counted(f.FailedJobs), Note: fmt.Sprintf(text.OpenJobsNote, cause.Counted(f.OpenJobs)), Href: link("jobs/?state=failed")}
+	jobs := ui.Figured{Label: text.FailedJobsDay, Value: cause.Counted(f.FailedJobs),
+		Note: fmt.Sprintf(text.OpenJobsNote, cause.Counted(f.OpenJobs)), Href: link("jobs/?state=failed")}
 	if f.FailedJobs > 0 {
 		jobs.State = ui.Err
 	}
 	return []ui.Figured{rate,
-		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote, Href: link("deliveries/?state=pending")}, held, lost, jobs}
+		{Label: text.OnTheWay, Value: cause.Counted(f.Waiting), Note: text.WaitNote,
+			Href: link("deliveries/?state=pending")}, held, lost, jobs}
 }
 
 // charts are drawn over the last 24 hours, those without an attempt included.
-func charts(v *shell.Visit, counts []console.Count, total console.Count) []ui.Chart {
-	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Refused, Upper2: ui.Err, Zone: v.Zone,
+func charts(v *shell.PageContext, counts []console.Count, total console.Count) []ui.Chart {
+	attempts := ui.Chart{Title: text.AttemptsHour, Lower: text.Accepted, Upper: text.Refused, Upper2: ui.Err,
+		Zone:    v.Zone,
 		Summary: fmt.Sprintf(text.AttemptsSummary, ui.Number(total.Accepted), ui.Number(total.Refused)),
 		Format:  func(f float64) string { return ui.Number(int64(f)) }}
-	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, Upper2: ui.Held, Zone: v.Zone,
+	times := ui.Chart{Title: text.TimesHour, Lower: text.AverageTime, Upper: text.SlowestTime, Upper2: ui.Held,
+		Zone:    v.Zone,
 		Summary: fmt.Sprintf(text.TimesSummary, ui.Took(total.Average()), ui.Took(total.Slowest)),
 		Format:  func(f float64) string { return ui.Took(time.Duration(f)) }}
 	byHour := map[time.Time]console.Count{}
@@ -209,8 +241,10 @@ func charts(v *shell.Visit, counts []console.Count, total console.Count) []ui.Ch
 	}
 	for at := v.Now.Add(-23 * time.Hour).Truncate(time.Hour).UTC(); !at.After(v.Now); at = at.Add(time.Hour) {
 		count := byHour[at]
-		attempts.Bars = append(attempts.Bars, ui.Bar{At: at, Lower: float64(count.Accepted), Upper: float64(count.Refused)})
-		times.Bars = append(times.Bars, ui.Bar{At: at, Lower: float64(count.Average()), Upper: float64(count.Slowest - count.Average())})
+		attempts.Bars = append(attempts.Bars,
+			ui.Bar{At: at, Lower: float64(count.Accepted), Upper: float64(count.Refused)})
+		times.Bars = append(times.Bars,
+			ui.Bar{At: at, Lower: float64(count.Average()), Upper: float64(count.Slowest - count.Average())})
 	}
 	return []ui.Chart{attempts, times}
 }

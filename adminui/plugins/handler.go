@@ -24,34 +24,55 @@ type Registry interface {
 	ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error)
 }
 
-// Records is what the pages do.
-type Records interface {
+// Controller sets what is to become of a plugin.
+type Controller interface {
 	WantPlugin(ctx context.Context, id string, wish console.PluginWish, change access.Change) error
 }
 
 // Pages are the pages of plugins.
 type Pages struct {
-	Registry Registry
-	Records  Records
+	Registry   Registry
+	Controller Controller
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.PluginsPath
+	return shell.Page{Path: path, Label: text.Plugins,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Post(path+":id/enable/", access.Admin, p.Want(console.EnablePlugin)),
+			shell.Post(path+":id/disable/", access.Admin, p.Want(console.DisablePlugin)),
+			shell.Post(path+":id/restart/", access.Admin, p.Want(console.RestartPlugin)),
+			shell.Post(path+":id/upgrade/", access.Admin, p.Want(console.UpgradePlugin)),
+		},
+		Done: map[string]string{"wanted": text.PluginWanted}}
 }
 
 // List shows the plugins.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
 	if err != nil {
 		return err
 	}
-	list := ui.List{Name: text.Plugins, EmptyTitle: text.NoPluginsTitle, EmptyText: text.NoPluginsText, Columns: []ui.Column{
-		{Label: text.Plugin, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version}, {Label: text.Since}, {Label: text.Restarts, Kind: ui.Figure},
-		{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure}, {Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
+	list := ui.List{Name: text.Plugins, EmptyTitle: text.NoPluginsTitle, EmptyText: text.NoPluginsText,
+		Columns: []ui.Column{
+			{Label: text.Plugin, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version}, {Label: text.Since},
+			{Label: text.Restarts, Kind: ui.Figure},
+			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Latency, Kind: ui.Figure},
+			{Label: text.Platforms, Kind: ui.Figure}, {Label: text.Findings, Kind: ui.Figure}}}
 	keys := make([]string, len(found))
 	for i, one := range found {
 		keys[i] = one.ID
 		href := shell.PluginsPath + one.ID + "/"
 		told := cause.Plugin(one, v.Zone)
 		all := sum(one.Hubs)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.Stated(told.State, words(one)), ui.T(one.Version), ui.Timed(v.At(one.Since)),
-			ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)), ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: one.ID, Href: href, Note: one.About.Name}, ui.Stated(told.State, words(one)),
+				ui.T(one.Version), ui.Timed(v.At(one.Since)),
+				ui.T(fmt.Sprint(max(0, one.Starts-1))), ui.T(fmt.Sprint(inFlight(one.Hubs))), ui.T(average(all)),
+				ui.T(fmt.Sprint(len(one.Serves))), ui.T(ui.Number(one.Findings))}})
 	}
 	return v.Listed(c, shell.Head{Title: text.Plugins, Causes: Causes(found, v.Zone)}, list, "after", keys)
 }
@@ -104,7 +125,7 @@ func average(c console.PluginCall) string {
 }
 
 // One shows a plugin.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	found, err := p.Registry.ListPlugins(c.UserContext(), v.Visible())
 	if err != nil {
 		return err
@@ -113,7 +134,8 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		if one.ID != c.Params("id") {
 			continue
 		}
-		head := shell.Head{Title: one.ID, Note: one.About.Name, Up: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
+		head := shell.Head{Title: one.ID, Note: one.About.Name,
+			Up: ui.Link{Href: shell.PluginsPath, Label: text.Plugins}, Causes: []ui.Cause{cause.Plugin(one, v.Zone)}}
 		if v.User.Role == access.Admin {
 			head.Buttons = buttons(one)
 		}
@@ -124,14 +146,16 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 
 func buttons(p console.Plugin) []ui.Button {
 	button := func(wish console.PluginWish, label, say string) ui.Button {
-		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", Ask: text.Why, Say: say}
+		return ui.Button{Label: label, Action: shell.PluginsPath + p.ID + "/" + string(wish) + "/", Ask: text.Why,
+			Say: say}
 	}
 	if !p.Enabled {
 		return []ui.Button{button(console.EnablePlugin, text.Enable, text.EnableSay)}
 	}
 	list := []ui.Button{button(console.RestartPlugin, text.Restart, text.RestartSay)}
 	if p.Installed != "" && p.Installed != p.Version {
-		list = append(list, button(console.UpgradePlugin, text.Upgrade, fmt.Sprintf(text.UpgradeSay, p.Version, p.Installed)))
+		list = append(list, button(console.UpgradePlugin, text.Upgrade,
+			fmt.Sprintf(text.UpgradeSay, p.Version, p.Installed)))
 	}
 	disable := button(console.DisablePlugin, text.Disable, fmt.Sprintf(text.DisableSay, ui.Number(len(p.Serves))))
 	disable.Danger = true
@@ -140,9 +164,9 @@ func buttons(p console.Plugin) []ui.Button {
 
 // Want records what an admin wants of a plugin.
 func (p Pages) Want(wish console.PluginWish) shell.Handler {
-	return func(c *fiber.Ctx, v *shell.Visit) error {
+	return func(c *fiber.Ctx, v *shell.PageContext) error {
 		id := strings.Clone(c.Params("id"))
-		if err := p.Records.WantPlugin(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
+		if err := p.Controller.WantPlugin(c.UserContext(), id, wish, v.Change(c, "plugin."+string(wish))); err != nil {
 			return err
 		}
 		return shell.Then(c, shell.PluginsPath+id+"/", "wanted")

@@ -29,18 +29,22 @@ type pluginView struct {
 // servedShown is how many platforms stand on the page.
 const servedShown = 100
 
-func view(v *shell.Visit, p console.Plugin) pluginView {
+func view(v *shell.PageContext, p console.Plugin) pluginView {
 	all := sum(p.Hubs)
-	slowest, failed := ui.Figured{Label: text.Latency, Value: orNone(average(all)), Note: fmt.Sprintf(text.CallsWorst, ui.Took(all.Slowest))},
-		ui.Figured{Label: text.CallsFailed, Value: ui.Number(all.Failed), Note: fmt.Sprintf(text.OfCalls, ui.Number(all.Count))}
+	slowest, failed := ui.Figured{Label: text.Latency, Value: orNone(average(all)),
+		Note: fmt.Sprintf(text.CallsWorst, ui.Took(all.Slowest))},
+		ui.Figured{Label: text.CallsFailed, Value: ui.Number(all.Failed),
+			Note: fmt.Sprintf(text.OfCalls, ui.Number(all.Count))}
 	if all.Failed > 0 {
 		failed.State = ui.Warn
 	}
 	return pluginView{
-		figures: []ui.Figured{slowest, failed, {Label: text.InFlight, Value: fmt.Sprint(inFlight(p.Hubs)), Note: fmt.Sprintf(text.InHubs, len(p.Hubs))},
+		figures: []ui.Figured{slowest, failed,
+			{Label: text.InFlight, Value: fmt.Sprint(inFlight(p.Hubs)), Note: fmt.Sprintf(text.InHubs, len(p.Hubs))},
 			{Label: text.Findings, Value: ui.Number(p.Findings), Note: text.FindingsNote}},
-		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, p.Faults), served: servedList(p.Serves), endpoints: endpointList(p.About.Endpoints),
-		hubs: hubList(v, p.Hubs), log: logText(p.Log),
+		facts: facts(v, p), calls: callList(p.Hubs), faults: faultList(v, p.Faults), served: servedList(p.Serves),
+		endpoints: endpointList(p.About.Endpoints),
+		hubs:      hubList(v, p.Hubs), log: logText(p.Log),
 	}
 }
 
@@ -51,7 +55,7 @@ func orNone(s string) string {
 	return s
 }
 
-func facts(v *shell.Visit, p console.Plugin) []ui.Fact {
+func facts(v *shell.PageContext, p console.Plugin) []ui.Fact {
 	secrets := make([]string, len(p.About.Secrets))
 	for i, secret := range p.About.Secrets {
 		secrets[i] = secret.Name
@@ -60,12 +64,15 @@ func facts(v *shell.Visit, p console.Plugin) []ui.Fact {
 	for i, in := range p.About.Inbound {
 		kinds[i] = in.Kind
 	}
-	list := []ui.Fact{{Label: text.Version, Cell: ui.T(p.Version)}, {Label: text.Installed, Cell: ui.T(p.Installed)}, {Label: text.Digest, Cell: ui.Coded(p.Digest)},
-		{Label: text.Since, Cell: ui.Timed(v.At(p.Since))}, {Label: text.Restarts, Cell: ui.T(fmt.Sprint(max(0, p.Starts-1)))}}
+	list := []ui.Fact{{Label: text.Version, Cell: ui.T(p.Version)}, {Label: text.Installed, Cell: ui.T(p.Installed)},
+		{Label: text.Digest, Cell: ui.Coded(p.Digest)},
+		{Label: text.Since, Cell: ui.Timed(v.At(p.Since))},
+		{Label: text.Restarts, Cell: ui.T(fmt.Sprint(max(0, p.Starts-1)))}}
 	for _, f := range []struct {
 		label string
 		words []string
-	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, p.About.Actions}, {text.Groups, p.About.Groups}, {text.Inbound, kinds}, {text.Secrets, secrets}} {
+	}{{text.Capabilities, p.About.Capabilities}, {text.Actions, p.About.Actions}, {text.Groups, p.About.Groups},
+		{text.Inbound, kinds}, {text.Secrets, secrets}} {
 		list = append(list, ui.Fact{Label: f.label, Cell: ui.T(strings.Join(f.words, ", "))})
 	}
 	return list
@@ -84,48 +91,61 @@ func callList(hubs []console.PluginHub) ui.List {
 		}
 	}
 	slices.Sort(names)
-	list := ui.List{Name: text.Calls, EmptyTitle: text.NoCalls, EmptyText: text.NoCallsText, Columns: []ui.Column{{Label: text.Call, Kind: ui.Wide}, {Label: text.Count, Kind: ui.Figure},
-		{Label: text.Latency, Kind: ui.Figure}, {Label: text.Slowest, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure}}}
+	list := ui.List{Name: text.Calls, EmptyTitle: text.NoCalls, EmptyText: text.NoCallsText,
+		Columns: []ui.Column{{Label: text.Call, Kind: ui.Wide}, {Label: text.Count, Kind: ui.Figure},
+			{Label: text.Latency, Kind: ui.Figure}, {Label: text.Slowest, Kind: ui.Figure},
+			{Label: text.CallsFailed, Kind: ui.Figure}}}
 	for _, name := range names {
 		call := *byName[name]
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(name), ui.T(ui.Number(call.Count)), ui.T(average(call)), ui.T(ui.Took(call.Slowest)), ui.T(ui.Number(call.Failed))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(name), ui.T(ui.Number(call.Count)), ui.T(average(call)),
+				ui.T(ui.Took(call.Slowest)), ui.T(ui.Number(call.Failed))}})
 	}
 	return list
 }
 
-func faultList(v *shell.Visit, faults []console.PluginFault) ui.List {
-	list := ui.List{Name: text.Faults, EmptyTitle: text.NoFaults, EmptyText: text.NoFaultsText, Columns: []ui.Column{{Label: text.At}, {Label: text.Fault, Kind: ui.Wide}, {Label: text.Outcome_}}}
+func faultList(v *shell.PageContext, faults []console.PluginFault) ui.List {
+	list := ui.List{Name: text.Faults, EmptyTitle: text.NoFaults, EmptyText: text.NoFaultsText,
+		Columns: []ui.Column{{Label: text.At}, {Label: text.Fault, Kind: ui.Wide}, {Label: text.Outcome_}}}
 	for _, fault := range faults {
 		state, words := ui.Warn, text.FaultCall
 		if fault.Ended {
 			state, words = ui.Err, text.FaultEnded
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Timed(v.At(fault.At)), ui.T(fault.Text), ui.Stated(state, words)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Timed(v.At(fault.At)), ui.T(fault.Text), ui.Stated(state, words)}})
 	}
 	return list
 }
 
 func servedList(served []console.Served) ui.List {
-	list := ui.List{Name: text.Platforms, EmptyTitle: text.ServesNone, EmptyText: text.ServesNoneText, Columns: []ui.Column{{Label: text.Business, Kind: ui.Wide}, {Label: text.Platform}}}
+	list := ui.List{Name: text.Platforms, EmptyTitle: text.ServesNone, EmptyText: text.ServesNoneText,
+		Columns: []ui.Column{{Label: text.Business, Kind: ui.Wide}, {Label: text.Platform}}}
 	for i, one := range served {
 		if i < servedShown {
-			list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, shell.BusinessLink(one.Business, "")), ui.Linked(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
+			list.Rows = append(list.Rows,
+				ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, shell.BusinessLink(one.Business, "")),
+					ui.Linked(one.Platform, shell.BusinessLink(one.Business, "settings/"))}})
 		}
 	}
 	return list
 }
 
 func endpointList(endpoints []console.PluginEndpoint) ui.List {
-	list := ui.List{Name: text.Endpoints, EmptyTitle: text.NoEndpoints, EmptyText: text.NoEndpointsText, Columns: []ui.Column{{Label: text.Name}, {Label: text.Hosts, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide}}}
+	list := ui.List{Name: text.Endpoints, EmptyTitle: text.NoEndpoints, EmptyText: text.NoEndpointsText,
+		Columns: []ui.Column{{Label: text.Name}, {Label: text.Hosts, Kind: ui.Wide},
+			{Label: text.Detail, Kind: ui.Wide}}}
 	for _, e := range endpoints {
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(e.Name), ui.Coded(strings.Join(e.Hosts, ", ")), ui.T(e.Description)}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(e.Name), ui.Coded(strings.Join(e.Hosts, ", ")), ui.T(e.Description)}})
 	}
 	return list
 }
 
-func hubList(v *shell.Visit, hubs []console.PluginHub) ui.List {
-	list := ui.List{Name: text.InHub, EmptyTitle: text.NoHubs, EmptyText: text.MendPluginNever, Columns: []ui.Column{{Label: text.Hub_, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version},
-		{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure}, {Label: text.Told}}}
+func hubList(v *shell.PageContext, hubs []console.PluginHub) ui.List {
+	list := ui.List{Name: text.InHub, EmptyTitle: text.NoHubs, EmptyText: text.RemedyPluginNever,
+		Columns: []ui.Column{{Label: text.Hub_, Kind: ui.Wide}, {Label: text.State}, {Label: text.Version},
+			{Label: text.InFlight, Kind: ui.Figure}, {Label: text.Memory, Kind: ui.Figure}, {Label: text.Told}}}
 	for _, hub := range hubs {
 		state := ui.Run
 		switch pluginhost.State(hub.State) {
@@ -138,8 +158,10 @@ func hubList(v *shell.Visit, hubs []console.PluginHub) ui.List {
 		case pluginhost.Stopped:
 			state = ui.Held
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Coded(hub.Hub.String()), ui.Stated(state, hub.State), ui.T(hub.Version), ui.T(fmt.Sprint(hub.InFlight)),
-			ui.T(ui.Size(int(hub.Memory))), ui.Timed(v.At(hub.At))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Coded(hub.Hub.String()), ui.Stated(state, hub.State), ui.T(hub.Version),
+				ui.T(fmt.Sprint(hub.InFlight)),
+				ui.T(ui.Size(int(hub.Memory))), ui.Timed(v.At(hub.At))}})
 	}
 	return list
 }

@@ -27,7 +27,8 @@ func summarize(event string, body []byte) (reference string, stats *Stats) {
 		ReferenceID string         `json:"reference_id"`
 		Stats       jsontext.Value `json:"stats"`
 	}
-	if err := json.Unmarshal(body, &told, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+	if err := json.Unmarshal(body, &told, jsontext.AllowDuplicateNames(true),
+		jsontext.AllowInvalidUTF8(true)); err != nil {
 		return "", nil
 	}
 	if reference = told.Reference; reference == "" {

@@ -22,10 +22,13 @@ func (b *bench) fill() {
 	b.t.Helper()
 	id := core.NewID(noon)
 	stores := strings.ReplaceAll(outcome, `"stores":[]`,
-		`"stores":[`+strings.TrimSuffix(strings.Repeat(`{"ref_id":"S-17","name":"Market Street","upipr_status":{"action":"A","id":1040,"error":false}},`, 200), ",")+`]`)
+		`"stores":[`+
+			strings.TrimSuffix(strings.Repeat(`{"ref_id":"S-17","name":"Market Street","upipr_status":{"action":"A",`+
+				`"id":1040,"error":false}},`, 200), ",")+`]`)
 	b.send(b.delivery(id, core.StoreCreation, noon, stores))
 	b.send(b.delivery(id, core.StoreCreation, noon.Add(time.Second), stores))
-	b.send(b.delivery(core.NewID(noon), core.StoreCreation, noon, strings.ReplaceAll(outcome, `"errors":2`, `"errors":0`)))
+	b.send(b.delivery(core.NewID(noon), core.StoreCreation, noon,
+		strings.ReplaceAll(outcome, `"errors":2`, `"errors":0`)))
 	b.send(b.delivery(core.NewID(noon), core.OrderPlaced, noon.Add(-time.Hour), `{"order":{"details":{"id":17}}}`))
 	unsigned := b.delivery(core.NewID(noon), core.RiderStatusUpdate, noon, `{"order_id":17}`)
 	unsigned.Header.Del(webhook.HeaderSignature)
@@ -33,7 +36,7 @@ func (b *bench) fill() {
 	b.send(unsigned)
 }
 
-func TestPageInTheBrowser(t *testing.T) {
+func TestPagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
 	empty, full := newBench(t, 0), newBench(t, 0)
 	full.fill()

@@ -36,7 +36,8 @@ func (r *Receiver) post(c *fiber.Ctx) error {
 		d.Headers = append(d.Headers, Header{text(name), text(value)})
 	})
 	slices.SortStableFunc(d.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
-	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp), Signatures: header(webhook.HeaderSignature)}
+	signed := webhook.Signature{ID: d.WebhookID, Timestamp: header(webhook.HeaderTimestamp),
+		Signatures: header(webhook.HeaderSignature)}
 	d.WebhookID, d.EventType = text([]byte(d.WebhookID)), text([]byte(d.EventType))
 	r.accept(c.UserContext(), d, signed, sent)
 	return c.Status(http.StatusOK).JSON(fiber.Map{"status": "received"})

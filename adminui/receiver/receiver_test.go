@@ -52,12 +52,13 @@ func newBench(t *testing.T, capacity int) *bench {
 			return map[string]string{"webhook 1": webhook.NewSecret(), "webhook 2": b.secret}, nil
 		},
 	})
-	b.app = fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 32 << 20, ErrorHandler: func(c *fiber.Ctx, err error) error {
-		if core.CodeOf(err) == core.TooLarge {
-			return c.SendStatus(http.StatusRequestEntityTooLarge)
-		}
-		return fiber.DefaultErrorHandler(c, err)
-	}})
+	b.app = fiber.New(fiber.Config{DisableStartupMessage: true, BodyLimit: 32 << 20,
+		ErrorHandler: func(c *fiber.Ctx, err error) error {
+			if core.CodeOf(err) == core.TooLarge {
+				return c.SendStatus(http.StatusRequestEntityTooLarge)
+			}
+			return fiber.DefaultErrorHandler(c, err)
+		}})
 	assets.Mount(b.app)
 	r.Mount(b.app)
 	return b
@@ -119,7 +120,8 @@ func (b *bench) list(query string) (l listed) {
 	return l
 }
 
-const outcome = `{"reference":"01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa","stats":{"created":2483,"updated":1,"errors":2},"stores":[]}`
+const outcome = `{"reference":"01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7aa","stats":{"created":2483,"updated":1,` +
+	`"errors":2},"stores":[]}`
 
 func TestDeliveryIsVerifiedAndShown(t *testing.T) {
 	b, id := newBench(t, 0), core.NewID(noon)
@@ -158,7 +160,7 @@ func TestDeliveryIsVerifiedAndShown(t *testing.T) {
 	assert.Less(t, strings.Index(page, "delivery-2"), strings.Index(page, "delivery-1"), "newest first")
 }
 
-func TestSignatureIsRefused(t *testing.T) {
+func TestInvalidSignatureIsShown(t *testing.T) {
 	id := core.NewID(noon)
 	for _, c := range []struct {
 		name, reason string
@@ -169,12 +171,16 @@ func TestSignatureIsRefused(t *testing.T) {
 			signed, _ := webhook.Sign(webhook.NewSecret(), id, noon, []byte(outcome))
 			r.Header.Set(webhook.HeaderSignature, signed)
 		}, noon},
-		{"another body", "no known secret", func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("[1]")); r.ContentLength = 3 }, noon},
-		{"another id", "no known secret", func(r *http.Request) { r.Header.Set(webhook.HeaderID, core.NewID(noon).String()) }, noon},
-		{"an id in another form", "webhook-id", func(r *http.Request) { r.Header.Set(webhook.HeaderID, "urn:uuid:"+id.String()) }, noon},
+		{"another body", "no known secret",
+			func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("[1]")); r.ContentLength = 3 }, noon},
+		{"another id", "no known secret",
+			func(r *http.Request) { r.Header.Set(webhook.HeaderID, core.NewID(noon).String()) }, noon},
+		{"an id in another form", "webhook-id",
+			func(r *http.Request) { r.Header.Set(webhook.HeaderID, "urn:uuid:"+id.String()) }, noon},
 		{"too old", "5 minutes", func(*http.Request) {}, noon.Add(-301 * time.Second)},
 		{"from the future", "5 minutes", func(*http.Request) {}, noon.Add(301 * time.Second)},
-		{"a timestamp that is none", "number of seconds", func(r *http.Request) { r.Header.Set(webhook.HeaderTimestamp, "noon") }, noon},
+		{"a timestamp that is none", "number of seconds",
+			func(r *http.Request) { r.Header.Set(webhook.HeaderTimestamp, "noon") }, noon},
 		{"unsigned", "none came along", func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, noon},
 	} {
 		b := newBench(t, 0)
@@ -196,7 +202,7 @@ func TestOneOfSeveralSignaturesIsEnough(t *testing.T) {
 	assert.True(t, b.list("").Deliveries[0].Verified)
 }
 
-func TestUnreadableSecretsAreTold(t *testing.T) {
+func TestUnreadableSecretsAreReported(t *testing.T) {
 	r := receiver.New(receiver.Config{Clock: standing{noon}, Secrets: func(context.Context) (map[string]string, error) {
 		return nil, errors.New("the database is away")
 	}})
@@ -217,7 +223,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	l := b.list("?body=true")
 	require.Len(t, l.Deliveries, 3)
 	assert.Equal(t, 5, l.Total)
-	assert.Equal(t, []string{"4", "3", "2"}, []string{*l.Deliveries[0].Body, *l.Deliveries[1].Body, *l.Deliveries[2].Body})
+	assert.Equal(t, []string{"4", "3", "2"},
+		[]string{*l.Deliveries[0].Body, *l.Deliveries[1].Body, *l.Deliveries[2].Body})
 	status, _ := b.get(receiver.Path + "deliveries/2/")
 	assert.Equal(t, http.StatusNotFound, status, "gone")
 	status, _ = b.get(receiver.Path + "deliveries/3/")
@@ -230,7 +237,8 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestLargeBodyIsClippedButVerified(t *testing.T) {
 	b := newBench(t, 0)
-	body := `{"reference":"r-1","stats":{"created":5000,"updated":0,"errors":0},"stores":["` + strings.Repeat("x", 2<<20) + `"]}`
+	body := `{"reference":"r-1","stats":{"created":5000,"updated":0,"errors":0},"stores":["` +
+		strings.Repeat("x", 2<<20) + `"]}`
 	status, _ := b.send(b.delivery(core.NewID(noon), core.StoreCreation, noon, body))
 	require.Equal(t, http.StatusOK, status)
 	got := b.list("?body=true").Deliveries[0]
@@ -254,8 +262,10 @@ func TestHostileBodiesAreShownAsText(t *testing.T) {
 	quoted, err := json.Marshal(map[string]any{"reference": "<b>x</b>", "a": script})
 	require.NoError(t, err)
 	for _, body := range []string{
-		script, string(quoted), `{"a": "` + script, "\xff\xfe" + script, `"` + script + `"`, "", "nul", "{", "[1,2", "{\"a\":",
-		strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 30000), `{"stats":{"created":"1"}}`, `{"stats":[]}`, "{\"\x00\":1}",
+		script, string(quoted), `{"a": "` + script, "\xff\xfe" + script, `"` + script + `"`, "", "nul", "{", "[1,2",
+		"{\"a\":",
+		strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 30000), `{"stats":{"created":"1"}}`, `{"stats":[]}`,
+		"{\"\x00\":1}",
 	} {
 		b := newBench(t, 0)
 		request := httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(body))
@@ -276,7 +286,7 @@ func TestHostileBodiesAreShownAsText(t *testing.T) {
 	}
 }
 
-func TestBodiesAreIndentedAsFarAsTheyGo(t *testing.T) {
+func TestTruncatedBodiesAreIndented(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"a":[1,2.50],"b":{}}`: "{\n  &#34;a&#34;: [\n    1,\n    2.50\n  ],\n  &#34;b&#34;: {}\n}",
 		`{"a":[1,"cut off he`:   "{\n  &#34;a&#34;: [\n    1",
@@ -290,7 +300,7 @@ func TestBodiesAreIndentedAsFarAsTheyGo(t *testing.T) {
 	}
 }
 
-func TestEmptyPageTeaches(t *testing.T) {
+func TestEmptyPageShowsASampleRequest(t *testing.T) {
 	b := newBench(t, 0)
 	status, page := b.get(receiver.Path)
 	require.Equal(t, http.StatusOK, status)
@@ -300,14 +310,15 @@ func TestEmptyPageTeaches(t *testing.T) {
 	assert.Zero(t, l.Total)
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentDeliveriesAreCounted(t *testing.T) {
 	r := receiver.New(receiver.Config{Capacity: 8, Clock: standing{noon}})
 	app := fiber.New()
 	r.Mount(app)
 	var all sync.WaitGroup
 	for i := range 32 {
 		all.Go(func() {
-			request := httptest.NewRequest(http.MethodPost, receiver.Path, strings.NewReader(fmt.Sprintf(`{"n":%d}`, i)))
+			request := httptest.NewRequest(http.MethodPost, receiver.Path,
+				strings.NewReader(fmt.Sprintf(`{"n":%d}`, i)))
 			if i%2 == 0 {
 				request = httptest.NewRequest(http.MethodGet, receiver.Path, nil)
 			}

@@ -6,6 +6,10 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
+// noneText says how the first delivery arrives.
+const noneText = "Two commands bring the first callback here. The hub prints a username and a key that work when " +
+	"it starts with demo data."
+
 // listView is the list as the template sees it.
 type listView struct {
 	page            ui.Page

@@ -15,7 +15,8 @@ type method struct {
 // operations lists the operations of a path, writing before reading.
 func (p pathItem) operations() []method {
 	var list []method
-	for _, each := range []method{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch}, {"DELETE", p.Delete}} {
+	for _, each := range []method{{"POST", p.Post}, {"GET", p.Get}, {"PUT", p.Put}, {"PATCH", p.Patch},
+		{"DELETE", p.Delete}} {
 		if each.operation != nil {
 			list = append(list, each)
 		}

@@ -21,7 +21,7 @@ const maxIndex = 150 << 10
 
 var indexPath = regexp.MustCompile(`data-index="([^"]+)"`)
 
-func TestTheIndexLeadsToElementsThatExist(t *testing.T) {
+func TestSearchIndexLinksExist(t *testing.T) {
 	app := app(t)
 	_, page := get(t, app, "/docs")
 	response, body := get(t, app, indexPath.FindStringSubmatch(page)[1])
@@ -42,7 +42,7 @@ func TestTheIndexLeadsToElementsThatExist(t *testing.T) {
 	require.Greater(t, len(pages), 10)
 }
 
-func TestResultsAreAPageWithoutAScript(t *testing.T) {
+func TestSearchWorksWithoutJavaScript(t *testing.T) {
 	app := app(t)
 	for query, part := range map[string]string{
 		"retry+order":            `href="/docs#`,
@@ -60,7 +60,7 @@ func TestResultsAreAPageWithoutAScript(t *testing.T) {
 	}
 }
 
-func TestTheErrorsPageHasEveryCode(t *testing.T) {
+func TestErrorsPageListsEveryCode(t *testing.T) {
 	_, page := get(t, app(t), "/docs/errors/")
 	for _, e := range problem.Errors() {
 		require.Contains(t, page, "<code>"+string(e.Code)+"</code>")
@@ -90,7 +90,7 @@ func TestPreviousAndNextVisitEveryGuide(t *testing.T) {
 	require.Greater(t, len(visited), 10)
 }
 
-func TestGuidesInTheBrowser(t *testing.T) {
+func TestGuidesPassBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
 	base := browsertest.Serve(t, app(t))
 	few := []browsertest.View{browsertest.Views()[0], browsertest.Views()[3]}

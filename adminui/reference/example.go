@@ -143,7 +143,8 @@ func listed(value jsontext.Value) string {
 // quoted is a text as one word of a POSIX shell.
 func quoted(text string) string {
 	plain := strings.IndexFunc(text, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(":/._-", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune(":/._-", r))
 	}) < 0
 	if plain && text != "" {
 		return text

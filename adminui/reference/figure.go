@@ -21,6 +21,7 @@ func (b *block) figure(caption, name string) bool {
 		return false
 	}
 	label := `<svg role="img" aria-label="` + html.EscapeString(caption) + `"`
-	b.out.WriteString(`<figure class="figure-drawn">` + strings.Replace(string(drawing), "<svg", label, 1) + "</figure>")
+	b.out.WriteString(`<figure class="figure-drawn">` + strings.Replace(string(drawing), "<svg", label, 1) +
+		"</figure>")
 	return true
 }

@@ -32,7 +32,7 @@ var guideGroups = []struct {
 	title string
 	names []string
 }{
-	{"Start", []string{"first-sync", "concepts", "sandbox", "clients"}},
+	{"Start", []string{"first-sync", "concepts", "sandbox", "clients", "moving"}},
 	{"Integrate", []string{"menus", "orders", "retries", "signatures", "riders", "actions"}},
 	{"Operate", []string{"console", "configuration", "metrics", "plugins"}},
 	{"Look up", []string{errorsName, "behaviour", "changes"}},

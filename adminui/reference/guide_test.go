@@ -45,7 +45,8 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 			case !strings.HasPrefix(target, "/docs"):
 				continue // the console and other sites
 			}
-			require.True(t, fragment == "" || strings.Contains(page(target), `id="`+fragment+`"`), "%s: %s", path, match[1])
+			require.True(t, fragment == "" ||
+				strings.Contains(page(target), `id="`+fragment+`"`), "%s: %s", path, match[1])
 		}
 		require.NotContains(t, page(path), "hub.example.com", "commands name the hub itself")
 		guides++
@@ -53,7 +54,7 @@ func TestEveryLinkOfTheGuidesLeadsSomewhere(t *testing.T) {
 	require.GreaterOrEqual(t, guides, 10)
 }
 
-func TestTheGuidesWritingIsAllUnderstood(t *testing.T) {
+func TestGuideMarkdownIsFullyRendered(t *testing.T) {
 	files, err := filepath.Glob("guides/*.md")
 	require.NoError(t, err)
 	for _, file := range files {
@@ -75,7 +76,7 @@ func sampleOf(t *testing.T, guide, language string) string {
 	return found[0][1]
 }
 
-func TestTheSamplesTellGenuineDeliveriesFromOthers(t *testing.T) {
+func TestVerificationSamplesRejectForgedDeliveries(t *testing.T) {
 	for language, command := range map[string][]string{
 		"go": {"go", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"},
 		"java": {"javac", "Verify.java"}, "bash": {"sh", "main.sh"},
@@ -86,7 +87,8 @@ func TestTheSamplesTellGenuineDeliveriesFromOthers(t *testing.T) {
 				t.Skipf("%s is not on this machine", command[0])
 			}
 			dir := t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]), []byte(sampleOf(t, "signatures", language)), 0o600))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]),
+				[]byte(sampleOf(t, "signatures", language)), 0o600))
 			compiled := map[string][2][]string{ // once: each of the runs below would do it again
 				"go":   {{"go", "build", "-o", "main", "main.go"}, {"./main"}},
 				"java": {{"javac", "Verify.java"}, {"java", "Verify"}},
@@ -99,7 +101,8 @@ func TestTheSamplesTellGenuineDeliveriesFromOthers(t *testing.T) {
 				command = compile[1]
 			}
 			verify := func(secret string, id core.ID, at time.Time, signatures, body string) bool {
-				run := exec.CommandContext(t.Context(), command[0], append(command[1:], secret, id.String(), strconv.FormatInt(at.Unix(), 10), signatures)...)
+				run := exec.CommandContext(t.Context(), command[0],
+					append(command[1:], secret, id.String(), strconv.FormatInt(at.Unix(), 10), signatures)...)
 				run.Dir, run.Stdin = dir, strings.NewReader(body)
 				out, err := run.CombinedOutput()
 				require.Empty(t, string(out))
@@ -124,7 +127,7 @@ func TestTheSamplesTellGenuineDeliveriesFromOthers(t *testing.T) {
 	}
 }
 
-func TestTheCollectionForPostmanHasEveryOperation(t *testing.T) {
+func TestPostmanCollectionHasEveryOperation(t *testing.T) {
 	response, body := get(t, app(t), "/docs/postman.json")
 	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
 	var collection struct {

@@ -88,7 +88,8 @@ func (b *block) fence(lines []string, from int) int {
 	}
 	b.out.WriteString(`<figure class="code code-plain"><pre tabindex="0"><code>`)
 	b.out.WriteString(html.EscapeString(strings.Join(lines[from:to], "\n")) + "</code></pre>")
-	b.out.WriteString(`<button type="button" class="copy" aria-label="` + text.Copy + `: code">` + text.Copy + "</button></figure>")
+	b.out.WriteString(`<button type="button" class="copy" aria-label="` + text.Copy + `: code">` + text.Copy +
+		"</button></figure>")
 	return to
 }
 

@@ -67,14 +67,17 @@ const channelKey = "channel_"
 // byKey is how requests say whose they are, by variables with a prefix.
 func byKey(prefix string) collectionAuth {
 	value := "apikey {{" + prefix + "username}}:{{" + prefix + "api_key}}"
-	return collectionAuth{"apikey", []collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: value}, {Key: "in", Value: "header"}}}
+	return collectionAuth{"apikey",
+		[]collectionVariable{{Key: "key", Value: "Authorization"}, {Key: "value", Value: value},
+			{Key: "in", Value: "header"}}}
 }
 
 // postman is the collection of every operation, in folders by tag: with the
 // hub's address and the two keys as variables, and each example as a request.
 func postman(d *document, base string) ([]byte, error) {
 	c := collection{
-		Info: collectionInfo{d.Info.Title, d.Info.Description, "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
+		Info: collectionInfo{d.Info.Title, d.Info.Description,
+			"https://schema.getpostman.com/json/collection/v2.1.0/collection.json"},
 		Auth: byKey(""),
 		Variable: []collectionVariable{
 			{Key: "base", Value: base}, {Key: "username", Description: "of the POS's API key"}, {Key: "api_key"},

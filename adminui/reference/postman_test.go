@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheCollectionForPostmanIsMadeSo(t *testing.T) {
+func TestPostmanCollectionMatchesGoldenFile(t *testing.T) {
 	source, err := os.ReadFile("testdata/small.openapi.json")
 	require.NoError(t, err)
 	var d document

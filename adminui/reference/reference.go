@@ -108,7 +108,8 @@ func (r *Reference) addPages(v *view, guides []guide, page ui.Page) error {
 	}
 	r.results = func(query string) templ.Component {
 		page.Title, page.Query = "Search", query
-		contents := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}}, guideSections(guides)...)
+		contents := append([]ui.Section{{Lines: []ui.Line{{Href: Path, Label: "API reference"}}}},
+			guideSections(guides)...)
 		return resultsPage(page, contents, find(r.entries, query))
 	}
 	return nil

@@ -50,7 +50,7 @@ func get(t *testing.T, app *fiber.App, path string, headers ...string) (*http.Re
 	return response, string(body)
 }
 
-func TestPageTellsEveryOperation(t *testing.T) {
+func TestPageListsEveryOperation(t *testing.T) {
 	response, page := get(t, app(t), "/docs")
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	assert.Equal(t, ui.ContentSecurityPolicy, response.Header.Get("Content-Security-Policy"))
@@ -91,7 +91,7 @@ func TestPageTellsEveryOperation(t *testing.T) {
 	assert.NotContains(t, page, "onclick")
 }
 
-func TestPageIsCachedByItsTag(t *testing.T) {
+func TestPageIsCachedByETag(t *testing.T) {
 	app := app(t)
 	first, page := get(t, app, "/docs")
 	tag := first.Header.Get("ETag")
@@ -108,10 +108,11 @@ func TestPageIsCachedByItsTag(t *testing.T) {
 	assert.Equal(t, page, string(unpacked))
 }
 
-func TestDescriptionIsText(t *testing.T) {
+func TestDescriptionIsEscaped(t *testing.T) {
 	const attack = `<script>alert(1)</script>`
 	document, err := json.Marshal(map[string]any{
-		"info": map[string]any{"title": attack, "description": "- `" + attack + "`\n- " + attack + "\n\n```\n" + attack + "\n```"},
+		"info": map[string]any{"title": attack,
+			"description": "- `" + attack + "`\n- " + attack + "\n\n```\n" + attack + "\n```"},
 		"tags": []any{map[string]any{"name": attack, "description": attack}},
 	})
 	require.NoError(t, err)
@@ -120,13 +121,14 @@ func TestDescriptionIsText(t *testing.T) {
 	assert.Equal(t, 8, strings.Count(body, "&lt;script&gt;alert(1)&lt;/script&gt;"))
 }
 
-func TestNewRefusesWhatItCannotShow(t *testing.T) {
+func TestNewRejectsInvalidDocuments(t *testing.T) {
 	for _, document := range []string{
 		`no JSON`,
 		`{"paths": []}`,
 		`{"paths": {"/a": {"get": {"parameters": [{"$ref": "#/components/parameters/None"}]}}}}`,
 		`{"paths": {"/a": {"get": {"responses": {"200": {"$ref": "#/components/responses/None"}}}}}}`,
-		`{"paths": {"/a": {"post": {"requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Loop"}}}}}}},
+		`{"paths": {"/a": {"post": {"requestBody": {"content": {"a/b": {"schema": {"$ref": ` +
+			`"#/components/schemas/Loop"}}}}}}},
 		  "components": {"schemas": {"Loop": {"$ref": "#/components/schemas/Loop"}}}}`,
 	} {
 		_, err := reference.New(reference.Config{OpenAPI: []byte(document)})
@@ -134,9 +136,10 @@ func TestNewRefusesWhatItCannotShow(t *testing.T) {
 	}
 }
 
-func TestWhatOccursAgainIsListedOnce(t *testing.T) {
+func TestRecursiveSchemaIsListedOnce(t *testing.T) {
 	app := serving(reference.Config{OpenAPI: []byte(`{"tags": [{"name": "T"}],
-		"paths": {"/a": {"post": {"tags": ["T"], "requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
+		"paths": {"/a": {"post": {"tags": ["T"],` +
+		` "requestBody": {"content": {"a/b": {"schema": {"$ref": "#/components/schemas/Tree"}}}}}}},
 		"components": {"schemas": {"Tree": {"properties": {
 			"name": {"type": "string"}, "leaves": {"type": "array", "items": {"$ref": "#/components/schemas/Leaf"}},
 			"left": {"$ref": "#/components/schemas/Tree"},
@@ -149,13 +152,14 @@ func TestWhatOccursAgainIsListedOnce(t *testing.T) {
 	assert.Contains(t, body, "parts as in <code>leaves[]</code>")
 }
 
-func TestPageInTheBrowser(t *testing.T) {
+func TestPagePassesBrowserChecks(t *testing.T) {
 	browser := browsertest.Start(t)
 	base := browsertest.Serve(t, app(t))
 	page := browser.Open(t, base+"/docs", browsertest.Views()[0])
 	blocks := browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code").length`)
 	assert.Positive(t, blocks)
-	assert.Equal(t, blocks, browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code button").length`), "buttons to copy")
+	assert.Equal(t, blocks, browsertest.Eval[int](t, page, `document.querySelectorAll("figure.code button").length`),
+		"buttons to copy")
 	for _, view := range browsertest.Views() {
 		t.Run(view.Name, func(t *testing.T) {
 			page.Look(t, view)
@@ -180,8 +184,14 @@ func TestPageInTheBrowser(t *testing.T) {
 	})
 	t.Run("contents on a narrow screen", func(t *testing.T) {
 		page := browser.Open(t, base+"/docs", browsertest.Views()[3])
-		page.Do(t, chromedp.Click(chromedp.CSS(".contents-open")), chromedp.WaitVisible(chromedp.CSS(`.contents a[href="#getStore"]`)))
+		page.Do(t, chromedp.Click(chromedp.CSS(".contents-open")),
+			chromedp.WaitVisible(chromedp.CSS(`.contents a[href="#getStore"]`)))
+		require.Regexp(t, `^rgb\(`,
+			browsertest.Eval[string](t, page, `getComputedStyle(document.querySelector(".contents")).backgroundColor`))
+		// Nothing shines through the contents, and axe looks at all that lies behind each word.
+		browsertest.Eval[bool](t, page, `document.querySelector("main").hidden = true`)
 		page.CheckPart(t, ".contents")
+		browsertest.Eval[bool](t, page, `document.querySelector("main").hidden = false`)
 		page.Screenshot(t, "docs-contents")
 		page.Do(t,
 			chromedp.Click(chromedp.CSS(`.contents a[href="#getStore"]`)),

@@ -34,7 +34,8 @@ when where which who with you your`)
 func words(texts ...string) string {
 	list := token.FindAllString(strings.ToLower(strings.Join(texts, " ")), -1)
 	slices.Sort(list)
-	list = slices.DeleteFunc(slices.Compact(list), func(w string) bool { return len(w) < 2 || slices.Contains(common, w) })
+	list = slices.DeleteFunc(slices.Compact(list),
+		func(w string) bool { return len(w) < 2 || slices.Contains(common, w) })
 	return strings.Join(list, " ")
 }
 

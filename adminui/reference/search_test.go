@@ -33,11 +33,11 @@ func TestSearchPrefersTitlesAndNeedsEveryWord(t *testing.T) {
 	}
 }
 
-func TestWordsAreUniqueAndSayWhatTheTextIsAbout(t *testing.T) {
+func TestIndexWordsAreUniqueWithoutStopWords(t *testing.T) {
 	require.Equal(t, "café hub menu ref_id sends", words("The hub: `ref_id`, a Menu, X", "It sends the café a menu."))
 }
 
-func TestEverySectionOfAGuideIsAnEntry(t *testing.T) {
+func TestEveryGuideSectionIsIndexed(t *testing.T) {
 	g := guide{name: "a", title: "A", text: "Zero.\n\n## Same `x`\n\nTwo.\n\n```\n## code\n```\n\n" +
 		"### Same x\n\nThree [four](/docs/five)."}
 	require.Equal(t, []entry{

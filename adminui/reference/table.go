@@ -11,7 +11,8 @@ var tableRule = regexp.MustCompile(`^\|( *-+ *\|)+$`)
 
 // beginsTable reports whether a table begins at the first of the lines.
 func beginsTable(lines []string) bool {
-	return len(lines) > 1 && strings.HasPrefix(lines[0], "|") && tableRule.MatchString(strings.TrimRight(lines[1], " \r"))
+	return len(lines) > 1 && strings.HasPrefix(lines[0], "|") &&
+		tableRule.MatchString(strings.TrimRight(lines[1], " \r"))
 }
 
 // table writes the table that begins at the line from and returns the number of its last line.

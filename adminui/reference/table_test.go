@@ -34,9 +34,10 @@ func TestMarkdownTablesBecomeHTMLTables(t *testing.T) {
 	}
 }
 
-func TestFiguresAreDrawnIntoThePage(t *testing.T) {
+func TestFiguresAreInlinedAsSVG(t *testing.T) {
 	page := markdown("![What \"it\" shows.](deliveries.svg)")
-	require.Regexp(t, `^<figure class="figure-drawn"><svg role="img" aria-label="What &#34;it&#34; shows." xmlns=`, page)
+	require.Regexp(t, `^<figure class="figure-drawn"><svg role="img" aria-label="What &#34;it&#34; shows." xmlns=`,
+		page)
 	require.Equal(t, "<p>![A](absent.svg)</p>", markdown("![A](absent.svg)"))
 }
 

@@ -111,12 +111,14 @@ func (v *view) list(guides []guide) {
 	for _, group := range v.groups {
 		section := ui.Section{Title: group.title}
 		for _, each := range group.operations {
-			section.Lines = append(section.Lines, ui.Line{Href: "#" + each.id, Label: each.summary, Method: each.method})
+			section.Lines = append(section.Lines,
+				ui.Line{Href: "#" + each.id, Label: each.summary, Method: each.method})
 		}
 		v.contents = append(v.contents, section)
 	}
 	v.contents = append(v.contents, ui.Section{Title: "More", Lines: []ui.Line{
-		{Href: "#answers", Label: "Shared answers"}, {Href: "/openapi.json", Label: "openapi.json"}, {Href: PostmanPath, Label: "postman.json"},
+		{Href: "#answers", Label: "Shared answers"}, {Href: "/openapi.json", Label: "openapi.json"},
+		{Href: PostmanPath, Label: "postman.json"},
 	}})
 }
 

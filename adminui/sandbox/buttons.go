@@ -10,7 +10,8 @@ import (
 
 // buttons are the scenarios, at the store of the one before.
 func buttons(action string, before console.Scenario) (list []ui.Button) {
-	places, step := ui.Filter{Name: "places", Label: text.PlayPlaces, Value: "5"}, ui.Filter{Name: "step", Label: text.PlayStep, Value: "0.5"}
+	places, step := ui.Filter{Name: "places", Label: text.PlayPlaces, Value: "5"},
+		ui.Filter{Name: "step", Label: text.PlayStep, Value: "0.5"}
 	for _, one := range []struct {
 		kind, say, count, rate string
 		more                   []ui.Filter
@@ -21,9 +22,13 @@ func buttons(action string, before console.Scenario) (list []ui.Button) {
 		{"edit", text.PlayEditSay, "2", "0", nil},
 		{"rush", text.PlayRushSay, "500", "50", nil},
 	} {
-		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.PlayStore, Value: before.Store, Hint: text.PlayStoreHint}, {Name: "count", Label: text.PlayCount, Value: one.count},
-			{Name: "rate", Label: text.PlayRate, Value: one.rate}}, one.more, []ui.Filter{{Name: "seed", Label: text.PlaySeed}, {Name: "platform", Label: text.PlayPlatform, Value: before.Platform}})
-		list = append(list, ui.Button{Label: text.Plays[one.kind], Action: action, Ask: text.Why, Say: one.say, Hidden: []ui.Option{{Label: "kind", Value: one.kind}}, Fields: fields})
+		fields := slices.Concat([]ui.Filter{{Name: "store", Label: text.PlayStore, Value: before.Store,
+			Hint: text.PlayStoreHint}, {Name: "count", Label: text.PlayCount, Value: one.count},
+			{Name: "rate", Label: text.PlayRate, Value: one.rate}}, one.more,
+			[]ui.Filter{{Name: "seed", Label: text.PlaySeed},
+				{Name: "platform", Label: text.PlayPlatform, Value: before.Platform}})
+		list = append(list, ui.Button{Label: text.Plays[one.kind], Action: action, Ask: text.Why, Say: one.say,
+			Hidden: []ui.Option{{Label: "kind", Value: one.kind}}, Fields: fields})
 	}
 	return list
 }

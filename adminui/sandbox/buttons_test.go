@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core/console"
 )
 
-func TestEveryScenarioAndFaultHasItsWords(t *testing.T) {
+func TestEveryScenarioAndFaultHasALabel(t *testing.T) {
 	kinds := []string{}
 	for _, b := range buttons("/", console.Scenario{}) {
 		require.NotEmpty(t, b.Say)

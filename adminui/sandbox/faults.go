@@ -29,7 +29,7 @@ type Faults interface {
 
 // faults are the banner and the list of the faults that are on; nil: none is. A
 // simulator that does not answer is told and keeps nobody from the page.
-func (p Pages) faults(c *fiber.Ctx, v *shell.Visit) (banner []ui.Cause, list templ.Component, err error) {
+func (p Pages) faults(c *fiber.Ctx, v *shell.PageContext) (banner []ui.Cause, list templ.Component, err error) {
 	on, err := p.Playground.Faults(c.UserContext(), v.Business.ID)
 	if core.CodeOf(err) == core.Unavailable {
 		var known *core.Error
@@ -52,9 +52,11 @@ func (p Pages) faults(c *fiber.Ctx, v *shell.Visit) (banner []ui.Cause, list tem
 	return []ui.Cause{cause}, ui.ListOf(faultList(v, on)), nil
 }
 
-func faultList(v *shell.Visit, on []console.Fault) ui.List {
-	list := ui.List{Name: text.FaultsTitle, Columns: []ui.Column{{Label: text.FaultKind}, {Label: text.FaultHow, Kind: ui.Wide}, {Label: text.Platform}, {Label: text.Call},
-		{Label: text.FaultUntil}, {Label: text.FaultHits, Kind: ui.Figure}}}
+func faultList(v *shell.PageContext, on []console.Fault) ui.List {
+	list := ui.List{Name: text.FaultsTitle,
+		Columns: []ui.Column{{Label: text.FaultKind}, {Label: text.FaultHow, Kind: ui.Wide}, {Label: text.Platform},
+			{Label: text.Call},
+			{Label: text.FaultUntil}, {Label: text.FaultHits, Kind: ui.Figure}}}
 	for _, f := range on {
 		until := ui.T(text.FaultForever)
 		switch {
@@ -63,7 +65,9 @@ func faultList(v *shell.Visit, on []console.Fault) ui.List {
 		case !f.Until.IsZero():
 			until = ui.Timed(v.At(f.Until))
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(how(f)), ui.T(orAny(f.Platform)), ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(text.FaultKinds[f.Kind]), ui.T(how(f)), ui.T(orAny(f.Platform)),
+				ui.T(orAny(f.Call)), until, ui.T(ui.Number(f.Hits))}})
 	}
 	return list
 }
@@ -86,10 +90,11 @@ func how(f console.Fault) string {
 func orAny(s string) string { return cmp.Or(s, text.Any) }
 
 // SwitchFault switches a fault on.
-func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
-	fault := console.Fault{Kind: f.text("kind"), Platform: f.text("platform"), Call: f.text("call"), Probability: f.number("probability", text.FaultProbability) / 100,
-		Seed: f.seed("seed", text.FaultSeed), Lasts: f.seconds("lasts", text.FaultLasts)}
+	fault := console.Fault{Kind: f.text("kind"), Platform: f.text("platform"), Call: f.text("call"),
+		Probability: f.number("probability", text.FaultProbability) / 100,
+		Seed:        f.seed("seed", text.FaultSeed), Lasts: f.seconds("lasts", text.FaultLasts)}
 	switch fault.Kind { // what other kinds do not know is left out
 	case "fail":
 		fault.Status = f.whole("status", text.FaultStatus)
@@ -109,7 +114,7 @@ func (p Pages) SwitchFault(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // ClearFaults switches all faults of the business off.
-func (p Pages) ClearFaults(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) ClearFaults(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Playground.ClearFaults(c.UserContext(), v.Business.ID, v.Change(c, "sandbox.fault_off")); err != nil {
 		return err
 	}

@@ -34,8 +34,22 @@ type Pages struct {
 	Playground Playground
 }
 
+// Page describes the page.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "sandbox/"
+	return shell.Page{Path: path, Label: text.Sandbox,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.Show),
+			shell.Post(path, access.Support, p.Play),
+			shell.Post(path+"faults/", access.Support, p.SwitchFault),
+			shell.Post(path+"faults/off/", access.Support, p.ClearFaults),
+		},
+		Done: map[string]string{"playing": text.SandboxBegun, "fault": text.FaultSwitched,
+			"faults_off": text.FaultsCleared}}
+}
+
 // Show shows what can be played, what was played last, and which faults are on.
-func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Show(c *fiber.Ctx, v *shell.PageContext) error {
 	simulated, err := p.Playground.Simulated(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
@@ -54,14 +68,13 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
 		return err
 	}
 	head.Causes = append(head.Causes, banner...)
-	var before []templ.Component
 	if faults != nil {
-		before = append(before, faults)
+		head.Above = append(head.Above, faults)
 	}
 	if found {
 		head.Causes = append(head.Causes, told(played))
 		head.Causes = append(head.Causes, arrived(v, played)...)
-		before = append(before, ui.FiguresOf(figures(v, played)))
+		head.Above = append(head.Above, ui.FiguresOf(figures(v, played)))
 	} else {
 		head.Causes = append(head.Causes, ui.Cause{State: ui.Neutral, Text: text.SandboxReady})
 	}
@@ -72,16 +85,20 @@ func (p Pages) Show(c *fiber.Ctx, v *shell.Visit) error {
 		head.Buttons = append(head.Buttons, faultButton(v.Link("sandbox/faults/"), simulated))
 	}
 	list, keys := calls(played)
-	return v.Listed(c, head, list, "after", keys, before...)
+	return v.Listed(c, head, list, "after", keys)
 }
 
 // calls are how the calls of a scenario fared.
 func calls(played console.Played) (list ui.List, keys []string) {
-	list = ui.List{Name: text.Calls, EmptyTitle: text.PlayCallsTitle, EmptyText: text.PlayCallsText, Columns: []ui.Column{{Label: text.Call}, {Label: text.LastAnswer, Kind: ui.Wide},
-		{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure}, {Label: text.PlayAnsweredFast, Kind: ui.Figure}, {Label: text.PlayAnswered, Kind: ui.Figure}}}
+	list = ui.List{Name: text.Calls, EmptyTitle: text.PlayCallsTitle, EmptyText: text.PlayCallsText,
+		Columns: []ui.Column{{Label: text.Call}, {Label: text.LastAnswer, Kind: ui.Wide},
+			{Label: text.Count, Kind: ui.Figure}, {Label: text.CallsFailed, Kind: ui.Figure},
+			{Label: text.PlayAnsweredFast, Kind: ui.Figure}, {Label: text.PlayAnswered, Kind: ui.Figure}}}
 	for _, call := range played.Calls {
 		keys = append(keys, call.Name)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.Said), ui.T(ui.Number(call.Count)), ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(call.Name), ui.T(call.Said), ui.T(ui.Number(call.Count)),
+				ui.T(ui.Number(call.Failed)), ui.T(ui.Took(call.P50)), ui.T(ui.Took(call.P99))}})
 	}
 	return list, keys
 }
@@ -94,21 +111,25 @@ func told(p console.Played) ui.Cause {
 	case p.Ended.IsZero():
 		cause = ui.Cause{State: ui.Run, Text: text.SandboxRuns}
 	}
-	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Number(p.Count), p.Store, p.Seed) + " " + cause.Text
+	cause.Text = fmt.Sprintf(text.SandboxAbout, text.Plays[p.Kind], ui.Number(p.Count), p.Store, p.Seed) + " " +
+		cause.Text
 	return cause
 }
 
 // arrived is what is wrong with the webhooks of a scenario's orders.
-func arrived(v *shell.Visit, p console.Played) (list []ui.Cause) {
+func arrived(v *shell.PageContext, p console.Played) (list []ui.Cause) {
 	a, link := p.Arrivals, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=")
 	if a.Failed > 0 {
-		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ArrivedNot, ui.Number(a.Failed)), Link: ui.Link{Href: link + "failed", Label: text.ArrivedLook}})
+		list = append(list, ui.Cause{State: ui.Err, Text: fmt.Sprintf(text.ArrivedNot, ui.Number(a.Failed)),
+			Link: ui.Link{Href: link + "failed", Label: text.ArrivedLook}})
 	}
 	if a.Retried > 0 {
-		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ArrivedRetry, ui.Number(a.Retried)), Link: ui.Link{Href: link + "pending", Label: text.ArrivedLook}})
+		list = append(list, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.ArrivedRetry, ui.Number(a.Retried)),
+			Link: ui.Link{Href: link + "pending", Label: text.ArrivedLook}})
 	}
 	if a.Orders > 0 && a.Arrived+a.Failed+a.Waiting == 0 {
-		list = append(list, ui.Cause{State: ui.Warn, Text: text.ArrivedNone, Link: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks}})
+		list = append(list, ui.Cause{State: ui.Warn, Text: text.ArrivedNone,
+			Link: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks}})
 	}
 	if a.Known > 0 {
 		list = append(list, ui.Cause{State: ui.Neutral, Text: fmt.Sprintf(text.ArrivedKnown, ui.Number(a.Known))})
@@ -117,7 +138,7 @@ func arrived(v *shell.Visit, p console.Played) (list []ui.Cause) {
 }
 
 // figures are how the webhooks of a scenario's orders fared.
-func figures(v *shell.Visit, p console.Played) []ui.Figured {
+func figures(v *shell.PageContext, p console.Played) []ui.Figured {
 	a := p.Arrivals
 	took := func(d time.Duration) string {
 		if a.Arrived == 0 {
@@ -125,12 +146,14 @@ func figures(v *shell.Visit, p console.Played) []ui.Figured {
 		}
 		return ui.Took(d)
 	}
-	failed := ui.Figured{Label: text.ArrivedFailed, Value: ui.Number(a.Failed), Note: fmt.Sprintf(text.ArrivedWaiting, ui.Number(a.Waiting))}
+	failed := ui.Figured{Label: text.ArrivedFailed, Value: ui.Number(a.Failed),
+		Note: fmt.Sprintf(text.ArrivedWaiting, ui.Number(a.Waiting))}
 	if a.Failed > 0 {
 		failed.State, failed.Href = ui.Err, v.Link("deliveries/?event="+string(core.OrderPlaced)+"&state=failed")
 	}
 	return []ui.Figured{
-		{Label: text.Arrived, Value: ui.Number(a.Arrived), Note: fmt.Sprintf(text.ArrivedOf, ui.Number(a.Arrived+a.Failed+a.Waiting), ui.Number(a.Orders))},
+		{Label: text.Arrived, Value: ui.Number(a.Arrived),
+			Note: fmt.Sprintf(text.ArrivedOf, ui.Number(a.Arrived+a.Failed+a.Waiting), ui.Number(a.Orders))},
 		failed,
 		{Label: text.ArrivedFast, Value: took(a.P50), Note: text.ArrivedSince},
 		{Label: text.ArrivedIn, Value: took(a.P99), Note: text.ArrivedSince},
@@ -138,10 +161,11 @@ func figures(v *shell.Visit, p console.Played) []ui.Figured {
 }
 
 // Play begins a scenario; what is refused comes back as it was typed.
-func (p Pages) Play(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Play(c *fiber.Ctx, v *shell.PageContext) error {
 	f := form{c: c}
-	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"), Count: f.whole("count", text.PlayCount),
-		Rate: f.number("rate", text.PlayRate), Seed: f.seed("seed", text.PlaySeed)}
+	s := console.Scenario{Kind: f.text("kind"), Store: f.text("store"), Platform: f.text("platform"),
+		Count: f.whole("count", text.PlayCount),
+		Rate:  f.number("rate", text.PlayRate), Seed: f.seed("seed", text.PlaySeed)}
 	switch s.Kind {
 	case "rider":
 		s.Places, s.Step = f.whole("places", text.PlayPlaces), f.seconds("step", text.PlayStep)

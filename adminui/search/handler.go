@@ -15,31 +15,42 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 )
 
-// Records is what the page reads.
-type Records interface {
+// Searcher finds things of businesses by a text.
+type Searcher interface {
 	Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error)
 }
 
 // Pages is the page of the search.
-type Pages struct{ Records Records }
+type Pages struct{ Searcher Searcher }
+
+// Page describes the page.
+func (p Pages) Page() shell.Page {
+	const path = shell.SearchPath
+	return shell.Page{Path: path,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.Search),
+		}}
+}
 
 // searched is in how many businesses at most a visitor searches at once.
 const searched = 10_000
 
 // Search shows what was found; a single match opens.
-func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
-	wanted := strings.TrimSpace(v.Query.Get("q"))
-	if wanted == "" || len(wanted) > 300 {
-		return v.Show(c, shell.Head{Title: text.SearchTitle, Note: text.SearchTextNone}, ui.ListOf(ui.List{Name: text.Search, EmptyTitle: text.SearchTitle, EmptyText: text.NoHitsText}))
+func (p Pages) Search(c *fiber.Ctx, v *shell.PageContext) error {
+	query := strings.TrimSpace(v.Query.Get("q"))
+	if query == "" || len(query) > 300 {
+		return v.Show(c, shell.Head{Title: text.SearchTitle, Note: text.SearchTextNone},
+			ui.ListOf(ui.List{Name: text.Search, EmptyTitle: text.SearchTitle, EmptyText: text.NoHitsText}))
 	}
 	businesses, ids, err := v.Everybody(c.UserContext(), searched)
 	if err != nil {
 		return err
 	}
-	hits, err := p.Records.Search(c.UserContext(), ids, wanted)
+	hits, err := p.Searcher.Search(c.UserContext(), ids, query)
 	if err != nil {
 		return err
 	}
@@ -51,7 +62,8 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
 		names[b.ID] = b.Name
 	}
 	list := ui.List{Name: text.Search, EmptyTitle: text.NoHitsTitle, EmptyText: text.NoHitsText, Columns: []ui.Column{
-		{Label: text.Kind}, {Label: text.Name, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide}, {Label: text.Business}}}
+		{Label: text.Kind}, {Label: text.Name, Kind: ui.Wide}, {Label: text.Detail, Kind: ui.Wide},
+		{Label: text.Business}}}
 	of := map[string]int{}
 	for _, hit := range hits {
 		if of[hit.Kind]++; of[hit.Kind] > console.HitsShown {
@@ -62,13 +74,16 @@ func (p Pages) Search(c *fiber.Ctx, v *shell.Visit) error {
 		if title == "" {
 			title = hit.ID
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.Linked(title, address(hit)), ui.T(hit.Detail), ui.T(names[hit.Business])}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(kinds[hit.Kind]), ui.Linked(title, address(hit)), ui.T(hit.Detail),
+				ui.T(names[hit.Business])}})
 	}
-	return v.Show(c, shell.Head{Title: fmt.Sprintf(text.Found, wanted)}, ui.ListOf(list))
+	return v.Show(c, shell.Head{Title: fmt.Sprintf(text.Found, query)}, ui.ListOf(list))
 }
 
-var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery, "webhook": text.Webhook,
-	"order": text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound,
+var kinds = map[string]string{"business": text.Business, "job": text.Job, "delivery": text.Delivery,
+	"webhook": text.Webhook,
+	"order":   text.Order, "store": text.Store, "item": text.Item, "key": text.Key, "reference": text.EventsFound,
 	"refused": text.RefusedOrder, "refused at": text.RefusedOrders}
 
 // address is the page of what was found.

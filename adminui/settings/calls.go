@@ -13,7 +13,8 @@ import (
 // callFacts tell at which addresses the aggregator calls the hub, how it shows that it
 // is the one, and why it was last not believed. Where the address names the business the
 // platform's secret is the proof; a callback key does as well, without.
-func callFacts(v *shell.Visit, one console.PlatformSettings, inbound []console.PluginInbound, base string) (facts []ui.Fact) {
+func callFacts(v *shell.PageContext, one console.PlatformSettings, inbound []console.PluginInbound,
+	base string) (facts []ui.Fact) {
 	address := base + "/channel/api/v1/" + url.PathEscape(one.Name) + "/callback/"
 	keys := ui.Cell{Text: text.KeysNone, Note: text.KeysNoneNote}
 	for _, in := range inbound {
@@ -21,8 +22,9 @@ func callFacts(v *shell.Visit, one console.PlatformSettings, inbound []console.P
 		if _, set := one.Secrets[in.Secret]; set {
 			words, keys.Note = text.CallbackProved, text.KeysNotNeeded
 		}
-		facts = append(facts, ui.Fact{Label: text.CallbackAddress, Cell: ui.Cell{Text: fmt.Sprintf("%s%s/?business=%d", address, url.PathEscape(in.Kind), v.Business.ID),
-			Code: true, Note: fmt.Sprintf(words, in.Secret, in.Header)}})
+		facts = append(facts, ui.Fact{Label: text.CallbackAddress,
+			Cell: ui.Cell{Text: fmt.Sprintf("%s%s/?business=%d", address, url.PathEscape(in.Kind), v.Business.ID),
+				Code: true, Note: fmt.Sprintf(words, in.Secret, in.Header)}})
 	}
 	if len(one.Keys) > 0 {
 		keys = ui.Cell{Instant: new(v.At(one.Keys[0])), Note: fmt.Sprintf(text.KeysMade, len(one.Keys))}
@@ -31,5 +33,6 @@ func callFacts(v *shell.Visit, one console.PlatformSettings, inbound []console.P
 	if !one.RefusedAt.IsZero() {
 		refused = ui.Cell{Instant: new(v.At(one.RefusedAt)), Note: one.Refused}
 	}
-	return append(facts, ui.Fact{Label: text.CallbackKeys, Cell: keys}, ui.Fact{Label: text.LastRefusedCall, Cell: refused})
+	return append(facts, ui.Fact{Label: text.CallbackKeys, Cell: keys},
+		ui.Fact{Label: text.LastRefusedCall, Cell: refused})
 }

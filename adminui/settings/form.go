@@ -45,21 +45,28 @@ type secretView struct {
 	at                ui.Instant
 }
 
-func formOf(v *shell.Visit, one console.PlatformSettings, about console.PluginAbout, served []ui.Option, base string) formView {
-	form := formView{token: v.Token(), action: here(v, one.Name), name: one.Name, version: one.Version, mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
+func formOf(v *shell.PageContext, one console.PlatformSettings, about console.PluginAbout, served []ui.Option,
+	base string) formView {
+	form := formView{token: v.Token(), action: here(v, one.Name), name: one.Name, version: one.Version,
+		mayAct: v.MayAct(), plugin: one.ServedBy != core.ServedByOwn,
 		accept: ui.Filter{Name: "accept", Label: text.AcceptedBy, Value: one.Accept, Options: []ui.Option{
-			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub}, {Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
+			{Value: string(relay.AcceptHub), Label: text.AcceptedByHub},
+			{Value: string(relay.AcceptPOS), Label: text.AcceptedByPOS}}},
 		served:   ui.Filter{Name: "served_by", Label: text.ServedBy, Value: one.ServedBy, Options: served},
 		settings: ui.Pretty(one.Settings, 64<<10), rules: rulesOf(about.Schema)}
 	for _, e := range about.Endpoints {
-		form.endpoints = append(form.endpoints, endpointView{e.Name, one.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
+		form.endpoints = append(form.endpoints,
+			endpointView{e.Name, one.Addresses[e.Name], strings.Join(e.Hosts, ", ")})
 	}
 	for _, s := range about.Secrets {
 		at, set := one.Secrets[s.Name]
-		form.secrets = append(form.secrets, secretView{name: s.Name, description: s.Description, set: set, at: v.At(at)})
+		form.secrets = append(form.secrets,
+			secretView{name: s.Name, description: s.Description, set: set, at: v.At(at)})
 	}
 	if form.plugin {
-		form.facts = append([]ui.Fact{{Label: text.Plugin, Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}}, callFacts(v, one, about.Inbound, base)...)
+		form.facts = append([]ui.Fact{{Label: text.Plugin,
+			Cell: ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")}},
+			callFacts(v, one, about.Inbound, base)...)
 	}
 	return form
 }
@@ -94,7 +101,8 @@ func rulesOf(schema []byte) (rules []ui.Option) {
 // retyped is the form as it was sent. Secrets are not sent back: they are typed anew.
 func (f formView) retyped(value func(string) string, problem string) formView {
 	f.problem, f.why, f.version = problem, value("why"), value("version")
-	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"), cmp.Or(value("accept"), f.accept.Value)
+	f.served.Value, f.settings, f.accept.Value = value("served_by"), value("settings"),
+		cmp.Or(value("accept"), f.accept.Value)
 	for i, e := range f.endpoints {
 		f.endpoints[i].address = value("endpoint-" + e.name)
 	}
@@ -109,7 +117,7 @@ func (f formView) retyped(value func(string) string, problem string) formView {
 
 // Save stores what the form says, all of it or nothing; what is refused comes back as
 // it was typed.
-func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Save(c *fiber.Ctx, v *shell.PageContext) error {
 	typed := func(name string) string { return shell.Field(c, name) }
 	err := p.save(c, v)
 	if core.CodeOf(err) == core.Invalid {
@@ -122,7 +130,7 @@ func (p Pages) Save(c *fiber.Ctx, v *shell.Visit) error {
 	return c.Redirect(here(v, typed("name"))+"&done=stored", fiber.StatusSeeOther)
 }
 
-func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) save(c *fiber.Ctx, v *shell.PageContext) error {
 	ctx := c.UserContext()
 	platform := core.Platform{Name: shell.Field(c, "name"), ServedBy: shell.Field(c, "served_by")}
 	one, err := p.find(ctx, v, platform.Name)
@@ -156,20 +164,25 @@ func (p Pages) save(c *fiber.Ctx, v *shell.Visit) error {
 		}
 	}
 	// The capability has the name of the call.
-	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn && !slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
+	if accept == relay.AcceptPOS && platform.ServedBy != core.ServedByOwn &&
+		!slices.Contains(about.Capabilities, string(relay.OrderAcknowledge)) {
 		return core.Errorf(core.Invalid, text.AcceptTold, platform.ServedBy)
 	}
-	return p.Records.SetPlatform(ctx, v.Business.ID, platform, shell.Field(c, "version"), func(a *relay.Access) error {
+	set := func(a *relay.Access) error {
 		a.Settings, a.Accept = compact(settings), cmp.Or(accept, a.Accept)
 		a.Addresses = merged(a.Addresses, addresses)
 		a.Secrets = merged(a.Secrets, secrets)
 		return nil
-	}, v.Change(c, "platform.change"))
+	}
+	return p.Platforms.SetPlatform(ctx, v.Business.ID, platform,
+		relay.AccessUpdate{Version: shell.Field(c, "version"), Set: set}, v.Change(c, "platform.change"))
 }
 
 // checkSettings asks the plugin, unless it has accepted the very same before.
-func (p Pages) checkSettings(ctx context.Context, v *shell.Visit, platform core.Platform, before console.PlatformSettings, settings []byte) error {
-	if len(settings) == 0 || platform.ServedBy == before.ServedBy && bytes.Equal(compact(settings), compact(before.Settings)) {
+func (p Pages) checkSettings(ctx context.Context, v *shell.PageContext, platform core.Platform,
+	before console.PlatformSettings, settings []byte) error {
+	if len(settings) == 0 ||
+		platform.ServedBy == before.ServedBy && bytes.Equal(compact(settings), compact(before.Settings)) {
 		return nil
 	}
 	if platform.ServedBy == core.ServedByOwn {

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/a-h/templ"
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/shell"
@@ -22,14 +23,25 @@ import (
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// Records is what the pages read and do.
-type Records interface {
+// Platforms reads and changes the platforms of a business.
+type Platforms interface {
 	ListPlatforms(ctx context.Context, business core.BusinessID) ([]console.PlatformSettings, error)
-	SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform, version string, set func(*relay.Access) error, change access.Change) error
-	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte, change access.Change) error
+	SetPlatform(ctx context.Context, business core.BusinessID, platform core.Platform, update relay.AccessUpdate,
+		change access.Change) error
+}
+
+// CallbackKeys adds and drops the keys by which platforms call the hub.
+type CallbackKeys interface {
+	AddCallbackKey(ctx context.Context, business core.BusinessID, platform string, hash []byte,
+		change access.Change) error
 	DropCallbackKeys(ctx context.Context, business core.BusinessID, platform string, change access.Change) error
+}
+
+// Monitoring reads and changes how a business is watched.
+type Monitoring interface {
 	Watching(ctx context.Context, business core.BusinessID) (console.Watching, error)
-	SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error, change access.Change) error
+	SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error,
+		change access.Change) error
 }
 
 // Plugins knows what plugins need of platforms, and checks it.
@@ -41,25 +53,46 @@ type Plugins interface {
 
 // Pages are the pages of settings.
 type Pages struct {
-	Records Records
-	Plugins Plugins
-	BaseURL string // of the hub as others reach it; "" as requests come
-	Clock   core.Clock
+	Platforms  Platforms
+	Keys       CallbackKeys
+	Monitoring Monitoring
+	Plugins    Plugins
+	BaseURL    string // of the hub as others reach it; "" as requests come
+	Clock      core.Clock
+}
+
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "settings/"
+	return shell.Page{Path: path, Label: text.Settings,
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Post(path+"platforms/", access.Support, p.Add),
+			shell.Post(path+"watching/", access.Support, p.Watch),
+			shell.Get(path+"platform/", access.Viewer, p.One),
+			shell.Post(path+"platform/", access.Support, p.Save),
+			shell.Post(path+"callback/", access.Support, p.Callback),
+			shell.Post(path+"callback/drop/", access.Support, p.DropCallbacks),
+		},
+		Done: map[string]string{"stored": text.Stored}}
 }
 
 // here is the address of a platform's page; a name can be anything.
-func here(v *shell.Visit, platform string) string {
+func here(v *shell.PageContext, platform string) string {
 	return v.Link("settings/platform/?name=" + url.QueryEscape(platform))
 }
 
 // List shows the platforms of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	found, err := p.Records.ListPlatforms(c.UserContext(), v.Business.ID)
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	found, err := p.Platforms.ListPlatforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
-	list := ui.List{Name: text.Platforms, EmptyTitle: text.NoPlatformsTitle, EmptyText: text.NoPlatformsText, Columns: []ui.Column{
-		{Label: text.Platform}, {Label: text.ServedBy}, {Label: text.PlatformSettings, Kind: ui.Wide}, {Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure}, {Label: text.CallbackKeys, Kind: ui.Figure}}}
+	list := ui.List{Name: text.Platforms, EmptyTitle: text.NoPlatformsTitle, EmptyText: text.NoPlatformsText,
+		Columns: []ui.Column{
+			{Label: text.Platform}, {Label: text.ServedBy}, {Label: text.PlatformSettings, Kind: ui.Wide},
+			{Label: text.Addresses, Kind: ui.Figure}, {Label: text.Secrets, Kind: ui.Figure},
+			{Label: text.CallbackKeys, Kind: ui.Figure}}}
 	keys := make([]string, len(found))
 	for i, one := range found {
 		keys[i] = one.Name
@@ -67,23 +100,28 @@ func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
 		if one.ServedBy != core.ServedByOwn {
 			served = ui.Linked(one.ServedBy, shell.PluginsPath+one.ServedBy+"/")
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, here(v, one.Name)), served, ui.Coded(string(one.Settings)), ui.T(some(len(one.Addresses))),
-			ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Linked(one.Name, here(v, one.Name)), served, ui.Coded(string(one.Settings)),
+				ui.T(some(len(one.Addresses))),
+				ui.T(some(len(one.Secrets))), ui.T(some(len(one.Keys)))}})
 	}
-	watched, err := p.Records.Watching(c.UserContext(), v.Business.ID)
+	watched, err := p.Monitoring.Watching(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
-	head := shell.Head{Title: text.Settings, Note: text.SettingsNote}
+	head := shell.Head{Title: text.Settings, Note: text.SettingsNote,
+		Above: []templ.Component{ui.FactsOf(watchFacts(watched))}}
 	if v.MayAct() {
 		served, err := p.servers(c.UserContext())
 		if err != nil {
 			return err
 		}
-		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why, Fields: []ui.Filter{
-			{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}}, watchButton(v, watched)}
+		head.Buttons = []ui.Button{{Label: text.AddPlatform, Action: v.Link("settings/platforms/"), Ask: text.Why,
+			Fields: []ui.Filter{
+				{Name: "name", Label: text.PlatformName}, {Name: "served_by", Label: text.ServedBy, Options: served}}},
+			watchButton(v, watched)}
 	}
-	return v.Listed(c, head, list, "after", keys, ui.FactsOf(watchFacts(watched)))
+	return v.Listed(c, head, list, "after", keys)
 }
 
 func some(n int) string {
@@ -121,7 +159,7 @@ func (p Pages) about(ctx context.Context, id string) (about console.PluginAbout,
 }
 
 // Add gives the business a platform.
-func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Add(c *fiber.Ctx, v *shell.PageContext) error {
 	platform := core.Platform{Name: strings.TrimSpace(shell.Field(c, "name")), ServedBy: shell.Field(c, "served_by")}
 	platform.Name = strings.Clone(platform.Name)
 	if platform.Name == "" || len(platform.Name) > 255 || strings.ContainsRune(platform.Name, 0) {
@@ -129,7 +167,8 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	_, err := p.about(c.UserContext(), platform.ServedBy)
 	if err == nil {
-		err = p.Records.SetPlatform(c.UserContext(), v.Business.ID, platform, "", func(*relay.Access) error { return nil }, v.Change(c, "platform.create"))
+		err = p.Platforms.SetPlatform(c.UserContext(), v.Business.ID, platform,
+			relay.AccessUpdate{Set: func(*relay.Access) error { return nil }}, v.Change(c, "platform.create"))
 	}
 	if err != nil {
 		return v.Again(c, err, v.Link("settings/"), p.List)
@@ -137,8 +176,8 @@ func (p Pages) Add(c *fiber.Ctx, v *shell.Visit) error {
 	return c.Redirect(here(v, platform.Name)+"&done=stored", fiber.StatusSeeOther)
 }
 
-func (p Pages) find(ctx context.Context, v *shell.Visit, name string) (console.PlatformSettings, error) {
-	found, err := p.Records.ListPlatforms(ctx, v.Business.ID)
+func (p Pages) find(ctx context.Context, v *shell.PageContext, name string) (console.PlatformSettings, error) {
+	found, err := p.Platforms.ListPlatforms(ctx, v.Business.ID)
 	for _, one := range found {
 		if one.Name == name {
 			return one, nil
@@ -151,11 +190,11 @@ func (p Pages) find(ctx context.Context, v *shell.Visit, name string) (console.P
 }
 
 // One shows a platform, with the form that changes it for those who may.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	return p.one(c, v, v.Query.Get("name"), func(f formView) formView { return f })
 }
 
-func (p Pages) one(c *fiber.Ctx, v *shell.Visit, name string, filled func(formView) formView) error {
+func (p Pages) one(c *fiber.Ctx, v *shell.PageContext, name string, filled func(formView) formView) error {
 	one, err := p.find(c.UserContext(), v, name)
 	if err != nil {
 		return err
@@ -173,14 +212,18 @@ func (p Pages) one(c *fiber.Ctx, v *shell.Visit, name string, filled func(formVi
 	}
 	head := shell.Head{Title: one.Name, Note: note(one), Up: ui.Link{Href: v.Link("settings/"), Label: text.Settings}}
 	if wrong := pluginhost.WrongSettings(about.Schema, one.Settings); len(wrong) > 0 {
-		head.Causes = append(head.Causes, ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
+		head.Causes = append(head.Causes,
+			ui.Cause{State: ui.Warn, Text: fmt.Sprintf(text.SettingsWrong, one.ServedBy, strings.Join(wrong, ", "))})
 	}
 	if v.MayAct() && one.ServedBy != core.ServedByOwn {
 		hidden := []ui.Option{{Label: "name", Value: one.Name}}
-		head.Buttons = []ui.Button{{Label: text.MakeCallbackKey, Action: v.Link("settings/callback/"), Hidden: hidden, Ask: text.Why, Say: text.MakeCallbackKeySay}}
+		head.Buttons = []ui.Button{{Label: text.MakeCallbackKey, Action: v.Link("settings/callback/"), Hidden: hidden,
+			Ask: text.Why, Say: text.MakeCallbackKeySay}}
 		if len(one.Keys) > 1 {
-			head.Buttons = append(head.Buttons, ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden, Ask: text.Why,
-				Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
+			head.Buttons = append(head.Buttons,
+				ui.Button{Label: text.DropCallbackKeys, Action: v.Link("settings/callback/drop/"), Hidden: hidden,
+					Ask: text.Why,
+					Say: fmt.Sprintf(text.DropCallbackKeysSay, len(one.Keys)-1), Danger: true})
 		}
 	}
 	return v.Show(c, head, platformPage(filled(formOf(v, one, about, served, cmp.Or(p.BaseURL, c.BaseURL())))))
@@ -196,31 +239,34 @@ func note(one console.PlatformSettings) string {
 // recording stores callback keys together with the change that the audit trail tells.
 type recording struct {
 	relay.CallerRecords
-	records Records
-	change  access.Change
+	keys   CallbackKeys
+	change access.Change
 }
 
 // CreateCallerKey stores a key (relay.CallerRecords).
 func (r recording) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
-	return r.records.AddCallbackKey(ctx, business, platform, hash, r.change)
+	return r.keys.AddCallbackKey(ctx, business, platform, hash, r.change)
 }
 
 // Callback makes a key by which a platform calls the hub, and shows it, this once.
-func (p Pages) Callback(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Callback(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
-	callers := relay.Callers{Records: recording{records: p.Records, change: v.Change(c, "callback.create")}, Clock: p.Clock}
+	callers := relay.Callers{Records: recording{keys: p.Keys, change: v.Change(c, "callback.create")},
+		Clock: p.Clock}
 	key, err := callers.Create(c.UserContext(), v.Business.ID, name)
 	if err != nil {
 		return err
 	}
 	return v.Show(c, shell.Head{Title: text.NewCallbackKey, Note: name, Up: ui.Link{Href: here(v, name), Label: name},
-		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}}, ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewCallbackKeyText}}},
+		ui.Code(text.KeyHeader, "Authorization: Bearer "+key))
 }
 
 // DropCallbacks makes all keys of a platform useless but the newest.
-func (p Pages) DropCallbacks(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) DropCallbacks(c *fiber.Ctx, v *shell.PageContext) error {
 	name := shell.Field(c, "name")
-	if err := p.Records.DropCallbackKeys(c.UserContext(), v.Business.ID, name, v.Change(c, "callback.revoke")); err != nil {
+	if err := p.Keys.DropCallbackKeys(c.UserContext(), v.Business.ID, name,
+		v.Change(c, "callback.revoke")); err != nil {
 		return err
 	}
 	return c.Redirect(here(v, name)+"&done=stored", fiber.StatusSeeOther)

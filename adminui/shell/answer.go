@@ -28,10 +28,12 @@ type Head struct {
 	Buttons []ui.Button
 	Live    bool // the page is fetched again when something changes
 	Every   int  // seconds after which it is fetched besides, of what changes without a word; 0: never
+
+	Above []templ.Component // parts above the list of the page
 }
 
 // Show answers with a page in the frame, 200 unless another status was set.
-func (v *Visit) Show(c *fiber.Ctx, head Head, body templ.Component) error {
+func (v *PageContext) Show(c *fiber.Ctx, head Head, body templ.Component) error {
 	typed := func(name string) string { return Field(c, name) }
 	unsaid := v.refused
 	for i, b := range head.Buttons {
@@ -59,11 +61,11 @@ const (
 )
 
 // WantsCSV tells whether the list is asked for as a file.
-func (v *Visit) WantsCSV() bool { return v.Query.Get("format") == "csv" }
+func (v *PageContext) WantsCSV() bool { return v.Query.Get("format") == "csv" }
 
 // Limit is how many rows to read: one more than are shown, to know whether
 // there are others.
-func (v *Visit) Limit() int {
+func (v *PageContext) Limit() int {
 	if v.WantsCSV() {
 		return maxCSV + 1
 	}
@@ -72,10 +74,11 @@ func (v *Visit) Limit() int {
 
 // Listed answers with a list. param is the query parameter that names the last
 // row of a page, keys the values of it, one a row.
-func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys []string, before ...templ.Component) error {
+func (v *PageContext) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys []string) error {
 	if v.WantsCSV() {
 		if len(list.Rows) > maxCSV {
-			list.Rows = append(list.Rows[:maxCSV], ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV)))}})
+			list.Rows = append(list.Rows[:maxCSV],
+				ui.Row{Cells: []ui.Cell{ui.T(fmt.Sprintf(text.CSVCut, ui.Number(maxCSV)))}})
 		}
 		return ui.WriteCSV(c, list)
 	}
@@ -89,19 +92,20 @@ func (v *Visit) Listed(c *fiber.Ctx, head Head, list ui.List, param string, keys
 	for _, filter := range list.Filters {
 		if filter.Value != "" {
 			list.Clear = v.Path
-			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingMatches), cmp.Or(list.NoneText, text.NothingMatchesText)
+			list.EmptyTitle, list.EmptyText = cmp.Or(list.NoneTitle, text.NothingMatches),
+				cmp.Or(list.NoneText, text.NothingMatchesText)
 		}
 	}
 	list.CSV = v.with("format", "csv", param, "")
 	if list.Choose != nil {
 		list.Choose.Token = v.Token()
 	}
-	return v.Show(c, head, stacked(append(before, ui.ListOf(list))))
+	return v.Show(c, head, stacked(append(head.Above, ui.ListOf(list))))
 }
 
 // with is the page's address with other values of parameters, by their names; one
 // with "" is left out.
-func (v *Visit) with(pairs ...string) string {
+func (v *PageContext) with(pairs ...string) string {
 	copied := maps.Clone(v.Query)
 	for pair := range slices.Chunk(pairs, 2) {
 		if copied.Del(pair[0]); pair[1] != "" {
@@ -116,7 +120,7 @@ func (v *Visit) with(pairs ...string) string {
 
 // Again answers the form of a button that was refused for what was typed with its page,
 // the one at path, and the form open on it as it was filled in. Other errors stay so.
-func (v *Visit) Again(c *fiber.Ctx, err error, path string, page Handler) error {
+func (v *PageContext) Again(c *fiber.Ctx, err error, path string, page Handler) error {
 	if core.CodeOf(err) != core.Invalid {
 		return err
 	}
@@ -126,21 +130,21 @@ func (v *Visit) Again(c *fiber.Ctx, err error, path string, page Handler) error 
 
 // Refused sets the status of an error and says it in words, for a page that shows
 // again what was typed.
-func (v *Visit) Refused(c *fiber.Ctx, err error) string {
+func (v *PageContext) Refused(c *fiber.Ctx, err error) string {
 	status, words := v.shell.Problem(c, err)
 	c.Status(status)
 	return words
 }
 
 // fail answers with an error as a page.
-func (s *Shell) fail(c *fiber.Ctx, v *Visit, err error) error {
+func (s *Shell) fail(c *fiber.Ctx, v *PageContext, err error) error {
 	status, message := s.Problem(c, err)
 	var known *core.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {
 		c.Set(fiber.HeaderRetryAfter, strconv.Itoa(int((known.RetryAfter+time.Second-1)/time.Second)))
 	}
 	if v == nil {
-		v = &Visit{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
+		v = &PageContext{Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), shell: s}
 	}
 	title := TitleOf(status)
 	if status == http.StatusNotFound {
@@ -183,11 +187,12 @@ func theme(c *fiber.Ctx) string {
 }
 
 // SetTheme keeps the appearance that the visitor chose, and goes back.
-func SetTheme(c *fiber.Ctx, _ *Visit) error {
+func SetTheme(c *fiber.Ctx, _ *PageContext) error {
 	chosen := Field(c, "theme")
 	if chosen != "light" && chosen != "dark" {
 		chosen = ""
 	}
-	c.Cookie(&fiber.Cookie{Name: themeCookie, Value: chosen, Path: Root, HTTPOnly: true, SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
+	c.Cookie(&fiber.Cookie{Name: themeCookie, Value: chosen, Path: Root, HTTPOnly: true,
+		SameSite: fiber.CookieSameSiteLaxMode, MaxAge: 365 * 24 * 3600})
 	return c.Redirect(cameFrom(c), http.StatusSeeOther)
 }

@@ -17,8 +17,8 @@ func forms(class limit.Class) body.Limit {
 
 const localForm = "form"
 
-// Form reads the form of a page that is open to everybody, before the handler.
-func (s *Shell) Form(handle fiber.Handler) fiber.Handler {
+// form reads the form of a page that is open to everybody, before the handler.
+func (s *Shell) form(handle fiber.Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
 		if err := s.withForm(c, limit.Open, func() error { return handle(c) }); err != nil {
 			return s.fail(c, nil, err)

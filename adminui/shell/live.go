@@ -17,8 +17,8 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// Pulse returns something that differs once a business has changed.
-type Pulse func(ctx context.Context, business core.BusinessID) (string, error)
+// ChangeToken returns something that differs once a business has changed.
+type ChangeToken func(ctx context.Context, business core.BusinessID) (string, error)
 
 const (
 	liveEvery     = 2 * time.Second  // how often changes are looked for
@@ -50,20 +50,20 @@ type watcher struct {
 // Live notifies pages that their business has changed. One goroutine looks at the
 // businesses that somebody watches, however many watch.
 type Live struct {
-	Pulse    Pulse
-	Visitors Visitors
-	Log      *slog.Logger
-	mu       sync.Mutex
-	watchers map[*watcher]bool
-	began    int64 // streams
-	seen     map[core.BusinessID]string
-	over     chan struct{}
-	end      sync.Once
+	ChangeToken ChangeToken
+	Visitors    Visitors
+	Log         *slog.Logger
+	mu          sync.Mutex
+	watchers    map[*watcher]bool
+	began       int64 // streams
+	seen        map[core.BusinessID]string
+	over        chan struct{}
+	end         sync.Once
 }
 
 // NewLive makes one; Run has to run for pages to be notified.
-func NewLive(pulse Pulse, visitors Visitors, log *slog.Logger) *Live {
-	return &Live{Pulse: pulse, Visitors: visitors, Log: log,
+func NewLive(token ChangeToken, visitors Visitors, log *slog.Logger) *Live {
+	return &Live{ChangeToken: token, Visitors: visitors, Log: log,
 		watchers: map[*watcher]bool{}, seen: map[core.BusinessID]string{}, over: make(chan struct{})}
 }
 
@@ -90,7 +90,7 @@ func (l *Live) Run(ctx context.Context) {
 // Stop ends all streams, so that a server which is to stop need not wait for them.
 func (l *Live) Stop() { l.end.Do(func() { close(l.over) }) }
 
-// look asks for the pulse of each watched business, and notifies those who watch
+// look asks for the change token of each watched business, and notifies those who watch
 // one that differs.
 func (l *Live) look(ctx context.Context) {
 	l.mu.Lock()
@@ -101,7 +101,7 @@ func (l *Live) look(ctx context.Context) {
 	l.mu.Unlock()
 	for business := range businesses {
 		asking, cancel := context.WithTimeout(ctx, liveEvery)
-		pulse, err := l.Pulse(asking, business)
+		token, err := l.ChangeToken(asking, business)
 		cancel()
 		if err != nil {
 			if ctx.Err() == nil {
@@ -109,16 +109,16 @@ func (l *Live) look(ctx context.Context) {
 			}
 			continue
 		}
-		l.notify(business, pulse)
+		l.notify(business, token)
 	}
 }
 
-func (l *Live) notify(business core.BusinessID, pulse string) {
+func (l *Live) notify(business core.BusinessID, token string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, known := l.seen[business]
-	l.seen[business] = pulse
-	if !known || before == pulse {
+	l.seen[business] = token
+	if !known || before == token {
 		return
 	}
 	for w := range l.watchers {
@@ -219,7 +219,7 @@ func (l *Live) limitStreams(most int, of func(*watcher) bool) {
 	}
 }
 
-// learn asks for the pulse of a business that nobody watched before: what changes from
+// learn asks for the change token of a business that nobody watched before: what changes from
 // now on is noticed at the next look. Where that fails, that look learns it.
 func (l *Live) learn(ctx context.Context, business core.BusinessID) {
 	l.mu.Lock()
@@ -228,8 +228,8 @@ func (l *Live) learn(ctx context.Context, business core.BusinessID) {
 	if known {
 		return
 	}
-	if pulse, err := l.Pulse(ctx, business); err == nil {
-		l.notify(business, pulse)
+	if token, err := l.ChangeToken(ctx, business); err == nil {
+		l.notify(business, token)
 	}
 }
 
@@ -239,7 +239,7 @@ func (l *Live) leave(w *watcher) {
 	l.remove(w)
 }
 
-// remove forgets a watcher, and with the last of a business its pulse; l.mu is held.
+// remove forgets a watcher, and with the last of a business its change token; l.mu is held.
 func (l *Live) remove(w *watcher) {
 	delete(l.watchers, w)
 	for other := range l.watchers {
@@ -252,7 +252,7 @@ func (l *Live) remove(w *watcher) {
 
 // Stream answers with server-sent events: one named changed whenever the
 // business has changed.
-func (l *Live) Stream(c *fiber.Ctx, v *Visit) error {
+func (l *Live) Stream(c *fiber.Ctx, v *PageContext) error {
 	watcher := l.watch(v.Business.ID, v.User.ID, strings.Clone(v.Session()))
 	if watcher == nil {
 		return core.Errorf(core.Unavailable, text.TooManySessions)

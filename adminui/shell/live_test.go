@@ -23,7 +23,7 @@ func ended(w *watcher) bool {
 	}
 }
 
-func TestOneUserDoesNotTakeAllStreams(t *testing.T) {
+func TestStreamsPerUserAreLimited(t *testing.T) {
 	live := NewLive(still, nil, slog.New(slog.DiscardHandler))
 	first := live.watch(1, 7, "one")
 	for range maxSessionStreams - 1 {
@@ -54,10 +54,13 @@ func TestStreamsEndWithTheirSession(t *testing.T) {
 	require.Equal(t, 1, live.Streams())
 }
 
-func TestStreamsEndWithTheAccessToTheirBusiness(t *testing.T) {
-	users := map[string]access.User{"granted": {Businesses: []core.BusinessID{1}}, "revoked": {Businesses: []core.BusinessID{2}}}
-	live := NewLive(still, func(context.Context, []string) (map[string]access.User, error) { return users, nil }, slog.New(slog.DiscardHandler))
-	granted, revoked, gone := live.watch(1, 7, "granted"), live.watch(1, 8, "revoked"), live.watch(1, 9, "signed out elsewhere")
+func TestStreamsEndWithBusinessAccess(t *testing.T) {
+	users := map[string]access.User{"granted": {Businesses: []core.BusinessID{1}},
+		"revoked": {Businesses: []core.BusinessID{2}}}
+	live := NewLive(still, func(context.Context, []string) (map[string]access.User, error) { return users, nil },
+		slog.New(slog.DiscardHandler))
+	granted, revoked, gone := live.watch(1, 7, "granted"), live.watch(1, 8, "revoked"),
+		live.watch(1, 9, "signed out elsewhere")
 	live.checkSessions(t.Context())
 	require.False(t, ended(granted))
 	require.True(t, ended(revoked))

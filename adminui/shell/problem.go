@@ -13,19 +13,23 @@ import (
 
 // statuses are what the pages of errors answer.
 var statuses = map[core.Code]int{
-	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized, core.Forbidden: http.StatusForbidden,
-	core.NotFound: http.StatusNotFound, core.Conflict: http.StatusConflict, core.TooLarge: http.StatusRequestEntityTooLarge,
+	core.Invalid: http.StatusBadRequest, core.Unauthenticated: http.StatusUnauthorized,
+	core.Forbidden: http.StatusForbidden,
+	core.NotFound:  http.StatusNotFound, core.Conflict: http.StatusConflict,
+	core.TooLarge:         http.StatusRequestEntityTooLarge,
 	core.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	core.Throttled:        http.StatusTooManyRequests, core.Unavailable: http.StatusServiceUnavailable,
 }
 
-// problems are the console's words for errors that people meet at its doors.
+// problems are the console's words for errors of access.
 var problems = map[*core.Error]string{
 	access.ErrSignIn: text.ProblemSignIn, access.ErrTooOften: text.ProblemTooOften, access.ErrBusy: text.ProblemBusy,
 	access.ErrLink: text.ProblemLink, access.ErrUnknown: text.ProblemUnknown, access.ErrPresent: text.ProblemPresent,
-	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword), access.ErrEmail: text.ProblemEmail,
-	access.ErrRole: text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess, access.ErrUsername: text.ProblemUsername,
-	access.ErrScope: text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
+	access.ErrPassword: format(text.ProblemPassword, access.MinPassword, access.MaxPassword),
+	access.ErrEmail:    text.ProblemEmail,
+	access.ErrRole:     text.ProblemRole, access.ErrOwnAccess: text.ProblemOwnAccess,
+	access.ErrUsername: text.ProblemUsername,
+	access.ErrScope:    text.ProblemScope, access.ErrPlatform: text.ProblemPlatform,
 }
 
 // Problem tells the status of an error and what may be said of it. What is our
@@ -43,7 +47,8 @@ func (s *Shell) Problem(c *fiber.Ctx, err error) (int, string) {
 		return statuses[known.Code], known.Message
 	}
 	if core.IsCutOff(err) {
-		s.Log.Error("a page of the console had no answer of the database", "request", id, "path", c.Path(), "error", err)
+		s.Log.Error("a page of the console had no answer of the database", "request", id, "path", c.Path(), "error",
+			err)
 		words := text.Away
 		if c.Method() != http.MethodGet {
 			words = text.AwayMeanwhile

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,16 +46,17 @@ type Businesses interface {
 
 // Shell guards and frames the pages.
 type Shell struct {
-	Accounts access.Accounts
-	Records  Businesses
-	Live     *Live
-	Memory   *limit.Memory // for forms; nil: no bound
-	Clock    core.Clock
-	Log      *slog.Logger
+	Accounts   access.Accounts
+	Businesses Businesses
+	Pages      []Page // in the order of the navigation
+	Live       *Live
+	Memory     *limit.Memory // for forms; nil: no bound
+	Clock      core.Clock
+	Log        *slog.Logger
 }
 
-// Visit is one request of a signed-in user.
-type Visit struct {
+// PageContext is a request of a signed-in user.
+type PageContext struct {
 	User     access.User
 	Business core.Business // of a page of a business; else zero
 	Zone     *time.Location
@@ -70,13 +72,13 @@ type Visit struct {
 }
 
 // Token proves, in a form, that the form is ours.
-func (v *Visit) Token() string { return access.FormToken(v.session) }
+func (v *PageContext) Token() string { return access.FormToken(v.session) }
 
 // Session is the token of the session, for what ends others.
-func (v *Visit) Session() string { return v.session }
+func (v *PageContext) Session() string { return v.session }
 
 // Link is an address within the page's business.
-func (v *Visit) Link(path string) string { return BusinessLink(v.Business.ID, path) }
+func (v *PageContext) Link(path string) string { return BusinessLink(v.Business.ID, path) }
 
 // BusinessLink is an address within a business.
 func BusinessLink(id core.BusinessID, path string) string {
@@ -89,13 +91,15 @@ func PlatformLink(business core.BusinessID, name string) string {
 }
 
 // MayAct tells whether the user may do more than read.
-func (v *Visit) MayAct() bool { return v.User.Role.AtLeast(access.Support) }
+func (v *PageContext) MayAct() bool { return v.User.Role.AtLeast(access.Support) }
 
 // At is an instant as this page tells it.
-func (v *Visit) At(at time.Time) ui.Instant { return ui.Instant{At: at, Now: v.Now, Zone: v.Zone} }
+func (v *PageContext) At(at time.Time) ui.Instant {
+	return ui.Instant{At: at, Now: v.Now, Zone: v.Zone}
+}
 
 // Visible are the businesses that the user may see; nil means all.
-func (v *Visit) Visible() []core.BusinessID {
+func (v *PageContext) Visible() []core.BusinessID {
 	if v.User.Role == access.Admin {
 		return nil
 	}
@@ -105,27 +109,19 @@ func (v *Visit) Visible() []core.BusinessID {
 	return v.User.Businesses
 }
 
-// Change begins an entry of the audit trail for what this visit does.
-func (v *Visit) Change(c *fiber.Ctx, action string) access.Change {
+// Change begins an entry of the audit trail for what this request does.
+func (v *PageContext) Change(c *fiber.Ctx, action string) access.Change {
 	return access.Change{Business: v.Business.ID, Actor: v.User.Actor(), Action: action, Why: Field(c, "why")}
 }
 
-// Handler answers a visit.
-type Handler func(c *fiber.Ctx, v *Visit) error
+// Handler answers a request of a signed-in user.
+type Handler func(c *fiber.Ctx, v *PageContext) error
 
-// doneWords are what a page says after something was done, by the word in its address.
-var doneWords = map[string]string{
-	"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "retried": text.DeliveriesRetry,
-	"tested": text.TestSent, "again": text.AgainQueued, "ran": text.RanAgain, "revoked": text.KeyRevoked, "changed": text.UserChanged, "password": text.PasswordsDone,
-	"wanted": text.PluginWanted, "playing": text.SandboxBegun, "fault": text.FaultSwitched, "faults_off": text.FaultsCleared, "stored": text.Stored,
-	"back": text.RollbackQueued, "published": text.PublishAsked,
-}
-
-// Page guards a page that shows something: the visitor is signed in, has at
+// show guards a page that shows something: the visitor is signed in, has at
 // least the role, and may see the business that the address names.
-func (s *Shell) Page(least access.Role, handle Handler) fiber.Handler {
+func (s *Shell) show(least access.Role, handle Handler) fiber.Handler {
 	return func(c *fiber.Ctx) error {
-		v, err := s.visit(c)
+		v, err := s.pageContext(c)
 		if core.CodeOf(err) == core.Unauthenticated {
 			return s.toSignIn(c)
 		}
@@ -142,10 +138,10 @@ func (s *Shell) Page(least access.Role, handle Handler) fiber.Handler {
 	}
 }
 
-// Write guards what changes something: as Page, and the request was made by a
+// write guards what changes something: as show, and the request was made by a
 // form of ours in the visitor's own session; what a viewer may not do has a reason.
-func (s *Shell) Write(least access.Role, handle Handler) fiber.Handler {
-	return s.Page(access.Viewer, func(c *fiber.Ctx, v *Visit) error {
+func (s *Shell) write(least access.Role, handle Handler) fiber.Handler {
+	return s.show(access.Viewer, func(c *fiber.Ctx, v *PageContext) error {
 		if err := FromOurPage(c); err != nil {
 			return err
 		}
@@ -180,7 +176,7 @@ func FromOurPage(c *fiber.Ctx) error {
 	return nil
 }
 
-func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
+func (s *Shell) pageContext(c *fiber.Ctx) (*PageContext, error) {
 	token := SessionOf(c)
 	user, err := s.Accounts.Visitor(c.UserContext(), token)
 	if err != nil {
@@ -191,9 +187,9 @@ func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
 	if err != nil {
 		query = url.Values{}
 	}
-	v := &Visit{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), Path: strings.Clone(c.Path()),
+	v := &PageContext{User: user, Zone: time.UTC, Now: s.Clock.Now(), Theme: theme(c), Path: strings.Clone(c.Path()),
 		Query: query, session: token, shell: s}
-	v.Done = doneWords[query.Get("done")]
+	v.Done = s.doneMessage(query.Get("done"))
 	delete(query, "done")
 	return v, nil
 }
@@ -201,10 +197,10 @@ func (s *Shell) visit(c *fiber.Ctx) (*Visit, error) {
 // switcherShown is how many businesses the switcher lists; that there are more it says.
 const switcherShown = 30
 
-func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
+func (s *Shell) mayEnter(c *fiber.Ctx, v *PageContext, least access.Role) error {
 	if v.switcher == nil {
 		var err error
-		if v.switcher, err = s.Records.Businesses(c.UserContext(), v.Visible(), switcherShown+1); err != nil {
+		if v.switcher, err = s.Businesses.Businesses(c.UserContext(), v.Visible(), switcherShown+1); err != nil {
 			return err
 		}
 	}
@@ -213,7 +209,7 @@ func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
 		if err != nil || !v.User.Sees(core.BusinessID(id)) {
 			return core.Errorf(core.NotFound, text.NotFound)
 		}
-		found, err := s.Records.Businesses(c.UserContext(), []core.BusinessID{core.BusinessID(id)}, 1)
+		found, err := s.Businesses.Businesses(c.UserContext(), []core.BusinessID{core.BusinessID(id)}, 1)
 		if err != nil {
 			return err
 		}
@@ -225,7 +221,7 @@ func (s *Shell) mayEnter(c *fiber.Ctx, v *Visit, least access.Role) error {
 			v.Zone = zone
 		}
 	}
-	if !v.User.Role.AtLeast(least) {
+	if !slices.Contains(access.Roles(), least) || !v.User.Role.AtLeast(least) { // also without a role: nobody
 		return core.Errorf(core.Forbidden, text.MayNot)
 	}
 	return nil
@@ -255,11 +251,16 @@ func Then(c *fiber.Ctx, address, done string) error {
 }
 
 // Everybody are the ids of the businesses that the user may see, at most limit.
-func (v *Visit) Everybody(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
-	list, err := v.shell.Records.Businesses(ctx, v.Visible(), limit)
+func (v *PageContext) Everybody(ctx context.Context, limit int) ([]core.Business, []core.BusinessID, error) {
+	list, err := v.shell.Businesses.Businesses(ctx, v.Visible(), limit)
 	ids := make([]core.BusinessID, len(list))
 	for i, business := range list {
 		ids[i] = business.ID
 	}
 	return list, ids, err
+}
+
+// WelcomeURL returns the one-time link for a token, at a hub's URL.
+func WelcomeURL(base, token string) string {
+	return strings.TrimSuffix(base, "/") + WelcomePath + "?link=" + token
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/servery-hub/servery/adminui/text"
-	"github.com/servery-hub/servery/adminui/ui"
-	"github.com/servery-hub/servery/core/access"
 )
 
 func format(pattern string, values ...any) string { return fmt.Sprintf(pattern, values...) }
@@ -44,29 +42,8 @@ func Inside(address string) string {
 	return u.RequestURI()
 }
 
-// navigation are the pages that the visitor can go to from anywhere.
-func (v *Visit) navigation() []ui.Section {
-	first := []ui.Line{{Href: Root, Label: text.Overview}, {Href: PluginsPath, Label: text.Plugins}}
-	if v.User.Role == access.Admin {
-		first = append(first, ui.Line{Href: UsersPath, Label: text.Users}, ui.Line{Href: AuditPath, Label: text.HubAudit})
-	}
-	sections := []ui.Section{{Title: text.Hub, Lines: first}}
-	if v.Business.ID == 0 {
-		return sections
-	}
-	lines := []ui.Line{}
-	for _, page := range []ui.Line{
-		{Label: text.Business}, {Href: "webhooks/", Label: text.Webhooks}, {Href: "deliveries/", Label: text.Deliveries},
-		{Href: "orders/", Label: text.Orders}, {Href: "jobs/", Label: text.Jobs}, {Href: "stores/", Label: text.Stores}, {Href: "items/", Label: text.Items}, {Href: "history/", Label: text.History},
-		{Href: "keys/", Label: text.Keys}, {Href: "settings/", Label: text.Settings}, {Href: "checklist/", Label: text.Checklist}, {Href: "sandbox/", Label: text.Sandbox}, {Href: "audit/", Label: text.Audit},
-	} {
-		lines = append(lines, ui.Line{Href: v.Link(page.Href), Label: page.Label})
-	}
-	return append(sections, ui.Section{Title: v.Business.Name, Lines: lines})
-}
-
 // current tells whether a line of the navigation is about this page.
-func (v *Visit) current(href string) bool {
+func (v *PageContext) current(href string) bool {
 	if href == Root || href == v.Link("") {
 		return v.Path == href
 	}
@@ -74,7 +51,7 @@ func (v *Visit) current(href string) bool {
 }
 
 // live is where the page hears of changes: of one business, else nowhere.
-func (v *Visit) live() string {
+func (v *PageContext) live() string {
 	if v.Business.ID == 0 {
 		return ""
 	}
@@ -82,10 +59,11 @@ func (v *Visit) live() string {
 }
 
 // self is the page's own address.
-func (v *Visit) self() string { return v.with("done", "") }
+func (v *PageContext) self() string { return v.with("done", "") }
 
 // behaviour is how htmx is to behave (its meta element htmx-config).
-const behaviour = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse","morphIgnore":["data-htmx-powered","open"],"noSwap":[204,304,"4xx","5xx"]}`
+const behaviour = `{"includeIndicatorCSS":false,"history":false,"extensions":"sse",` +
+	`"morphIgnore":["data-htmx-powered","open"],"noSwap":[204,304,"4xx","5xx"]}`
 
 // initial stands for a user in the bar.
 func initial(email string) string {
@@ -97,3 +75,6 @@ func initial(email string) string {
 
 // ThemeOf is the appearance that the visitor chose, for pages before signing in.
 func ThemeOf(c *fiber.Ctx) string { return theme(c) }
+
+// themes are the appearances to choose from, by their values.
+var themes = [][2]string{{"", text.ThemeSystem}, {"light", text.ThemeLight}, {"dark", text.ThemeDark}}

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOnlyTrustedProxiesTellAnAddress: requests come from 0.0.0.0 here.
-func TestOnlyTrustedProxiesTellAnAddress(t *testing.T) {
+// TestOnlyTrustedProxiesSetTheClientIP: requests come from 0.0.0.0 here.
+func TestOnlyTrustedProxiesSetTheClientIP(t *testing.T) {
 	for _, c := range []struct{ trusted, forwarded, want string }{
 		{"", "203.0.113.7", "0.0.0.0"},
 		{"10.0.0.0/8", "203.0.113.7", "0.0.0.0"},

@@ -15,6 +15,7 @@ import (
 	"github.com/servery-hub/servery/adminui/text"
 	"github.com/servery-hub/servery/adminui/ui"
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
 )
 
 // Pages are the pages of signing in.
@@ -25,8 +26,31 @@ type Pages struct {
 	Proxies  []netip.Prefix
 }
 
-// doorView is a page before signing in.
-type doorView struct {
+// Page describes the pages of signing in, and of the user's own account.
+func (p Pages) Page() shell.Page {
+	page := shell.Page{Path: shell.AccountPath,
+		Routes: []shell.Route{
+			shell.Get(shell.AccountPath, access.Viewer, p.Account),
+			shell.Post(shell.AccountPath, access.Viewer, p.ChangePassword),
+			shell.Post(shell.SignOutPath, access.Viewer, p.SignOut),
+		},
+		Public: []shell.PublicRoute{
+			{Method: fiber.MethodGet, Path: shell.SignInPath, Handle: p.SignIn},
+			{Method: fiber.MethodPost, Path: shell.SignInPath, Handle: p.Enter},
+			{Method: fiber.MethodGet, Path: shell.WelcomePath, Handle: p.Welcome},
+			{Method: fiber.MethodPost, Path: shell.WelcomePath, Handle: p.UseLink},
+		},
+		Done: map[string]string{"password": text.PasswordsDone}}
+	if p.Provider != nil {
+		page.Public = append(page.Public,
+			shell.PublicRoute{Method: fiber.MethodGet, Path: shell.ProviderPath, Handle: p.ToProvider},
+			shell.PublicRoute{Method: fiber.MethodGet, Path: shell.ProviderBackPath, Handle: p.FromProvider})
+	}
+	return page
+}
+
+// publicView is a page before signing in.
+type publicView struct {
 	theme, problem string
 	email, next    string
 	link           string
@@ -34,9 +58,9 @@ type doorView struct {
 	has            bool   // a password already
 }
 
-// door is the sign-in page as this request asks for it.
-func (p Pages) door(c *fiber.Ctx, problem string) doorView {
-	v := doorView{theme: shell.ThemeOf(c), problem: problem, next: shell.Inside(c.Query("next"))}
+// publicView is the sign-in page as this request asks for it.
+func (p Pages) publicView(c *fiber.Ctx, problem string) publicView {
+	v := publicView{theme: shell.ThemeOf(c), problem: problem, next: shell.Inside(c.Query("next"))}
 	if p.Provider != nil {
 		v.provider = shell.ProviderPath + "?next=" + url.QueryEscape(v.next)
 	}
@@ -49,17 +73,18 @@ func (p Pages) SignIn(c *fiber.Ctx) error {
 	if c.Query("lost") != "" {
 		problem = text.SessionLost
 	}
-	return ui.Write(c, http.StatusOK, signInPage(p.door(c, problem)))
+	return ui.Write(c, http.StatusOK, signInPage(p.publicView(c, problem)))
 }
 
 // Enter checks a password and starts a session.
 func (p Pages) Enter(c *fiber.Ctx) error {
-	v := p.door(c, "")
+	v := p.publicView(c, "")
 	v.email, v.next = shell.Field(c, "email"), shell.Inside(shell.Field(c, "next"))
 	err := shell.FromOurPage(c)
 	if err == nil {
 		var token string
-		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), addressOf(c, p.Proxies), shell.SessionOf(c))
+		token, err = p.Accounts.SignIn(c.UserContext(), v.email, shell.Field(c, "password"), addressOf(c, p.Proxies),
+			shell.SessionOf(c))
 		if err == nil {
 			shell.SetSession(c, token)
 			return c.Redirect(v.next, http.StatusSeeOther)
@@ -76,15 +101,18 @@ func (p Pages) Welcome(c *fiber.Ctx) error {
 }
 
 func (p Pages) welcome(c *fiber.Ctx, link string, problem error) error {
-	v := doorView{theme: shell.ThemeOf(c), link: link}
+	v := publicView{theme: shell.ThemeOf(c), link: link}
 	user, err := p.Accounts.LinkUser(c.UserContext(), link)
 	if err != nil {
 		status, words := p.Problem(c, err)
 		v.problem = words
 		if status < http.StatusInternalServerError {
-			return ui.Write(c, status, noLinkPage(v, text.LinkOver, ui.Link{Href: shell.SignInPath, Label: text.SignIn}))
+			return ui.Write(c, status,
+				noLinkPage(v, text.LinkOver, ui.Link{Href: shell.SignInPath, Label: text.SignIn}))
 		}
-		return ui.Write(c, status, noLinkPage(v, shell.TitleOf(status), ui.Link{Href: shell.WelcomePath + "?link=" + url.QueryEscape(link), Label: text.TryAgain}))
+		return ui.Write(c, status,
+			noLinkPage(v, shell.TitleOf(status),
+				ui.Link{Href: shell.WelcomePath + "?link=" + url.QueryEscape(link), Label: text.TryAgain}))
 	}
 	status := http.StatusOK
 	if problem != nil {
@@ -112,7 +140,7 @@ func (p Pages) UseLink(c *fiber.Ctx) error {
 }
 
 // SignOut ends the session.
-func (p Pages) SignOut(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) SignOut(c *fiber.Ctx, v *shell.PageContext) error {
 	if err := p.Accounts.SignOut(c.UserContext(), v.Session()); err != nil {
 		return err
 	}
@@ -122,13 +150,14 @@ func (p Pages) SignOut(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Account shows the user's own account.
-func (p Pages) Account(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Account(c *fiber.Ctx, v *shell.PageContext) error {
 	return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, ""))
 }
 
 // ChangePassword sets a new password.
-func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.Visit) error {
-	err := p.Accounts.ChangePassword(c.UserContext(), v.User, shell.Field(c, "present"), shell.Field(c, "password"), v.Session())
+func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.PageContext) error {
+	err := p.Accounts.ChangePassword(c.UserContext(), v.User, shell.Field(c, "present"), shell.Field(c, "password"),
+		v.Session())
 	if code := core.CodeOf(err); code == core.Invalid || code == core.Throttled {
 		return v.Show(c, shell.Head{Title: text.Account, Note: v.User.Email}, accountPage(v, v.Refused(c, err)))
 	}
@@ -138,7 +167,7 @@ func (p Pages) ChangePassword(c *fiber.Ctx, v *shell.Visit) error {
 	return shell.Then(c, shell.AccountPath, "password")
 }
 
-func (v doorView) greeting() string {
+func (v publicView) greeting() string {
 	if v.has {
 		return fmt.Sprintf(text.WelcomeBack, v.email)
 	}

@@ -54,7 +54,8 @@ func (p Pages) FromProvider(c *fiber.Ctx) error {
 	if told := strings.Clone(c.Query("error")); told != "" {
 		return p.refused(c, core.Errorf(core.Forbidden, "%s", fmt.Sprintf(text.ProviderRefused, told)))
 	}
-	email, err := p.Provider.Finish(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")), strings.Clone(c.Query("code")))
+	email, err := p.Provider.Finish(c.UserContext(), secret, p.back(c), strings.Clone(c.Query("state")),
+		strings.Clone(c.Query("code")))
 	if err != nil {
 		return p.refused(c, err)
 	}
@@ -73,5 +74,5 @@ func (p Pages) FromProvider(c *fiber.Ctx) error {
 // refused shows the sign-in page with what went wrong.
 func (p Pages) refused(c *fiber.Ctx, err error) error {
 	status, problem := p.Problem(c, err)
-	return ui.Write(c, status, signInPage(p.door(c, problem)))
+	return ui.Write(c, status, signInPage(p.publicView(c, problem)))
 }

@@ -29,17 +29,26 @@ import (
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// Records is what the pages read.
-type Records interface {
+// Lister lists stores and the platforms of their business, and knows the items by ref_id.
+type Lister interface {
 	ListStores(ctx context.Context, business core.BusinessID, f console.StoreFilter) ([]console.Store, error)
 	StoreRef(ctx context.Context, business core.BusinessID, id int64) (ref string, updated time.Time, err error)
 	Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
-	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
-	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string, change access.Change) error
 	// ItemOf is the id of an item by its ref_id; NotFound where there is none.
 	ItemOf(ctx context.Context, business core.BusinessID, refID string) (int64, error)
+}
+
+// Timeline reads what happened to a store.
+type Timeline interface {
+	ListJobs(ctx context.Context, business core.BusinessID, f console.JobFilter) ([]console.Job, error)
 	CallsOfStore(ctx context.Context, business core.BusinessID, store int64, limit int) ([]console.Call, error)
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+}
+
+// Publisher has the menu of a store published.
+type Publisher interface {
+	PublishNow(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
+		change access.Change) error
 }
 
 // Reader reads a store whole.
@@ -59,41 +68,59 @@ type Publications interface {
 
 // Pages are the pages of stores.
 type Pages struct {
-	Records      Records
+	Lister       Lister
+	Timeline     Timeline
+	Publisher    Publisher
 	Stores       Reader
 	Plugins      Plugins
 	Publications Publications
 }
 
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "stores/"
+	return shell.Page{Path: path, Label: text.Stores, Object: "store",
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Post(path+":id/publish/", access.Support, p.Publish),
+		},
+		Done: map[string]string{"published": text.PublishAsked}}
+}
+
 // List shows the stores of a business.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	f := Filter(v)
 	f.After = v.Query.Get("after")
-	found, err := p.Records.ListStores(c.UserContext(), v.Business.ID, f)
+	found, err := p.Lister.ListStores(c.UserContext(), v.Business.ID, f)
 	if err != nil {
 		return err
 	}
-	platforms, err := p.Records.Platforms(c.UserContext(), v.Business.ID)
+	platforms, err := p.Lister.Platforms(c.UserContext(), v.Business.ID)
 	if err != nil {
 		return err
 	}
 	list := ui.List{Name: text.Stores, EmptyTitle: text.NoStoresTitle, EmptyText: text.NoStoresText,
 		Filters: Filters(f),
-		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City}, {Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
+		Columns: []ui.Column{{Label: text.Ref}, {Label: text.Name, Kind: ui.Wide}, {Label: text.City},
+			{Label: text.State}, {Label: text.Listed}, {Label: text.Updated}}}
 	keys := make([]string, len(found))
 	for i, s := range found {
 		keys[i] = s.RefID
 		href := v.Link(fmt.Sprintf("stores/%d/", s.ID))
 		state, words := stateOf(s, names(platforms))
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.Linked(s.Name, href), ui.T(s.City), ui.Stated(state, words),
-			ui.T(listing(s.Excluded, s.Included)), ui.Timed(v.At(s.Updated))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: s.RefID, Href: href, Code: true}, ui.Linked(s.Name, href), ui.T(s.City),
+				ui.Stated(state, words),
+				ui.T(listing(s.Excluded, s.Included)), ui.Timed(v.At(s.Updated))}})
 	}
 	return v.Listed(c, shell.Head{Title: text.Stores, Live: true}, list, "after", keys)
 }
 
 // Filter is how a list of stores is narrowed by its address.
-func Filter(v *shell.Visit) console.StoreFilter {
-	return console.StoreFilter{Text: v.Query.Get("text"), Standing: console.Standing(v.Query.Get("state")), Local: v.Now.In(v.Zone), Limit: v.Limit()}
+func Filter(v *shell.PageContext) console.StoreFilter {
+	return console.StoreFilter{Text: v.Query.Get("text"), Standing: console.Standing(v.Query.Get("state")),
+		Local: v.Now.In(v.Zone), Limit: v.Limit()}
 }
 
 // Filters are the fields by which a list of stores is narrowed; more are further choices of the state.
@@ -102,20 +129,24 @@ func Filters(f console.StoreFilter, more ...ui.Option) []ui.Filter {
 	for _, s := range standings {
 		choices = append(choices, ui.Option{Value: string(s.standing), Label: s.words})
 	}
-	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text}, {Name: "state", Label: text.State, Value: string(f.Standing), Options: append(choices, more...)}}
+	return []ui.Filter{{Name: "text", Label: text.Text, Value: f.Text},
+		{Name: "state", Label: text.State, Value: string(f.Standing), Options: append(choices, more...)}}
 }
 
 var standings = []struct {
 	standing console.Standing
 	state    ui.State
 	words    string
-}{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed}, {console.StoreNoOrders, ui.Err, text.NoOrders},
-	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden}, {console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
+}{{console.StoreInactive, ui.Err, text.NotActive}, {console.StoreUnlisted, ui.Err, text.NotListed},
+	{console.StoreNoOrders, ui.Err, text.NoOrders},
+	{console.StoreClosed, ui.Err, text.ClosedHere}, {console.StoreHidden, ui.Warn, text.Hidden},
+	{console.StoreShut, ui.Warn, text.GridClosed}, {console.StoreOpen, ui.OK, text.Live}}
 
 func stateOf(s console.Store, platforms []string) (ui.State, string) {
 	if s.Standing == console.StoreClosed {
 		listed := store.Listing{Excluded: s.Excluded, Included: s.Included}.Effective(platforms)
-		open := slices.DeleteFunc(slices.Clone(listed), func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
+		open := slices.DeleteFunc(slices.Clone(listed),
+			func(platform string) bool { return slices.Contains(s.ClosedOn, platform) })
 		if len(open) > 0 {
 			return ui.Warn, fmt.Sprintf(text.ClosedOnSome, len(listed)-len(open), len(listed))
 		}
@@ -165,13 +196,13 @@ type storeView struct {
 const toldShown, switchesShown = 5, 10
 
 // One shows a store.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
 	ctx := c.UserContext()
-	ref, updated, err := p.Records.StoreRef(ctx, v.Business.ID, id)
+	ref, updated, err := p.Lister.StoreRef(ctx, v.Business.ID, id)
 	if err != nil {
 		return err
 	}
@@ -179,51 +210,67 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	platforms, err := p.Records.Platforms(ctx, v.Business.ID)
+	platforms, err := p.Lister.Platforms(ctx, v.Business.ID)
 	if err != nil {
 		return err
 	}
-	syncs, err := p.Records.ListJobs(ctx, v.Business.ID, console.JobFilter{Kind: string(core.MenuJob), Subject: ref, Limit: 5})
+	syncs, err := p.Timeline.ListJobs(ctx, v.Business.ID,
+		console.JobFilter{Kind: string(core.MenuJob), Subject: ref, Limit: 5})
 	if err != nil {
 		return err
 	}
-	shown, err := p.sights(ctx, v, s, platforms)
+	shown, err := p.visibilities(ctx, v, s, platforms)
 	if err != nil {
 		return err
 	}
-	calls, err := p.Records.CallsOfStore(ctx, v.Business.ID, id, toldShown)
+	told, err := p.line(ctx, v, id)
 	if err != nil {
 		return err
 	}
-	told := timeline.Of(v)
-	for _, call := range calls {
-		told.Call(call)
-	}
-	done, err := p.Records.Audit(ctx, v.Business.ID, console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: switchesShown})
-	if err != nil {
-		return err
-	}
-	for _, e := range done {
-		told.Add(e.At, switchOf(v, e))
-	}
-	causes, err := p.troubles(ctx, v, shown)
+	causes, err := p.problems(ctx, v, shown)
 	if err != nil {
 		return err
 	}
 	requests := jobs.Table(v, syncs)
 	requests.EmptyTitle, requests.EmptyText = text.NoSyncsTitle, text.NoSyncsText
-	view := storeView{told: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings), facts: facts(v, s, updated)}
+	view := storeView{told: told, platforms: platformList(v, shown), syncs: requests, hours: hours(s.Timings),
+		facts: facts(v, s, updated)}
 	if raw, err := json.Marshal(s, json.Deterministic(true), jsontext.WithIndent("  ")); err == nil {
 		view.record = ui.Pretty(raw, 16<<10)
 	}
-	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores}, Live: true,
-		Links:   []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched}, {Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu}, {Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
+	return v.Show(c, shell.Head{Title: *s.Name, Note: ref, Up: ui.Link{Href: v.Link("stores/"), Label: text.Stores},
+		Live: true,
+		Links: []ui.Link{{Href: v.Link(fmt.Sprintf("audit/?object=store/%d", id)), Label: text.WhoSwitched},
+			{Href: v.Link("history/?location=" + url.QueryEscape(ref)), Label: text.HistoryOfMenu},
+			{Href: v.Link("history/?entity=stores&ref=" + url.QueryEscape(ref)), Label: text.HistoryOfStore}},
 		Buttons: publishButtons(v, id, platforms),
-		Causes:  slices.Concat([]ui.Cause{cause.Store(s, names(platforms), down(shown), v.Now.In(v.Zone))}, cause.Closings(s, v.Zone), causes)}, storePage(view))
+		Causes: slices.Concat([]ui.Cause{cause.Store(s, names(platforms), down(shown), v.Now.In(v.Zone))},
+			cause.Closings(s, v.Zone), causes)}, storePage(view))
+}
+
+// line is the timeline of a store: what platforms were sent, and when it was switched.
+func (p Pages) line(ctx context.Context, v *shell.PageContext, id int64) (*timeline.Line, error) {
+	calls, err := p.Timeline.CallsOfStore(ctx, v.Business.ID, id, toldShown)
+	if err != nil {
+		return nil, err
+	}
+	told := timeline.Of(v)
+	for _, call := range calls {
+		told.Call(call)
+	}
+	done, err := p.Timeline.Audit(ctx, v.Business.ID,
+		console.EntryFilter{Object: fmt.Sprintf("store/%d", id), Limit: switchesShown})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range done {
+		told.Add(e.At, switchOf(v, e))
+	}
+	return told, nil
 }
 
 // switchOf is a line of the audit trail by which the store was switched, for its line of time.
-func switchOf(v *shell.Visit, e console.Entry) timeline.Entry {
+func switchOf(v *shell.PageContext, e console.Entry) timeline.Entry {
 	var said struct {
 		Why   string
 		After struct {
@@ -232,7 +279,9 @@ func switchOf(v *shell.Visit, e console.Entry) timeline.Entry {
 		}
 	}
 	_ = json.Unmarshal(e.Detail, &said, json.MatchCaseInsensitiveNames(true)) // what cannot be read is told without
-	entry := timeline.Entry{State: ui.Held, Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")), Href: v.Link("audit/" + e.ID.String() + "/")}
+	entry := timeline.Entry{State: ui.Held,
+		Title: fmt.Sprintf(text.StoreClosedOn, strings.Join(said.After.Platforms, ", ")),
+		Href:  v.Link("audit/" + e.ID.String() + "/")}
 	if e.Action == "store.open" {
 		entry.State, entry.Title = ui.OK, fmt.Sprintf(text.StoreOpenedOn, strings.Join(said.After.Platforms, ", "))
 	}
@@ -243,9 +292,11 @@ func switchOf(v *shell.Visit, e console.Entry) timeline.Entry {
 	return entry
 }
 
-func facts(v *shell.Visit, s store.Stored, updated time.Time) []ui.Fact {
-	list := []ui.Fact{{Label: text.Ref, Cell: ui.Coded(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))}, {Label: text.City, Cell: ui.T(*s.City)},
-		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))}, {Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
+func facts(v *shell.PageContext, s store.Stored, updated time.Time) []ui.Fact {
+	list := []ui.Fact{{Label: text.Ref, Cell: ui.Coded(*s.RefID)}, {Label: "ID", Cell: ui.T(fmt.Sprint(s.ID))},
+		{Label: text.City, Cell: ui.T(*s.City)},
+		{Label: text.Listed, Cell: ui.T(listing(s.ExcludedPlatforms, s.IncludedPlatforms))},
+		{Label: text.Updated, Cell: ui.Timed(v.At(updated))}}
 	if s.Address != nil {
 		list = append(list, ui.Fact{Label: text.Address, Cell: ui.T(*s.Address)})
 	}

@@ -14,19 +14,18 @@ import (
 	"github.com/servery-hub/servery/core/store"
 )
 
-// sight is a store on one platform.
-type sight struct {
-	cause.Sight
-	platform  core.Platform
-	plugin    *console.Plugin      // nil: no hub knows it
-	published *publish.Publication // nil: nothing is known
+// visibility is a store on one platform.
+type visibility struct {
+	cause.Visibility
+	platform cause.Platform
 }
 
 // platformsRead is of how many platforms what was published is looked at.
 const platformsRead = 500
 
-// sights tells of each platform whether the store is live there.
-func (p Pages) sights(ctx context.Context, v *shell.Visit, s store.Stored, platforms []core.Platform) ([]sight, error) {
+// visibilities tells of each platform whether the store is live there.
+func (p Pages) visibilities(ctx context.Context, v *shell.PageContext, s store.Stored,
+	platforms []core.Platform) ([]visibility, error) {
 	plugins, err := p.Plugins.ListPlugins(ctx, []core.BusinessID{})
 	if err != nil {
 		return nil, err
@@ -43,46 +42,46 @@ func (p Pages) sights(ctx context.Context, v *shell.Visit, s store.Stored, platf
 	for i := range published {
 		byPlatform[published[i].Platform] = &published[i]
 	}
-	list := make([]sight, len(platforms))
+	list := make([]visibility, len(platforms))
 	for i, platform := range platforms {
-		one := sight{platform: platform, plugin: byID[platform.ServedBy], published: byPlatform[platform.Name]}
-		one.Sight = cause.StoreAt(s, platform, one.plugin, one.published, v.Now.In(v.Zone))
-		list[i] = one
+		there := cause.Platform{Platform: platform, Plugin: byID[platform.ServedBy],
+			Published: byPlatform[platform.Name]}
+		list[i] = visibility{cause.StoreAt(s, there, v.Now.In(v.Zone)), there}
 	}
 	return list, nil
 }
 
 // down are the platforms that keep the store from being live there.
-func down(shown []sight) (names []string) {
+func down(shown []visibility) (names []string) {
 	for _, one := range shown {
-		if one.State == ui.Err && one.Mend != cause.AtStore {
+		if one.State == ui.Err && one.Remedy != cause.AtStore {
 			names = append(names, one.platform.Name)
 		}
 	}
 	return names
 }
 
-// troubles are the platforms on which the store alone is not the reason, each with
-// where that is mended.
-func (p Pages) troubles(ctx context.Context, v *shell.Visit, shown []sight) (told []ui.Cause, err error) {
+// problems are the platforms on which the store alone is not the reason, each with
+// its remedy.
+func (p Pages) problems(ctx context.Context, v *shell.PageContext, shown []visibility) (told []ui.Cause, err error) {
 	for _, one := range shown {
 		c := ui.Cause{State: one.State, Text: fmt.Sprintf(text.CauseStoreOnBut, one.platform.Name, one.Why)}
-		switch one.Mend {
+		switch one.Remedy {
 		case cause.AtStore:
 			continue
 		case cause.AtPlugin:
 			c.Link = ui.Link{Href: shell.PluginsPath + one.platform.ServedBy + "/", Label: text.ActSeePlugin}
 		case cause.AtSettings:
-			if one.State == ui.Warn && !one.published.PublishedAt.IsZero() {
+			if one.State == ui.Warn && !one.platform.Published.PublishedAt.IsZero() {
 				c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
 			}
 			c.Link = ui.Link{Href: shell.PlatformLink(v.Business.ID, one.platform.Name), Label: text.ActSeeSettings}
-			if one.plugin != nil {
-				c.Detail = cause.ToMend(one.plugin.About, one.Why)
+			if one.platform.Plugin != nil {
+				c.Detail = cause.RemedyFor(one.platform.Plugin.About, one.Why)
 			}
 		case cause.AtItem:
 			c.Text = fmt.Sprintf(text.CauseStoreOnPart, one.platform.Name, one.Why)
-			if c.Link, err = p.itemLink(ctx, v, one.published.Errors[0]); err != nil {
+			if c.Link, err = p.itemLink(ctx, v, one.platform.Published.Errors[0]); err != nil {
 				return nil, err
 			}
 		}
@@ -93,31 +92,35 @@ func (p Pages) troubles(ctx context.Context, v *shell.Visit, shown []sight) (tol
 
 // itemLink leads to the item that a platform has not; nowhere where it is no item,
 // or none any more.
-func (p Pages) itemLink(ctx context.Context, v *shell.Visit, missing publish.Problem) (ui.Link, error) {
+func (p Pages) itemLink(ctx context.Context, v *shell.PageContext, missing publish.Problem) (ui.Link, error) {
 	if missing.Entity != "item" {
 		return ui.Link{}, nil
 	}
-	id, err := p.Records.ItemOf(ctx, v.Business.ID, missing.RefID)
+	id, err := p.Lister.ItemOf(ctx, v.Business.ID, missing.RefID)
 	if core.CodeOf(err) == core.NotFound {
 		return ui.Link{}, nil
 	}
 	return ui.Link{Href: v.Link(fmt.Sprintf("items/%d/", id)), Label: text.ActSeeItem}, err
 }
 
-func platformList(v *shell.Visit, shown []sight) ui.List {
-	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone, Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide}, {Label: text.MenuThere}, {Label: text.ServedBy}}}
+func platformList(v *shell.PageContext, shown []visibility) ui.List {
+	list := ui.List{Name: text.Platform, EmptyTitle: text.ListedNone,
+		Columns: []ui.Column{{Label: text.Platform}, {Label: text.State}, {Label: text.WhyNot, Kind: ui.Wide},
+			{Label: text.MenuThere}, {Label: text.ServedBy}}}
 	for _, one := range shown {
 		served := ui.T(one.platform.ServedBy)
 		if one.platform.ServedBy != core.ServedByOwn {
 			served.Href = shell.PluginsPath + one.platform.ServedBy + "/"
 		}
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.Stated(one.State, one.Words), ui.T(one.Why), menuThere(v, one.published), served}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.T(one.platform.Name), ui.Stated(one.State, one.Words), ui.T(one.Why),
+				menuThere(v, one.platform.Published), served}})
 	}
 	return list
 }
 
 // menuThere tells since when a platform has the store's menu.
-func menuThere(v *shell.Visit, p *publish.Publication) ui.Cell {
+func menuThere(v *shell.PageContext, p *publish.Publication) ui.Cell {
 	if p == nil {
 		return ui.Cell{}
 	}

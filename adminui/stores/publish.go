@@ -13,7 +13,7 @@ import (
 )
 
 // publishButtons have the store's menu published, where there is an aggregator.
-func publishButtons(v *shell.Visit, id int64, platforms []core.Platform) []ui.Button {
+func publishButtons(v *shell.PageContext, id int64, platforms []core.Platform) []ui.Button {
 	options := []ui.Option{{Value: "", Label: text.PublishEverywhere}}
 	for _, platform := range platforms {
 		if platform.ServedBy != core.ServedByOwn {
@@ -23,18 +23,19 @@ func publishButtons(v *shell.Visit, id int64, platforms []core.Platform) []ui.Bu
 	if len(options) == 1 || !v.MayAct() {
 		return nil
 	}
-	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), Ask: text.Why, Say: text.PublishNowSay,
+	return []ui.Button{{Label: text.PublishNow, Action: v.Link(fmt.Sprintf("stores/%d/publish/", id)), Ask: text.Why,
+		Say:    text.PublishNowSay,
 		Fields: []ui.Filter{{Name: "platform", Label: text.PublishOn, Options: options}}}}
 }
 
 // Publish has the menu of a store published on a platform, or on all on which it
 // is listed.
-func (p Pages) Publish(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Publish(c *fiber.Ctx, v *shell.PageContext) error {
 	id, err := strconv.ParseInt(c.Params("id"), 10, 64)
 	if err != nil {
 		return core.Errorf(core.NotFound, text.NotFound)
 	}
-	ref, _, err := p.Records.StoreRef(c.UserContext(), v.Business.ID, id)
+	ref, _, err := p.Lister.StoreRef(c.UserContext(), v.Business.ID, id)
 	if err != nil {
 		return err
 	}
@@ -42,7 +43,8 @@ func (p Pages) Publish(c *fiber.Ctx, v *shell.Visit) error {
 	if platform := shell.Field(c, "platform"); platform != "" {
 		platforms = []string{platform}
 	}
-	if err := p.Records.PublishNow(c.UserContext(), v.Business.ID, ref, platforms, v.Change(c, "store.publish")); err != nil {
+	if err := p.Publisher.PublishNow(c.UserContext(), v.Business.ID, ref, platforms,
+		v.Change(c, "store.publish")); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link(fmt.Sprintf("stores/%d/", id)), "published")

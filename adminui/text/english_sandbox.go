@@ -2,19 +2,22 @@ package text
 
 // Words of the sandbox.
 const (
-	Sandbox          = "Sandbox"
-	SandboxNote      = "Simulated customers of a business in test mode"
-	SandboxBegun     = "The scenario has begun."
-	SandboxNone      = "The business is not in test mode: none of its aggregators is simulated. servery business create --sandbox makes one that is; the simulator has to run."
-	SandboxReady     = "Nothing has been played since this hub started. Orders come from the store's own menu."
-	SandboxAbout     = "%s: %s orders at store %s, seed %d."
-	SandboxRuns      = "It is being played."
-	SandboxRan       = "Every call was answered as it should be."
-	SandboxFailed    = "It went wrong: %s"
-	PlayOrderSay     = "Customers place orders from the store's menu."
-	PlayRiderSay     = "Customers place self-delivery orders, whose riders move from the store to the door."
-	PlayCancelSay    = "Customers place orders. The merchant brings some of them to a state drawn by lot, and there they are cancelled."
-	PlayEditSay      = "Customers place orders and change them. The order anew, under its id, is known to the hub, which says so and keeps the first; so the first is cancelled, and the changed one comes under another id."
+	Sandbox      = "Sandbox"
+	SandboxNote  = "Simulated customers of a business in test mode"
+	SandboxBegun = "The scenario has begun."
+	SandboxNone  = "The business is not in test mode: none of its aggregators is simulated. servery business " +
+		"create --sandbox makes one that is; the simulator has to run."
+	SandboxReady  = "Nothing has been played since this hub started. Orders come from the store's own menu."
+	SandboxAbout  = "%s: %s orders at store %s, seed %d."
+	SandboxRuns   = "It is being played."
+	SandboxRan    = "Every call was answered as it should be."
+	SandboxFailed = "It went wrong: %s"
+	PlayOrderSay  = "Customers place orders from the store's menu."
+	PlayRiderSay  = "Customers place self-delivery orders, whose riders move from the store to the door."
+	PlayCancelSay = "Customers place orders. The merchant brings some of them to a state drawn by lot, and there " +
+		"they are cancelled."
+	PlayEditSay = "Customers place orders and change them. The order anew, under its id, is known to the hub, " +
+		"which says so and keeps the first; so the first is cancelled, and the changed one comes under another id."
 	PlayRushSay      = "Customers place many orders at a rate, at most 200 a second for a minute."
 	PlayStore        = "Store (ref_id)"
 	PlayStoreHint    = "such as S-1"
@@ -68,10 +71,12 @@ const (
 )
 
 // Plays are the scenarios in words.
-var Plays = map[string]string{"order": "Place orders", "rider": "Move riders", "cancel": "Cancel orders", "edit": "Edit orders", "rush": "Rush"}
+var Plays = map[string]string{"order": "Place orders", "rider": "Move riders", "cancel": "Cancel orders",
+	"edit": "Edit orders", "rush": "Rush"}
 
 // FaultKinds are the kinds of faults in words.
 var FaultKinds = map[string]string{
-	"fail": "Fails with a status", "delay": "Answers late", "hang": "Never answers", "reset": "Cuts the connection", "refuse": "Refuses, in its own form",
+	"fail": "Fails with a status", "delay": "Answers late", "hang": "Never answers", "reset": "Cuts the connection",
+	"refuse":    "Refuses, in its own form",
 	"duplicate": "Sends what it sends twice",
 }

@@ -44,12 +44,12 @@ type try struct {
 
 // Line is what happened, in the order of time once it is shown.
 type Line struct {
-	visit   *shell.Visit
+	visit   *shell.PageContext
 	entries []Entry
 }
 
 // Of begins a line for a visit.
-func Of(v *shell.Visit) *Line { return &Line{visit: v} }
+func Of(v *shell.PageContext) *Line { return &Line{visit: v} }
 
 // Add puts something at its time.
 func (l *Line) Add(at time.Time, e Entry) {
@@ -64,14 +64,16 @@ func (l *Line) Call(c console.Call) {
 	if c.Actor != "" {
 		words = fmt.Sprintf(text.MovedBy, c.Actor) + " " + words
 	}
-	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail, tries: tries(c.Attempts)})
+	l.Add(c.CreatedAt, Entry{State: told.State, Title: cause.CallTitle(c), Words: words, Note: told.Detail,
+		tries: tries(c.Attempts)})
 }
 
 // Len is how many things happened.
 func (l *Line) Len() int { return len(l.entries) }
 
 func (l *Line) sorted() []Entry {
-	slices.SortStableFunc(l.entries, func(a, b Entry) int { return cmp.Compare(a.at.At.UnixMilli(), b.at.At.UnixMilli()) })
+	slices.SortStableFunc(l.entries,
+		func(a, b Entry) int { return cmp.Compare(a.at.At.UnixMilli(), b.at.At.UnixMilli()) })
 	for i := range l.entries {
 		l.entries[i].key = fmt.Sprintf("at-%d", i)
 	}
@@ -79,7 +81,7 @@ func (l *Line) sorted() []Entry {
 }
 
 // clockOf is the time of day, with the day where that is not today.
-func clockOf(v *shell.Visit, at time.Time) string {
+func clockOf(v *shell.PageContext, at time.Time) string {
 	at, now := at.In(v.Zone), v.Now.In(v.Zone)
 	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
 		return at.Format(time.TimeOnly)
@@ -90,8 +92,10 @@ func clockOf(v *shell.Visit, at time.Time) string {
 func tries(attempts []console.CallAttempt) []try {
 	list := make([]try, 0, len(attempts))
 	for _, a := range attempts {
-		one := try{title: fmt.Sprintf(text.Attempt, a.N), address: a.Method + " " + a.URL, state: ui.OK, verdict: fmt.Sprint(a.Status), took: ui.Took(a.Took),
-			sentHead: ui.Headers(a.RequestHeaders), gotHead: ui.Headers(a.ResponseHeaders), sent: ui.Pretty(a.RequestBody, 8<<10), got: ui.Pretty(a.ResponseBody, 8<<10)}
+		one := try{title: fmt.Sprintf(text.Attempt, a.N), address: a.Method + " " + a.URL, state: ui.OK,
+			verdict: fmt.Sprint(a.Status), took: ui.Took(a.Took),
+			sentHead: ui.Headers(a.RequestHeaders), gotHead: ui.Headers(a.ResponseHeaders),
+			sent: ui.Pretty(a.RequestBody, 8<<10), got: ui.Pretty(a.ResponseBody, 8<<10)}
 		if a.ErrorClass != "" {
 			one.state, one.verdict = ui.Err, a.Error
 		}

@@ -28,7 +28,8 @@ func WriteCSV(c *fiber.Ctx, l List) error {
 	c.Set(fiber.HeaderContentType, "text/csv; charset=utf-8")
 	c.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 	c.Set(fiber.HeaderCacheControl, "no-store")
-	c.Set(fiber.HeaderContentDisposition, fmt.Sprintf(`attachment; filename="%s.csv"`, strings.ReplaceAll(strings.ToLower(l.Name), " ", "-")))
+	c.Set(fiber.HeaderContentDisposition,
+		fmt.Sprintf(`attachment; filename="%s.csv"`, strings.ReplaceAll(strings.ToLower(l.Name), " ", "-")))
 	return c.Send(file.Bytes())
 }
 

@@ -17,7 +17,7 @@ func signed(d Diff) (text string) {
 	return text
 }
 
-func TestBodiesAreComparedByTheirMembers(t *testing.T) {
+func TestDiffComparesJSONMembers(t *testing.T) {
 	for _, row := range []struct{ before, after, want string }{
 		{`{"a":1,"b":2}`, `{"b":2, "a":1}`, ""},
 		{`{"a":1,"b":2}`, `{"a":1,"b":3}`, ` {| "a": 1,|-"b": 2|+"b": 3| }|`},
@@ -31,16 +31,17 @@ func TestBodiesAreComparedByTheirMembers(t *testing.T) {
 	}
 }
 
-func TestAComparisonIsBounded(t *testing.T) {
+func TestDiffIsBounded(t *testing.T) {
 	assert.Equal(t, "large", Compared(Diff{}, make([]byte, diffSize+1), nil, "large", "many").Problem)
 	some := strings.Repeat("a\n", diffEdits)
-	assert.Equal(t, "many", Compared(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits)), "large", "many").Problem)
+	assert.Equal(t, "many", Compared(Diff{}, []byte(some), []byte(strings.Repeat("b\n", diffEdits)), "large",
+		"many").Problem)
 	d := Compared(Diff{}, []byte(strings.Repeat("x", 5000)), nil, "large", "many")
 	require.Empty(t, d.Problem)
 	assert.Len(t, d.Lines[0].Text, diffWidth+len("…"))
 }
 
-func TestAComparisonLeadsFromOneToTheOther(t *testing.T) {
+func TestDiffTransformsOneTextIntoTheOther(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SampledFrom([]string{"a", "b", "c"})
 		a, b := rapid.SliceOfN(line, 0, 40).Draw(t, "a"), rapid.SliceOfN(line, 0, 40).Draw(t, "b")

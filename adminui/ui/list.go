@@ -124,7 +124,8 @@ type Button struct {
 
 // SentWith tells whether the form that was sent to an address is this button's.
 func (b Button) SentWith(address string, value func(name string) string) bool {
-	return b.Action == address && !slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
+	return b.Action == address &&
+		!slices.ContainsFunc(b.Hidden, func(h Option) bool { return value(h.Name()) != h.Value })
 }
 
 // Refused is the button with its form open as it was filled in, and why it was refused.
@@ -140,7 +141,7 @@ func (b Button) Refused(value func(name string) string, problem string) Button {
 // plainly tells whether the button needs no questions first.
 func (b Button) plainly() bool { return b.Ask == "" && b.Say == "" && len(b.Fields) == 0 }
 
-// Cause is why things are as they are, in one sentence, with what mends it.
+// Cause is why things are as they are, in one sentence, with the remedy.
 type Cause struct {
 	State  State
 	Text   string

@@ -34,7 +34,8 @@ type Link struct{ Href, Label string }
 
 // ContentSecurityPolicy lets a page load scripts, styles and images from the
 // hub alone, and nothing that stands inline.
-const ContentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const ContentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src " +
+	"'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Write renders a component as the answer. It renders into memory first: when

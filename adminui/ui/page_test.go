@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-func TestWhatIsKnownIsShownAlsoAfterTheTimeOfTheRequest(t *testing.T) {
+func TestPageIsWrittenAfterTheRequestDeadline(t *testing.T) {
 	app := fiber.New()
 	app.Get("/", func(c *fiber.Ctx) error {
 		over, cancel := context.WithCancel(context.Background())

@@ -16,8 +16,9 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-func TestSize(t *testing.T) {
-	for bytes, want := range map[int]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB", 3 << 20: "3.0 MiB"} {
+func TestSizeUsesBinaryUnits(t *testing.T) {
+	for bytes, want := range map[int]string{0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", 1536: "1.5 KiB",
+		3 << 20: "3.0 MiB"} {
 		assert.Equal(t, want, ui.Size(bytes))
 	}
 }
@@ -42,7 +43,7 @@ func TestWriteSecuresThePage(t *testing.T) {
 	assert.NotContains(t, ui.ContentSecurityPolicy, "unsafe")
 }
 
-func TestWriteSendsNothingOfAPageThatFails(t *testing.T) {
+func TestWriteSendsNothingOfAFailedPage(t *testing.T) {
 	response, body := served(t, templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		_, err := io.WriteString(w, "half a page")
 		return errors.Join(err, errors.New("broken"))

@@ -16,10 +16,11 @@ import (
 	"github.com/servery-hub/servery/adminui/ui"
 )
 
-func TestInstantsAreToldFromNow(t *testing.T) {
+func TestInstantsAreShownRelativeToNow(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for distance, want := range map[time.Duration]string{
-		0: "now", 400 * time.Millisecond: "now", -400 * time.Millisecond: "now", 59 * time.Second: "59 s ago", time.Minute: "1 min ago",
+		0: "now", 400 * time.Millisecond: "now", -400 * time.Millisecond: "now", 59 * time.Second: "59 s ago",
+		time.Minute:      "1 min ago",
 		-4 * time.Minute: "in 4 min", 47 * time.Hour: "47 h ago", 48 * time.Hour: "2 d ago",
 	} {
 		assert.Equal(t, want, ui.Instant{At: now.Add(-distance), Now: now, Zone: time.UTC}.Ago())
@@ -29,16 +30,18 @@ func TestInstantsAreToldFromNow(t *testing.T) {
 	assert.Equal(t, "21 Nov 2026 06:00:00 CST", ui.Instant{At: now, Now: now, Zone: chicago}.Exact())
 }
 
-func TestNumbersAndSpans(t *testing.T) {
-	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000", -100: "-100"} {
+func TestNumbersAndDurationsAreFormatted(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567",
+		-1000: "-1\u202f000", -100: "-100"} {
 		assert.Equal(t, want, ui.Number(n))
 	}
-	for d, want := range map[time.Duration]string{400 * time.Microsecond: "0.4 ms", 18 * time.Millisecond: "18 ms", 1240 * time.Millisecond: "1.24 s", 3 * time.Minute: "3 min"} {
+	for d, want := range map[time.Duration]string{400 * time.Microsecond: "0.4 ms", 18 * time.Millisecond: "18 ms",
+		1240 * time.Millisecond: "1.24 s", 3 * time.Minute: "3 min"} {
 		assert.Equal(t, want, ui.Took(d))
 	}
 }
 
-func TestBodiesAreShownInPart(t *testing.T) {
+func TestLongBodiesAreTruncated(t *testing.T) {
 	assert.Equal(t, "{\n\t\"a\": 1\n}", ui.Pretty([]byte(`{"a":1}`), 100))
 	assert.Equal(t, "no json <b>", ui.Pretty([]byte("no json <b>"), 100))
 	clipped := ui.Pretty([]byte(strings.Repeat("é", 100)), 51)
@@ -50,7 +53,8 @@ func TestBodiesAreShownInPart(t *testing.T) {
 func TestListsAreWrittenAsCSV(t *testing.T) {
 	app := fiber.New()
 	list := ui.List{Name: "A list", Columns: []ui.Column{{Label: "a"}, {Label: "b"}}, Rows: []ui.Row{
-		{Cells: []ui.Cell{ui.T("=1+1"), ui.T("@x")}}, {Cells: []ui.Cell{ui.T("+1"), ui.T("-1")}}, {Cells: []ui.Cell{ui.T("a,\"b"), ui.Timed(ui.Instant{})}}}}
+		{Cells: []ui.Cell{ui.T("=1+1"), ui.T("@x")}}, {Cells: []ui.Cell{ui.T("+1"), ui.T("-1")}},
+		{Cells: []ui.Cell{ui.T("a,\"b"), ui.Timed(ui.Instant{})}}}}
 	app.Get("/", func(c *fiber.Ctx) error { return ui.WriteCSV(c, list) })
 	response, err := app.Test(httptest.NewRequest(http.MethodGet, "/", nil), -1)
 	require.NoError(t, err)

@@ -17,38 +17,59 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// Records is what the pages read.
-type Records interface {
+// Reader reads the users of the console.
+type Reader interface {
 	ListUsers(ctx context.Context, after string, limit int) ([]access.User, error)
 	UserByID(ctx context.Context, id int64) (access.User, error)
 }
 
 // Pages are the pages of users.
 type Pages struct {
-	Records  Records
+	Users    Reader
 	Accounts access.Accounts
 	BaseURL  string // of the hub as people reach it, without a slash at its end; "" as the request came
 }
 
-var roles = []ui.Option{{Value: string(access.Viewer), Label: text.Role_viewer}, {Value: string(access.Support), Label: text.Role_support}, {Value: string(access.Admin), Label: text.Role_admin}}
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.UsersPath
+	return shell.Page{Path: path, Label: text.Users, Object: "user",
+		Routes: []shell.Route{
+			shell.Get(path, access.Admin, p.List),
+			shell.Post(path, access.Admin, p.Create),
+			shell.Get(path+":id/", access.Admin, p.One),
+			shell.Post(path+":id/", access.Admin, p.Change),
+			shell.Post(path+":id/link/", access.Admin, p.Link),
+		},
+		Done: map[string]string{"changed": text.UserChanged}}
+}
+
+var roles = []ui.Option{{Value: string(access.Viewer), Label: text.Role_viewer},
+	{Value: string(access.Support), Label: text.Role_support}, {Value: string(access.Admin), Label: text.Role_admin}}
 
 // List shows the users.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
-	found, err := p.Records.ListUsers(c.UserContext(), v.Query.Get("after"), v.Limit())
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
+	found, err := p.Users.ListUsers(c.UserContext(), v.Query.Get("after"), v.Limit())
 	if err != nil {
 		return err
 	}
 	list := ui.List{Name: text.Users, EmptyTitle: text.NoUsersTitle, EmptyText: text.NoUsersText, Columns: []ui.Column{
-		{Label: text.Email, Kind: ui.Wide}, {Label: text.RoleWords}, {Label: text.Businesses}, {Label: text.State}, {Label: text.LastSeen}, {Label: text.Since}}}
+		{Label: text.Email, Kind: ui.Wide}, {Label: text.RoleWords}, {Label: text.Businesses}, {Label: text.State},
+		{Label: text.LastSeen}, {Label: text.Since}}}
 	keys := make([]string, len(found))
 	for i, u := range found {
 		keys[i] = u.Email
 		state, words := stateOf(u)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{ui.Linked(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)), ui.T(string(u.Role)), ui.T(granted(u)),
-			ui.Stated(state, words), ui.Timed(v.At(u.SeenAt)), ui.Timed(v.At(u.CreatedAt))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{ui.Linked(u.Email, fmt.Sprintf("%s%d/", shell.UsersPath, u.ID)),
+				ui.T(string(u.Role)), ui.T(granted(u)),
+				ui.Stated(state, words), ui.Timed(v.At(u.SeenAt)), ui.Timed(v.At(u.CreatedAt))}})
 	}
-	head := shell.Head{Title: text.Users, Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, Ask: text.Why, Fields: []ui.Filter{
-		{Name: "email", Label: text.Email}, {Name: "role", Label: text.RoleWords, Value: string(access.Support), Options: roles}, {Name: "businesses", Label: text.Grants, Hint: "7, 12"}}}}}
+	head := shell.Head{Title: text.Users,
+		Buttons: []ui.Button{{Label: text.AddUser, Action: shell.UsersPath, Ask: text.Why, Fields: []ui.Filter{
+			{Name: "email", Label: text.Email},
+			{Name: "role", Label: text.RoleWords, Value: string(access.Support), Options: roles},
+			{Name: "businesses", Label: text.Grants, Hint: "7, 12"}}}}}
 	return v.Listed(c, head, list, "after", keys)
 }
 
@@ -93,12 +114,13 @@ func parsed(list string) ([]core.BusinessID, error) {
 }
 
 // Create makes a user and shows the link for the first sign-in, this once.
-func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Create(c *fiber.Ctx, v *shell.PageContext) error {
 	businesses, err := parsed(shell.Field(c, "businesses"))
 	if err != nil {
 		return err
 	}
-	user := access.User{Email: shell.Field(c, "email"), Role: access.Role(shell.Field(c, "role")), Businesses: businesses}
+	user := access.User{Email: shell.Field(c, "email"), Role: access.Role(shell.Field(c, "role")),
+		Businesses: businesses}
 	user, link, err := p.Accounts.CreateUser(c.UserContext(), user, v.User.Actor(), shell.Field(c, "why"))
 	if err != nil {
 		return err
@@ -106,13 +128,15 @@ func (p Pages) Create(c *fiber.Ctx, v *shell.Visit) error {
 	return p.showLink(c, v, user, link)
 }
 
-func (p Pages) showLink(c *fiber.Ctx, v *shell.Visit, user access.User, link string) error {
+func (p Pages) showLink(c *fiber.Ctx, v *shell.PageContext, user access.User, link string) error {
 	base := p.BaseURL
 	if base == "" {
 		base = strings.Clone(c.BaseURL())
 	}
-	return v.Show(c, shell.Head{Title: text.NewLink, Note: user.Email, Up: ui.Link{Href: shell.UsersPath, Label: text.Users},
-		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewLinkText}}}, ui.Code(user.Email, base+shell.WelcomePath+"?link="+link))
+	return v.Show(c, shell.Head{Title: text.NewLink, Note: user.Email,
+		Up:     ui.Link{Href: shell.UsersPath, Label: text.Users},
+		Causes: []ui.Cause{{State: ui.Warn, Text: text.NewLinkText}}},
+		ui.Code(user.Email, base+shell.WelcomePath+"?link="+link))
 }
 
 func (p Pages) user(c *fiber.Ctx) (access.User, error) {
@@ -120,11 +144,11 @@ func (p Pages) user(c *fiber.Ctx) (access.User, error) {
 	if err != nil {
 		return access.User{}, core.Errorf(core.NotFound, text.NotFound)
 	}
-	return p.Records.UserByID(c.UserContext(), id)
+	return p.Users.UserByID(c.UserContext(), id)
 }
 
 // One shows a user.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	u, err := p.user(c)
 	if err != nil {
 		return err
@@ -135,18 +159,21 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 		allowed = text.No
 	}
 	state, words := stateOf(u)
-	facts := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(granted(u))},
+	facts := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+		{Label: text.RoleWords, Cell: ui.T(string(u.Role))}, {Label: text.Businesses, Cell: ui.T(granted(u))},
 		{Label: text.LastSeen, Cell: ui.Timed(v.At(u.SeenAt))}, {Label: text.Since, Cell: ui.Timed(v.At(u.CreatedAt))}}
 	head := shell.Head{Title: u.Email, Up: ui.Link{Href: shell.UsersPath, Label: text.Users}, Buttons: []ui.Button{
-		{Label: text.ChangeUser, Action: here, Ask: text.Why, Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
-			{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(granted(u), text.GrantsAll)},
-			{Name: "allowed", Label: text.SignInAllowed, Value: allowed, Options: []ui.Option{{Value: text.Yes, Label: text.Yes}, {Value: text.No, Label: text.No}}}}},
+		{Label: text.ChangeUser, Action: here, Ask: text.Why,
+			Fields: []ui.Filter{{Name: "role", Label: text.RoleWords, Value: string(u.Role), Options: roles},
+				{Name: "businesses", Label: text.Grants, Value: strings.TrimPrefix(granted(u), text.GrantsAll)},
+				{Name: "allowed", Label: text.SignInAllowed, Value: allowed,
+					Options: []ui.Option{{Value: text.Yes, Label: text.Yes}, {Value: text.No, Label: text.No}}}}},
 		{Label: text.MakeLink, Action: here + "link/", Say: text.MakeLinkSay, Ask: text.Why}}}
 	return v.Show(c, head, ui.FactsOf(facts))
 }
 
 // Change sets role, grants and whether the user may sign in.
-func (p Pages) Change(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Change(c *fiber.Ctx, v *shell.PageContext) error {
 	u, err := p.user(c)
 	if err != nil {
 		return err
@@ -163,7 +190,7 @@ func (p Pages) Change(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Link makes a new one-time link and shows it, this once.
-func (p Pages) Link(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Link(c *fiber.Ctx, v *shell.PageContext) error {
 	u, err := p.user(c)
 	if err != nil {
 		return err

@@ -27,21 +27,24 @@ type Rotator interface {
 }
 
 // buttons are what can be done to a webhook.
-func buttons(v *shell.Visit, e console.Endpoint) []ui.Button {
+func buttons(v *shell.PageContext, e console.Endpoint) []ui.Button {
 	here := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
-	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", Ask: text.Why, Say: text.RotateSecretSay, Hidden: []ui.Option{{Label: "seen", Value: seen(e)}}}
+	rotate := ui.Button{Label: text.RotateSecret, Action: here + "rotate/", Ask: text.Why, Say: text.RotateSecretSay,
+		Hidden: []ui.Option{{Label: "seen", Value: seen(e)}}}
 	if until := signing(v, e); !until.IsZero() {
 		rotate.Say = fmt.Sprintf(text.RotateSecretTwice, v.At(until).Exact())
 	}
 	if !e.Active {
-		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why, Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate}
+		return []ui.Button{{Label: text.Resume, Action: here + "resume/", Ask: text.Why,
+			Say: fmt.Sprintf(text.ResumeSay, cause.Counted(e.Held))}, rotate}
 	}
 	return []ui.Button{{Label: text.SendTest, Action: here + "test/", Ask: text.Why, Say: text.SendTestSay},
-		{Label: text.Pause, Action: here + "pause/", Ask: text.Why, Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate}
+		{Label: text.Pause, Action: here + "pause/", Ask: text.Why,
+			Say: fmt.Sprintf(text.PauseSay, cause.Counted(min(e.Waiting+e.Held, console.Many)))}, rotate}
 }
 
 // signing is until when the earlier secret signs too; zero: it does not.
-func signing(v *shell.Visit, e console.Endpoint) time.Time {
+func signing(v *shell.PageContext, e console.Endpoint) time.Time {
 	if e.OldSecretUntil.After(v.Now) {
 		return e.OldSecretUntil
 	}
@@ -53,12 +56,12 @@ func signing(v *shell.Visit, e console.Endpoint) time.Time {
 func seen(e console.Endpoint) string { return fmt.Sprint(e.OldSecretUntil.UnixMicro()) }
 
 // Pause switches a webhook off.
-func (p Pages) Pause(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, false) }
+func (p Pages) Pause(c *fiber.Ctx, v *shell.PageContext) error { return p.turn(c, v, false) }
 
 // Resume switches a webhook on; what was held is sent.
-func (p Pages) Resume(c *fiber.Ctx, v *shell.Visit) error { return p.turn(c, v, true) }
+func (p Pages) Resume(c *fiber.Ctx, v *shell.PageContext) error { return p.turn(c, v, true) }
 
-func (p Pages) turn(c *fiber.Ctx, v *shell.Visit, on bool) error {
+func (p Pages) turn(c *fiber.Ctx, v *shell.PageContext, on bool) error {
 	number, err := id(c)
 	if err != nil {
 		return err
@@ -67,14 +70,14 @@ func (p Pages) turn(c *fiber.Ctx, v *shell.Visit, on bool) error {
 	if on {
 		action, done = "webhook.resume", "resumed"
 	}
-	if err := p.Records.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
+	if err := p.Switcher.SwitchWebhook(c.UserContext(), v.Business.ID, number, on, v.Change(c, action)); err != nil {
 		return err
 	}
 	return shell.Then(c, v.Link(fmt.Sprintf("webhooks/%d/", number)), done)
 }
 
 // Test sends a sample to the webhook, and leads to its delivery.
-func (p Pages) Test(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Test(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {
 		return err
@@ -85,10 +88,11 @@ func (p Pages) Test(c *fiber.Ctx, v *shell.Visit) error {
 	}
 	change := v.Change(c, "webhook.test")
 	change.Object, change.After = fmt.Sprintf("webhook/%d", number), map[string]any{"reference": reference.String()}
-	if err := p.Records.Record(c.UserContext(), change); err != nil {
+	if err := p.Recorder.Record(c.UserContext(), change); err != nil {
 		return err
 	}
-	sent, err := p.Deliveries.List(c.UserContext(), v.Business.ID, webhook.Filter{Reference: reference.String(), Limit: 1})
+	sent, err := p.Deliveries.List(c.UserContext(), v.Business.ID,
+		webhook.Filter{Reference: reference.String(), Limit: 1})
 	if err != nil {
 		return err
 	}
@@ -99,12 +103,12 @@ func (p Pages) Test(c *fiber.Ctx, v *shell.Visit) error {
 }
 
 // Rotate gives a webhook another secret and shows it, this once.
-func (p Pages) Rotate(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) Rotate(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {
 		return err
 	}
-	e, err := p.Records.Endpoint(c.UserContext(), v.Business.ID, number)
+	e, err := p.Webhooks.Endpoint(c.UserContext(), v.Business.ID, number)
 	if err != nil {
 		return err
 	}
@@ -115,6 +119,8 @@ func (p Pages) Rotate(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	return v.Show(c, shell.Head{Title: text.NewSecret, Note: fmt.Sprintf(text.WebhookTitle, number), Up: ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", number)), Label: string(e.EventType)},
-		Causes: []ui.Cause{{State: ui.Warn, Text: fmt.Sprintf(text.NewSecretText, v.At(sub.OldSecretUntil).Exact())}}}, ui.Code(text.SigningSecret, sub.Secret))
+	return v.Show(c, shell.Head{Title: text.NewSecret, Note: fmt.Sprintf(text.WebhookTitle, number),
+		Up:     ui.Link{Href: v.Link(fmt.Sprintf("webhooks/%d/", number)), Label: string(e.EventType)},
+		Causes: []ui.Cause{{State: ui.Warn, Text: fmt.Sprintf(text.NewSecretText, v.At(sub.OldSecretUntil).Exact())}}},
+		ui.Code(text.SigningSecret, sub.Secret))
 }

@@ -22,66 +22,100 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Records is what the pages read and do.
-type Records interface {
+// Reader reads webhooks and the audit trail of them.
+type Reader interface {
 	Endpoints(ctx context.Context, business core.BusinessID, after int64, limit int) ([]console.Endpoint, error)
 	Endpoint(ctx context.Context, business core.BusinessID, id int64) (console.Endpoint, error)
-	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
-	Record(ctx context.Context, change access.Change) error
 	Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error)
+}
+
+// Switcher pauses and resumes webhooks.
+type Switcher interface {
+	SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool, change access.Change) error
+}
+
+// Recorder writes the audit trail.
+type Recorder interface {
+	Record(ctx context.Context, change access.Change) error
 }
 
 // Counts reads the attempts at a webhook by spans of time.
 type Counts interface {
-	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration, since time.Time) ([]console.Count, error)
+	Counts(ctx context.Context, businesses []core.BusinessID, webhook int64, grain time.Duration,
+		since time.Time) ([]console.Count, error)
 }
 
 // Pages are the pages of webhooks.
 type Pages struct {
-	Records    Records
+	Webhooks   Reader
+	Switcher   Switcher
+	Recorder   Recorder
 	Counts     Counts
 	Deliveries deliveries.Reader
 	Tester     Tester
 	Rotator    Rotator
 }
 
+// Page describes the pages.
+func (p Pages) Page() shell.Page {
+	const path = shell.BusinessPath + "webhooks/"
+	return shell.Page{Path: path, Label: text.Webhooks, Object: "webhook",
+		Routes: []shell.Route{
+			shell.Get(path, access.Viewer, p.List),
+			shell.Get(path+":id/", access.Viewer, p.One),
+			shell.Post(path+":id/pause/", access.Support, p.Pause),
+			shell.Post(path+":id/resume/", access.Support, p.Resume),
+			shell.Post(path+":id/test/", access.Support, p.Test),
+			shell.Post(path+":id/rotate/", access.Support, p.Rotate),
+		},
+		Done: map[string]string{"paused": text.WebhookPaused, "resumed": text.WebhookResumed, "tested": text.TestSent}}
+}
+
 // List shows the webhooks of a business; above it, why those fail that do.
-func (p Pages) List(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) List(c *fiber.Ctx, v *shell.PageContext) error {
 	after, _ := strconv.ParseInt(v.Query.Get("after"), 10, 64)
-	found, err := p.Records.Endpoints(c.UserContext(), v.Business.ID, after, v.Limit())
+	found, err := p.Webhooks.Endpoints(c.UserContext(), v.Business.ID, after, v.Limit())
 	if err != nil {
 		return err
 	}
-	list := ui.List{Name: text.Webhooks, EmptyTitle: text.NoWebhooksTitle, EmptyText: text.NoWebhooksText, Columns: []ui.Column{
-		{Label: text.Event}, {Label: text.State}, {Label: text.Address, Kind: ui.Wide}, {Label: text.SuccessRate, Kind: ui.Figure},
-		{Label: text.Latency, Kind: ui.Figure}, {Label: text.Waiting, Kind: ui.Figure}, {Label: text.Held, Kind: ui.Figure}, {Label: text.LastAccepted}}}
+	list := ui.List{Name: text.Webhooks, EmptyTitle: text.NoWebhooksTitle, EmptyText: text.NoWebhooksText,
+		Columns: []ui.Column{
+			{Label: text.Event}, {Label: text.State}, {Label: text.Address, Kind: ui.Wide},
+			{Label: text.SuccessRate, Kind: ui.Figure},
+			{Label: text.Latency, Kind: ui.Figure}, {Label: text.Waiting, Kind: ui.Figure},
+			{Label: text.Held, Kind: ui.Figure}, {Label: text.LastAccepted}}}
 	keys := make([]string, len(found))
 	for i, e := range found {
 		keys[i] = fmt.Sprint(e.ID)
 		href := v.Link(fmt.Sprintf("webhooks/%d/", e.ID))
 		state, words := stateOf(e)
-		list.Rows = append(list.Rows, ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)}, ui.Stated(state, words), ui.Coded(e.URL),
-			ui.T(rate(e.Day)), ui.T(average(e.Day)), ui.T(some(e.Waiting)), ui.T(some(e.Held)), ui.Timed(v.At(e.Health.AcceptedAt))}})
+		list.Rows = append(list.Rows,
+			ui.Row{Cells: []ui.Cell{{Text: string(e.EventType), Href: href, Note: fmt.Sprint(e.ID)},
+				ui.Stated(state, words), ui.Coded(e.URL),
+				ui.T(rate(e.Day)), ui.T(average(e.Day)), ui.T(some(e.Waiting)), ui.T(some(e.Held)),
+				ui.Timed(v.At(e.Health.AcceptedAt))}})
 	}
 	var causes []ui.Cause
-	troubled := slices.DeleteFunc(slices.Clone(found[:min(len(found), shell.PageSize)]), func(e console.Endpoint) bool {
+	failing := slices.DeleteFunc(slices.Clone(found[:min(len(found), shell.PageSize)]), func(e console.Endpoint) bool {
 		state, _ := stateOf(e)
 		return state != ui.Err && state != ui.Held && e.GivenUp == 0
 	})
-	for _, f := range Causes(v, troubled) {
+	for _, f := range Causes(v, failing) {
 		causes = append(causes, f.Cause)
 	}
 	return v.Listed(c, shell.Head{Title: text.Webhooks, Causes: causes, Live: true}, list, "after", keys)
 }
 
 // Causes are why webhooks fail, each with where more of it is.
-func Causes(v *shell.Visit, found []console.Endpoint) []cause.Failure {
+func Causes(v *shell.PageContext, found []console.Endpoint) []cause.Failure {
 	list := cause.Failures(found, v.Now, v.Zone)
 	for i, f := range list {
 		one := f.Webhooks[0]
-		list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, givenUp(one)
+		list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business,
+			fmt.Sprintf("webhooks/%d/", one.ID)), Label: text.ActSeeWebhook}, givenUp(one)
 		if len(f.Webhooks) > 1 {
-			list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"), Label: text.ActSeeWebhooks}, ui.Link{}
+			list[i].Link, list[i].Also = ui.Link{Href: shell.BusinessLink(one.Business, "webhooks/"),
+				Label: text.ActSeeWebhooks}, ui.Link{}
 		}
 	}
 	return list
@@ -93,7 +127,8 @@ func givenUp(e console.Endpoint) ui.Link {
 	if e.GivenUp == 0 {
 		return ui.Link{}
 	}
-	return ui.Link{Href: shell.BusinessLink(e.Business, fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeGivenUp}
+	return ui.Link{Href: shell.BusinessLink(e.Business,
+		fmt.Sprintf("deliveries/?state=%s&webhook=%d", webhook.Failed, e.ID)), Label: text.ActSeeGivenUp}
 }
 
 func stateOf(e console.Endpoint) (ui.State, string) {
@@ -149,12 +184,12 @@ func id(c *fiber.Ctx) (int64, error) {
 }
 
 // One shows a webhook.
-func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
+func (p Pages) One(c *fiber.Ctx, v *shell.PageContext) error {
 	number, err := id(c)
 	if err != nil {
 		return err
 	}
-	e, err := p.Records.Endpoint(c.UserContext(), v.Business.ID, number)
+	e, err := p.Webhooks.Endpoint(c.UserContext(), v.Business.ID, number)
 	if err != nil {
 		return err
 	}
@@ -162,44 +197,67 @@ func (p Pages) One(c *fiber.Ctx, v *shell.Visit) error {
 	if err != nil {
 		return err
 	}
-	hour, err := p.Counts.Counts(c.UserContext(), []core.BusinessID{v.Business.ID}, number, time.Minute, v.Now.Add(-time.Hour))
+	hour, err := p.Counts.Counts(c.UserContext(), []core.BusinessID{v.Business.ID}, number, time.Minute,
+		v.Now.Add(-time.Hour))
 	if err != nil {
 		return err
 	}
-	changes, err := p.Records.Audit(c.UserContext(), v.Business.ID, console.EntryFilter{Object: fmt.Sprintf("webhook/%d", number), Limit: 1})
+	changes, err := p.Webhooks.Audit(c.UserContext(), v.Business.ID,
+		console.EntryFilter{Object: fmt.Sprintf("webhook/%d", number), Limit: 1})
 	if err != nil {
 		return err
 	}
-	var lately console.Count
-	for _, count := range hour {
-		lately.Add(count)
-	}
-	view := webhookView{latest: deliveries.Table(v, latest, false), all: v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
-	view.figures = []ui.Figured{
-		{Label: text.AcceptedRate, Value: orNone(rate(e.Day)), Note: fmt.Sprintf(text.OfAttempts, ui.Number(e.Day.All()))},
-		{Label: text.AcceptedHour, Value: orNone(rate(lately)), Note: fmt.Sprintf(text.OfAttempts, ui.Number(lately.All()))},
-		{Label: text.Latency, Value: orNone(average(e.Day)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.Day.Slowest))},
-		{Label: text.Waiting, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
-	state, words := stateOf(e)
-	view.facts = []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)}, {Label: text.Event, Cell: ui.T(string(e.EventType))},
-		{Label: text.Address, Cell: ui.Coded(e.URL)}, {Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
-		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))}, {Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
-		{Label: text.RetryUnits, Cell: ui.T(e.Units)}, {Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))}, {Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
-	for _, change := range changes {
-		view.facts = append(view.facts, ui.Fact{Label: text.LastChanged, Cell: ui.Cell{Text: change.Action, Href: v.Link(fmt.Sprintf("audit/?object=webhook/%d", number)),
-			Note: change.Actor + ", " + v.At(change.At).Exact()}})
-	}
+	view := webhookView{figures: figures(e, hour), facts: facts(v, e, changes),
+		latest: deliveries.Table(v, latest, false),
+		all:    v.Link(fmt.Sprintf("deliveries/?webhook=%d", number))}
 	told := cause.Webhook(e, v.Now, v.Zone)
 	told.Also = givenUp(e)
 	if told.State == ui.Err && e.Health.Delivery != (core.ID{}) {
 		told.Link = ui.Link{Href: v.Link("deliveries/" + e.Health.Delivery.String() + "/"), Label: text.ActSeeDelivery}
 	}
-	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID), Up: ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
+	head := shell.Head{Title: string(e.EventType), Note: fmt.Sprintf(text.WebhookTitle, e.ID),
+		Up:     ui.Link{Href: v.Link("webhooks/"), Label: text.Webhooks},
 		Causes: []ui.Cause{told}, Live: true}
 	if v.MayAct() {
 		head.Buttons = buttons(v, e)
 	}
 	return v.Show(c, head, webhookPage(view))
+}
+
+// figures are how the attempts at a webhook fared, in a day and in the last hour.
+func figures(e console.Endpoint, hour []console.Count) []ui.Figured {
+	var lately console.Count
+	for _, count := range hour {
+		lately.Add(count)
+	}
+	return []ui.Figured{
+		{Label: text.AcceptedRate, Value: orNone(rate(e.Day)),
+			Note: fmt.Sprintf(text.OfAttempts, ui.Number(e.Day.All()))},
+		{Label: text.AcceptedHour, Value: orNone(rate(lately)),
+			Note: fmt.Sprintf(text.OfAttempts, ui.Number(lately.All()))},
+		{Label: text.Latency, Value: orNone(average(e.Day)), Note: fmt.Sprintf(text.AtWorst, ui.Took(e.Day.Slowest))},
+		{Label: text.Waiting, Value: cause.Counted(e.Waiting), Note: fmt.Sprintf(text.AndHeld, cause.Counted(e.Held))}}
+}
+
+// facts are what the page of a webhook lists of it. changes are the latest in the audit trail.
+func facts(v *shell.PageContext, e console.Endpoint, changes []console.Entry) []ui.Fact {
+	state, words := stateOf(e)
+	list := []ui.Fact{{Label: text.State, Cell: ui.Stated(state, words)},
+		{Label: text.Event, Cell: ui.T(string(e.EventType))},
+		{Label: text.Address, Cell: ui.Coded(e.URL)},
+		{Label: text.LastAccepted, Cell: ui.Timed(v.At(e.Health.AcceptedAt))},
+		{Label: text.LastRefused, Cell: ui.Timed(v.At(e.Health.RefusedAt))},
+		{Label: text.FailingSince, Cell: ui.Timed(v.At(e.Health.FailingSince))},
+		{Label: text.RetryUnits, Cell: ui.T(e.Units)},
+		{Label: text.OldSecretUntil, Cell: ui.Timed(v.At(signing(v, e)))},
+		{Label: text.Since, Cell: ui.Timed(v.At(e.CreatedAt))}}
+	for _, change := range changes {
+		list = append(list,
+			ui.Fact{Label: text.LastChanged,
+				Cell: ui.Cell{Text: change.Action, Href: v.Link(fmt.Sprintf("audit/?object=webhook/%d", e.ID)),
+					Note: change.Actor + ", " + v.At(change.At).Exact()}})
+	}
+	return list
 }
 
 func orNone(s string) string {

@@ -1,5 +1,5 @@
-// Package access says who calls: businesses, their API keys and what a key may
-// do (spec, Authentication; contract, Who calls).
+// Package access authenticates callers: businesses, their API keys and the scope of a key (spec, Authentication;
+// contract, Who calls).
 package access
 
 import (
@@ -15,41 +15,42 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Key is an API key as stored: never the key itself, only its hash.
+// Key is a stored API key. It contains only the hash of the key.
 type Key struct {
 	ID         int64
 	Business   core.BusinessID
 	Username   string
 	Hash       []byte // SHA-256 of the key's text
-	Prefix     string // first characters, for people to tell keys apart
+	Prefix     string // the first characters, to identify the key for people
 	Scope      core.Scope
-	Platform   string // of a channel key: the platform whose orders it brings; "" any
+	Platform   string // of a channel key: the platform whose orders it sends; "" is any
 	CreatedAt  time.Time
 	DisabledAt time.Time // zero while it works
 }
 
-// Records keeps businesses and keys.
+// Records stores businesses and keys.
 type Records interface {
 	KeyByHash(ctx context.Context, hash []byte) (Key, error) // NotFound when there is none
-	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, platforms []core.Platform) (core.BusinessID, error)
+	CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
+		platforms []core.Platform) (core.BusinessID, error)
 	CreateKey(ctx context.Context, key Key) (Key, error) // NotFound when the business, or its platform, does not exist
 }
 
-// Access authenticates callers and makes businesses and keys.
+// Access authenticates callers and creates businesses and keys.
 type Access struct {
 	Records Records
 	Clock   core.Clock
-	Uses    *Uses // notes which keys are shown; nil: nobody does
+	Uses    *Uses // records the use of keys; nil: not recorded
 }
 
-// keyPrefix marks an API key, so that scanners of leaked secrets know one.
+// keyPrefix marks an API key, so that secret scanners can recognise a leaked one.
 const keyPrefix = "svk_"
 
 var errCredentials = core.Errorf(core.Unauthenticated,
 	"send the header Authorization: apikey USERNAME:API_KEY with a valid key")
 
-// Authenticate finds the caller by the Authorization header: Unauthenticated
-// when the credentials are missing or wrong, Forbidden when the key is disabled.
+// Authenticate returns the caller of an Authorization header. It returns Unauthenticated if the credentials are
+// missing or wrong, and Forbidden if the key is disabled.
 func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, error) {
 	scheme, credentials, _ := strings.Cut(strings.TrimSpace(header), " ")
 	username, secret, found := strings.Cut(strings.TrimSpace(credentials), ":")
@@ -76,7 +77,7 @@ func (a Access) Authenticate(ctx context.Context, header string) (core.Caller, e
 
 var usernameForm = regexp.MustCompile(`^[A-Za-z0-9._@-]{1,64}$`)
 
-// CreateKey makes a key and returns its text, which is not kept.
+// CreateKey creates a key and returns its text, which is not stored.
 func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	if !usernameForm.MatchString(key.Username) {
 		return Key{}, "", ErrUsername
@@ -93,9 +94,10 @@ func (a Access) CreateKey(ctx context.Context, key Key) (Key, string, error) {
 	return key, secret, err
 }
 
-// CreateBusiness makes a tenant with its own website and app and one platform
-// for each plugin. callbackSecret signs what goes to a request's callback_url.
-func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string, plugins []string) (core.Business, error) {
+// CreateBusiness creates a tenant with platforms for its own website and app, and one for each plugin. The
+// callbackSecret signs deliveries to a request's callback_url.
+func (a Access) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
+	plugins []string) (core.Business, error) {
 	var err error
 	if b.Name = strings.TrimSpace(b.Name); b.Name == "" {
 		return b, core.Errorf(core.Invalid, "name must not be empty")

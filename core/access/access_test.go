@@ -32,7 +32,7 @@ func (f *fake) CreateKey(_ context.Context, key Key) (Key, error) {
 	return key, nil
 }
 
-func TestAuthenticate(t *testing.T) {
+func TestAuthenticateAcceptsOnlyValidKeys(t *testing.T) {
 	ctx, records := context.Background(), &fake{}
 	a := Access{Records: records, Clock: core.NewSystemClock(nil)}
 	_, secret, err := a.CreateKey(ctx, Key{Business: 7, Username: "pos", Scope: core.ScopePOS})
@@ -71,7 +71,7 @@ func TestAuthenticate(t *testing.T) {
 	}
 }
 
-func TestBusinessesAreChecked(t *testing.T) {
+func TestBusinessFieldsAreValidated(t *testing.T) {
 	a := Access{Records: &fake{}, Clock: core.NewSystemClock(nil)}
 	good := core.Business{Name: "A", Country: "in", Timezone: "Asia/Kolkata", Currency: "inr"}
 	made, err := a.CreateBusiness(context.Background(), good, "s", []string{"aggregator-a"})

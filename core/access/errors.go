@@ -2,11 +2,11 @@ package access
 
 import "github.com/servery-hub/servery/core"
 
-// What people are told when they may not come in or may not have what they ask
-// for. The console says each in its own words; the messages are for programs.
+// The errors of sign-in and access. The console has its own text for each; these messages are for programs.
 var (
-	ErrSignIn    = core.Errorf(core.Unauthenticated, "this address and password do not belong together")
-	ErrTooOften  = &core.Error{Code: core.Throttled, RetryAfter: attemptLife, Message: "too many attempts; try again in 15 minutes"}
+	ErrSignIn   = core.Errorf(core.Unauthenticated, "this address and password do not belong together")
+	ErrTooOften = &core.Error{Code: core.Throttled, RetryAfter: attemptLife,
+		Message: "too many attempts; try again in 15 minutes"}
 	ErrBusy      = core.Errorf(core.Unavailable, "too many people are signing in at once; try again")
 	ErrLink      = core.Errorf(core.NotFound, "this link has been used or has expired; ask an admin for a new one")
 	ErrSession   = core.Errorf(core.Unauthenticated, "sign in first")

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// The cost of a password (OWASP Password Storage Cheat Sheet, argon2id).
+// The cost of a password hash (OWASP Password Storage Cheat Sheet, argon2id).
 const (
 	argonMemory  = 19 << 10 // KiB
 	argonTime    = 2
@@ -20,7 +20,7 @@ const (
 	argonKey     = 32
 )
 
-// hashing bounds how many passwords are worked on at once, and so the memory that takes.
+// hashing bounds concurrent password hashes, and thereby their memory.
 var hashing = make(chan struct{}, 4)
 
 // The length of a password, in characters.
@@ -36,7 +36,7 @@ func checkPassword(password string) error {
 	return nil
 }
 
-// stretch is the slow hash of a password.
+// stretch returns the slow hash of a password.
 func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) {
 	select {
 	case hashing <- struct{}{}:
@@ -47,7 +47,7 @@ func stretch(ctx context.Context, password string, salt []byte) ([]byte, error) 
 	}
 }
 
-// hashPassword is a password as it is stored, in the PHC string format.
+// hashPassword returns a password's hash for storage, in the PHC string format.
 func hashPassword(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails (crypto/rand)
@@ -56,14 +56,15 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 		return "", err
 	}
 	encode := base64.RawStdEncoding.EncodeToString
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, encode(salt), encode(key)), nil
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+		encode(salt), encode(key)), nil
 }
 
-// nobody is the hash of no password: comparing with it takes as long as with
-// one, so that an answer does not tell whether an address has an account.
+// nobody is a hash that no password matches. A comparison with it takes the same time as with a real one, so the
+// response time does not reveal whether an account exists.
 const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// passwordIs tells whether the stored hash is of the password.
+// passwordIs reports whether the stored hash matches the password.
 func passwordIs(ctx context.Context, stored, password string) (bool, error) {
 	known := stored != "" && len(password) <= 4*MaxPassword
 	if !known {

@@ -14,24 +14,24 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// How long things last.
+// The lifetimes of sessions, links and counts.
 const (
-	SessionIdle = 8 * time.Hour      // a session that is not used
-	SessionLife = 3 * 24 * time.Hour // a session at most
+	SessionIdle = 8 * time.Hour      // an unused session
+	SessionLife = 3 * 24 * time.Hour // any session
 	linkLife    = 72 * time.Hour     // a one-time link
-	attemptLife = 15 * time.Minute   // a failed sign-in, in the count of them
-	seenEvery   = time.Minute        // how often the use of a session is noted
+	attemptLife = 15 * time.Minute   // a failed sign-in counts this long
+	seenEvery   = time.Minute        // how often the use of a session is recorded
 )
 
-// Failed attempts in attemptLife after which no more are looked at. An account is
-// counted for each address by itself: a stranger who guesses does not lock the owner out.
+// The bounds of failed attempts within attemptLife. An account is counted separately for each address, so that a
+// stranger who guesses passwords cannot lock out the owner.
 const (
 	maxPerAccount = 10 // from one address
 	maxPerAddress = 100
-	maxPerSession = 10 // of the present password, when it is changed
+	maxPerSession = 10 // of the current password, when it is changed
 )
 
-// Session is a signed-in browser, known by the hash of its token.
+// Session is a signed-in browser, identified by the hash of its token.
 type Session struct {
 	Hash      []byte
 	User      int64
@@ -45,44 +45,42 @@ type SignedIn struct {
 	User User
 }
 
-// over tells whether the session has ended at a time, by itself or with its user's access.
+// over reports whether the session has expired, or its user is disabled.
 func (s SignedIn) over(now time.Time) bool {
 	return !s.User.DisabledAt.IsZero() || now.Sub(s.SeenAt) > SessionIdle || now.Sub(s.CreatedAt) > SessionLife
 }
 
-// Sessions keeps sessions and one-time links.
+// Sessions stores sessions and one-time links.
 type Sessions interface {
-	// SessionUser reads a session with its user; NotFound when there is none.
+	// SessionUser returns a session with its user, or NotFound.
 	SessionUser(ctx context.Context, hash []byte) (Session, User, error)
-	// SessionUsers reads those of the sessions that there are, each with its user.
+	// SessionUsers returns the existing sessions among hashes, each with its user.
 	SessionUsers(ctx context.Context, hashes [][]byte) ([]SignedIn, error)
-	// StartSession stores a session in place of another, which may be nil; the
-	// sign-in goes into the audit trail.
+	// StartSession stores a session, replaces another one unless instead is nil, and records the sign-in in the audit
+	// trail.
 	StartSession(ctx context.Context, session Session, instead []byte, change Change) error
 	TouchSession(ctx context.Context, hash []byte, user int64, now time.Time) error
-	// EndSessions ends the sessions of a user but the one to keep, which may be nil,
-	// and the one-time links.
+	// EndSessions ends a user's one-time links, and sessions except keep, which may be nil.
 	EndSessions(ctx context.Context, user int64, keep []byte) error
 	EndSession(ctx context.Context, hash []byte) error
-	// CreateLink stores a one-time link in place of an earlier one of the user.
+	// CreateLink stores a one-time link and replaces the user's earlier one.
 	CreateLink(ctx context.Context, hash []byte, user int64, expires time.Time) error
-	// LinkUser reads the user of a link that has not expired, and takes the link
-	// away if told to; NotFound when there is none.
+	// LinkUser returns the user of an unexpired link, or NotFound. It deletes the link if take is set.
 	LinkUser(ctx context.Context, hash []byte, now time.Time, take bool) (User, error)
 }
 
 // Attempts counts attempts to sign in.
 type Attempts interface {
-	// CountAttempt notes an attempt for each subject, where none of them has had as
-	// many as it may since the given time; else it notes none and says no. Of those
-	// that ask at once, no more than that many get a yes. Older ones are forgotten.
+	// CountAttempt records an attempt for each subject, if none of them has reached its bound since the given time.
+	// Otherwise it records nothing and returns false. The bound also holds for concurrent calls. Older attempts are
+	// deleted.
 	CountAttempt(ctx context.Context, subjects []Subject, now, since time.Time) (allowed bool, err error)
-	// ForgetAttempts forgets all attempts of the first subject, and of the second the
-	// one counted at that moment: others may be guessing from that address.
+	// ForgetAttempts deletes all attempts of the first subject. For the address it deletes only the attempt at that
+	// time, because others may be guessing from the same address.
 	ForgetAttempts(ctx context.Context, subject, address string, at time.Time) error
 }
 
-// Subject is whose attempts are counted, and how many it may have.
+// Subject is what attempts are counted for, with their bound.
 type Subject struct {
 	Name string
 	Most int
@@ -93,18 +91,17 @@ type Accounts struct {
 	Users    Users
 	Sessions Sessions
 	Attempts Attempts
-	Domains  []string // whose people may come by the identity provider without being made first; in lower case
+	Domains  []string // their people may sign in through the identity provider without an account; in lower case
 	Clock    core.Clock
 }
 
-// Link makes a link by which the user can sign in once; the text is the token in it.
+// Link creates a one-time sign-in link for the user and returns its token.
 func (a Accounts) Link(ctx context.Context, user int64) (string, error) {
 	token := core.NewToken()
 	return token, a.Sessions.CreateLink(ctx, core.TokenHash(token), user, a.Clock.Now().Add(linkLife))
 }
 
-// SignIn checks a password and starts a session. replaced is the token that the
-// browser showed before, which is worth nothing from now on.
+// SignIn checks a password and starts a session. It invalidates replaced, the previous token of the browser.
 func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced string) (token string, err error) {
 	email = strings.ToLower(strings.TrimSpace(email))
 	if len(email) > 254 {
@@ -132,7 +129,7 @@ func (a Accounts) SignIn(ctx context.Context, email, password, address, replaced
 	return a.start(ctx, user, replaced, "user.sign_in")
 }
 
-// count notes an attempt of each subject; ErrTooOften where one has had its share.
+// count records an attempt of each subject. It returns ErrTooOften if one has reached its bound.
 func (a Accounts) count(ctx context.Context, now time.Time, subjects ...Subject) error {
 	allowed, err := a.Attempts.CountAttempt(ctx, subjects, now, now.Add(-attemptLife))
 	if err == nil && !allowed {
@@ -141,21 +138,20 @@ func (a Accounts) count(ctx context.Context, now time.Time, subjects ...Subject)
 	return err
 }
 
-// network is whose attempts from an address count together: an IPv4 address, or the /64
-// of an IPv6 address, which is what one subscriber has (RFC 6177).
+// network returns the unit in which attempts from an address are counted: an IPv4 address, or the /64 of an IPv6
+// address, which is what one subscriber has (RFC 6177).
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {
 		return address
 	}
-	prefix, _ := parsed.Prefix(64) // never fails for an IPv6 address
+	prefix, _ := parsed.Prefix(64) // cannot fail for an IPv6 address
 	return prefix.Masked().String()
 }
 
-// SignInAs starts a session for the person whose address an identity provider
-// has vouched for. Who has no account gets one that sees nothing yet, where the
-// address is of one of the Domains; else ErrUnknown. Nobody becomes an admin, or
-// is granted a business, by it.
+// SignInAs starts a session for a person whom an identity provider has authenticated. A person without an account
+// gets one with no access if the address belongs to one of the Domains, and otherwise ErrUnknown. It never makes
+// anyone an admin or grants a business.
 func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token string, err error) {
 	email = strings.ToLower(email)
 	user, err := a.Users.UserByEmail(ctx, email)
@@ -163,8 +159,9 @@ func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token s
 		if _, domain, _ := strings.Cut(email, "@"); !slices.Contains(a.Domains, domain) {
 			return "", ErrUnknown
 		}
-		user, err = a.Users.CreateUser(ctx, User{Email: email, Role: Viewer, CreatedAt: a.Clock.Now()}, Change{Actor: "hub", Action: "user.create",
-			Why: "first sign-in by the identity provider", After: map[string]any{"email": email, "role": Viewer}})
+		user, err = a.Users.CreateUser(ctx, User{Email: email, Role: Viewer, CreatedAt: a.Clock.Now()},
+			Change{Actor: "hub", Action: "user.create",
+				Why: "first sign-in by the identity provider", After: map[string]any{"email": email, "role": Viewer}})
 	}
 	if err != nil {
 		return "", err
@@ -175,7 +172,7 @@ func (a Accounts) SignInAs(ctx context.Context, email, replaced string) (token s
 	return a.start(ctx, user, replaced, "user.sign_in_by_provider")
 }
 
-// LinkUser tells whose link it is, without using it up.
+// LinkUser returns the user of a link without using it.
 func (a Accounts) LinkUser(ctx context.Context, link string) (User, error) {
 	return a.link(ctx, link, false)
 }
@@ -188,8 +185,7 @@ func (a Accounts) link(ctx context.Context, link string, take bool) (User, error
 	return user, err
 }
 
-// UseLink uses a link up: it sets the password, which may be left as it is
-// where there is one, and starts a session.
+// UseLink uses a link: it sets the password and starts a session. An empty password keeps the existing one.
 func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) (token string, err error) {
 	user, err := a.link(ctx, link, false)
 	if err != nil {
@@ -200,7 +196,7 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 			return "", err
 		}
 	}
-	if user, err = a.link(ctx, link, true); err != nil { // only one of two at once gets it
+	if user, err = a.link(ctx, link, true); err != nil { // only one of two concurrent calls succeeds
 		return "", err
 	}
 	if password != "" {
@@ -214,8 +210,8 @@ func (a Accounts) UseLink(ctx context.Context, link, password, replaced string) 
 	return a.start(ctx, user, replaced, "user.sign_in_by_link")
 }
 
-// ChangePassword sets a new password and ends the user's other sessions. A session may
-// guess the present password as seldom as a stranger who signs in.
+// ChangePassword sets a new password and ends the user's other sessions. Guesses of the current password are limited
+// as at sign-in.
 func (a Accounts) ChangePassword(ctx context.Context, user User, present, fresh, token string) error {
 	session, now := fmt.Sprintf("password/%x", core.TokenHash(token)), a.Clock.Now()
 	if err := a.count(ctx, now, Subject{session, maxPerSession}); err != nil {
@@ -251,15 +247,16 @@ func (a Accounts) setPassword(ctx context.Context, user User, password, by strin
 	})
 }
 
-// start makes a session under a token that nobody had before.
+// start creates a session with a new token.
 func (a Accounts) start(ctx context.Context, user User, replaced, action string) (string, error) {
 	token, now := core.NewToken(), a.Clock.Now()
-	err := a.Sessions.StartSession(ctx, Session{Hash: core.TokenHash(token), User: user.ID, CreatedAt: now, SeenAt: now}, core.TokenHash(replaced),
+	err := a.Sessions.StartSession(ctx,
+		Session{Hash: core.TokenHash(token), User: user.ID, CreatedAt: now, SeenAt: now}, core.TokenHash(replaced),
 		Change{Actor: user.Actor(), Action: action, Object: fmt.Sprintf("user/%d", user.ID)})
 	return token, err
 }
 
-// Visitor finds the user of a session; Unauthenticated when it is over.
+// Visitor returns the user of a session, or Unauthenticated if it has ended.
 func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 	if token == "" {
 		return User{}, ErrSession
@@ -281,8 +278,7 @@ func (a Accounts) Visitor(ctx context.Context, token string) (User, error) {
 	return user, err
 }
 
-// Visitors finds the users of those sessions that are not over, by their tokens. It does
-// not count as use of them.
+// Visitors returns the users of the active sessions by token. It does not count as use of them.
 func (a Accounts) Visitors(ctx context.Context, tokens []string) (map[string]User, error) {
 	hashes, byHash := make([][]byte, len(tokens)), make(map[string]string, len(tokens))
 	for i, token := range tokens {
@@ -304,14 +300,14 @@ func (a Accounts) SignOut(ctx context.Context, token string) error {
 	return a.Sessions.EndSession(ctx, core.TokenHash(token))
 }
 
-// FormToken proves that a form was made for the session: another site can send
-// the session's cookie along, but cannot know this.
+// FormToken returns the token of a form in a session (CSRF). Another site can send the session's cookie, but cannot
+// know this token.
 func FormToken(session string) string {
 	sum := sha256.Sum256([]byte("form/" + session))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// FormTokenIs tells whether a form was made for the session.
+// FormTokenIs reports whether the token belongs to the session.
 func FormTokenIs(session, token string) bool {
 	return session != "" && subtle.ConstantTimeCompare([]byte(FormToken(session)), []byte(token)) == 1
 }

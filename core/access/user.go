@@ -10,21 +10,21 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Role is what a user of the console may do.
+// Role is the set of permissions of a console user.
 type Role string
 
-// The roles: a viewer reads, a supporter also acts, both in the businesses that
-// they are granted; an admin does everything everywhere.
+// The roles. A viewer reads and a supporter also acts, both in the businesses that they are granted. An admin may do
+// everything.
 const (
 	Viewer  Role = "viewer"
 	Support Role = "support"
 	Admin   Role = "admin"
 )
 
-// Roles lists the roles, the least first.
+// Roles returns the roles, from least to most privileged.
 func Roles() []Role { return []Role{Viewer, Support, Admin} }
 
-// AtLeast tells whether the role may do what the other may.
+// AtLeast reports whether the role includes the permissions of the other.
 func (r Role) AtLeast(other Role) bool {
 	return slices.Index(Roles(), r) >= slices.Index(Roles(), other)
 }
@@ -35,24 +35,24 @@ type User struct {
 	Email      string // in lower case
 	Role       Role
 	Password   string            // argon2id in PHC form; "" before the first sign-in
-	Businesses []core.BusinessID // granted, in order; of no meaning for an admin
+	Businesses []core.BusinessID // granted, in order; ignored for an admin
 	CreatedAt  time.Time
 	SeenAt     time.Time // zero before the first sign-in
-	DisabledAt time.Time // zero while the user may sign in
+	DisabledAt time.Time // zero while the user is enabled
 }
 
-// Sees tells whether the user may know of the business.
+// Sees reports whether the user has access to the business.
 func (u User) Sees(business core.BusinessID) bool {
 	return u.Role == Admin || slices.Contains(u.Businesses, business)
 }
 
-// Actor is the user's name in the audit trail.
+// Actor returns the user's name for the audit trail.
 func (u User) Actor() string { return "user:" + u.Email }
 
-// Change is an entry of the audit trail: who did what to what, and why. Before
-// and After hold what was changed, under the names of its fields.
+// Change is an entry of the audit trail: who did what to what, and why. Before and After contain the changed fields
+// by name.
 type Change struct {
-	Business core.BusinessID // 0: of the hub itself
+	Business core.BusinessID // 0: the hub itself
 	Actor    string          // user:EMAIL, cli, hub
 	Action   string          // such as webhook.pause
 	Object   string          // such as webhook/17
@@ -61,17 +61,17 @@ type Change struct {
 	After    map[string]any
 }
 
-// Users keeps the users of the console. Each write stores the change it makes
-// in the audit trail, in the same transaction.
+// Users stores the users of the console. Each write also stores its change in the audit trail, in the same
+// transaction.
 type Users interface {
-	UserByEmail(ctx context.Context, email string) (User, error) // NotFound when there is none
-	// CreateUser is a Conflict when the address is taken, NotFound when a business does not exist.
+	UserByEmail(ctx context.Context, email string) (User, error) // or NotFound
+	// CreateUser returns Conflict if the address is taken, and NotFound for an unknown business.
 	CreateUser(ctx context.Context, user User, change Change) (User, error)
-	// ChangeUser stores what decide makes of the user; NotFound when there is none of that id.
+	// ChangeUser stores the user as modified by decide. It returns NotFound for an unknown id.
 	ChangeUser(ctx context.Context, id int64, decide func(*User) (Change, error)) error
 }
 
-// CreateUser makes a user without a password and a link by which they sign in once.
+// CreateUser creates a user without a password, and a link for the first sign-in.
 func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) (User, string, error) {
 	address, err := mail.ParseAddress(user.Email)
 	if err != nil || address.Address != strings.TrimSpace(user.Email) || len(user.Email) > 254 {
@@ -93,9 +93,24 @@ func (a Accounts) CreateUser(ctx context.Context, user User, actor, why string) 
 	return user, link, err
 }
 
-// ChangeUser sets role, grants and whether the user may sign in. An admin
-// cannot take the own role away, so that one remains.
-func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, businesses []core.BusinessID, disabled bool, why string) error {
+// Invite creates a user, or finds the one with the address, and returns the token of a one-time link.
+func (a Accounts) Invite(ctx context.Context, user User, actor, why string) (User, string, error) {
+	made, token, err := a.CreateUser(ctx, user, actor, why)
+	if core.CodeOf(err) != core.Conflict {
+		return made, token, err
+	}
+	made, err = a.Users.UserByEmail(ctx, strings.ToLower(user.Email))
+	if err != nil {
+		return made, "", err
+	}
+	token, err = a.Link(ctx, made.ID)
+	return made, token, err
+}
+
+// ChangeUser sets the role, the grants and whether the user is disabled. Admins cannot demote themselves, so that at
+// least one remains.
+func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, businesses []core.BusinessID,
+	disabled bool, why string) error {
 	if !slices.Contains(Roles(), role) {
 		return ErrRole
 	}
@@ -123,13 +138,12 @@ func (a Accounts) ChangeUser(ctx context.Context, by User, id int64, role Role, 
 	return err
 }
 
-// told is what the audit trail says of a user.
+// told returns the fields of a user for the audit trail.
 func (u User) told() map[string]any {
 	return map[string]any{"role": u.Role, "businesses": u.Businesses, "disabled": !u.DisabledAt.IsZero()}
 }
 
-// LinkFor makes a one-time link for a user at the wish of another, which the
-// audit trail tells.
+// LinkFor creates a one-time link for a user on behalf of another, and records that in the audit trail.
 func (a Accounts) LinkFor(ctx context.Context, by, user User, why string) (string, error) {
 	err := a.Users.ChangeUser(ctx, user.ID, func(*User) (Change, error) {
 		return Change{Actor: by.Actor(), Action: "user.link", Why: why}, nil

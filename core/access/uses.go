@@ -7,15 +7,14 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// UsedKey names a key.
+// UsedKey identifies a key.
 type UsedKey struct {
 	Business core.BusinessID
 	ID       int64
 }
 
-// Uses notes in memory when keys were last shown, until it is stored. It may be
-// used by many goroutines and holds one entry a key; a crash loses what was not
-// yet stored.
+// Uses records in memory when keys were last used, until that is stored. It is safe for concurrent use and has one
+// entry for each key. A crash loses the entries that were not stored.
 type Uses struct {
 	mu sync.Mutex
 	at map[UsedKey]time.Time
@@ -30,7 +29,7 @@ func (u *Uses) note(key Key, now time.Time) {
 	u.at[UsedKey{key.Business, key.ID}] = now
 }
 
-// Take hands over the latest use of each key since it was last called.
+// Take returns and clears the latest use of each key.
 func (u *Uses) Take() map[UsedKey]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

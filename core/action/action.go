@@ -118,7 +118,8 @@ type Order struct {
 func (r Request) Check(platform string, o Order, offered []string) error {
 	var v core.Violations
 	if o.Platform != platform {
-		v.AddBody("order_id", "platform", fmt.Sprintf("names an order of the platform %s, not of %s", o.Platform, platform))
+		v.AddBody("order_id", "platform",
+			fmt.Sprintf("names an order of the platform %s, not of %s", o.Platform, platform))
 		return v.Err()
 	}
 	if !slices.Contains(offered, r.Action) {
@@ -160,7 +161,8 @@ type Submission struct {
 type Records interface {
 	// PlatformOrder reads the order, and which plugin serves the platform of the
 	// name; NotFound where the business has no such platform or order.
-	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order, servedBy string, err error)
+	PlatformOrder(ctx context.Context, business core.BusinessID, platform string, orderID int64) (o Order,
+		servedBy string, err error)
 	// Submit stores an action to be sent; it is durable when Submit returns. The
 	// same action of the order that waits or is pending is not asked for again: it
 	// returns the reference of that one, else the submission's.
@@ -182,7 +184,8 @@ type Desk struct {
 // Submit checks an action of an order of the platform and stores it to be sent,
 // unless the same is under way, and returns its reference.
 // Its errors are those of Records and Offers, and Invalid.
-func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, actor string, r Request) (core.ID, error) {
+func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, actor string,
+	r Request) (core.ID, error) {
 	o, servedBy, err := d.Records.PlatformOrder(ctx, business, platform, r.OrderID)
 	if err != nil {
 		return core.ID{}, err
@@ -197,6 +200,7 @@ func (d Desk) Submit(ctx context.Context, business core.BusinessID, platform, ac
 		return core.ID{}, err
 	}
 	now := d.Clock.Now()
-	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now, Request: r}
+	s := Submission{Reference: core.NewID(now), Business: business, Platform: platform, Actor: actor, At: now,
+		Request: r}
 	return d.Records.Submit(ctx, s)
 }

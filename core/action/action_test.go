@@ -9,16 +9,19 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestAnActionIsReadByItsOwnRules(t *testing.T) {
+func TestActionFieldsAreValidatedPerAction(t *testing.T) {
 	for body, says := range map[string]string{
-		`{"action":"rider_body_temp","order_id":"17","temp":80}`:                              "",
-		`{"action":"rider_body_temp","order_id":17,"temp":115.0}`:                             "",
-		`{"action":"rider_body_temp","order_id":17,"temp":79.99}`:                             "temp must be between 80 and 115",
-		`{"action":"rider_body_temp","order_id":17,"temp":115.01}`:                            "temp must be between 80 and 115",
-		`{"action":"rider_body_temp","order_id":17,"temp":null}`:                              "temp is required",
-		`{"action":"rider_body_temp","order_id":17,"temp":"98"}`:                              "temp must be a number",
-		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false}`:                     "",
-		`{"action":"rider_with_mask","order_id":17,"temp":98}`:                                "wearing_mask is required",
+		`{"action":"rider_body_temp","order_id":"17","temp":80}`:  "",
+		`{"action":"rider_body_temp","order_id":17,"temp":115.0}`: "",
+		`{"action":"rider_body_temp","order_id":17,"temp":79.99}`: "temp must be between " +
+			"80 and 115",
+		`{"action":"rider_body_temp","order_id":17,"temp":115.01}`: "temp must be between " +
+			"80 and 115",
+		`{"action":"rider_body_temp","order_id":17,"temp":null}`:          "temp is required",
+		`{"action":"rider_body_temp","order_id":17,"temp":"98"}`:          "temp must be a number",
+		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false}`: "",
+		`{"action":"rider_with_mask","order_id":17,"temp":98}`: "wearing_mask is " +
+			"required",
 		`{"action":"request_additional_rider","order_id":17,"phone":"0123456789"}`:            "",
 		`{"action":"request_additional_rider","order_id":17,"phone":"01234567890"}`:           "phone must be 10 digits",
 		`{"action":"request_additional_rider","order_id":17,"phone":"012345678a"}`:            "phone must be 10 digits",
@@ -29,9 +32,11 @@ func TestAnActionIsReadByItsOwnRules(t *testing.T) {
 		`{"action":"rider_with_mask","order_id":17,"wearing_mask":false,"temp":""}`:           "",
 		`{"action":"rider_body_temp","order_id":17,"wearing_mask":"","temp":98}`:              "",
 		`{"action":"fetch_customer_data","order_id":17,"temp":"x","wearing_mask":[]}`:         "",
-		`{"action":"rider_with_mask","order_id":17,"wearing_mask":""}`:                        "wearing_mask must be true or false",
-		`{"action":"` + strings.Repeat("é", 64) + `","order_id":17}`:                          "",
-		`{"action":"` + strings.Repeat("é", 65) + `","order_id":17}`:                          "action must be at most 64 characters",
+		`{"action":"rider_with_mask","order_id":17,"wearing_mask":""}`: "wearing_mask must be " +
+			"true or false",
+		`{"action":"` + strings.Repeat("é", 64) + `","order_id":17}`: "",
+		`{"action":"` + strings.Repeat("é", 65) +
+			`","order_id":17}`: "action must be at most 64 characters",
 	} {
 		r, err := Decode([]byte(body))
 		if says == "" {
@@ -47,7 +52,7 @@ func TestAnActionIsReadByItsOwnRules(t *testing.T) {
 	require.Equal(t, Request{Action: CustomerData, OrderID: 17}, r, "what belongs to other actions is not passed on")
 }
 
-func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
+func TestActionMustFitItsOrderAndPlatform(t *testing.T) {
 	all := []string{BodyTemp, WithMask, AdditionalRider, CustomerData, "other"}
 	for _, c := range []struct {
 		r       Request
@@ -57,11 +62,13 @@ func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
 	}{
 		{Request{Action: WithMask}, Order{Platform: "a"}, all, ""},
 		{Request{Action: "other"}, Order{Platform: "a"}, all, ""},
-		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all, "order_id names an order of the platform b, not of a"},
+		{Request{Action: WithMask, OrderID: 3}, Order{Platform: "b"}, all,
+			"order_id names an order of the platform b, not of a"},
 		{Request{Action: WithMask}, Order{Platform: "a"}, all[:1], "must be one of: rider_body_temp"},
 		{Request{Action: WithMask}, Order{Platform: "a"}, nil, "offers no actions"},
 		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a", SelfDelivered: true}, all, ""},
-		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a"}, all, "phone is for self-delivery orders only"},
+		{Request{Action: WithMask, Phone: "0123456789"}, Order{Platform: "a"}, all,
+			"phone is for self-delivery orders only"},
 		{Request{Action: AdditionalRider}, Order{Platform: "a", Bulk: true}, all, ""},
 		{Request{Action: AdditionalRider}, Order{Platform: "a"}, all, "for bulk orders only"},
 	} {
@@ -75,7 +82,7 @@ func TestAnActionSuitsItsOrderAndPlatform(t *testing.T) {
 	}
 }
 
-func TestOfAnOrderAtItsEndOnlyTheCustomerCanBeReached(t *testing.T) {
+func TestCompletedOrderAllowsOnlyCustomerContact(t *testing.T) {
 	all := []string{WithMask, CustomerData}
 	for _, c := range []struct {
 		action string
@@ -98,9 +105,10 @@ func TestOfAnOrderAtItsEndOnlyTheCustomerCanBeReached(t *testing.T) {
 	}
 }
 
-func TestAnIdentifierIsANumberWhereItIsOne(t *testing.T) {
+func TestNumericIdentifierIsEncodedAsANumber(t *testing.T) {
 	for text, want := range map[string]string{
-		"880142173": "880142173", "0": "0", "007": `"007"`, "A-1": `"A-1"`, "": `""`, "-5": `"-5"`, "999999999999999999": "999999999999999999",
+		"880142173": "880142173", "0": "0", "007": `"007"`, "A-1": `"A-1"`, "": `""`, "-5": `"-5"`,
+		"999999999999999999":  "999999999999999999",
 		"1000000000000000000": `"1000000000000000000"`, "1.5": `"1.5"`, `say "x"`: `"say \"x\""`,
 	} {
 		require.Equal(t, want, string(identifier(text)), text)

@@ -10,8 +10,10 @@ import (
 
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"action":"rider_body_temp","order_id":17,"temp":98.6}`, `{"action":"rider_with_mask","order_id":"17","wearing_mask":true}`,
-		`{"action":"fetch_customer_data","order_id":17,"phone":"9999999999"}`, `{"action":" ","order_id":-1,"temp":"hot"}`,
+		`{"action":"rider_body_temp","order_id":17,"temp":98.6}`,
+		`{"action":"rider_with_mask","order_id":"17","wearing_mask":true}`,
+		`{"action":"fetch_customer_data","order_id":17,"phone":"9999999999"}`,
+		`{"action":" ","order_id":-1,"temp":"hot"}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -74,32 +74,51 @@ func Steps(f Facts, base string) []Step {
 			Next:    "Make an API key, in the console under Keys or by servery key create, and show it with any call.",
 			Command: curl(Key, "/external/api/v1/stores/", "")},
 		{Name: "stores_synced", Title: "Send a store", Done: f.Stores,
-			Next:    "Send one store. The callback store_creation, or the job of the answer's reference, says what became of it.",
-			Command: curl(Key, "/external/api/v1/stores/", `{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)},
-		{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu && f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
-			Next:    "Send a menu of the store.",
-			Command: curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(store)+"/", `{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["mains"]}]}`)},
+			Next: "Send one store. The callback store_creation, or the job of the answer's reference, says what " +
+				"became of it.",
+			Command: curl(Key, "/external/api/v1/stores/",
+				`{"stores":[{"ref_id":"S-1","name":"Harbour Street","city":"Oakland","excluded_platforms":[]}]}`)},
+		{Name: "menu_synced", Title: "Send a menu without an error", Done: f.Menu &&
+			f.MenuErrors == core.ID{}, Reference: f.MenuErrors,
+			Next: "Send a menu of the store.",
+			Command: curl(Key, "/external/api/v1/inventory/locations/"+url.PathEscape(store)+"/",
+				`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
+					`"price":9.5,"category_ref_ids":["mains"]}]}`)},
 		{Name: "webhook_configured", Title: "Subscribe a webhook", Done: f.Subscribed,
-			Next:    "Subscribe your address to orders, and keep the secret of the answer: it verifies every delivery. One subscription for each event type follows.",
-			Command: curl(Key, "/external/api/v1/webhooks/", `{"event_type":"order_placed","url":"`+Hook+`","retrial_interval_units":"seconds"}`)},
+			Next: "Subscribe your address to orders, and keep the secret of the answer: it verifies every " +
+				"delivery. One subscription for each event type follows.",
+			Command: curl(Key, "/external/api/v1/webhooks/",
+				`{"event_type":"order_placed","url":"`+Hook+`","retrial_interval_units":"seconds"}`)},
 		{Name: "webhook_verified", Title: "Accept a delivery", Done: f.Verified,
-			Next:    "Have a sample sent to each webhook, by its webhook_id, and answer it with a 2xx status within 5 seconds.",
+			Next: "Have a sample sent to each webhook, by its webhook_id, and answer it with a 2xx status within " +
+				"5 seconds.",
 			Command: curl(Key, "/external/api/v1/webhooks/WEBHOOK_ID/test/", "") + " -X POST"},
 		{Name: "order_accepted", Title: "Accept an order", Done: f.OrderAccepted,
-			Next:    "Bring an order as a channel does, with a key of scope channel, or play customers by servery simulate order. Answer its order_placed with a 2xx status.",
-			Command: curl(ChannelKey, "/channel/api/v1/orders/", `{"platform":"web","platform_order_id":"W-1","store_ref_id":`+quoted(store)+`,"items":[{"ref_id":`+quoted(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
+			Next: "Bring an order as a channel does, with a key of scope channel, or play customers by servery " +
+				"simulate order. Answer its order_placed with a 2xx status.",
+			Command: curl(ChannelKey, "/channel/api/v1/orders/",
+				`{"platform":"web","platform_order_id":"W-1","store_ref_id":`+quoted(store)+`,"items":[{"ref_id":`+
+					quoted(cmp.Or(f.Item, "dal"))+`,"quantity":1}]}`)},
 		{Name: "orders_retried", Title: "Ask for orders again", Done: f.OrdersRetried,
-			Next:    "Ask for the orders of the last hour that you did not accept; webhook_retry tells how many there were.",
-			Command: curl(Key, "/external/api/v1/webhooks/retry/", `{"event_type":18,"start_time":'$(($(date +%s)-3600))000',"end_time":'$(date +%s)999'}`)},
+			Next: "Ask for the orders of the last hour that you did not accept; webhook_retry tells how many there " +
+				"were.",
+			Command: curl(Key, "/external/api/v1/webhooks/retry/",
+				`{"event_type":18,"start_time":'$(($(date +%s)-3600))000',"end_time":'$(date +%s)999'}`)},
 		{Name: "rider_sent", Title: "Tell of a rider", Done: f.Rider,
-			Next:    "Tell the status of the rider of a self-delivery order.",
-			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/", `{"order_id":`+order(f.SelfOrder)+`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
+			Next: "Tell the status of the rider of a self-delivery order.",
+			Command: curl(Key, "/ext/api/v1/generic/pos/rider-status/",
+				`{"order_id":`+order(f.SelfOrder)+
+					`,"status":"ASSIGNED","rider_data":{"rider_name":"Jonas Okafor","rider_phone_number":"4155550177"}}`)},
 		{Name: "action_used", Title: "Use a feature of an aggregator", Done: f.Action,
-			Next:    "Ask the aggregator that brought an order for the customer's masked contact; it comes as feature_action. Not every aggregator offers it: without an order of one that does, leave this out.",
-			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
+			Next: "Ask the aggregator that brought an order for the customer's masked contact; it comes as " +
+				"feature_action. Not every aggregator offers it: without an order of one that does, leave this out.",
+			Command: curl(Key, "/external/api/v1/aggregator/"+url.PathEscape(cmp.Or(f.Platform, "PLATFORM"))+
+				"/feature-action/", `{"action":"fetch_customer_data","order_id":"`+order(f.Order)+`"}`)},
 	}
 	if f.MenuErrors != (core.ID{}) {
-		steps[2].Next = "Objects of the latest menu request failed: its job and its callback say which, and why. Mend them and send them again."
+		steps[2].Next =
+			"Objects of the latest menu request failed: its job and its callback say which, and why. Mend them and " +
+				"send them again."
 		steps[2].Command = curl(Key, "/external/api/v1/jobs/"+f.MenuErrors.String()+"/", "")
 	}
 	return steps

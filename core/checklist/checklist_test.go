@@ -22,11 +22,13 @@ func step(t *testing.T, f checklist.Facts, name string) checklist.Step {
 	return checklist.Step{}
 }
 
-func TestEveryFactMakesItsStepGreenAlone(t *testing.T) {
+func TestEachFactCompletesOnlyItsStep(t *testing.T) {
 	for name, facts := range map[string]checklist.Facts{
-		"authenticated_call": {Called: true}, "stores_synced": {Stores: true}, "menu_synced": {Menu: true}, "webhook_configured": {Subscribed: true},
-		"webhook_verified": {Verified: true}, "order_accepted": {OrderAccepted: true}, "orders_retried": {OrdersRetried: true},
-		"rider_sent": {Rider: true}, "action_used": {Action: true},
+		"authenticated_call": {Called: true}, "stores_synced": {Stores: true}, "menu_synced": {Menu: true},
+		"webhook_configured": {Subscribed: true},
+		"webhook_verified":   {Verified: true}, "order_accepted": {OrderAccepted: true},
+		"orders_retried": {OrdersRetried: true},
+		"rider_sent":     {Rider: true}, "action_used": {Action: true},
 	} {
 		steps := checklist.Steps(facts, "")
 		require.Len(t, steps, 9)
@@ -36,7 +38,7 @@ func TestEveryFactMakesItsStepGreenAlone(t *testing.T) {
 	require.Zero(t, checklist.Done(checklist.Steps(checklist.Facts{}, "")))
 }
 
-func TestAMenuWithErrorsLeadsToItsJob(t *testing.T) {
+func TestMenuStepWithErrorsLinksToItsJob(t *testing.T) {
 	reference := core.NewID(time.Now())
 	menu := step(t, checklist.Facts{Menu: true, MenuErrors: reference}, "menu_synced")
 	require.False(t, menu.Done)
@@ -44,10 +46,12 @@ func TestAMenuWithErrorsLeadsToItsJob(t *testing.T) {
 	require.Contains(t, menu.Command, "https://hub.example.com/external/api/v1/jobs/"+reference.String()+"/")
 }
 
-func TestCommandsTakeWhatIsThereAndStayOneCommand(t *testing.T) {
-	facts := checklist.Facts{Store: `O'Neil "1"/2`, Item: "it's", SelfOrder: 10001, Order: 10002, Platform: "tasty eats"}
+func TestChecklistCommandsUseAndQuoteStoredNames(t *testing.T) {
+	facts := checklist.Facts{Store: `O'Neil "1"/2`, Item: "it's", SelfOrder: 10001, Order: 10002,
+		Platform: "tasty eats"}
 	require.Contains(t, step(t, facts, "menu_synced").Command, "/locations/O%27Neil%20%221%22%2F2/")
-	require.Contains(t, step(t, facts, "order_accepted").Command, `"store_ref_id":"O'\''Neil \"1\"/2","items":[{"ref_id":"it'\''s"`)
+	require.Contains(t, step(t, facts, "order_accepted").Command,
+		`"store_ref_id":"O'\''Neil \"1\"/2","items":[{"ref_id":"it'\''s"`)
 	require.Contains(t, step(t, facts, "rider_sent").Command, `"order_id":10001,`)
 	require.Contains(t, step(t, facts, "action_used").Command, "/aggregator/tasty%20eats/feature-action/")
 	require.Contains(t, step(t, facts, "action_used").Command, `"order_id":"10002"`)

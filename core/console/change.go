@@ -12,13 +12,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// FieldChange is a value of a record that was changed: where it stands, such as
-// platform_pricing[0].price, and what it was and is; "" where there was or is none.
+// FieldChange is a changed value of a record: its path, such as platform_pricing[0].price, and its old and new value.
+// A missing value is "".
 type FieldChange struct{ Field, Before, After string }
 
-// FieldChanges tells how two records differ, value by value, in the order of their
-// places. A record is a JSON object, or nothing where there is none. Numbers are
-// told digit for digit, and a list of plain values as one value.
+// FieldChanges returns the differences between two records, sorted by path. A record is a JSON object, or empty if it
+// does not exist. Numbers keep all their digits, and a list of plain values counts as one value.
 func FieldChanges(before, after []byte) (changes []FieldChange) {
 	all := map[string]*FieldChange{}
 	at := func(field string) *FieldChange {
@@ -38,7 +37,7 @@ func FieldChanges(before, after []byte) (changes []FieldChange) {
 	return changes
 }
 
-// eachField tells of every value within one, by its place.
+// eachField calls tell for every value within a value, with its path.
 func eachField(place string, value jsontext.Value, tell func(place, value string)) {
 	switch value.Kind() {
 	case '{':
@@ -75,7 +74,7 @@ func eachElement(place string, elements []jsontext.Value, tell func(place, value
 	tell(place, strings.Join(words, ", "))
 }
 
-// plain is a value as people read it: a text without quotes, a number as a decimal.
+// plain formats a value for people: a string without quotes, a number as a decimal.
 func plain(value jsontext.Value) string {
 	switch value.Kind() {
 	case '"':

@@ -1,6 +1,5 @@
-// Package console holds what support staff ask the hub: the shapes of what the
-// console's pages read, the figures that are counted for them, and how errors
-// of many objects are told as a few causes. It reads nothing itself.
+// Package console defines the data that the console's pages show, the metrics that are counted for them, and the
+// grouping of errors by cause. It reads no data itself.
 package console
 
 import (
@@ -9,54 +8,54 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Many is where counting stops: a page that says so helps as much as the number.
+// Many is where counting stops: a larger number would not help the reader.
 const Many = 10000
 
-// Endpoint is a webhook with how it fares.
+// Endpoint is a webhook with its health.
 type Endpoint struct {
 	Business       core.BusinessID
 	ID             int64
 	EventType      core.EventType
 	URL            string
 	Active         bool
-	DisabledReason string // why the hub switched it off
+	DisabledReason string // why the hub disabled it
 	Units          string // minutes or seconds, of the retry schedule
 	CreatedAt      time.Time
-	OldSecretUntil time.Time     // until when the secret before the present one signs too; past or zero: it does not
-	ProbedSince    time.Time     // it fails, and single attempts probe it while its deliveries are held; zero: it is not so
+	OldSecretUntil time.Time     // until when the previous secret also signs; past or zero: it does not
+	ProbedSince    time.Time     // when its circuit opened; zero: it is closed
 	Pause          time.Duration // between two probes
 	Day            Count         // of the last 24 hours
 	Health         Health
-	Held           int       // deliveries that are held (webhook.Held); at most Many
-	Waiting        int       // deliveries that are on their way or wait for their next attempt; at most Many
-	GivenUp        int       // deliveries of the last 24 hours; at most Many
-	ServerAnswered time.Time // when another webhook of the business with the same host and port was accepted last; zero: never
+	Held           int       // held deliveries (webhook.Held); at most Many
+	Waiting        int       // pending deliveries; at most Many
+	GivenUp        int       // failed deliveries of the last 24 hours; at most Many
+	ServerAnswered time.Time // last success of another webhook of the business on the same host and port; zero: never
 }
 
-// Health is how a webhook fares by its latest attempts.
+// Health is the health of a webhook by its latest attempts.
 type Health struct {
-	AcceptedAt   time.Time // the latest attempt that was accepted; zero: none
-	RefusedAt    time.Time // the latest that was not
-	FailingSince time.Time // the first refusal since the latest acceptance; zero while all is well
-	Status       int       // of the latest refusal; 0 without an answer
-	Class        string    // webhook.ErrorClass of the latest refusal
-	Error        string    // of the latest refusal, in plain words
-	Delivery     core.ID   // whose attempt that was
+	AcceptedAt   time.Time // the latest success; zero: none
+	RefusedAt    time.Time // the latest failure
+	FailingSince time.Time // the first failure since the latest success; zero if there is none
+	Status       int       // of the latest failure; 0 without a response
+	Class        string    // webhook.ErrorClass of the latest failure
+	Error        string    // of the latest failure, in plain words
+	Delivery     core.ID   // the delivery of the latest failure
 }
 
-// Count is delivery attempts of some span of time.
+// Count is the number of delivery attempts in a time span.
 type Count struct {
-	At       time.Time // the beginning of the span
+	At       time.Time // the start of the span
 	Accepted int64
 	Refused  int64
-	Took     time.Duration // of all together
+	Took     time.Duration // total duration
 	Slowest  time.Duration
 }
 
-// All is how many attempts there were.
+// All returns the number of attempts.
 func (c Count) All() int64 { return c.Accepted + c.Refused }
 
-// Average is how long an attempt took.
+// Average returns the mean duration of an attempt.
 func (c Count) Average() time.Duration {
 	if c.All() == 0 {
 		return 0
@@ -64,8 +63,8 @@ func (c Count) Average() time.Duration {
 	return c.Took / time.Duration(c.All())
 }
 
-// Rate is the accepted share, in percent with one digit, rounded down: 100 is
-// said only where none was refused.
+// Rate returns the share of successful attempts in percent, with one decimal, rounded down. Only if none failed is it
+// 100.
 func (c Count) Rate() float64 {
 	if c.All() == 0 {
 		return 100
@@ -73,7 +72,7 @@ func (c Count) Rate() float64 {
 	return float64(c.Accepted*1000/c.All()) / 10
 }
 
-// Add adds another span's attempts.
+// Add adds the attempts of another span.
 func (c *Count) Add(other Count) {
 	c.Accepted += other.Accepted
 	c.Refused += other.Refused
@@ -81,16 +80,16 @@ func (c *Count) Add(other Count) {
 	c.Slowest = max(c.Slowest, other.Slowest)
 }
 
-// Figures are what waits and what failed in some businesses.
+// Figures are the numbers of pending and failed work of some businesses.
 type Figures struct {
-	Waiting    int // deliveries on their way or waiting for a retry; at most Many
-	Held       int // deliveries that are held (webhook.Held); at most Many
-	GivenUp    int // deliveries of the last 24 hours; at most Many
+	Waiting    int // pending deliveries; at most Many
+	Held       int // held deliveries (webhook.Held); at most Many
+	GivenUp    int // failed deliveries of the last 24 hours; at most Many
 	FailedJobs int // of the last 24 hours
 	OpenJobs   int
 }
 
-// Job is a piece of accepted work as a list shows it.
+// Job is a job in a list.
 type Job struct {
 	Business   core.BusinessID
 	Reference  core.ID
@@ -108,30 +107,29 @@ type Job struct {
 	Result     []byte // JSON, nil before the end
 }
 
-// JobDetail is a job with what came in and what went out.
+// JobDetail is a job with its request and its callback.
 type JobDetail struct {
 	Job
 	RequestID   string
 	CallbackURL string
-	AgainOf     core.ID   // the job whose request this one runs again; zero: none
-	Runs        []core.ID // jobs that run this one's request again, the newest first
+	AgainOf     core.ID   // the job whose request this one repeats; zero: none
+	Runs        []core.ID // jobs that repeat this one's request, newest first
 	Event       core.ID   // the callback; zero: none
-	Request     []byte    // the body as it came
-	Outcome     []byte    // the body of the callback; nil: none, or no longer kept
+	Request     []byte    // the body as it was received
+	Outcome     []byte    // the body of the callback; nil: none, or expired
 }
 
-// WithRefusals stands among the states of a JobFilter for jobs that were carried out,
-// but not for all of their objects.
+// WithRefusals is a state in a JobFilter for jobs that completed with failed objects.
 const WithRefusals = "refused"
 
-// JobFilter chooses jobs; a zero field chooses all.
+// JobFilter selects jobs. A zero field matches all.
 type JobFilter struct {
 	Kind, State, Subject string
 	Before               core.ID
 	Limit                int
 }
 
-// Key is an API key as people see it.
+// Key is an API key in the console.
 type Key struct {
 	Business   core.BusinessID
 	ID         int64
@@ -140,22 +138,22 @@ type Key struct {
 	Scope      core.Scope
 	Platform   string
 	CreatedAt  time.Time
-	DisabledAt time.Time // zero while it works
-	UsedAt     time.Time // when it was last shown, to about a minute; of a disabled one too
+	DisabledAt time.Time // zero while it is enabled
+	UsedAt     time.Time // when it was last used, to about a minute; also set for a disabled one
 }
 
-// Entry is a line of the audit trail.
+// Entry is an entry of the audit trail.
 type Entry struct {
-	Business core.BusinessID // 0: of the hub itself
+	Business core.BusinessID // 0: the hub itself
 	ID       core.ID
 	At       time.Time
 	Actor    string
 	Action   string
 	Object   string
-	Detail   []byte // JSON: why, before, after and what else belongs to it
+	Detail   []byte // JSON: why, before, after and other details
 }
 
-// EntryFilter chooses lines of the audit trail.
+// EntryFilter selects entries of the audit trail.
 type EntryFilter struct {
 	Actor, Action, Object string
 	Objects               []string // any of these
@@ -163,7 +161,7 @@ type EntryFilter struct {
 	Limit                 int
 }
 
-// Store is a store as a list shows it.
+// Store is a store in a list.
 type Store struct {
 	ID       int64
 	RefID    string
@@ -175,37 +173,36 @@ type Store struct {
 	Excluded []string
 	Included []string
 	Standing Standing
-	ClosedOn []string // platforms, whether it is listed there or not
+	ClosedOn []string // platforms, whether they list it or not
 	Updated  time.Time
 }
 
-// Standing is what a store itself is like for orders, the gravest first.
+// Standing is the status of a store for orders, most severe first.
 type Standing string
 
-// The standings of stores.
+// The statuses of stores.
 const (
 	StoreInactive Standing = "inactive"
 	StoreUnlisted Standing = "unlisted" // on no platform
 	StoreNoOrders Standing = "no_orders"
-	StoreClosed   Standing = "closed" // on platforms on which it is listed
+	StoreClosed   Standing = "closed" // on platforms that list it
 	StoreHidden   Standing = "hidden"
 	StoreShut     Standing = "shut" // by its opening hours
 	StoreOpen     Standing = "open"
-	// MenuRefused stands among them in a filter for stores of which a platform did not
-	// take the menu.
+	// MenuRefused is a status in a filter for stores whose menu a platform rejected.
 	MenuRefused Standing = "menu_refused"
 )
 
-// StoreFilter chooses stores; a zero field chooses all.
+// StoreFilter selects stores. A zero field matches all.
 type StoreFilter struct {
 	Text     string // part of the name, the city or the ref_id
 	Standing Standing
-	Local    time.Time // the present moment in the zone of the business: what opening hours are held against
+	Local    time.Time // the current time in the zone of the business, for opening hours
 	After    string    // ref_id
 	Limit    int
 }
 
-// Item is an item of the master catalogue as a list shows it.
+// Item is an item of the master catalogue in a list.
 type Item struct {
 	ID        int64
 	RefID     string
@@ -216,58 +213,57 @@ type Item struct {
 	Updated   time.Time
 }
 
-// ItemFilter chooses items; a zero field chooses all.
+// ItemFilter selects items. A zero field matches all.
 type ItemFilter struct {
 	Text  string // part of the title or the ref_id
 	After string // ref_id
 	Limit int
 }
 
-// ItemDetail is an item with everything that decides whether a customer sees it.
+// ItemDetail is an item with everything that affects its visibility to customers.
 type ItemDetail struct {
 	Item
 	Record     []byte // JSON, the master record
 	Categories []ItemCategory
 	Places     []ItemPlace
 	MorePlaces bool     // there are more than these
-	Platforms  []string // on which it is listed; nil: on all
+	Platforms  []string // that list it; nil: all
 	Findings   []ItemFinding
 	Refusals   []ItemRefusal
 }
 
-// ItemRefusal is what a platform has against an item in the menus that it took: it
-// is not shown there.
+// ItemRefusal is a platform's error for an item in an accepted menu: the platform does not show the item.
 type ItemRefusal struct {
 	Platform, Message string
-	Stores            int // whose menus are meant
+	Stores            int // the number of stores whose menus contain it
 }
 
-// ItemFinding is what a rule of a platform has against an item: it is not listed there.
+// ItemFinding is a platform's rule that an item breaks, so it is not listed there.
 type ItemFinding struct{ Platform, Rule, Message string }
 
 // ItemCategory is a category of an item.
 type ItemCategory struct {
 	RefID, Name string
 	Active      bool            // it and its parent
-	Under       string          // its parent, where that is inactive
-	OnSale      []core.DayHours // when, by the category timings; nil: always
+	Under       string          // its parent, if that is inactive
+	OnSale      []core.DayHours // by the category timings; nil: always
 }
 
 // ItemPlace is an item at a store.
 type ItemPlace struct {
 	Store     GridStore // without its rank
-	Sold      bool      // the store has it
+	Sold      bool      // the store sells it
 	Price     string
 	Available bool
 	Stock     int64  // -1: not counted
-	Unmet     string // an option group of it that demands more options than can be ordered there
+	Unmet     string // an option group of it that requires more options than can be ordered there
 	Values    []byte // JSON, the store's values
 }
 
-// HitsShown is how many hits of a kind are shown.
+// HitsShown bounds the search results of a kind.
 const HitsShown = 10
 
-// Hit is something that a search found.
+// Hit is a search result.
 type Hit struct {
 	Business core.BusinessID
 	Kind     string // business, job, delivery, order, webhook, store, item, key

@@ -12,11 +12,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Group is objects of a callback that failed for one cause.
+// Group is the failed objects of a callback with one cause.
 type Group struct {
-	Cause    string   // the messages' common form, what differs replaced by …; of one object its message
-	Count    int      // objects
-	Examples []Failed // the first of them
+	Cause    string   // the common form of the messages, with differences replaced by …; for one object its message
+	Count    int      // of objects
+	Examples []Failed // the first objects
 }
 
 // Failed is an object of a callback that was not applied.
@@ -26,10 +26,10 @@ type Failed struct {
 	Message string
 }
 
-// maxExamples is how many objects stand for a group.
+// maxExamples bounds the objects listed for a group.
 const maxExamples = 20
 
-// outcome is what is read of an object in a callback.
+// outcome is the part of a callback's object that is decoded.
 type outcome struct {
 	RefID  string `json:"ref_id"`
 	Code   string `json:"code"` // of taxes and charges
@@ -40,11 +40,11 @@ type outcome struct {
 	} `json:"upipr_status"`
 }
 
-// differing is what tells one object's message from another's: names in quotes and numbers.
+// differing matches the parts in which messages of one cause differ: names in quotes and numbers.
 var differing = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\d+(?:\.\d+)?`)
 
-// Grouped tells the errors of a callback (store_creation, inventory_update) as
-// causes, the most frequent first. What is no such callback has none.
+// Grouped groups the errors of a callback (store_creation, inventory_update) by cause, the most frequent first. It
+// returns none for any other body.
 func Grouped(callback []byte) []Group {
 	decoder := jsontext.NewDecoder(bytes.NewReader(callback), jsontext.AllowDuplicateNames(true))
 	if decoder.PeekKind() != '{' {
@@ -71,8 +71,8 @@ func Grouped(callback []byte) []Group {
 	return sorted(byCause)
 }
 
-// GroupedResult tells the same of the objects that are kept with a job's result, for
-// when its callback is no longer kept.
+// GroupedResult groups the failed objects that are stored with a job's result. It is for jobs whose callback has
+// expired.
 func GroupedResult(result []byte) []Group {
 	var kept struct {
 		Failed []core.FailedObject `json:"failed"`

@@ -6,12 +6,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Notices are what keeps requests and events of businesses from coming through,
-// besides webhooks and jobs that fail.
+// Notices are problems that affect the requests and events of businesses, in addition to failing webhooks and jobs.
 type Notices struct {
 	Unheard   []Unheard
 	Throttled []Throttled
-	Revoked   []Key // revoked, and used since
+	Revoked   []Key // disabled, but used since
 	Waiting   []Waiting
 	Silent    []Silent
 	NotTaken  []NotTaken
@@ -22,91 +21,88 @@ type Notices struct {
 	Refused   []RefusedJobs
 }
 
-// RefusedCalls is what a platform of a business was to be told of late, and did not take.
+// RefusedCalls are recent calls to a platform of a business that failed.
 type RefusedCalls struct {
 	Business core.BusinessID
 	Platform string
 	ServedBy string
-	Kinds    []CallCount // the most first
-	Orders   bool        // orders of the hub are among them
+	Kinds    []CallCount // the most frequent first
+	Orders   bool        // they include orders of the hub
 	At       time.Time   // of the last
 	Message  string      // of the last
 }
 
-// CallCount is how many calls of a kind (relay.Kind) there were; at most Many.
+// CallCount is the number of calls of a kind (relay.Kind), at most Many.
 type CallCount struct {
 	Kind  string
 	Count int
 }
 
-// Untold is how many orders of a business that are still Placed came while no webhook
-// was there for them.
+// Untold is the number of a business's orders that are still Placed and had no active webhook when they arrived.
 type Untold struct {
 	Business    core.BusinessID
 	Count       int       // at most Many
 	First, Last time.Time // when they were placed
-	Heard       bool      // a webhook is there for them now
+	Heard       bool      // a webhook is active for them now
 }
 
-// RefusedJobs is how many requests of a business were carried out, but not for half of
-// their objects or more.
+// RefusedJobs is the number of a business's jobs that completed, but with at least half of their objects failed.
 type RefusedJobs struct {
 	Business  core.BusinessID
 	Count     int
 	Reference core.ID // of the last
 	Kind      core.JobKind
 	Subject   string
-	Refused   int // objects of the last
+	Refused   int // failed objects of the last
 	Total     int
 }
 
-// Closed is how many stores of a business are closed on platforms on which they are listed.
+// Closed is the number of a business's stores that are closed on platforms that list them.
 type Closed struct {
 	Business core.BusinessID
 	Count    int
 	StoreID  int64 // of the one that was closed last
 	Store    string
-	Platform string // on which that was
+	Platform string // on which it was closed
 	Actor    string // who closed it
 	Since    time.Time
 }
 
-// RefusedMenus is how many menus of a business a platform did not take.
+// RefusedMenus is the number of a business's menus that a platform rejected.
 type RefusedMenus struct {
 	Business core.BusinessID
 	Platform string
 	ServedBy string
-	Count    int    // stores
+	Count    int    // of stores
 	Message  string // of the latest
 }
 
-// Waiting is how many orders of a business wait too long for their acknowledgement.
+// Waiting is the number of a business's orders whose acknowledgement is overdue.
 type Waiting struct {
 	Business core.BusinessID
 	Count    int
-	Since    time.Time // when the longest waiting one was placed
+	Since    time.Time // when the oldest was placed
 }
 
-// Silent is how many open stores of a business have a POS that says nothing.
+// Silent is the number of a business's open stores with a silent POS.
 type Silent struct {
 	Business core.BusinessID
 	Count    int
-	StoreID  int64 // of the one that is silent the longest
+	StoreID  int64 // of the one that has been silent longest
 	Store    string
 	Since    time.Time
 }
 
-// Unheard is events of a type for which there was no receiver, and is none now.
-// Orders are told of as Untold.
+// Unheard is the number of unrouted events of a type that still has no webhook. Orders are reported as Untold.
 type Unheard struct {
 	Business  core.BusinessID
 	EventType core.EventType
 	Count     int // of the last day or so
 	At        time.Time
-	Webhook   int64 // one of the type that is switched off; 0: none is subscribed
+	Webhook   int64 // a disabled one of the type; 0: there is none
 }
 
-// Throttled is a throttle that blocks the business, or did lately.
+// Throttled is a throttle that blocks the business, or did recently.
 type Throttled struct {
 	Business core.BusinessID
 	Name     string // such as STORES

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Order is an order as a list shows it.
+// Order is an order in a list.
 type Order struct {
 	ID              int64
 	Platform        string
@@ -20,44 +20,45 @@ type Order struct {
 	Flags           int
 	Placed          time.Time
 	Updated         time.Time
-	Escalated       bool // it waited too long for its acknowledgement, or still does
+	Escalated       bool // its acknowledgement is or was overdue
 }
 
-// OrderFilter chooses orders; a zero field chooses all.
+// OrderFilter selects orders. A zero field matches all.
 type OrderFilter struct {
 	State, Platform string
 	Store           string    // ref_id
-	ID              string    // the hub's, the platform's or the merchant's
-	Unacknowledged  bool      // waiting too long for that
-	Untold          bool      // Placed, and nobody was told of it
-	Untaken         bool      // its platform did not take something of what it was told
+	ID              string    // an order id of the hub, the platform or the merchant
+	Unacknowledged  bool      // with an overdue acknowledgement
+	Untold          bool      // Placed, with no webhook notified
+	Untaken         bool      // with a call that its platform rejected
 	Since           time.Time // placed then or later
 	Before          OrderPlace
 	Limit           int
 }
 
-// OrderPlace is a place in a list of orders, the newest first: after the order
-// that was placed then and has that id. The zero place is the beginning.
+// OrderPlace is a cursor in a list of orders, newest first: after the order with this time of placement and id. The
+// zero OrderPlace is the start.
 type OrderPlace struct {
 	Placed int64 // epoch microseconds
 	ID     int64
 }
 
-// Place is where the order stands in a list.
+// Place returns the cursor of the order in a list.
 func (o Order) Place() OrderPlace { return OrderPlace{o.Placed.UnixMicro(), o.ID} }
 
-// String is the form that ParseOrderPlace reads.
+// String returns the form that ParseOrderPlace parses.
 func (p OrderPlace) String() string { return fmt.Sprintf("%d-%d", p.Placed, p.ID) }
 
-// ParseOrderPlace reads the form of String; anything else is the beginning.
+// ParseOrderPlace parses the form of String. Any other text is the start.
 func ParseOrderPlace(s string) (p OrderPlace) {
-	if n, err := fmt.Sscanf(s, "%d-%d", &p.Placed, &p.ID); err != nil || n != 2 || p.Placed>>57 != 0 { // no moment that a database takes
+	// too late for the database
+	if n, err := fmt.Sscanf(s, "%d-%d", &p.Placed, &p.ID); err != nil || n != 2 || p.Placed>>57 != 0 {
 		return OrderPlace{}
 	}
 	return p
 }
 
-// Call is something that an aggregator was or is to be told, with every attempt.
+// Call is a call to an aggregator, with every attempt.
 type Call struct {
 	ID         core.ID
 	Kind       string // relay.Kind
@@ -65,22 +66,22 @@ type Call struct {
 	Payload    []byte // JSON, of its kind
 	Actor      string
 	State      string // relay.State
-	Message    string // why it is so, in plain words
-	Result     string // what an action brought, such as a phone number
+	Message    string // the reason of the state, in plain words
+	Result     string // the result of an action, such as a phone number
 	CreatedAt  time.Time
-	FinishedAt time.Time // zero before its end
-	NextAt     time.Time // of the next attempt; zero when none is due
+	FinishedAt time.Time // zero before it finishes
+	NextAt     time.Time // of the next attempt; zero if none is due
 	Attempts   []CallAttempt
 }
 
-// CallAttempt is one try of a call. Secrets are masked.
+// CallAttempt is one attempt of a call. Secrets are masked.
 type CallAttempt struct {
 	N               int
 	StartedAt       time.Time
 	Method, URL     string
 	RequestHeaders  map[string]string
 	RequestBody     []byte // the first 4 KiB
-	Status          int    // 0 when there was no answer
+	Status          int    // 0 without a response
 	ErrorClass      string // "" on success
 	Error           string
 	ResponseHeaders map[string]string
@@ -88,10 +89,10 @@ type CallAttempt struct {
 	Took            time.Duration
 }
 
-// RiderPlace is where the rider of an order was last seen.
+// RiderPlace is the last known location of an order's rider.
 type RiderPlace struct {
 	Latitude, Longitude string // decimal degrees
 	SeenAt              time.Time
-	State               string // relay.State: done where the aggregator has it
-	Message             string // why it is so, in plain words
+	State               string // relay.State: done if the aggregator has it
+	Message             string // the reason of the state, in plain words
 }

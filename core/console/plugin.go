@@ -6,61 +6,62 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Plugin is a plugin as the hubs tell of it.
+// Plugin is a plugin as the hubs report it.
 type Plugin struct {
 	ID        string
 	Enabled   bool
-	Version   string // that runs, else that was tried last; "" before the first start
-	Digest    string // SHA-256 of the program that runs
-	Installed string // version in the directory of plugins; "" where this hub has none
+	Version   string // the running one, or else the last one tried; "" before the first start
+	Digest    string // SHA-256 of the running program
+	Installed string // version in the directory of plugins; "" if this hub has none
 	State     string // pluginhost.State; "" before the first start
 	Since     time.Time
 	Starts    int
-	ToldAt    time.Time // when a hub last told of a change
-	Health    string    // what is wrong with it while it is degraded
+	ToldAt    time.Time // when a hub last reported a change
+	Health    string    // the problem while it is degraded
 	Faults    []PluginFault
-	Log       []string // its last lines, the oldest first
+	Log       []string // its last lines, oldest first
 	Hubs      []PluginHub
 	About     PluginAbout
 	Serves    []Served
-	Findings  int // of items at the platforms that it serves
+	Findings  int // for items, on the platforms that it serves
 }
 
-// PluginFault is something that went wrong with a plugin, in plain words.
+// PluginFault is a fault of a plugin, in plain words.
 type PluginFault struct {
 	At    time.Time
 	Text  string
-	Ended bool // its process ended by it, or did not begin
+	Ended bool // the process ended or failed to start
 }
 
 // PluginHub is a plugin in one of the hubs.
 type PluginHub struct {
 	Plugin   string
 	Hub      core.ID
-	At       time.Time // when it was told
+	At       time.Time // when it was reported
 	Version  string
 	State    string
 	InFlight int
 	Memory   int64 // bytes
 	Calls    []PluginCall
-	Renderer string // tells apart what renders menus there; told, not read
+	Renderer string // identifies the renderer of menus there; only reported
 }
 
-// PluginCall is how calls of one kind fared since their hub was started.
+// PluginCall is the statistics of one kind of call since the hub's start.
 type PluginCall struct {
 	Name    string        `json:"name"` // such as Menu.CheckItems
 	Count   int64         `json:"count"`
 	Failed  int64         `json:"failed"`
-	Took    time.Duration `json:"took"` // of all together
+	Took    time.Duration `json:"took"` // total duration
 	Slowest time.Duration `json:"slowest"`
 }
 
-// Add adds the same kind of call of another hub.
+// Add adds the statistics of the same kind of call from another hub.
 func (c *PluginCall) Add(other PluginCall) {
-	c.Count, c.Failed, c.Took, c.Slowest = c.Count+other.Count, c.Failed+other.Failed, c.Took+other.Took, max(c.Slowest, other.Slowest)
+	c.Count, c.Failed, c.Took, c.Slowest = c.Count+other.Count, c.Failed+other.Failed, c.Took+other.Took,
+		max(c.Slowest, other.Slowest)
 }
 
-// PluginAbout is what a plugin says of itself.
+// PluginAbout is a plugin's description of itself.
 type PluginAbout struct {
 	Name         string
 	Capabilities []string
@@ -72,18 +73,17 @@ type PluginAbout struct {
 	Secrets      []PluginSecret
 }
 
-// PluginEndpoint is an address of the aggregator: its name, and the hosts at
-// which the manifest allows it to be.
+// PluginEndpoint is an endpoint of the aggregator: its name, and the hosts that the manifest allows for it.
 type PluginEndpoint struct {
 	Name, Description string
 	Hosts             []string
 }
 
-// PluginInbound is a kind of request of the aggregator that a plugin reads, and how
-// each shows that it is genuine: by a header, made of a secret of the platform.
+// PluginInbound is a kind of aggregator request that a plugin handles. Its header, made with a secret of the
+// platform, authenticates the request.
 type PluginInbound struct{ Kind, Header, Secret string }
 
-// PluginSecret is a secret that a plugin needs of each platform.
+// PluginSecret is a secret that a plugin needs for each platform.
 type PluginSecret struct{ Name, Description string }
 
 // Served is a platform of a business that a plugin serves.
@@ -93,11 +93,10 @@ type Served struct {
 	Platform string
 }
 
-// PluginWish is what an operator wants of a plugin.
+// PluginWish is the state that an operator requests for a plugin.
 type PluginWish string
 
-// The wishes. Upgrade is to run the version that is installed now; hubs that run
-// it already do nothing.
+// The requests. Upgrade runs the installed version; hubs that already run it do nothing.
 const (
 	EnablePlugin  PluginWish = "enable"
 	DisablePlugin PluginWish = "disable"

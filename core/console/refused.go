@@ -6,33 +6,32 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RefusedOrder is an order that was not taken. What the body did not tell is empty.
+// RefusedOrder is a rejected order. Fields that the body did not contain are empty.
 type RefusedOrder struct {
 	Platform        string
 	PlatformOrderID string
-	Store           string // as it was named: the ref_id, or the platform's own id of the store
-	Reason          string // of the last time
+	Store           string // as sent: the ref_id, or the platform's own id of the store
+	Reason          string // of the last attempt
 	Times           int64
 	First, Last     time.Time
-	OrderID         int64 // it came all the same; 0: it is not here
+	OrderID         int64 // the order was accepted later; 0: it was not
 }
 
-// RefusedFilter chooses orders that were not taken; a zero field chooses all.
+// RefusedFilter selects rejected orders. A zero field matches all.
 type RefusedFilter struct {
 	Platform string
-	ID       string // the platform's
-	Store    string // as it was named
-	Missing  bool   // those that did not come since
+	ID       string // of the platform
+	Store    string // as sent
+	Missing  bool   // only those not accepted since
 	Since    time.Time
 	Before   time.Time
 	Limit    int
 }
 
-// Lately is how long something that was refused counts as a present trouble.
+// Lately is how long a rejection counts as a current problem.
 const Lately = time.Hour
 
-// NotTaken is how many orders of a business were not taken of late, and are not
-// here by now.
+// NotTaken is the number of a business's orders that were rejected recently and have not been accepted since.
 type NotTaken struct {
 	Business core.BusinessID
 	Count    int

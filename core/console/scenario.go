@@ -7,26 +7,25 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Scenario is what simulated customers of a business in test mode are to do.
+// Scenario is a run of simulated customers of a business in test mode.
 type Scenario struct {
 	Kind     string // one of Scenarios
 	Store    string // ref_id
-	Platform string // "": all on which the store is listed, in turn
+	Platform string // "": all that list the store, in rotation
 	Count    int    // orders
 	Rate     float64
-	Seed     uint64 // the same one places the same orders again; 0: drawn by lot
+	Seed     uint64 // the same seed places the same orders; 0: random
 
-	Places int           // of rider: how many are told on the way
-	Step   time.Duration // of rider: between two moves
-	Share  float64       // of cancel: part of the orders that is cancelled
+	Places int           // of rider: the locations sent on the way
+	Step   time.Duration // of rider: the interval between updates
+	Share  float64       // of cancel: the part of the orders that is cancelled
 }
 
 // Scenarios are the kinds of scenarios.
 var Scenarios = []string{"order", "rider", "cancel", "edit", "rush"}
 
-// Bounds of a scenario: orders a second, how long a rush may last, how many
-// orders another scenario may place, how many places a rider may tell, and how
-// long one may be on the way, who moves riderMoves times besides.
+// Bounds of a scenario: orders per second, the duration of a rush, the orders of other scenarios, the locations of a
+// rider, and the duration of a ride, which has riderMoves further updates.
 const (
 	MaxRate    = 200
 	MaxRush    = time.Minute
@@ -36,7 +35,7 @@ const (
 	riderMoves = 5
 )
 
-// Check tells what is wrong with a scenario; Invalid.
+// Check returns an Invalid error for a scenario that is not valid.
 func (s Scenario) Check() error {
 	most := MaxPlayed
 	if s.Kind == "rush" {
@@ -54,39 +53,41 @@ func (s Scenario) Check() error {
 	case s.Places < 0 || s.Places > MaxPlaces:
 		return core.Errorf(core.Invalid, "places must be from 0 to %d", MaxPlaces)
 	case s.Step < 0 || s.Step > MaxRide || time.Duration(s.Places+riderMoves)*s.Step > MaxRide:
-		return core.Errorf(core.Invalid, "step is too long: a rider with %d places is on the way for %d steps, which may take %s", s.Places, s.Places+riderMoves, MaxRide)
+		return core.Errorf(core.Invalid,
+			"step is too long: a rider with %d places is on the way for %d steps, which may take %s", s.Places,
+			s.Places+riderMoves, MaxRide)
 	case s.Kind == "cancel" && !(s.Share > 0 && s.Share <= 1):
 		return core.Errorf(core.Invalid, "share must be above 0, up to 1")
 	}
 	return nil
 }
 
-// Played is a scenario with what came of it so far.
+// Played is a scenario with its progress.
 type Played struct {
 	Scenario
-	By           string    // who asked
-	Begun, Ended time.Time // Ended is zero while it goes on
+	By           string    // who requested it
+	Begun, Ended time.Time // Ended is zero while it runs
 	Calls        []PlayedCall
 	Arrivals     Arrivals
-	Failure      string // why it is not as it should be; "" while all is well
+	Failure      string // the error; "" if there is none
 }
 
-// Arrivals is how the order_placed webhooks of a scenario's orders fared so far.
-// There are as many for each order as webhooks are subscribed.
+// Arrivals counts the order_placed deliveries of a scenario's orders so far. Each order has one for each subscribed
+// webhook.
 type Arrivals struct {
-	Orders   int           // that were new to the hub
-	Known    int           // that were not: they bring no webhook
-	Arrived  int           // webhooks that were answered with a 2xx
-	Failed   int           // that were given up
-	Waiting  int           // that are under way, held, or wait for their retry
-	Retried  int           // of them, that were refused at least once
-	P50, P99 time.Duration // from the order's acceptance to that answer
+	Orders   int           // new to the hub
+	Known    int           // already known to the hub: they cause no delivery
+	Arrived  int           // deliveries with a 2xx response
+	Failed   int           // failed deliveries
+	Waiting  int           // pending, held, or waiting for a retry
+	Retried  int           // of them, with at least one failed attempt
+	P50, P99 time.Duration // from the order's acceptance to the response
 }
 
-// PlayedCall is how the calls of a name fared.
+// PlayedCall is the statistics of the calls of a name.
 type PlayedCall struct {
 	Name          string
 	Count, Failed int
-	Said          string // by the latest answer
+	Said          string // the latest response
 	P50, P99      time.Duration
 }

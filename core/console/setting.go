@@ -7,44 +7,44 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// PlatformSettings is a platform of a business as it is set up. Secrets are
-// named, never told.
+// PlatformSettings is the configuration of a platform of a business. It contains the names of secrets, never their
+// values.
 type PlatformSettings struct {
 	core.Platform
-	Settings  []byte               // a JSON object, or nothing
-	Addresses map[string]string    // by name of endpoint
-	Secrets   map[string]time.Time // when each was set; zero where that is not known
+	Settings  []byte               // a JSON object, or empty
+	Addresses map[string]string    // by endpoint name
+	Secrets   map[string]time.Time // when each was set; zero if unknown
 	Accept    string               // who accepts its orders: hub or pos
-	Keys      []time.Time          // when the keys were made by which it may call the hub, the newest first
-	RefusedAt time.Time            // when a call in its name was last not believed; zero: none is known
-	Refused   string               // why
-	Version   string               // differs once something of it was changed
+	Keys      []time.Time          // when its callback keys were created, newest first
+	RefusedAt time.Time            // when a call in its name was last rejected; zero: unknown
+	Refused   string               // the reason
+	Version   string               // changes with every update
 }
 
-// Watching is how a business is watched over. Of a span, nil is as the hub says and
-// 0 is never.
+// Watching is the monitoring configuration of a business. In a duration, nil means the hub's default and 0 means
+// never.
 type Watching struct {
 	AckWithin   *time.Duration // how long an order may wait for its acknowledgement
-	SilentAfter *time.Duration // how long nothing may be heard of a POS
+	SilentAfter *time.Duration // how long a POS may be silent
 	CloseSilent bool           // stores are closed on the platforms while their POS is silent
 }
 
-// AsHub is the word for a span that is as the hub says.
+// AsHub is the text for the hub's default.
 const AsHub = "hub"
 
-// The bounds of the spans of Watching. An order must be placed and stored within the
-// least; of POSes it is looked at by the minute.
+// The bounds of the durations of Watching. An order must be placed and stored within the least one. POSes are checked
+// once a minute.
 const (
 	leastAck, mostAck         = 10 * time.Second, 24 * time.Hour
 	leastSilence, mostSilence = time.Minute, 7 * 24 * time.Hour
 )
 
-// SetAckWithin takes a span such as 5m, 0 or hub; Invalid where it is another.
+// SetAckWithin parses a duration such as 5m, 0 or hub. It returns Invalid for any other text.
 func (w *Watching) SetAckWithin(text string) error {
 	return span(&w.AckWithin, "acknowledge-within", text, leastAck, mostAck)
 }
 
-// SetSilentAfter takes a span such as 15m, 0 or hub; Invalid where it is another.
+// SetSilentAfter parses a duration such as 15m, 0 or hub. It returns Invalid for any other text.
 func (w *Watching) SetSilentAfter(text string) error {
 	return span(&w.SilentAfter, "pos-silent-after", text, leastSilence, mostSilence)
 }
@@ -56,18 +56,20 @@ func span(into **time.Duration, name, text string, least, most time.Duration) er
 	}
 	value, err := time.ParseDuration(text)
 	if err != nil || value != 0 && (value < least || value > most || value%time.Second != 0) {
-		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, AsHub, least, most)
+		return core.Errorf(core.Invalid, "%s must be %s, 0 or whole seconds between %v and %v, such as 5m", name, AsHub,
+			least, most)
 	}
 	*into = &value
 	return nil
 }
 
-// Told is the spans and the rule under the names of their flags.
+// Told returns the settings under the names of their flags.
 func (w Watching) Told() map[string]any {
-	return map[string]any{"acknowledge-within": SpanText(w.AckWithin), "pos-silent-after": SpanText(w.SilentAfter), "close-silent-stores": w.CloseSilent}
+	return map[string]any{"acknowledge-within": SpanText(w.AckWithin), "pos-silent-after": SpanText(w.SilentAfter),
+		"close-silent-stores": w.CloseSilent}
 }
 
-// SpanText is a span as SetAckWithin reads it.
+// SpanText formats a duration in the form that SetAckWithin parses.
 func SpanText(span *time.Duration) string {
 	switch {
 	case span == nil:

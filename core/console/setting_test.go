@@ -9,8 +9,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestSpansOfWatching(t *testing.T) {
-	for text, want := range map[string]time.Duration{"5m": 5 * time.Minute, "0": 0, "0s": 0, "90s": 90 * time.Second, "24h": 24 * time.Hour, "1h30m": 90 * time.Minute} {
+func TestMonitoringDurationsAreParsedAndBounded(t *testing.T) {
+	for text, want := range map[string]time.Duration{"5m": 5 * time.Minute, "0": 0, "0s": 0, "90s": 90 * time.Second,
+		"24h": 24 * time.Hour, "1h30m": 90 * time.Minute} {
 		var w Watching
 		require.NoError(t, w.SetAckWithin(text), text)
 		require.Equal(t, want, *w.AckWithin)
@@ -21,10 +22,12 @@ func TestSpansOfWatching(t *testing.T) {
 	five := 5 * time.Minute
 	w := Watching{AckWithin: &five, SilentAfter: &five}
 	require.NoError(t, w.SetSilentAfter("hub"))
-	require.Equal(t, map[string]any{"acknowledge-within": "5m", "pos-silent-after": "hub", "close-silent-stores": false}, w.Told())
+	require.Equal(t, map[string]any{"acknowledge-within": "5m", "pos-silent-after": "hub",
+		"close-silent-stores": false}, w.Told())
 	for _, wrong := range []string{"", "5", "soon", "-5m", "9s", "25h", "10s1ms", "1e9h"} {
 		require.Equal(t, core.Invalid, core.CodeOf(w.SetAckWithin(wrong)), wrong)
 		require.Equal(t, five, *w.AckWithin)
 	}
-	require.ErrorContains(t, w.SetSilentAfter("30s"), "pos-silent-after must be hub, 0 or whole seconds between 1m0s and 168h0m0s")
+	require.ErrorContains(t, w.SetSilentAfter("30s"),
+		"pos-silent-after must be hub, 0 or whole seconds between 1m0s and 168h0m0s")
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// SubjectOf is what the body of an event is about, so that two of one type about
-// the same can be told from others: an order, a location; "" where it names neither.
+// SubjectOf returns what the body of an event is about: an order or a location. It distinguishes events of one type,
+// and is "" if the body names neither.
 func SubjectOf(body []byte) string {
 	var named struct {
 		OrderID  jsontext.Value `json:"order_id"`
@@ -34,9 +34,8 @@ func SubjectOf(body []byte) string {
 	return ""
 }
 
-// Submitted is the body of a callback without what the hub adds to it: the
-// reference, the counts, and the outcome of each object. What is no such body
-// stays as it is.
+// Submitted returns the body of a callback without what the hub adds to it: the reference, the counts, and the
+// outcome of each object. It returns any other body unchanged.
 func Submitted(callback []byte) []byte {
 	var all map[string]jsontext.Value
 	if json.Unmarshal(callback, &all) != nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Attempt is what is counted of a delivery attempt.
+// Attempt is the part of a delivery attempt that is counted.
 type Attempt struct {
 	Business core.BusinessID
 	Webhook  int64 // 0: a callback_url
 	Delivery core.ID
 	At       time.Time
 	Took     time.Duration
-	Class    string // webhook.ErrorClass; "" accepted
+	Class    string // webhook.ErrorClass; "": success
 	Status   int
 	Error    string
 }
 
-// Span names a counter.
+// Span identifies a counter.
 type Span struct {
 	Business core.BusinessID
 	Grain    time.Duration // a minute or an hour
@@ -27,29 +27,28 @@ type Span struct {
 	Webhook  int64 // 0: the whole business
 }
 
-// Place names a webhook.
+// Place identifies a webhook.
 type Place struct {
 	Business core.BusinessID
 	Webhook  int64
 }
 
-// Sums is what was counted since it was last stored.
+// Sums are the counts that have not been stored yet.
 type Sums struct {
 	Counts map[Span]Count
 	Health map[Place]Change
 }
 
-// Change is how the attempts that were counted change a webhook's health.
+// Change is the effect of the counted attempts on a webhook's health.
 type Change struct {
 	Health
 }
 
-// maxSpans bounds what waits to be stored; beyond it, attempts are not counted.
+// maxSpans bounds the counters that are not stored yet. Further attempts are not counted.
 const maxSpans = 100_000
 
-// Tally counts attempts in memory until they are stored. It may be used by many
-// goroutines; a crash loses what was counted since it was last taken, never an
-// attempt itself.
+// Tally counts attempts in memory until they are stored. It is safe for concurrent use. A crash loses the counts
+// since the last Take, but never an attempt itself.
 type Tally struct {
 	mu   sync.Mutex
 	sums Sums
@@ -87,7 +86,7 @@ func (t *Tally) Count(a Attempt) {
 	}
 }
 
-// after is the change with one more attempt, which is not always the latest.
+// after returns the change after one more attempt, which need not be the latest.
 func (c Change) after(a Attempt) Change {
 	if a.Class == "" {
 		if a.At.After(c.AcceptedAt) {
@@ -107,7 +106,7 @@ func (c Change) after(a Attempt) Change {
 	return c
 }
 
-// Take hands over what was counted and begins anew.
+// Take returns the counts and resets them.
 func (t *Tally) Take() Sums {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
 
-func TestAttemptsAreCountedByWebhookAndBusinessMinuteAndHour(t *testing.T) {
+func TestAttemptsAreCountedPerMinuteAndHour(t *testing.T) {
 	var tally Tally
 	tally.Count(Attempt{Business: 1, Webhook: 7, At: noon, Took: time.Second})
 	tally.Count(Attempt{Business: 1, Webhook: 8, At: noon, Took: 3 * time.Second, Class: "status"})
@@ -24,7 +24,7 @@ func TestAttemptsAreCountedByWebhookAndBusinessMinuteAndHour(t *testing.T) {
 	require.Empty(t, tally.Take().Counts)
 }
 
-func TestFailingSinceIsTheFirstRefusalAfterTheLatestAcceptance(t *testing.T) {
+func TestFailingSinceStartsAfterTheLatestSuccess(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var change Change
 		var accepted, since time.Time

@@ -136,7 +136,7 @@ func TestFullListenerEvictsOldestWaitingAnonymous(t *testing.T) {
 	require.Equal(t, Stats{Open: 3, Authenticated: 1, Evicted: 1}, s.Stats())
 }
 
-func TestFullListenerRefusesWhereNoneWaits(t *testing.T) {
+func TestFullListenerRejectsWhenNoneIsIdle(t *testing.T) {
 	s := serve(t, Config{Max: 2})
 	known, ours := s.let(t, "127.0.0.1")
 	Authenticated(ours)
@@ -151,7 +151,7 @@ func TestFullListenerRefusesWhereNoneWaits(t *testing.T) {
 	require.Equal(t, 2, s.Stats().Open, "a connection that has ended makes room")
 }
 
-func TestAddressLimitSparesOtherAddresses(t *testing.T) {
+func TestAddressLimitDoesNotAffectOtherAddresses(t *testing.T) {
 	s := serve(t, Config{PerAddress: 2})
 	var kept []net.Conn
 	for range 2 {
@@ -193,7 +193,8 @@ func TestAddressesAreCountedTogetherByPrefix(t *testing.T) {
 	}})
 	for address, want := range map[string]string{
 		"192.0.2.7": "192.0.2.7/32", "::ffff:192.0.2.7": "192.0.2.7/32",
-		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1": "2001:db8:1:2::/64", "fe80::1%eth0": "fe80::/64",
+		"2001:db8:1:2:3:4:5:6": "2001:db8:1:2::/64", "2001:db8:1:2::1": "2001:db8:1:2::/64",
+		"fe80::1%eth0":     "fe80::/64",
 		"2001:db8:ffff::1": "invalid Prefix", "::ffff:10.1.2.3": "invalid Prefix",
 	} {
 		at := netip.MustParseAddr(address)

@@ -52,7 +52,8 @@ func (l *listener) Close() error {
 
 // exhausted reports an error that ends one connection at most, not the listener.
 func exhausted(err error) bool {
-	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
+	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM,
+		syscall.ECONNABORTED} {
 		if errors.Is(err, passing) {
 			return true
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // Config sets the runner's bounds. Zero values take the defaults.
@@ -19,8 +20,8 @@ type Config struct {
 	MaxAttempts int           // then the job fails: 25
 	Lease       time.Duration // 15 s, renewed every third of it
 	Poll        time.Duration // 1 s
-	Limit       time.Duration // of one attempt: 5 min; then it is cut off and counts as failed
-	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cut off and begun again elsewhere
+	Limit       time.Duration // of one attempt: 5 min; then it is cancelled and counts as failed
+	StopWithin  time.Duration // 10 s for running jobs to end at a stop; then they are cancelled and restarted elsewhere
 	Memory      Memory        // nil: no bound
 	Tracer      *core.Tracer  // nil: none
 }
@@ -38,7 +39,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// unbounded is memory without a bound.
+// unbounded is a Memory without a bound.
 type unbounded struct{}
 
 func (unbounded) Ask() Share                           { return unbounded{} }
@@ -54,81 +55,78 @@ type Runner struct {
 	clock    core.Clock
 	observer Observer
 	log      *slog.Logger
-	owner    core.ID
-	bell     core.Bell // look at the queue
+	engine   *queue.Engine[core.Job, struct{}]
 
 	mu      sync.Mutex
 	running map[core.ID]*Progress
-	ended   sync.WaitGroup
 }
 
-// NewRunner makes a runner; nothing happens before Run.
-func NewRunner(config Config, queue Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer, log *slog.Logger) *Runner {
-	return &Runner{
-		config: config.withDefaults(), queue: queue, handlers: handlers, clock: clock, observer: observer, log: log,
-		owner: core.NewID(clock.Now()), bell: core.NewBell(), running: map[core.ID]*Progress{},
+// NewRunner returns a runner that is idle until Run.
+func NewRunner(config Config, table Queue, handlers map[core.JobKind]Handler, clock core.Clock, observer Observer,
+	log *slog.Logger) *Runner {
+	config = config.withDefaults()
+	r := &Runner{
+		config: config, queue: table, handlers: handlers, clock: clock, observer: observer, log: log,
+		running: map[core.ID]*Progress{},
 	}
+	r.engine = queue.New(queue.Config{
+		Name: "jobs", Capacity: config.Parallel, Batch: config.Parallel, KeyLimit: config.Parallel, FirstLimit: config.Parallel, Lease: config.Lease, Poll: config.Poll,
+		StopWithin: config.StopWithin,
+	}, policy{r}, clock, log)
+	return r
 }
 
-// Wake makes the runner look at the queue soon. It never blocks.
-func (r *Runner) Wake() { r.bell.Wake() }
+// Wake makes the runner claim soon. It never blocks.
+func (r *Runner) Wake() { r.engine.Wake() }
 
-// Run works until the context ends, then lets running jobs end (at most
-// StopWithin) and returns.
+// Run works until the context ends, then waits for running jobs (at most StopWithin) and returns.
 func (r *Runner) Run(ctx context.Context) {
-	jobs, cutOff := context.WithCancel(context.WithoutCancel(ctx))
-	defer cutOff()
-	renewing := make(chan struct{})
-	go func() {
-		defer close(renewing)
-		r.renew(jobs)
-	}()
-	for ctx.Err() == nil {
-		r.bell.Wait(ctx, r.clock, r.claim(ctx, jobs))
-	}
-	core.Drain(&r.ended, r.config.StopWithin, func() {
-		r.log.Warn("cutting off jobs that did not end in time; they begin again")
-		cutOff()
-	})
-	cutOff()
-	<-renewing
+	jobs, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var renewing sync.WaitGroup
+	renewing.Go(func() { r.renew(jobs) })
+	r.engine.Run(ctx)
+	stop()
+	renewing.Wait()
 }
 
-// claim starts what may start and returns when to look again.
-func (r *Runner) claim(ctx, jobs context.Context) time.Time {
-	next := r.clock.Now().Add(r.config.Poll)
-	r.mu.Lock()
-	room := r.config.Parallel - len(r.running)
-	r.mu.Unlock()
-	if room <= 0 {
-		return next
-	}
-	claimed, due, err := r.queue.Claim(ctx, r.owner, room, r.clock.Now().Add(r.config.Lease))
-	if err != nil {
-		if ctx.Err() == nil {
-			r.log.Error("jobs could not be claimed", "error", err)
+// policy is how the runner processes its queue (queue.Policy).
+type policy struct{ *Runner }
+
+// Claim leases due jobs. The queue itself keeps the jobs of an ordering key apart.
+func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
+	until time.Time) (batch queue.Batch[core.Job], err error) {
+	batch.Items, batch.NextDue, err = p.queue.Claim(ctx, owner, capacity.Items, until)
+	return batch, err
+}
+
+// Lease describes a claimed job. All jobs share one key, because they run in this process. The runner renews their
+// leases.
+func (p policy) Lease(core.Job) queue.Lease { return queue.Lease{} }
+
+// Run makes one attempt at a job, which records its own outcome.
+func (p policy) Run(ctx context.Context, job core.Job) (struct{}, queue.Outcome) {
+	p.work(ctx, job)
+	return struct{}{}, queue.Outcome{Next: queue.Done}
+}
+
+// Finish is never called, because jobs record their own outcomes.
+func (policy) Finish(context.Context, core.ID, []struct{}) (queue.FinishResult, error) {
+	return queue.FinishResult{}, nil
+}
+
+// Release returns jobs that have not started.
+func (p policy) Release(ctx context.Context, _ core.ID, jobs []core.Job) error {
+	for _, job := range jobs {
+		if err := p.queue.Retry(ctx, job, p.clock.Now(), ""); err != nil {
+			return err
 		}
-		return next
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, job := range claimed {
-		progress := &Progress{Job: job}
-		r.running[job.ID] = progress
-		r.ended.Add(1)
-		go r.work(jobs, progress)
-	}
-	if len(claimed) == 0 && !due.IsZero() && due.Before(next) {
-		next = due
-	}
-	return next
+	return nil
 }
 
-// work does one attempt at a job and looks for more.
-func (r *Runner) work(ctx context.Context, progress *Progress) {
-	defer r.ended.Done()
-	defer r.Wake()
-	job := progress.Job
+// work makes one attempt at a job.
+func (r *Runner) work(ctx context.Context, job core.Job) {
+	progress := r.begin(job)
 	log := r.log.With("job", job.ID, "kind", job.Kind, "business", job.Business, "attempt", job.Attempts)
 	ctx, span := r.config.Tracer.Begin(job.Trace.In(ctx), core.WorkSpan, "job", string(job.Kind))
 	if id := core.TraceOf(ctx).ID(); id != "" {
@@ -147,9 +145,7 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 		outcome = "failed"
 		r.end(ctx, log, job, err)
 	}
-	r.mu.Lock()
-	delete(r.running, job.ID)
-	r.mu.Unlock()
+	r.forget(job)
 	var postponed core.Postponed
 	switch {
 	case outcome == "failed":
@@ -157,13 +153,13 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 		log.Info("job done", "took", time.Since(began))
 	case errors.As(err, &postponed):
 		outcome = "waiting"
-		r.giveBack(ctx, log, job, postponed.Until, "")
+		r.requeue(ctx, log, job, postponed.Until, "")
 	case core.CodeOf(err) == core.Conflict:
 		outcome = "lost"
-		log.Warn("the lease was lost; whoever holds it now does the job")
+		log.Warn("the lease was lost; another replica does the job")
 	default:
 		outcome = "retry"
-		r.again(ctx, log, job, err)
+		r.retry(ctx, log, job, err)
 	}
 	r.observer.JobEnded(job.Kind, outcome, time.Since(began))
 	if err == nil || outcome == "waiting" {
@@ -173,22 +169,36 @@ func (r *Runner) work(ctx context.Context, progress *Progress) {
 	}
 }
 
-// isLast tells whether an attempt failed and no other is to follow it.
+// begin makes a job one of those whose leases are renewed, until forget.
+func (r *Runner) begin(job core.Job) *Progress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	progress := &Progress{Job: job}
+	r.running[job.ID] = progress
+	return progress
+}
+
+func (r *Runner) forget(job core.Job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.running, job.ID)
+}
+
+// isLast reports whether an attempt failed and no other is to follow it.
 func (r *Runner) isLast(ctx context.Context, job core.Job, err error) bool {
 	var postponed core.Postponed
 	return err != nil && !errors.As(err, &postponed) && core.CodeOf(err) != core.Conflict &&
 		job.Attempts >= r.config.MaxAttempts && ctx.Err() == nil && r.handlers[job.Kind] != nil
 }
 
-// failTries is how many attempts may be made to tell that a job failed. A job
-// whose request cannot be read, or is what ends the process, fails without a word.
+// failTries bounds the further attempts to report that a job failed. A job whose report itself ends the process fails
+// without a callback.
 const failTries = 5
 
-// failPause is how long the next attempt to tell of a failure waits.
+// failPause is the delay before the next attempt to report a failure.
 const failPause = 5 * time.Second
 
-// end ends a job as failed. Where that fails it is given back with its cause, and the
-// next attempt comes here.
+// end ends a job as failed. If that fails, it requeues the job with its cause, and the next attempt calls end again.
 func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	log.Error("job failed for good", "error", cause)
 	err := r.attempt(ctx, func(ctx context.Context) error {
@@ -199,30 +209,30 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 	})
 	if err != nil {
 		log.Error("the failure could not be recorded", "error", err)
-		r.giveBack(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
+		r.requeue(ctx, log, job, r.clock.Now().Add(failPause), cause.Error())
 	}
 }
 
-// again gives a job back for another attempt.
-func (r *Runner) again(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
+// retry requeues a job for another attempt.
+func (r *Runner) retry(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
 	text, pause := cause.Error(), min(time.Second<<min(job.Attempts-1, 6), time.Minute)
-	if ctx.Err() != nil { // cut off
+	if ctx.Err() != nil { // the runner is stopping
 		text, pause = "", 0
 	}
 	log.Warn("job attempt failed; it will be tried again", "error", cause, "in", pause)
-	r.giveBack(ctx, log, job, r.clock.Now().Add(pause), text)
+	r.requeue(ctx, log, job, r.clock.Now().Add(pause), text)
 }
 
-// giveBack has a job claimed again at the given time.
-func (r *Runner) giveBack(ctx context.Context, log *slog.Logger, job core.Job, at time.Time, cause string) {
+// requeue returns a job to the queue until the given time.
+func (r *Runner) requeue(ctx context.Context, log *slog.Logger, job core.Job, at time.Time, cause string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	if err := r.queue.Retry(ctx, job, at, cause); err != nil {
-		log.Error("job could not be given back; its lease will run out", "error", err)
+		log.Error("job could not be requeued; its lease will expire", "error", err)
 	}
 }
 
-// attempt does something for a job, for a limited time; a panic is an error like any other.
+// attempt calls do with a time limit and turns a panic into an error.
 func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Limit)
 	defer cancel()
@@ -234,10 +244,10 @@ func (r *Runner) attempt(ctx context.Context, do func(ctx context.Context) error
 	return do(ctx)
 }
 
-// memoryPause is when a job that found no memory is claimed again.
+// memoryPause is the delay of a job for which no memory is free.
 const memoryPause = time.Second
 
-// load reserves the memory of a job and reads its body. Without memory the job waits.
+// load reserves the memory of a job and reads its body. Without free memory the job waits.
 func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job, error) {
 	err := share.Body(ctx, job.Size)
 	if err == nil && job.Size > 0 {
@@ -252,7 +262,7 @@ func (r *Runner) load(ctx context.Context, job core.Job, share Share) (core.Job,
 	return job, err
 }
 
-// run runs the handler of a job that may be tried still.
+// run returns a function that runs the handler of a job, unless the job must not be retried.
 func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		handler := r.handlers[job.Kind]
@@ -260,7 +270,9 @@ func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context)
 		case handler == nil:
 			return errors.New("no handler for this kind of job")
 		case job.Attempts > r.config.MaxAttempts:
-			return errors.New(cmp.Or(job.Cause, "the last attempt ended without a word, as when the process that makes it is ended for the memory that it takes"))
+			return errors.New(cmp.Or(job.Cause,
+				"the last attempt ended without a word, as when the process that makes it is ended for the memory "+
+					"that it takes"))
 		case job.Unready != "":
 			return errors.New(job.Unready)
 		}
@@ -272,15 +284,14 @@ func (r *Runner) run(job core.Job, progress *Progress) func(ctx context.Context)
 	}
 }
 
-// Busy tells whether a job is running in this replica.
+// Busy reports whether a job is running in this replica.
 func (r *Runner) Busy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.running) > 0
 }
 
-// renew extends the leases of running jobs, and records their progress, until
-// the context ends.
+// renew extends the leases of running jobs and records their progress, until the context ends.
 func (r *Runner) renew(ctx context.Context) {
 	for {
 		core.Pause(ctx, r.clock, r.clock.Now().Add(r.config.Lease/3))
@@ -297,7 +308,7 @@ func (r *Runner) renew(ctx context.Context) {
 			continue
 		}
 		attempt, cancel := context.WithTimeout(ctx, r.config.Lease/3)
-		if err := r.queue.Renew(attempt, r.owner, running, r.clock.Now().Add(r.config.Lease)); err != nil {
+		if err := r.queue.Renew(attempt, r.engine.Owner(), running, r.clock.Now().Add(r.config.Lease)); err != nil {
 			r.log.Warn("leases could not be renewed", "error", err)
 		}
 		cancel()

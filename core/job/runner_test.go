@@ -87,7 +87,8 @@ type blind struct{}
 func (blind) JobEnded(core.JobKind, string, time.Duration) {}
 
 func start(b *bench, config Config, h Handler) (stop func()) {
-	r := NewRunner(config, b, map[core.JobKind]Handler{core.StoreJob: h}, core.NewSystemClock(nil), blind{}, slog.New(slog.DiscardHandler))
+	r := NewRunner(config, b, map[core.JobKind]Handler{core.StoreJob: h}, core.NewSystemClock(nil), blind{},
+		slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -101,31 +102,34 @@ func start(b *bench, config Config, h Handler) (stop func()) {
 }
 
 func newBench() *bench {
-	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1), givenUp: make(chan string, 1)}
+	return &bench{job: &core.Job{ID: core.NewID(time.Now()), Kind: core.StoreJob}, renewal: make(chan struct{}, 1),
+		givenUp: make(chan string, 1)}
 }
 
-func TestAJobCutOffByAStopIsGivenBackAndNotCounted(t *testing.T) {
+func TestJobInterruptedByStopIsReleasedUncounted(t *testing.T) {
 	b, began := newBench(), make(chan struct{})
-	stop := start(b, Config{StopWithin: 20 * time.Millisecond}, handler{run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
-		close(began)
-		<-ctx.Done()
-		return ctx.Err()
-	}})
+	stop := start(b, Config{StopWithin: 20 * time.Millisecond},
+		handler{run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
+			close(began)
+			<-ctx.Done()
+			return ctx.Err()
+		}})
 	<-began
 	stop()
 	require.Equal(t, []string{""}, b.retries)
 	require.Zero(t, b.job.Attempts)
 }
 
-func TestAStopLetsAJobEnd(t *testing.T) {
+func TestStopLetsARunningJobFinish(t *testing.T) {
 	b, began, release := newBench(), make(chan struct{}), make(chan struct{})
 	ended := false
-	stop := start(b, Config{StopWithin: time.Minute}, handler{run: func(context.Context, core.Job, func(int, int)) error {
-		close(began)
-		<-release
-		ended = true
-		return nil
-	}})
+	stop := start(b, Config{StopWithin: time.Minute},
+		handler{run: func(context.Context, core.Job, func(int, int)) error {
+			close(began)
+			<-release
+			ended = true
+			return nil
+		}})
 	<-began
 	time.AfterFunc(20*time.Millisecond, func() { close(release) })
 	stop()
@@ -133,20 +137,21 @@ func TestAStopLetsAJobEnd(t *testing.T) {
 	require.Empty(t, b.retries)
 }
 
-func TestLeasesAreRenewedWithTheProgress(t *testing.T) {
+func TestLeaseRenewalReportsProgress(t *testing.T) {
 	b, release := newBench(), make(chan struct{})
-	stop := start(b, Config{Lease: 30 * time.Millisecond}, handler{run: func(_ context.Context, _ core.Job, report func(int, int)) error {
-		report(3, 7)
-		<-release
-		return nil
-	}})
+	stop := start(b, Config{Lease: 30 * time.Millisecond},
+		handler{run: func(_ context.Context, _ core.Job, report func(int, int)) error {
+			report(3, 7)
+			<-release
+			return nil
+		}})
 	<-b.renewal
 	close(release)
 	stop()
 	require.Equal(t, []int{3, 7}, []int{b.renewed[0].Done, b.renewed[0].Total})
 }
 
-func TestAnAttemptThatTakesTooLongIsCutOffAndCounts(t *testing.T) {
+func TestTimedOutAttemptCounts(t *testing.T) {
 	b, failed := newBench(), make(chan error, 1)
 	stop := start(b, Config{Limit: 20 * time.Millisecond, MaxAttempts: 1}, handler{
 		run: func(ctx context.Context, _ core.Job, _ func(int, int)) error {
@@ -162,7 +167,7 @@ func TestAnAttemptThatTakesTooLongIsCutOffAndCounts(t *testing.T) {
 	stop()
 }
 
-func TestALostLeaseIsNobodysFailure(t *testing.T) {
+func TestLostLeaseIsNotAFailure(t *testing.T) {
 	b, ran := newBench(), make(chan struct{})
 	stop := start(b, Config{MaxAttempts: 1}, handler{
 		run: func(context.Context, core.Job, func(int, int)) error {
@@ -176,7 +181,7 @@ func TestALostLeaseIsNobodysFailure(t *testing.T) {
 	require.Empty(t, b.retries)
 }
 
-func TestAJobThatWaitsIsGivenBackNotCountedAndGoesOn(t *testing.T) {
+func TestPostponedJobIsReleasedUncountedAndResumes(t *testing.T) {
 	b, ran := newBench(), make(chan struct{})
 	runs := 0
 	stop := start(b, Config{MaxAttempts: 1, Poll: time.Millisecond}, handler{
@@ -212,7 +217,7 @@ func refuse(t *testing.T, failed chan error) handler {
 	}
 }
 
-func TestAJobWhoseAttemptsEndWithoutAWordIsNotRunForEver(t *testing.T) {
+func TestJobThatKeepsCrashingFails(t *testing.T) {
 	b, failed := newBench(), make(chan error, 1)
 	b.job.Attempts = 3
 	stop := start(b, Config{MaxAttempts: 3}, refuse(t, failed))
@@ -220,7 +225,7 @@ func TestAJobWhoseAttemptsEndWithoutAWordIsNotRunForEver(t *testing.T) {
 	stop()
 }
 
-func TestAJobThatCannotBeToldToHaveFailedIsGivenUp(t *testing.T) {
+func TestJobWithUnrecordableFailureIsAbandoned(t *testing.T) {
 	b := newBench()
 	b.job.Attempts = 3
 	stop := start(b, Config{MaxAttempts: 3}, refuse(t, nil))
@@ -229,7 +234,7 @@ func TestAJobThatCannotBeToldToHaveFailedIsGivenUp(t *testing.T) {
 	require.Len(t, b.retries, failTries-1)
 }
 
-func TestAJobThatCannotBeReadFailsSayingWhy(t *testing.T) {
+func TestUnreadableJobFailsWithTheReason(t *testing.T) {
 	b, failed := newBench(), make(chan error, 1)
 	b.job.Unready = "a stored body cannot be unpacked"
 	stop := start(b, Config{MaxAttempts: 1}, refuse(t, failed))
@@ -237,7 +242,7 @@ func TestAJobThatCannotBeReadFailsSayingWhy(t *testing.T) {
 	stop()
 }
 
-func TestAFailureThatCouldNotBeRecordedIsToldWithItsCause(t *testing.T) {
+func TestRetriedFailureKeepsItsOriginalCause(t *testing.T) {
 	b, told := newBench(), make(chan error, 2)
 	away := errors.New("the database is away")
 	h := handler{

@@ -17,7 +17,7 @@ func FuzzParseRule(f *testing.F) {
 	})
 }
 
-func FuzzState(f *testing.F) {
+func FuzzThrottleState(f *testing.F) {
 	f.Add((&state{blockedUntil: 5, entries: []entry{{1, 2}, {3, 4}}}).encode())
 	f.Fuzz(func(t *testing.T, stored []byte) {
 		once := decode(stored)

@@ -1,6 +1,5 @@
-// Package limit holds the throttles: a sliding window per business and rule,
-// counted where all replicas see it, and the block that follows a breach
-// (spec, Limits).
+// Package limit implements the throttles: a sliding window for each business and rule, shared by all replicas, and
+// the block after a breach (spec, Limits).
 package limit
 
 import (
@@ -14,20 +13,18 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Rule allows Count requests in any span of Per. A breach blocks for Block;
-// with a Block of zero, requests pass again as soon as the window has a place.
-// The zero Rule allows everything.
+// Rule allows Count requests in any span of Per. A breach blocks requests for Block. If Block is zero, requests pass
+// again as soon as the window has capacity. The zero Rule allows everything.
 type Rule struct {
 	Count int
 	Per   time.Duration
 	Block time.Duration
 }
 
-// Off tells whether the rule allows everything.
+// Off reports whether the rule allows everything.
 func (r Rule) Off() bool { return r.Count == 0 }
 
-// ParseRule reads COUNT/SPAN, such as 20/1m or 1/5s, or off. A breach blocks
-// for the span.
+// ParseRule parses COUNT/SPAN, such as 20/1m or 1/5s, or off. A breach blocks for the span.
 func ParseRule(s string) (Rule, error) {
 	if strings.EqualFold(s, "off") {
 		return Rule{}, nil
@@ -44,21 +41,20 @@ func ParseRule(s string) (Rule, error) {
 	return Rule{Count: n, Per: per, Block: per}, nil
 }
 
-// Verdict is the answer to one request.
+// Verdict is the result for one request.
 type Verdict struct {
 	Allowed    bool
 	Limit      int
 	Remaining  int           // requests that would still pass now
-	Reset      time.Duration // until a place is free again, or the block is over
-	RetryAfter time.Duration // of a refusal
+	Reset      time.Duration // until the window has capacity again, or the block ends
+	RetryAfter time.Duration // of a rejection
 }
 
-// maxEntries bounds the log of a window. A rule with a larger count groups
-// neighbouring requests and counts a group as of the end of its time, so that
-// never more than Count requests pass in any span.
+// maxEntries bounds the log of a window. A rule with a larger count groups neighbouring requests and counts a group
+// at the end of its time span. Thus at most Count requests pass in any span.
 const maxEntries = 240
 
-// stamp is the instant as of which a request at the given one is counted.
+// stamp returns the time at which a request is counted.
 func (r Rule) stamp(at int64) int64 {
 	if r.Count <= maxEntries {
 		return at
@@ -67,8 +63,8 @@ func (r Rule) stamp(at int64) int64 {
 	return (at/grain + 1) * grain
 }
 
-// state is a window: instants (microseconds since 1970) with how many requests
-// each stands for, oldest first, and the end of a block.
+// state is a window: times (microseconds since 1970) with their number of requests, oldest first, and the end of a
+// block.
 type state struct {
 	blockedUntil int64
 	entries      []entry
@@ -76,7 +72,8 @@ type state struct {
 
 type entry struct{ at, count int64 }
 
-// count adds a request to the log; replicas' clocks may differ by a little.
+// count adds a request to the log. A stamp can be older than the last entry, because replicas' clocks differ a
+// little.
 func (s *state) count(stamp int64) {
 	last := len(s.entries) - 1
 	if last >= 0 && s.entries[last].at >= stamp {
@@ -86,7 +83,7 @@ func (s *state) count(stamp int64) {
 	s.entries = append(s.entries, entry{stamp, 1})
 }
 
-// take decides one request and changes the state.
+// take decides one request and updates the state.
 func (r Rule) take(s *state, now time.Time) Verdict {
 	at, per := now.UnixMicro(), r.Per.Microseconds()
 	if s.blockedUntil > at {
@@ -116,7 +113,7 @@ func (r Rule) take(s *state, now time.Time) Verdict {
 	}
 }
 
-// encode and decode keep a state as numbers of eight bytes.
+// encode returns a state as eight-byte numbers, for decode.
 func (s *state) encode() []byte {
 	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+16*len(s.entries)), uint64(s.blockedUntil))
 	for _, e := range s.entries {
@@ -138,7 +135,7 @@ func decode(b []byte) *state {
 	return s
 }
 
-// BlockedUntil is the end of the latest block that a stored state tells of; zero: there was none.
+// BlockedUntil returns the end of the latest block in a stored state, or zero if there was none.
 func BlockedUntil(state []byte) time.Time {
 	if s := decode(state); s.blockedUntil != 0 {
 		return time.UnixMicro(s.blockedUntil)
@@ -146,9 +143,9 @@ func BlockedUntil(state []byte) time.Time {
 	return time.Time{}
 }
 
-// Records keeps the states of throttles.
+// Records stores the states of throttles.
 type Records interface {
-	// Change replaces a state by what change makes of it, one change at a time.
+	// Change replaces a state with the result of change. Changes of a state are serialised.
 	Change(ctx context.Context, business core.BusinessID, name string, change func(state []byte) []byte) error
 }
 

@@ -20,7 +20,7 @@ type step struct {
 	wait    time.Duration // of a refusal
 }
 
-func TestRulesOfTheSpec(t *testing.T) {
+func TestThrottleFollowsTheSpecifiedRules(t *testing.T) {
 	at := func(seconds float64, allowed bool, wait float64) step {
 		return step{time.Duration(seconds * float64(time.Second)), allowed, time.Duration(wait * float64(time.Second))}
 	}
@@ -30,11 +30,13 @@ func TestRulesOfTheSpec(t *testing.T) {
 	}{
 		"menu: one in 5 s, a breach blocks for 5 s": {
 			Rule{1, 5 * time.Second, 5 * time.Second},
-			[]step{at(0, true, 0), at(4.9, false, 5), at(5, false, 4.9), at(9.8, false, 0.1), at(9.9, true, 0), at(14.9, true, 0)},
+			[]step{at(0, true, 0), at(4.9, false, 5), at(5, false, 4.9), at(9.8, false, 0.1), at(9.9, true, 0),
+				at(14.9, true, 0)},
 		},
 		"webhooks: five a minute, the sixth blocks for a minute": {
 			Rule{5, time.Minute, time.Minute},
-			[]step{at(0, true, 0), at(1, true, 0), at(2, true, 0), at(3, true, 0), at(4, true, 0), at(10, false, 60), at(60, false, 10), at(69.9, false, 0.1), at(70, true, 0)},
+			[]step{at(0, true, 0), at(1, true, 0), at(2, true, 0), at(3, true, 0), at(4, true, 0), at(10, false, 60),
+				at(60, false, 10), at(69.9, false, 0.1), at(70, true, 0)},
 		},
 		"the window slides": {
 			Rule{2, time.Minute, time.Minute},
@@ -42,7 +44,8 @@ func TestRulesOfTheSpec(t *testing.T) {
 		},
 		"retry: two an hour, open again when the hour frees a place": {
 			Rule{2, time.Hour, 0},
-			[]step{at(0, true, 0), at(600, true, 0), at(700, false, 2900), at(3599, false, 1), at(3600, true, 0), at(3601, false, 599)},
+			[]step{at(0, true, 0), at(600, true, 0), at(700, false, 2900), at(3599, false, 1), at(3600, true, 0),
+				at(3601, false, 599)},
 		},
 		"off allows everything": {Rule{}, []step{at(0, true, 0), at(0, true, 0)}},
 	} {
@@ -60,7 +63,7 @@ func TestRulesOfTheSpec(t *testing.T) {
 	}
 }
 
-func TestNeverMoreThanTheCountInAnySpan(t *testing.T) {
+func TestThrottleNeverExceedsItsCountInAnyWindow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := Rule{rapid.IntRange(1, 600).Draw(t, "count"), time.Minute, 0}
 		s, now := &state{}, noon
@@ -83,7 +86,7 @@ func TestNeverMoreThanTheCountInAnySpan(t *testing.T) {
 	})
 }
 
-func TestRulesAreRead(t *testing.T) {
+func TestThrottleRulesAreParsed(t *testing.T) {
 	rule, err := ParseRule("20/1m")
 	require.NoError(t, err)
 	require.Equal(t, Rule{20, time.Minute, time.Minute}, rule)

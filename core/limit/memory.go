@@ -10,27 +10,29 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Memory is the budget for the bodies of requests and jobs, in bytes. Each class has
-// a part of its own, so that neither strangers nor large bodies keep orders out. Bytes
-// and what they are decoded into are counted apart: who waits to decode waits only
-// for decoders, which end by themselves. A nil Memory has no bound.
+// Memory is the budget for the bodies of requests and jobs, in bytes. Each class has its own part, so that neither
+// unauthenticated senders nor large bodies block orders. Bodies and their decoded form are counted separately. A
+// request that waits to decode thus waits only for decoders, which always finish. A nil Memory has no bound.
 type Memory struct{ parts [classes]part }
 
-// Class says whose body it is, and how large it may be.
+// Class is the kind of sender and body size.
 type Class int
 
 // The classes.
 const (
-	Open  Class = iota // of senders not known yet
+	Open  Class = iota // of unauthenticated senders
 	Small              // orders, statuses and the like
 	Large              // bulk requests, and jobs
 	classes
 )
 
+// String returns the name of the class, for metrics.
+func (c Class) String() string { return [...]string{Open: "open", Small: "small", Large: "large"}[c] }
+
 // part is the budget of a class.
 type part struct{ bytes, decoded *pool }
 
-// Bounds of the budget of Open: strangers get no more, however large the hub is.
+// Bounds of the budget of Open, whatever the size of the hub.
 const (
 	openBytes   = 16 << 20
 	openDecoded = 32 << 20
@@ -46,7 +48,30 @@ func NewMemory(total int64) *Memory {
 	}}
 }
 
-// Ask begins a share of a class that holds nothing yet.
+// Usage is the state of one part of the budget. Sizes are in bytes.
+type Usage struct {
+	Class   Class
+	Decoded bool // the decoded form; false: the bodies themselves
+	Used    int64
+	Size    int64
+	Refused int64 // requests that found no memory, since the start
+}
+
+// Usages returns the state of each part of the budget.
+func (m *Memory) Usages() []Usage {
+	if m == nil {
+		return nil
+	}
+	var all []Usage
+	for class := range m.parts {
+		for decoded, p := range map[bool]*pool{false: m.parts[class].bytes, true: m.parts[class].decoded} {
+			all = append(all, Usage{Class(class), decoded, p.used.Load(), p.size, p.refused.Load()})
+		}
+	}
+	return all
+}
+
+// Ask returns an empty share of a class.
 func (m *Memory) Ask(class Class) Share {
 	if m == nil {
 		return Share{}
@@ -54,13 +79,13 @@ func (m *Memory) Ask(class Class) Share {
 	return Share{part: &m.parts[class]}
 }
 
-// Share is what one request or job holds of the budget.
+// Share is the part of the budget that one request or job holds.
 type Share struct {
 	part           *part
 	bytes, decoded int64
 }
 
-// Bytes makes the share hold at least n bytes of bodies.
+// Bytes grows the share to at least n bytes of bodies.
 func (s *Share) Bytes(ctx context.Context, n int64) error {
 	if s.part == nil || n <= s.bytes {
 		return nil
@@ -72,7 +97,7 @@ func (s *Share) Bytes(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Decoded makes the share hold at least n bytes of what bodies are decoded into.
+// Decoded grows the share to at least n bytes of decoded form.
 func (s *Share) Decoded(ctx context.Context, n int64) error {
 	if s.part == nil || n <= s.decoded {
 		return nil
@@ -84,7 +109,7 @@ func (s *Share) Decoded(ctx context.Context, n int64) error {
 	return nil
 }
 
-// AtMostBytes is n, or all that there is for bodies where that is less.
+// AtMostBytes returns n, limited to the total for bodies.
 func (s *Share) AtMostBytes(n int64) int64 {
 	if s.part == nil {
 		return n
@@ -92,7 +117,7 @@ func (s *Share) AtMostBytes(n int64) int64 {
 	return min(n, s.part.bytes.size)
 }
 
-// AtMostDecoded is n, or all that there is for decoding where that is less.
+// AtMostDecoded returns n, limited to the total for decoded form.
 func (s *Share) AtMostDecoded(n int64) int64 {
 	if s.part == nil {
 		return n
@@ -100,7 +125,7 @@ func (s *Share) AtMostDecoded(n int64) int64 {
 	return min(n, s.part.decoded.size)
 }
 
-// Release gives everything back.
+// Release returns the whole share.
 func (s *Share) Release() {
 	if s.part == nil {
 		return
@@ -110,45 +135,53 @@ func (s *Share) Release() {
 	s.bytes, s.decoded = 0, 0
 }
 
-// How many may wait for a pool, and for how long: later the caller has given up.
+// How many requests may wait for a pool, and how long: a client's own timeout is not much later.
 const (
 	maxWaiting = 64
 	longestFor = 2 * time.Second
 )
 
-// pool is a number of bytes, given out in the order in which they were asked for.
+// pool is a number of bytes, acquired in first-in, first-out order.
 type pool struct {
 	size    int64
 	free    *semaphore.Weighted
+	used    atomic.Int64
 	waiting atomic.Int32
+	refused atomic.Int64
 }
 
 func newPool(size int64) *pool { return &pool{size: size, free: semaphore.NewWeighted(size)} }
 
-// take takes n bytes, of whole that the caller holds then.
+// take acquires n bytes, of which the caller then holds whole in total.
 func (p *pool) take(ctx context.Context, n, whole int64) error {
 	if whole > p.size {
-		return core.Errorf(core.TooLarge, "the request body needs more memory than this hub has for one request: send it in parts")
+		return core.Errorf(core.TooLarge,
+			"the request body needs more memory than this hub has for one request: send it in parts")
 	}
 	if p.free.TryAcquire(n) {
+		p.used.Add(n)
 		return nil
 	}
 	if p.waiting.Add(1) <= maxWaiting {
 		defer p.waiting.Add(-1)
-		ctx, cancel := context.WithTimeout(ctx, longestFor)
+		// The wait is short, so it does not end with ctx: a server's context may change while a goroutine waits for it.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longestFor)
 		defer cancel()
 		if p.free.Acquire(ctx, n) == nil {
+			p.used.Add(n)
 			return nil
 		}
 	} else {
 		p.waiting.Add(-1)
 	}
+	p.refused.Add(1)
 	return &core.Error{Code: core.Unavailable, RetryAfter: time.Second,
 		Message: "the hub has no memory left for this request now, and has not accepted it; send it again"}
 }
 
 func (p *pool) give(n int64) {
 	if n > 0 {
+		p.used.Add(-n)
 		p.free.Release(n)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestShareLargerThanTheBudgetIsRefusedAtOnce(t *testing.T) {
+func TestOversizedMemoryRequestIsRejectedImmediately(t *testing.T) {
 	share := NewMemory(64 << 20).Ask(Large)
 	require.Equal(t, core.TooLarge, core.CodeOf(share.Bytes(t.Context(), 64<<20)))
 	require.Equal(t, core.TooLarge, core.CodeOf(share.Decoded(t.Context(), 64<<20)))
@@ -67,7 +67,7 @@ func TestWaitersForMemoryAreBounded(t *testing.T) {
 	})
 }
 
-func TestNoClassTakesTheMemoryOfAnother(t *testing.T) {
+func TestMemoryClassesHaveSeparateBudgets(t *testing.T) {
 	m := NewMemory(64 << 20)
 	for _, class := range []Class{Open, Large} {
 		share := m.Ask(class)
@@ -79,7 +79,7 @@ func TestNoClassTakesTheMemoryOfAnother(t *testing.T) {
 	require.NoError(t, order.Decoded(t.Context(), 1<<20))
 }
 
-func TestPartsOfTheBudgetAreAllOfIt(t *testing.T) {
+func TestMemoryPartsFitTheBudget(t *testing.T) {
 	for _, total := range []int64{64 << 20, 512 << 20, 900 << 20, 8 << 30} {
 		m, sum := NewMemory(total), int64(0)
 		for _, p := range m.parts {
@@ -89,4 +89,26 @@ func TestPartsOfTheBudgetAreAllOfIt(t *testing.T) {
 		require.LessOrEqual(t, sum, total)
 		require.LessOrEqual(t, m.parts[Open].bytes.size+m.parts[Open].decoded.size, int64(openBytes+openDecoded))
 	}
+}
+
+func TestUsagesShowWhatIsHeldAndRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMemory(64 << 20)
+		share, refused := m.Ask(Small), m.Ask(Small)
+		require.NoError(t, share.Bytes(t.Context(), share.AtMostBytes(1<<30)))
+		require.Error(t, refused.Bytes(t.Context(), 1))
+		of := func(class Class, decoded bool) Usage {
+			for _, u := range m.Usages() {
+				if u.Class == class && u.Decoded == decoded {
+					return u
+				}
+			}
+			return Usage{}
+		}
+		require.Equal(t, Usage{Class: Small, Used: 4 << 20, Size: 4 << 20, Refused: 1}, of(Small, false))
+		require.Zero(t, of(Small, true).Used)
+		require.Zero(t, of(Large, false).Used)
+		share.Release()
+		require.Zero(t, of(Small, false).Used)
+	})
 }

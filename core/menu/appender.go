@@ -9,8 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// appender writes JSON as the JSON library does, member by member. Names come
-// with the punctuation around them.
+// appender writes the same JSON as the JSON library, member by member. Names include the punctuation around them.
 type appender struct {
 	out []byte
 	err error // the first
@@ -77,7 +76,7 @@ func (a *appender) quote(text string) {
 	}
 }
 
-// document writes JSON that is stored in canonical form.
+// document writes JSON that is already stored in canonical form.
 func (a *appender) document(name string, document jsontext.Value) {
 	if document != nil {
 		a.raw(name)
@@ -96,7 +95,7 @@ func (a *appender) amount(name string, amount core.Amount) {
 	a.out = amount.AppendTo(a.out)
 }
 
-// value has the JSON library write anything.
+// value encodes any value with the JSON library.
 func (a *appender) value(name string, value any) {
 	a.raw(name)
 	encoded, err := json.Marshal(value, json.Deterministic(true))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// atlas finds its way in a Menu: who is called what, and who is linked to whom.
+// atlas indexes a Menu: the ref_ids of entities, and their links in both directions.
 type atlas struct {
 	menu  *Menu
 	names PerKind[map[int64]string]
@@ -36,7 +36,7 @@ func bothWays(links []Link) (to, from map[int64][]int64) {
 	return to, from
 }
 
-// Compare orders links by their owners, and those of each by position.
+// Compare orders links by owner, and those of one owner by position.
 func (l Link) Compare(other Link) int {
 	if l.From != other.From {
 		return cmp.Compare(l.From, other.From)
@@ -44,7 +44,7 @@ func (l Link) Compare(other Link) int {
 	return cmp.Or(cmp.Compare(l.Position, other.Position), cmp.Compare(l.To, other.To))
 }
 
-// inPosition is the links in the order of their owners, and of each by position.
+// inPosition returns the links sorted by owner and position.
 func inPosition(links []Link) []Link {
 	if slices.IsSortedFunc(links, Link.Compare) {
 		return links
@@ -70,8 +70,8 @@ func namesOf[R any, P record[R]](records []R, others []Ref) map[int64]string {
 	return names
 }
 
-// called is the ref_ids of entities, in the given order; never nil, so that an
-// entity without associations shows an empty list.
+// called returns the ref_ids of entities, in the given order. It is never nil, so that an entity without associations
+// shows an empty list.
 func (a *atlas) called(kind Kind, ids []int64) []string {
 	refs := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -82,7 +82,7 @@ func (a *atlas) called(kind Kind, ids []int64) []string {
 	return refs
 }
 
-// sorted is called, sorted: for associations that another entity owns.
+// sorted returns the sorted ref_ids of entities, for associations that another entity owns.
 func (a *atlas) sorted(kind Kind, ids []int64) []string {
 	refs := a.called(kind, ids)
 	slices.Sort(refs)

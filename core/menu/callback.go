@@ -9,26 +9,26 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Finding is what the rules of a platform have against an object. It keeps the
-// object from being listed there and from nothing else (contract, Menu).
+// Finding is a rule of a platform that an object breaks. It only keeps the object from being listed on that platform
+// (contract, Menu).
 type Finding struct {
 	Platform string `json:"platform"`
 	Rule     string `json:"rule"`
 	Message  string `json:"message"`
 }
 
-// Findings are the findings of each kind by the index of the object in its array.
+// Findings holds the findings of each kind by the index of the object in its array.
 type Findings PerKind[map[int][]Finding]
 
-// Members that the callback adds to each submitted object.
+// The members that the callback adds to each submitted object.
 const (
 	statusMember   = "upipr_status"
 	findingsMember = "platform_findings"
+	warningsMember = "warnings"
 )
 
-// Callback is the body of the inventory_update event: the reference and location
-// of the request, the counts, the submitted arrays as they came with the outcome
-// of each object, and the warnings (contract, Menu).
+// Callback returns the body of the inventory_update event. It contains the reference and location of the request, the
+// counts, the submitted arrays with the outcome of each object, and the warnings (contract, Menu).
 func Callback(reference core.ID, request Request, plan Plan, findings Findings) ([]byte, error) {
 	raws := request.raws()
 	body := make([]byte, 0, callbackSize(raws))
@@ -103,26 +103,28 @@ type status struct {
 	Message string `json:"err_msg,omitzero"`
 }
 
-// appendObject appends a submitted object with what the callback adds as its
-// last members.
+// appendObject appends a submitted object, followed by the members that the callback adds.
 func appendObject(body []byte, raw jsontext.Value, outcome Outcome, findings []Finding) ([]byte, error) {
 	raw, err := withoutEcho(raw)
 	if err != nil {
 		return nil, err
 	}
-	body = append(body, raw[:len(raw)-1]...) // without the closing brace; ref_id or code is always there, so a comma is due
+	body = append(body, raw[:len(raw)-1]...) // without the brace; an object is never empty, so a comma is due
 	body, err = appendMember(append(body, ','), statusMember,
 		status{outcome.Action, outcome.ID, outcome.Message != "", outcome.Message})
+	if err == nil && len(outcome.Warnings) > 0 {
+		body, err = appendMember(append(body, ','), warningsMember, outcome.Warnings)
+	}
 	if err == nil && len(findings) > 0 {
 		body, err = appendMember(append(body, ','), findingsMember, findings)
 	}
 	return append(body, '}'), err
 }
 
-// withoutEcho is the object without what an earlier callback added to it: some
-// clients send back what they got.
+// withoutEcho returns the object without the members of an earlier callback, because some clients send these back.
 func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
 	if !bytes.Contains(raw, []byte(statusMember)) && !bytes.Contains(raw, []byte(findingsMember)) &&
+		!bytes.Contains(raw, []byte(warningsMember)) &&
 		!bytes.Contains(raw, []byte(`\u00`)) { // a name may be spelled with escapes
 		return raw, nil
 	}
@@ -133,6 +135,7 @@ func withoutEcho(raw jsontext.Value) (jsontext.Value, error) {
 	before := len(members)
 	delete(members, statusMember)
 	delete(members, findingsMember)
+	delete(members, warningsMember)
 	if len(members) == before {
 		return raw, nil
 	}

@@ -2,8 +2,8 @@ package menu
 
 import "github.com/go-json-experiment/json/jsontext"
 
-// CategoryObject is a category as it is submitted (spec, Category). A nil field
-// was not sent; an empty ParentRefID makes it a category of its own.
+// CategoryObject is a category as it is submitted (spec, Category). A nil field was not sent. An empty ParentRefID
+// makes it a top-level category.
 type CategoryObject struct {
 	RefID        *string            `json:"ref_id"`
 	Name         *string            `json:"name"`
@@ -28,7 +28,7 @@ func (o *CategoryObject) check(c *checker) {
 	if o.ParentRefID != nil && o.RefID != nil && *o.ParentRefID == *o.RefID {
 		c.fail("parent_ref_id", "value", "must not name the category itself")
 	}
-	translations(c, o.Translations, "name")
+	translations(c, &o.Translations, "name")
 }
 
 // Category is the master record of a category.

@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// What a charge falls on (spec, Charge). A fixed charge on the order says nothing.
+// What a charge applies to (spec, Charge). For a fixed charge on the order it is empty.
 const (
 	OnQuantity = "item.quantity"
 	OnPrice    = "item.price"
@@ -31,9 +31,10 @@ type ChargeObject struct {
 	FulfillmentModes  []string         `json:"fulfillment_modes"`
 	ExcludedPlatforms []string         `json:"excluded_platforms"`
 	ItemRefIDs        []string         `json:"item_ref_ids"`
+	ClearItems        bool             `json:"clear_items"`
 }
 
-// ChargeStructure is how much a charge is, and of what.
+// ChargeStructure is the value of a charge, and what it applies to.
 type ChargeStructure struct {
 	Value        *core.Amount `json:"value"`
 	ApplicableOn string       `json:"applicable_on,omitzero"`
@@ -41,7 +42,7 @@ type ChargeStructure struct {
 
 func (o *ChargeObject) refID() *string { return nil }
 
-// identity is the code, the value and what it falls on (contract, Menu).
+// identity returns the code, the value and what the charge applies to (contract, Menu).
 func (o *ChargeObject) identity() string {
 	if o.Code == nil || o.Structure == nil || o.Structure.Value == nil {
 		return ""
@@ -65,14 +66,16 @@ func (o *ChargeObject) check(c *checker) {
 	}
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
+	if o.Code != nil && strings.HasSuffix(*o.Code, "_F") && o.Structure != nil {
+		c.withoutNoise(o.Structure.Value)
+	}
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.refs("excluded_platforms", o.ExcludedPlatforms)
-	c.itemRefs(o.ItemRefIDs)
+	c.itemRefs(&o.ItemRefIDs)
 }
 
-// checkApplicableOn checks what the charge falls on, and brings it into one
-// form, for it is part of the identity: a fixed charge on the order says
-// nothing, a percentage of the order says so.
+// checkApplicableOn checks what the charge applies to and normalises it, because it is part of the identity. It is
+// empty for a fixed charge on the order, and OnSubtotal for a percentage of the order.
 func (o *ChargeObject) checkApplicableOn(c *checker) {
 	fixed, on := strings.HasSuffix(*o.Code, "_F"), &o.Structure.ApplicableOn
 	switch {
@@ -81,13 +84,14 @@ func (o *ChargeObject) checkApplicableOn(c *checker) {
 	case !fixed && *on == "":
 		*on = OnSubtotal
 	case fixed && *on != "" && *on != OnQuantity:
-		c.fail("structure.applicable_on", "value", "must be "+OnQuantity+" for a fixed charge on items, and left out for one on the order")
+		c.fail("structure.applicable_on", "value",
+			"must be "+OnQuantity+" for a fixed charge on items, and left out for one on the order")
 	case !fixed && *on != OnPrice && *on != OnSubtotal:
 		c.fail("structure.applicable_on", "value", "must be "+OnPrice+" or "+OnSubtotal+" for a percentage")
 	}
 }
 
-// Charge is the master record of a charge. Its items are those linked to it, or all of them.
+// Charge is the master record of a charge. It applies to the items linked to it, or to all items.
 type Charge struct {
 	Ref
 	Code              string          `json:"code"`
@@ -99,7 +103,7 @@ type Charge struct {
 	AllItems          bool            `json:"-"`
 }
 
-// Key identifies the charge among those of its business: code, value and what it falls on.
+// Key identifies the charge within its business: code, value and what it applies to.
 func (r *Charge) Key() string {
 	return r.Code + " " + r.Structure.Value.String() + " " + r.Structure.ApplicableOn
 }
@@ -113,7 +117,7 @@ func (r *Charge) apply(o *ChargeObject, flushed bool) (changed bool) {
 	return changed
 }
 
-// onOrder tells whether the charge falls on the order rather than on items.
+// onOrder reports whether the charge applies to the order rather than to items.
 func (r *Charge) onOrder() bool {
 	return r.Structure.ApplicableOn != OnQuantity && r.Structure.ApplicableOn != OnPrice
 }

@@ -28,24 +28,31 @@ type step struct {
 	index int
 }
 
-// checker checks one object and records what is wrong with it. Places inside
-// the object are kept as steps and spelled out only when something is wrong.
+// checker checks one object and records its violations. It keeps the path inside the object as steps and formats it
+// only if there is a violation.
 type checker struct {
 	at    core.Object
 	v     *core.Violations
 	rules *Rules
 	steps []step
+
+	warnings []Warning // about the current object
+	rounded  int       // the prices that were rounded, of all objects
+	example  string    // of one
 }
 
-func (c *checker) fail(field, code, rule string) {
+func (c *checker) fail(field, code, rule string) { c.v.Add(c.at, c.path(field), code, rule) }
+
+// path returns the path of a field within the object.
+func (c *checker) path(field string) string {
 	var place strings.Builder
 	for _, s := range c.steps {
 		place.WriteString(s.list + "[" + strconv.Itoa(s.index) + "].")
 	}
-	c.v.Add(c.at, place.String()+field, code, rule)
+	return place.String() + field
 }
 
-// enter moves into an element of a list; leave moves out again.
+// enter moves into an element of a list, and leave moves out again.
 func (c *checker) enter(list string, index int) { c.steps = append(c.steps, step{list, index}) }
 func (c *checker) leave()                       { c.steps = c.steps[:len(c.steps)-1] }
 
@@ -58,7 +65,7 @@ func (c *checker) refIDField(refID *string) {
 	c.text("ref_id", refID, 1, maxRefID)
 }
 
-// text checks the length of a text; shortest 1 also refuses one that is blank.
+// text checks the length of a text. With shortest 1 it also rejects a blank one.
 func (c *checker) text(field string, s *string, shortest, longest int) {
 	switch {
 	case s == nil:
@@ -69,7 +76,7 @@ func (c *checker) text(field string, s *string, shortest, longest int) {
 	}
 }
 
-// whole checks that a whole number is at least the lowest; all are 32-bit.
+// whole checks that a whole number is at least lowest and fits into 32 bits.
 func (c *checker) whole(field string, n *int64, lowest int64) {
 	if n != nil && (*n < lowest || *n > math.MaxInt32) {
 		c.fail(field, "range", fmt.Sprintf("must be a whole number from %d to %d", lowest, math.MaxInt32))
@@ -88,10 +95,16 @@ func (c *checker) price(a *core.Amount) {
 		c.fail("price", "required", "is required")
 		return
 	}
-	c.notNegative("price", a)
+	c.amount("price", a)
 }
 
-// atMost checks the length of a list before anything walks it.
+// amount checks an optional price.
+func (c *checker) amount(field string, a *core.Amount) {
+	c.notNegative(field, a)
+	c.withoutNoise(a)
+}
+
+// atMost checks the length of a list before any loop over it.
 func (c *checker) atMost(field string, length, most int) bool {
 	if length > most {
 		c.fail(field, "length", fmt.Sprintf("must have at most %d elements", most))
@@ -111,7 +124,7 @@ func (c *checker) refs(field string, list []string) {
 	}
 }
 
-// oneOf checks a list of words that must all be known and occur once.
+// oneOf checks that each word in a list is known and occurs once.
 func (c *checker) oneOf(field string, list, known []string) {
 	if !c.atMost(field, len(list), maxParts) {
 		return
@@ -126,7 +139,7 @@ func (c *checker) oneOf(field string, list, known []string) {
 	}
 }
 
-// link checks the address of an image; an empty one says that there is none.
+// link checks the URL of an image. An empty one means that there is no image.
 func (c *checker) link(field string, s *string, required bool) {
 	switch {
 	case s == nil || *s == "":
@@ -137,6 +150,11 @@ func (c *checker) link(field string, s *string, required bool) {
 		c.fail(field, "length", fmt.Sprintf("must be at most %d bytes long", core.MaxURLLength))
 	default:
 		u, err := url.Parse(*s)
+		if escaped := escapePercent(*s); err != nil && escaped != *s {
+			c.warn(field, "has a bare %; it is escaped as %25")
+			*s = escaped
+			u, err = url.Parse(escaped)
+		}
 		if err != nil || u.Host == "" || !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https") {
 			c.fail(field, "url", "must be a full address that begins with https:// or http://")
 		}

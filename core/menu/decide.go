@@ -2,38 +2,39 @@ package menu
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Decide plans a request against the stored state: categories, items, option
-// groups, options, taxes, charges, in the order of the request. Each object
-// stands alone: one that fails leaves nothing of itself and stops no other.
-// newID gives the id of a record that is to be created; one given to an object
-// that then fails is not used. The cost grows with the objects of the request
-// and with what a flush takes out, not with the number of stores.
+// Decide plans a request against the stored state: categories, items, option groups, options, taxes and charges. The
+// order of objects in an array does not matter: references are resolved over the whole request and the state. Objects
+// are independent: a failed object changes nothing and does not stop others. The function newID returns the id of a
+// record to create; the id of an object that then fails stays unused. The cost grows with the request and with what a
+// flush removes, but not with the number of stores.
 func Decide(request Request, state State, newID func() int64) Plan {
 	d := newDecider(&request, &state, newID)
 	d.holdFlushes()
-	run(d, request.Categories, d.categories, d.category)
+	run(d, request.Categories, d.categories, d.categoryOrder(), d.category)
 	d.flushMasters(Categories)
-	run(d, request.Items, d.items, d.item)
+	run(d, request.Items, d.items, nil, d.item)
 	d.flushMasters(Items)
 	d.flushStore(Items)
-	run(d, request.OptionGroups, d.groups, d.group)
+	run(d, request.OptionGroups, d.groups, nil, d.group)
 	d.flushMasters(OptionGroups)
 	d.nesting = newNesting(d.links[OptionInGroup], d.links[GroupUnderneath], d.options.stored)
-	run(d, request.Options, d.options, d.option)
+	d.nesting.acyclic = d.nestsWithoutCycle()
+	run(d, request.Options, d.options, nil, d.option)
 	d.flushMasters(Options)
 	d.flushStore(Options)
-	d.rates = newRates(d.taxes, state.Links[TaxItem])
-	run(d, request.Taxes, d.taxes, d.tax)
+	d.rates = newRates(d.taxes, state.Links[TaxItem], d.activations())
+	run(d, request.Taxes, d.taxes, d.taxOrder(), d.tax)
 	d.flushMasters(Taxes)
-	run(d, request.Charges, d.charges, d.charge)
+	run(d, request.Charges, d.charges, nil, d.charge)
 	d.flushMasters(Charges)
 	return d.finish()
 }
 
-// decider is a request while it is decided.
+// decider holds the state of a request while it is planned.
 type decider struct {
 	request *Request
 	state   *State
@@ -42,13 +43,14 @@ type decider struct {
 	plan    Plan
 
 	platforms  map[string]bool
+	cycles     map[string]string // by ref_id of a category: the cycle of parents that the request makes
 	categories *shelf[Category]
 	items      *shelf[Item]
 	groups     *shelf[OptionGroup]
 	options    *shelf[Option]
 	taxes      *shelf[Tax]
 	charges    *shelf[Charge]
-	children   map[int64][]*slot[Category] // candidates by parent; their records have the word
+	children   map[int64][]*slot[Category] // candidates by parent; their records are authoritative
 	links      PerRelation[*linkBook]
 	nesting    *nesting
 	rates      *rates
@@ -64,7 +66,7 @@ type decider struct {
 func newDecider(request *Request, state *State, newID func() int64) *decider {
 	d := &decider{
 		request: request, state: state, newID: newID, master: request.Scope.Master(),
-		plan: Plan{Scope: request.Scope}, flush: request.Flush,
+		plan: Plan{Scope: request.Scope, Warnings: slices.Clone(request.Warnings)}, flush: request.Flush,
 		platforms: make(map[string]bool, len(state.Platforms)),
 		atItems:   newCounter(state.Store.Items),
 		atOptions: newCounter(state.Store.Options),
@@ -113,7 +115,7 @@ func (d *decider) fillShelves() {
 	mark(r.Charges, d.charges)
 }
 
-// mark notes which of the stored records the request names.
+// mark marks the stored records that the request names.
 func mark[T, R any, P object[T]](submitted []Submitted[T], s *shelf[R]) {
 	for i := range submitted {
 		if known := s.byKey[P(&submitted[i].Object).identity()]; known != nil {
@@ -122,26 +124,33 @@ func mark[T, R any, P object[T]](submitted []Submitted[T], s *shelf[R]) {
 	}
 }
 
-// verdict is what became of one object.
+// verdict is the result of one object.
 type verdict struct {
-	problem string
-	changed bool // something besides the record differs
-	removed bool // the store reference is gone
+	problem  string
+	changed  bool // something other than the record differs
+	removed  bool // the store reference was removed
+	warnings []Warning
 }
 
 func failed(format string, args ...any) verdict {
 	return verdict{problem: strings.ToValidUTF8(fmt.Sprintf(format, args...), "?")}
 }
 
-// run decides the objects of one kind. decide changes the record, and all else,
-// only after everything about the object was found right.
-func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R], decide func(*T, *slot[R]) verdict) {
-	outcomes, stats := make([]Outcome, 0, len(submitted)), &d.plan.Stats[s.kind]
-	for i := range submitted {
+// run plans the objects of one kind in an order of their indices, or as submitted if it is nil. The function decide
+// changes nothing unless the whole object is valid.
+func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R], order []int,
+	decide func(*T, *slot[R]) verdict) {
+	outcomes, stats := make([]Outcome, len(submitted)), &d.plan.Stats[s.kind]
+	for n := range submitted {
+		i := n
+		if order != nil {
+			i = order[n]
+		}
 		o := &submitted[i].Object
 		key := P(o).identity()
 		at := s.byKey[key]
-		if at == nil {
+		created := at == nil
+		if created {
 			at = &slot[R]{record: s.blank(key), isNew: true, listed: true}
 			s.ref(&at.record).ID = d.newID()
 		}
@@ -150,17 +159,17 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R
 		}
 		v := decide(o, at)
 		outcome := Outcome{Action: "U", ID: s.ref(&at.record).ID, Message: v.problem}
-		outcome.Changed = v.problem == "" && (at.isNew || at.changed || v.changed)
-		if at.isNew {
+		outcome.Changed = v.problem == "" && (created || at.changed || v.changed)
+		if created {
 			outcome.Action = "A"
 		}
 		switch {
 		case v.problem != "":
 			outcome.ID = 0
 			stats.Errors++
-			outcomes = append(outcomes, outcome)
+			outcomes[i] = outcome
 			continue
-		case at.isNew:
+		case created:
 			s.byKey[key] = at
 			stats.Created++
 		case v.removed:
@@ -170,14 +179,15 @@ func run[T, R any, P object[T]](d *decider, submitted []Submitted[T], s *shelf[R
 			stats.Updated++
 		}
 		s.touch(at)
-		outcomes = append(outcomes, outcome)
+		outcome.Warnings = slices.Concat(submitted[i].Warnings, v.warnings)
+		outcomes[i] = outcome
 	}
 	if submitted != nil {
 		d.plan.Outcomes[s.kind] = outcomes
 	}
 }
 
-// finish gathers what was decided.
+// finish collects the results.
 func (d *decider) finish() Plan {
 	p := &d.plan
 	p.Categories, p.Items, p.OptionGroups = d.categories.changes(), d.items.changes(), d.groups.changes()
@@ -187,5 +197,6 @@ func (d *decider) finish() Plan {
 	}
 	p.Store.Items, p.Store.Options = d.atItems.changes(), d.atOptions.changes()
 	d.warnOfIgnoredFlags()
+	d.warnOfItems()
 	return *p
 }

@@ -23,14 +23,17 @@ func (d *decider) category(o *CategoryObject, s *slot[Category]) verdict {
 	return v
 }
 
-// parentOf is the parent that the category shall have: 0 for none. There is one
-// level of sub-categories (spec, Category).
+// parentOf returns the new parent of the category, or 0 for none. There is one level of sub-categories (spec,
+// Category).
 func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, problem string) {
 	if o.ParentRefID == nil {
 		return s.record.ParentID, ""
 	}
 	if *o.ParentRefID == "" {
 		return 0, ""
+	}
+	if cycle := d.cycles[*o.RefID]; cycle != "" {
+		return 0, "parent_ref_id makes a cycle of categories: " + cycle
 	}
 	parent := d.categories.byKey[*o.ParentRefID]
 	switch {
@@ -40,28 +43,29 @@ func (d *decider) parentOf(o *CategoryObject, s *slot[Category]) (id int64, prob
 		return 0, "parent_ref_id names the category " + quote(*o.ParentRefID) +
 			", which is a sub-category itself: only one level of sub-categories is supported"
 	case d.hasChild(s.record.ID, func(*Category) bool { return true }):
-		return 0, "parent_ref_id makes a sub-category of a category that has sub-categories: only one level is supported"
+		return 0,
+			"parent_ref_id makes a sub-category of a category that has sub-categories: only one level is supported"
 	}
 	return parent.record.ID, ""
 }
 
-// hasChild tells whether a category has a sub-category of which the test is true.
+// hasChild reports whether a category has a sub-category that passes the test.
 func (d *decider) hasChild(id int64, test func(*Category) bool) bool {
 	return slices.ContainsFunc(d.children[id], func(child *slot[Category]) bool {
 		return child.record.ParentID == id && test(&child.record)
 	})
 }
 
-// categoriesOf resolves the categories of an item. A category with active
-// sub-categories takes no items: they belong to those (spec, Item).
-func (d *decider) categoriesOf(o *ItemObject) (ids []int64, problem string) {
-	if ids, problem = d.categories.resolve("category_ref_ids", o.CategoryRefIDs); problem != "" {
-		return nil, problem
-	}
+// categoriesOf resolves the categories of an item. A category with active sub-categories cannot contain items itself
+// (spec, Item).
+func (d *decider) categoriesOf(o *ItemObject) (ids []int64, unknown []string, problem string) {
+	ids, unknown = d.categories.resolve(o.CategoryRefIDs)
 	for _, ref := range o.CategoryRefIDs {
-		if d.hasChild(d.categories.byKey[ref].record.ID, func(child *Category) bool { return child.Active }) {
-			return nil, "category_ref_ids names the category " + quote(ref) + ", which has sub-categories: name those instead"
+		at := d.categories.byKey[ref]
+		if at != nil && d.hasChild(at.record.ID, func(child *Category) bool { return child.Active }) {
+			return nil, nil, "category_ref_ids names the category " + quote(ref) +
+				", which has sub-categories: name those instead"
 		}
 	}
-	return ids, ""
+	return ids, unknown, ""
 }

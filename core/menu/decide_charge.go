@@ -4,7 +4,7 @@ func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create a tax")
 	}
-	all, items, problem := d.fallsOn(o.ItemRefIDs)
+	sent, problem := d.appliesTo(o.ItemRefIDs, o.ClearItems, o.Active)
 	if problem != "" {
 		return failed("%s", problem)
 	}
@@ -15,22 +15,18 @@ func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	s.changed = r.apply(o, d.flush[Taxes]) || s.changed
 	book := d.links[TaxItem]
 	before := book.mark()
-	if o.ItemRefIDs != nil {
-		if kept := d.rates.give(book, s, all, items); kept != nil {
-			d.warn("taxes[].item_ref_ids", "item_ref_ids", "of "+r.Key()+", which is switched off, takes nothing from "+kept.record.Key()+", which is active")
-		}
+	if kept := d.rates.give(book, s, sent); kept != nil {
+		d.warn("taxes[].item_ref_ids", "item_ref_ids",
+			"of "+r.Key()+", which is switched off, takes nothing from "+kept.record.Key()+", which is active")
 	}
-	return verdict{changed: book.differs(before)}
+	return verdict{changed: book.differs(before), warnings: leftOut("item_ref_ids", Items, sent.unknown)}
 }
 
 func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create a charge")
 	}
-	all, items, problem := d.fallsOn(o.ItemRefIDs)
-	if problem == "" {
-		problem = d.unknownPlatforms("excluded_platforms", o.ExcludedPlatforms)
-	}
+	sent, problem := d.appliesTo(o.ItemRefIDs, o.ClearItems, o.Active)
 	if problem != "" {
 		return failed("%s", problem)
 	}
@@ -41,18 +37,43 @@ func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
 	s.changed = r.apply(o, d.flush[Charges])
 	book := d.links[ChargeItem]
 	before := book.mark()
-	if o.ItemRefIDs != nil {
-		book.replace(r.ID, items)
-		set(&s.changed, &r.AllItems, &all)
-	}
-	return verdict{changed: book.differs(before)}
+	s.changed = sent.apply(book, r.ID, &r.AllItems) || s.changed
+	return verdict{changed: book.differs(before), warnings: append(leftOut("item_ref_ids", Items, sent.unknown),
+		d.unknownPlatforms("excluded_platforms", o.ExcludedPlatforms)...)}
 }
 
-// fallsOn resolves the items of a tax or charge.
-func (d *decider) fallsOn(refs []string) (all bool, items []int64, problem string) {
+// appliesTo is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a
+// request for the items of one store takes nothing from those of another (contract, Menu).
+type appliesTo struct {
+	clear bool // first removes it from all items
+	all   bool // applies it to all items
+	items []int64
+
+	unknown []string
+}
+
+// appliesTo resolves the items of a tax or charge. If all of them are unknown, the object fails, unless it switches
+// the record off: without items, a charge on the order would apply to every order.
+func (d *decider) appliesTo(refs []string, clear bool, active *bool) (sent appliesTo, problem string) {
 	if len(refs) == 1 && refs[0] == AllItems {
-		return true, nil, ""
+		return appliesTo{clear: clear, all: true}, ""
 	}
-	items, problem = d.items.resolve("item_ref_ids", refs)
-	return false, items, problem
+	items, unknown := d.items.resolve(refs)
+	if len(unknown) > 0 && len(items) == 0 && (active == nil || *active) {
+		return sent, unknownRef("item_ref_ids", Items, unknown[0])
+	}
+	return appliesTo{clear: clear, items: items, unknown: unknown}, ""
+}
+
+// apply changes the links of a record. What applies to all items has no links.
+func (a appliesTo) apply(book *linkBook, id int64, onAll *bool) (changed bool) {
+	all := a.all || *onAll && !a.clear
+	if a.clear || a.all {
+		book.clearFrom(id)
+	}
+	if !all {
+		book.add(id, a.items)
+	}
+	set(&changed, onAll, &all)
+	return changed
 }

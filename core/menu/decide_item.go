@@ -9,10 +9,7 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an item")
 	}
-	categories, problem := d.categoriesOf(o)
-	if problem == "" {
-		problem = d.platformsOf(o)
-	}
+	categories, unknown, problem := d.categoriesOf(o)
 	if problem != "" {
 		return failed("%s", problem)
 	}
@@ -25,9 +22,12 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 		setOptional(&s.changed, &r.SoldAtStore, o.SoldAtStore)
 		activate(&s.changed, &r.Active, nil, d.flush[Items] || isTrue(o.Available))
 	} else if s.isNew {
-		r.PlatformPricing, r.Available = nil, true // those were meant for the store
+		r.PlatformPricing, r.Available = nil, true // those values were for the store
 	}
-	v := verdict{changed: d.linkItem(o, r.ID, categories)}
+	v := verdict{
+		changed:  d.linkItem(o, r.ID, categories, len(unknown) > 0),
+		warnings: append(leftOut("category_ref_ids", Categories, unknown), d.platformsOf(o)...),
+	}
 	if d.master {
 		return v
 	}
@@ -43,10 +43,11 @@ func (d *decider) item(o *ItemObject, s *slot[Item]) verdict {
 	return v
 }
 
-func (d *decider) linkItem(o *ItemObject, id int64, categories []int64) (changed bool) {
+// linkItem replaces the categories of an item, unless the request names only unknown ones.
+func (d *decider) linkItem(o *ItemObject, id int64, categories []int64, someUnknown bool) (changed bool) {
 	inCategories, inGroups := d.links[ItemCategory], d.links[GroupItem]
 	beforeCategories, beforeGroups := inCategories.mark(), inGroups.mark()
-	if o.CategoryRefIDs != nil {
+	if o.CategoryRefIDs != nil && (len(categories) > 0 || !someUnknown) {
 		inCategories.replace(id, categories)
 	}
 	if o.ClearOptionGroups {
@@ -55,7 +56,7 @@ func (d *decider) linkItem(o *ItemObject, id int64, categories []int64) (changed
 	return inCategories.differs(beforeCategories) || inGroups.differs(beforeGroups)
 }
 
-// enable carries an availability of true at a store up to the master (spec, States).
+// enable also sets the master's fields if the object makes something available at a store (spec, States).
 func enable(available *bool, ofMaster ...*bool) (changed bool) {
 	if isTrue(available) {
 		for _, field := range ofMaster {
@@ -67,41 +68,33 @@ func enable(available *bool, ofMaster ...*bool) (changed bool) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// platformsOf names the first platform of an item that the business does not have.
-func (d *decider) platformsOf(o *ItemObject) (problem string) {
-	if problem = d.unknownTag(o.Images); problem != "" {
-		return problem
+// platformsOf returns warnings about platforms in an item that the business does not have.
+func (d *decider) platformsOf(o *ItemObject) []Warning {
+	tags, prices := slices.Collect(maps.Keys(o.Tags)), make([]string, len(o.PlatformPricing))
+	tags = slices.DeleteFunc(tags, func(name string) bool { return name == DefaultTag })
+	for i, price := range o.PlatformPricing {
+		prices[i] = price.Platform
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Tags)) {
-		if name != DefaultTag && !d.platforms[name] {
-			return unknownPlatform("tags", name)
-		}
-	}
-	if problem = d.unknownPlatforms("included_platforms", o.IncludedPlatforms); problem != "" {
-		return problem
-	}
-	for _, price := range o.PlatformPricing {
-		if !d.platforms[price.Platform] {
-			return unknownPlatform("platform_pricing", price.Platform)
-		}
-	}
-	return ""
+	return slices.Concat(d.unknownTags(o.Images), d.unknownPlatforms("tags", tags),
+		d.unknownPlatforms("included_platforms", o.IncludedPlatforms), d.unknownPlatforms("platform_pricing", prices))
 }
 
-func (d *decider) unknownTag(images []Image) (problem string) {
+func (d *decider) unknownTags(images []Image) []Warning {
+	var tags []string
 	for _, image := range images {
-		if image.Tag != DefaultTag && !d.platforms[image.Tag] {
-			return unknownPlatform("images", image.Tag)
+		if image.Tag != DefaultTag {
+			tags = append(tags, image.Tag)
 		}
 	}
-	return ""
+	return d.unknownPlatforms("images", tags)
 }
 
-func (d *decider) unknownPlatforms(field string, names []string) (problem string) {
+func (d *decider) unknownPlatforms(field string, names []string) []Warning {
+	var unknown []string
 	for _, name := range names {
 		if !d.platforms[name] {
-			return unknownPlatform(field, name)
+			unknown = append(unknown, name)
 		}
 	}
-	return ""
+	return withoutEffect(field, unknown)
 }

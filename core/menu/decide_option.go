@@ -1,12 +1,14 @@
 package menu
 
+import "slices"
+
 func (d *decider) group(o *OptionGroupObject, s *slot[OptionGroup]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an option group")
 	}
-	items, problem := d.items.resolve("item_ref_ids", o.ItemRefIDs)
-	if problem != "" {
-		return failed("%s", problem)
+	items, unknown := d.items.resolve(o.ItemRefIDs)
+	if len(unknown) > 0 && len(items) == 0 && o.onlyItems() {
+		return failed("%s", unknownRef("item_ref_ids", Items, unknown[0]))
 	}
 	limits := s.record
 	limits.applyLimits(o)
@@ -24,24 +26,16 @@ func (d *decider) group(o *OptionGroupObject, s *slot[OptionGroup]) verdict {
 		ofOptions.clearTo(id)
 	}
 	ofItems.add(id, items)
-	return verdict{changed: ofItems.differs(beforeItems) || ofOptions.differs(beforeOptions)}
+	return verdict{changed: ofItems.differs(beforeItems) || ofOptions.differs(beforeOptions),
+		warnings: leftOut("item_ref_ids", Items, unknown)}
 }
 
 func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create an option")
 	}
-	groups, problem := d.groups.resolve("opt_grp_ref_ids", o.OptGrpRefIDs)
-	if problem != "" {
-		return failed("%s", problem)
-	}
-	nested, problem := d.groups.resolve("nested_opt_grps", o.NestedOptGrps)
-	if problem == "" {
-		problem = d.unknownTag(o.Images)
-	}
-	if problem != "" {
-		return failed("%s", problem)
-	}
+	groups, unknown := d.groups.resolve(o.OptGrpRefIDs)
+	nested, unknownNested := d.groups.resolve(o.NestedOptGrps)
 	r := &s.record
 	links := optionLinks{
 		groups: groups, nested: nested,
@@ -49,7 +43,7 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 			d.mayClear(Options, "clear_opt_grps", o.ClearOptGrps),
 		clearNested: d.mayClear(Options, "clear_nested_opt_grps", o.ClearNestedOptGrps),
 	}
-	if problem = d.untangle(r.ID, &links); problem != "" {
+	if problem := d.untangle(r.ID, &links); problem != "" {
 		return failed("%s", problem)
 	}
 	s.changed = r.apply(o)
@@ -60,9 +54,11 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 		setOptional(&s.changed, &r.SoldAtStore, o.SoldAtStore)
 		activate(&s.changed, &r.Active, nil, d.flush[Options] || isTrue(o.Available))
 	} else if s.isNew {
-		r.Available = true // what was sent was meant for the store
+		r.Available = true // the sent value was for the store
 	}
-	v := verdict{changed: d.linkOption(s, links)}
+	v := verdict{changed: d.linkOption(s, links), warnings: slices.Concat(
+		leftOut("opt_grp_ref_ids", OptionGroups, unknown), leftOut("nested_opt_grps", OptionGroups, unknownNested),
+		d.unknownTags(o.Images))}
 	if d.master {
 		return v
 	}
@@ -71,16 +67,17 @@ func (d *decider) option(o *OptionObject, s *slot[Option]) verdict {
 		v.changed = v.changed || v.removed
 		return v
 	}
-	v.changed = d.atOptions.place(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) || v.changed
+	v.changed = d.atOptions.place(r.ID, r.OptionValues, func(values *OptionValues) bool { return values.apply(o) }) ||
+		v.changed
 	s.changed = enable(o.Available, &r.Active, &r.Available) || s.changed
 	return v
 }
 
-// optionLinks is what an option says of its groups.
+// optionLinks are the links of an option to groups.
 type optionLinks struct {
 	groups, nested           []int64
 	clearGroups, clearNested bool
-	yielding                 []int64 // other options that lose theirs to it
+	yielding                 []int64 // other options that lose their nested groups in its favour
 }
 
 func (d *decider) linkOption(s *slot[Option], links optionLinks) (changed bool) {
@@ -88,7 +85,8 @@ func (d *decider) linkOption(s *slot[Option], links optionLinks) (changed bool) 
 	for _, other := range links.yielding {
 		underneath.clearFrom(other)
 		d.warn("options[].nested_opt_grps", "nested_opt_grps", "of "+quote(d.nesting.options[other].record.RefID)+
-			", which is not active, are cleared: with those of "+quote(s.record.RefID)+" they would make a cycle of option groups")
+			", which is not active, are cleared: with those of "+quote(s.record.RefID)+
+			" they would make a cycle of option groups")
 	}
 	beforeGroups, beforeNested := inGroups.mark(), underneath.mark()
 	if links.clearGroups {

@@ -8,8 +8,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// envelope is the body of a menu request; its arrays are read element by
-// element so that each violation can name its object.
+// envelope is the body of a menu request. Its arrays are decoded element by element so that each violation can name
+// its object.
 type envelope struct {
 	Categories   core.Array `json:"categories"`
 	Items        core.Array `json:"items"`
@@ -29,9 +29,8 @@ type envelope struct {
 	CallbackURL  *string `json:"callback_url"`
 }
 
-// Decode reads the body of a menu request and checks all that can be checked
-// without stored state. Any violation refuses the whole request with an Invalid
-// error that names the object and the field (contract, Answers and Menu).
+// Decode decodes the body of a menu request and checks everything that needs no stored state. Any violation rejects
+// the whole request with an Invalid error that names the object and the field (contract, Answers and Menu).
 func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, root); err != nil {
@@ -54,20 +53,22 @@ func Decode(body []byte, scope Scope, rules Rules) (Request, error) {
 	if !root.checkArrays(request.Flush, &v) {
 		return Request{}, v.Err()
 	}
-	request.Categories = decodeArray[CategoryObject](Categories, root.Categories.Of(body), &rules, &v)
-	request.Items = decodeArray[ItemObject](Items, root.Items.Of(body), &rules, &v)
-	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups.Of(body), &rules, &v)
-	request.Options = decodeArray[OptionObject](Options, root.Options.Of(body), &rules, &v)
-	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes.Of(body), &rules, &v)
-	request.Charges = decodeArray[ChargeObject](Charges, root.Charges.Of(body), &rules, &v)
+	c := &checker{v: &v, rules: &rules}
+	request.Categories = decodeArray[CategoryObject](Categories, root.Categories.Of(body), c)
+	request.Items = decodeArray[ItemObject](Items, root.Items.Of(body), c)
+	request.OptionGroups = decodeArray[OptionGroupObject](OptionGroups, root.OptionGroups.Of(body), c)
+	request.Options = decodeArray[OptionObject](Options, root.Options.Of(body), c)
+	request.Taxes = decodeArray[TaxObject](Taxes, root.Taxes.Of(body), c)
+	request.Charges = decodeArray[ChargeObject](Charges, root.Charges.Of(body), c)
+	request.Warnings = c.roundedPrices()
 	if err := v.Err(); err != nil {
 		return Request{}, err
 	}
 	return request, nil
 }
 
-// Excess returns the Invalid error of a body that is not JSON or has an array of too
-// many objects. It needs no memory, and so may look at a body that is too large to decode.
+// Excess returns the Invalid error of a body that is not JSON or has too many objects in an array. It allocates
+// little, so it can check a body that is too large to decode.
 func Excess(body []byte) error {
 	root := newEnvelope()
 	if err := core.DecodeJSON(body, root, jsontext.AllowDuplicateNames(true)); err != nil {
@@ -86,15 +87,15 @@ func newEnvelope() *envelope {
 	return &e
 }
 
-// limits are how many objects each array may hold.
+// limits bounds the objects of each array.
 var limits = PerKind[int]{maxOthers, MaxItems, maxOthers, MaxOptions, maxOthers, maxOthers}
 
 func (e *envelope) arrays() PerKind[*core.Array] {
 	return PerKind[*core.Array]{&e.Categories, &e.Items, &e.OptionGroups, &e.Options, &e.Taxes, &e.Charges}
 }
 
-// checkArrays checks which arrays are there and how long they are. It is false
-// when reading their elements would be of no use.
+// checkArrays checks which arrays were sent, and their lengths. It returns false if their elements need not be
+// decoded.
 func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
 	present := false
 	for kind, array := range e.arrays() {
@@ -112,40 +113,40 @@ func (e *envelope) checkArrays(flush PerKind[bool], v *core.Violations) bool {
 	return present && readable
 }
 
-// checkLengths checks how long the arrays are.
+// checkLengths checks the lengths of the arrays.
 func (e *envelope) checkLengths(v *core.Violations) (readable bool) {
 	readable = true
 	for kind, array := range e.arrays() {
 		if array.Count > array.Limit {
-			v.AddBody(Kind(kind).String(), "limit", fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
+			v.AddBody(Kind(kind).String(), "limit",
+				fmt.Sprintf("must hold at most %d objects; %d were sent", array.Limit, array.Count))
 			readable = false
 		}
 	}
 	return readable
 }
 
-// object is what the six submitted types have in common.
+// object is the common interface of the six submitted types.
 type object[T any] interface {
 	*T
-	refID() *string   // nil where the kind goes by something else, or none was sent
-	identity() string // what may occur once in an array; "" when it is not complete
+	refID() *string   // nil if the kind has no ref_id, or none was sent
+	identity() string // unique within an array; "" if it is incomplete
 	check(c *checker)
 }
 
-func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, rules *Rules, v *core.Violations) []Submitted[T] {
+func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checker) []Submitted[T] {
 	if raws == nil {
 		return nil
 	}
 	array := make([]Submitted[T], len(raws))
 	seen := make(map[string]int, len(raws))
-	c := &checker{v: v, rules: rules}
 	failures := core.DecodeObjects(raws, func(i int) any { return &array[i].Object })
 	for i, raw := range raws {
-		c.at = core.Object{Array: kind.String(), Index: i}
+		c.at, c.warnings = core.Object{Array: kind.String(), Index: i}, nil
 		array[i].Raw = raw
 		o := P(&array[i].Object)
-		if failures[i] != nil {
-			v.AddFailure(c.at, raw, failures[i])
+		if failures[i] != nil && !c.decodeAgain(raw, o) {
+			c.v.AddFailure(c.at, raw, failures[i])
 			continue
 		}
 		if refID := o.refID(); refID != nil {
@@ -153,20 +154,33 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, rules *Ru
 		}
 		o.check(c)
 		identity := o.identity()
-		if first, twice := seen[identity]; twice && identity != "" {
+		if first, twice := seen[identity]; !twice || identity == "" {
+			seen[identity] = i
+		} else if again, may := any(o).(merger[P]); may {
+			again.merge(P(&array[first].Object), first, c)
+		} else {
 			c.duplicate(kind, first)
-			continue
 		}
-		seen[identity] = i
+		array[i].Warnings = c.warnings
 	}
 	return array
 }
 
-// duplicate records that the object at hand is the same as an earlier one.
+// decodeAgain decodes an object that has false in place of texts.
+func (c *checker) decodeAgain(raw jsontext.Value, into any) bool {
+	object, fields := withoutFalse(raw)
+	if len(fields) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {
+		return false
+	}
+	for _, field := range fields {
+		c.warn(field, "is false, which counts as empty")
+	}
+	return true
+}
+
+// duplicate records that the current object is the same as an earlier one.
 func (c *checker) duplicate(kind Kind, first int) {
 	switch kind {
-	case Taxes:
-		c.fail("code", "duplicate", fmt.Sprintf("and structure.value are the same as in taxes[%d]", first))
 	case Charges:
 		c.fail("code", "duplicate", fmt.Sprintf("and structure are the same as in charges[%d]", first))
 	default:

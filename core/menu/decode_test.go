@@ -46,7 +46,7 @@ func repeat(n int, object string) string {
 	return strings.Join(parts, ",")
 }
 
-func TestBodyOfAMenuRequest(t *testing.T) {
+func TestMenuRequestBodyIsValidated(t *testing.T) {
 	long := strings.Repeat("é", 256)
 	checkShapes(t, "US", []shapeRow{
 		{"at least one of the arrays is required", `{}`, "at least one of the arrays"},
@@ -58,34 +58,46 @@ func TestBodyOfAMenuRequest(t *testing.T) {
 		{"real clients send null flushes", `{"flush_items":null,"options":[]}`, ""},
 		{"flush is a boolean", `{"flush_items":"yes","items":[]}`, "flush_items must be true or false"},
 		{"2000 items pass", `{"items":[` + repeat(2000, `{"ref_id":"%d","price":1}`) + `]}`, ""},
-		{"at most 2000 items", `{"items":[` + repeat(2001, `{"ref_id":"%d","price":1}`) + `]}`, "items must hold at most 2000 objects; 2001 were sent"},
+		{"at most 2000 items", `{"items":[` + repeat(2001, `{"ref_id":"%d","price":1}`) + `]}`,
+			"items must hold at most 2000 objects; 2001 were sent"},
 		{"10000 options pass", `{"options":[` + repeat(10000, `{"ref_id":"%d","price":1}`) + `]}`, ""},
-		{"at most 10000 options", `{"options":[` + repeat(10001, `{"ref_id":"%d","price":1}`) + `]}`, "options must hold at most 10000 objects; 10001 were sent"},
+		{"at most 10000 options", `{"options":[` + repeat(10001, `{"ref_id":"%d","price":1}`) + `]}`,
+			"options must hold at most 10000 objects; 10001 were sent"},
 		{"20000 categories pass", `{"categories":[` + repeat(20000, `{"ref_id":"%d"}`) + `]}`, ""},
-		{"at most 20000 categories", `{"categories":[` + repeat(20001, `{"ref_id":"%d"}`) + `]}`, "categories must hold at most 20000 objects; 20001 were sent"},
-		{"at most 20000 option groups", `{"option_groups":[` + repeat(20001, `{"ref_id":"%d"}`) + `]}`, "option_groups must hold at most 20000 objects"},
-		{"at most 20000 taxes", `{"taxes":[` + repeat(20001, `{"code":"ST_P","structure":{"value":%d}}`) + `]}`, "taxes must hold at most 20000 objects"},
-		{"at most 20000 charges", `{"charges":[` + repeat(20001, `{"code":"PC_F","structure":{"value":%d}}`) + `]}`, "charges must hold at most 20000 objects"},
+		{"at most 20000 categories", `{"categories":[` + repeat(20001, `{"ref_id":"%d"}`) + `]}`,
+			"categories must hold at most 20000 objects; 20001 were sent"},
+		{"at most 20000 option groups", `{"option_groups":[` + repeat(20001, `{"ref_id":"%d"}`) + `]}`,
+			"option_groups must hold at most 20000 objects"},
+		{"at most 20000 taxes", `{"taxes":[` + repeat(20001, `{"code":"ST_P","structure":{"value":%d}}`) + `]}`,
+			"taxes must hold at most 20000 objects"},
+		{"at most 20000 charges", `{"charges":[` + repeat(20001, `{"code":"PC_F","structure":{"value":%d}}`) + `]}`,
+			"charges must hold at most 20000 objects"},
 		{"unknown fields are ignored", `{"items":[{"ref_id":"a","price":1,"category_id":7}],"x":1}`, ""},
 		{"callback_url is checked", `{"items":[],"callback_url":"ftp://x"}`, "callback_url must"},
 		{"callback_url may be given", `{"items":[],"callback_url":"https://pos.example.com/x"}`, ""},
 		{"an object must be an object", `{"items":[7]}`, "items[0]: must be an object"},
 		{"ref_id is required", `{"items":[{"price":1}]}`, "items[0]: ref_id is required"},
 		{"ref_id must not be blank", `{"items":[{"ref_id":" ","price":1}]}`, "ref_id must not be empty"},
-		{"ref_id has at most 255 characters", `{"items":[{"ref_id":"` + long + `","price":1}]}`, "ref_id must be at most 255 characters long"},
+		{"ref_id has at most 255 characters", `{"items":[{"ref_id":"` + long + `","price":1}]}`,
+			"ref_id must be at most 255 characters long"},
 		{"255 characters may take more bytes", `{"items":[{"ref_id":"` + long[2:] + `","price":1}]}`, ""},
-		{"the same ref_id twice in an array", `{"items":[{"ref_id":"a","price":1},{"ref_id":"a","price":2}]}`, `items[1] (ref_id "a"): ref_id is the same as in items[0]`},
-		{"the same ref_id in two arrays is fine", `{"items":[{"ref_id":"a","price":1}],"options":[{"ref_id":"a","price":2}]}`, ""},
-		{"the message names the object and its ref_id", `{"items":[{"ref_id":"a","price":1},{"ref_id":"I-17"}]}`, `items[1] (ref_id "I-17"): price is required`},
-		{"the message counts what else is wrong", `{"items":[{"ref_id":"a"},{"ref_id":"b"}]}`, `price is required (and 1 more)`},
+		{"the same ref_id twice in an array", `{"items":[{"ref_id":"a","price":1},{"ref_id":"a","price":2}]}`,
+			`items[1] (ref_id "a"): ref_id is the same as in items[0]`},
+		{"the same ref_id in two arrays is fine",
+			`{"items":[{"ref_id":"a","price":1}],"options":[{"ref_id":"a","price":2}]}`, ""},
+		{"the message names the object and its ref_id", `{"items":[{"ref_id":"a","price":1},{"ref_id":"I-17"}]}`,
+			`items[1] (ref_id "I-17"): price is required`},
+		{"the message counts what else is wrong", `{"items":[{"ref_id":"a"},{"ref_id":"b"}]}`,
+			`price is required (and 1 more)`},
 	})
 }
 
-func TestFieldsOfACategory(t *testing.T) {
+func TestCategoryFieldsAreValidated(t *testing.T) {
 	checkShapes(t, "US", []shapeRow{
 		{"name is optional on update, so the shape needs none", category(""), ""},
 		{"a name that is sent must say something", category(`,"name":""`), "name must not be empty"},
-		{"description is bounded", category(`,"description":"` + strings.Repeat("x", 20001) + `"`), "description must be at most 20000"},
+		{"description is bounded", category(`,"description":"` + strings.Repeat("x", 20001) + `"`),
+			"description must be at most 20000"},
 		{"sort_order is an integer", category(`,"sort_order":1.5`), "sort_order must be a whole number"},
 		{"and may have a zero after the point", category(`,"sort_order":1.0`), ""},
 		{"but is no text", category(`,"sort_order":"1"`), "sort_order must be a whole number"},
@@ -94,16 +106,17 @@ func TestFieldsOfACategory(t *testing.T) {
 		{"img_url is a link", category(`,"img_url":"picture.png"`), "img_url must be a full address"},
 		{"an empty img_url says there is none", category(`,"img_url":""`), ""},
 		{"no category is its own parent", category(`,"parent_ref_id":"C-1"`), "must not name the category itself"},
-		{"languages are ISO 639-1", category(`,"translations":[{"language":"eng","name":"x"}]`), "translations[0].language must be a two-letter"},
-		{"a language occurs once", category(`,"translations":[{"language":"hi","name":"x"},{"language":"HI"}]`), "translations[1].language is given twice"},
-		{"also by a code that was withdrawn", category(`,"translations":[{"language":"iw","name":"x"},{"language":"he"}]`), "translations[1].language is given twice"},
-		{"a translation has language, name, description", category(`,"translations":[{"language":"hi","name":"चाय","description":"x"}]`), ""},
+		{"a language is required", category(`,` +
+			`"translations":[{"name":"x"}]`), "translations[0].language must not be empty"},
+		{"a translation has language, name, description",
+			category(`,"translations":[{"language":"hi","name":"चाय","description":"x"}]`), ""},
 		{"and no title: it is not looked at", category(`,"translations":[{"language":"hi","name":"x","title":5}]`), ""},
-		{"the name in a language is a string", category(`,"translations":[{"language":"hi","name":5}]`), "translations[0].name must be a string"},
+		{"the name in a language is a string", category(`,"translations":[{"language":"hi","name":5}]`),
+			"translations[0].name must be a string"},
 	})
 }
 
-func TestFieldsOfAnItem(t *testing.T) {
+func TestItemFieldsAreValidated(t *testing.T) {
 	checkShapes(t, "US", []shapeRow{
 		{"price is required", one("items", `"ref_id":"a","title":"x"`), "price is required"},
 		{"price is a number", one("items", `"ref_id":"a","price":"1"`), "price must be a number"},
@@ -113,55 +126,79 @@ func TestFieldsOfAnItem(t *testing.T) {
 		{"weight is grams, a float", item(`,"weight":12.5`), ""},
 		{"weight is not negative", item(`,"weight":-1`), "weight must not be negative"},
 		{"sold_at_store is a boolean", item(`,"sold_at_store":1`), "sold_at_store must be true or false"},
-		{"serves is positive", item(`,"serves":0`), "serves must be a whole number from 1"},
+		{"serves is positive", item(`,"serves":-1`), "serves must be a whole number from 1"},
 		{"current_stock -1 means never out of stock", item(`,"current_stock":-1`), ""},
-		{"current_stock has no other negative", item(`,"current_stock":-2`), "current_stock must be a whole number from -1"},
-		{"category_ref_ids is a list of strings", item(`,"category_ref_ids":[1]`), "category_ref_ids[0] must be a string"},
-		{"category_ref_ids names something", item(`,"category_ref_ids":[""]`), "category_ref_ids[0] must not be empty"},
+		{"current_stock has no other negative", item(`,"current_stock":-2`),
+			"current_stock must be a whole number from -1"},
+		{"category_ref_ids is a list of strings", item(`,"category_ref_ids":[1]`),
+			"category_ref_ids[0] must be a string"},
+		{"category_ref_ids names something", item(`,"category_ref_ids":[" ` +
+			`"]`), "category_ref_ids[0] must not be empty"},
 		{"fulfillment_modes are delivery and pickup", item(`,"fulfillment_modes":["delivery","pickup"]`), ""},
-		{"there is no other fulfillment mode", item(`,"fulfillment_modes":["dine_in"]`), "fulfillment_modes[0] must be one of: delivery, pickup"},
+		{"there is no other fulfillment mode", item(`,"fulfillment_modes":["dine_in"]`),
+			"fulfillment_modes[0] must be one of: delivery, pickup"},
 		{"food_type may be a string", item(`,"food_type":"2"`), ""},
 		{"food_type may be an integer", item(`,"food_type":4`), ""},
 		{"food_type ends at 4", item(`,"food_type":5`), `food_type must be "1" (vegetarian)`},
 		{"food_type is not a word", item(`,"food_type":"veg"`), `food_type must be "1" (vegetarian)`},
-		{"an image has a tag", item(`,"images":[{"url":"https://x.example/a.png"}]`), "images[0].tag must not be empty"},
+		{"an image has a tag", item(`,"images":[{"url":"https://x.example/a.png"}]`),
+			"images[0].tag must not be empty"},
 		{"an image has a url", item(`,"images":[{"tag":"default"}]`), "images[0].url is required"},
-		{"a tag has one image", item(`,"images":[{"tag":"web","url":"https://x/a"},{"tag":"web","url":"https://x/b"}]`), "images[1].tag is given twice"},
+		{"a tag has one image", item(`,"images":[{"tag":"web","url":"https://x/a"},{"tag":"web","url":"https://x/b"}]`),
+			"images[1].tag is given twice"},
 		{"tags are lists of strings under names", item(`,"tags":{"default":["new"],"web":["hot","spicy"]}`), ""},
-		{"a translation of an item has no name: it is not looked at", item(`,"translations":[{"language":"hi","title":"x","name":5}]`), ""},
-		{"the title in a language is bounded", item(`,"translations":[{"language":"hi","title":"` + strings.Repeat("x", 1001) + `"}]`), "translations[0].title must be at most 1000"},
+		{"a translation of an item has no name: it is not looked at",
+			item(`,"translations":[{"language":"hi","title":"x","name":5}]`), ""},
+		{"the title in a language is bounded",
+			item(`,"translations":[{"language":"hi","title":"` + strings.Repeat("x", 1001) + `"}]`),
+			"translations[0].title must be at most 1000"},
 		{"a tag is not empty", item(`,"tags":{"default":[""]}`), "tags.default[0] must not be empty"},
-		{"a platform price needs its price", item(`,"platform_pricing":[{"platform":"web"}]`), "platform_pricing[0].price is required"},
-		{"a platform price needs its platform", item(`,"platform_pricing":[{"price":1}]`), "platform_pricing[0].platform must not be empty"},
-		{"a platform has one price", item(`,"platform_pricing":[{"platform":"web","price":1},{"platform":"web","price":2}]`), "platform_pricing[1].platform is given twice"},
-		{"a platform price is not negative", item(`,"platform_pricing":[{"platform":"web","price":-1}]`), "platform_pricing[0].price must not be negative"},
+		{"a platform price needs its price", item(`,"platform_pricing":[{"platform":"web"}]`),
+			"platform_pricing[0].price is required"},
+		{"a platform price needs its platform", item(`,"platform_pricing":[{"price":1}]`),
+			"platform_pricing[0].platform must not be empty"},
+		{"a platform has one price",
+			item(`,"platform_pricing":[{"platform":"web","price":1},{"platform":"web","price":2}]`),
+			"platform_pricing[1].platform is given twice"},
+		{"a platform price is not negative", item(`,"platform_pricing":[{"platform":"web","price":-1}]`),
+			"platform_pricing[0].price must not be negative"},
 		{"no item is called all", one("items", `"ref_id":"all","price":1`), `ref_id must not be "all"`},
 	})
 }
 
-func TestFieldsOfAnOptionGroupAndAnOption(t *testing.T) {
+func TestOptionGroupAndOptionFieldsAreValidated(t *testing.T) {
 	checkShapes(t, "US", []shapeRow{
-		{"min_selectable is not negative", group(`,"min_selectable":-1`), "min_selectable must be a whole number from 0"},
+		{"min_selectable is not negative", group(`,"min_selectable":-2`),
+			"min_selectable must be a whole number from 0"},
 		{"max_selectable -1 is any number", group(`,"max_selectable":-1,"min_selectable":5`), ""},
-		{"max_selectable has no other negative", group(`,"max_selectable":-2`), "max_selectable must be a whole number from -1"},
-		{"the least is not above the most", group(`,"min_selectable":3,"max_selectable":2`), "min_selectable must not be above max_selectable"},
-		{"multi_options_enabled does not go with 1 and 1", group(`,"min_selectable":1,"max_selectable":1,"multi_options_enabled":true`), "multi_options_enabled is not supported"},
-		{"multi_options_enabled goes with 0 and 1", group(`,"min_selectable":0,"max_selectable":1,"multi_options_enabled":true`), ""},
+		{"max_selectable has no other negative", group(`,"max_selectable":-2`),
+			"max_selectable must be a whole number from -1"},
+		{"the least is not above the most", group(`,"min_selectable":3,"max_selectable":2`),
+			"min_selectable must not be above max_selectable"},
+		{"multi_options_enabled does not go with 1 and 1",
+			group(`,"min_selectable":1,"max_selectable":1,"multi_options_enabled":true`),
+			"multi_options_enabled is not supported"},
+		{"multi_options_enabled goes with 0 and 1",
+			group(`,"min_selectable":0,"max_selectable":1,"multi_options_enabled":true`), ""},
 		{"item_ref_ids is a list of strings", group(`,"item_ref_ids":"a"`), "item_ref_ids must be an array"},
 		{"the price of an option is required", one("options", `"ref_id":"a"`), "price is required"},
 		{"the weight of an option is an integer", option(`,"weight":1.5`), "weight must be a whole number"},
 		{"the food_type of an option is an integer", option(`,"food_type":3`), ""},
-		{"an option has no NutritionalInfo", option(`,"key_value_groups":[{"group":"NutritionalInfo","key_value_data":[]}]`), "key_value_groups[0].group must be one of: Deposit, Nutrition, Servings"},
-		{"an option has Servings", option(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_max","value":"2"}]}]`), ""},
+		{"an option has no NutritionalInfo",
+			option(`,"key_value_groups":[{"group":"NutritionalInfo","key_value_data":[]}]`),
+			"key_value_groups[0].group must be one of: Deposit, Nutrition, Servings"},
+		{"an option has Servings",
+			option(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_max","value":"2"}]}]`), ""},
 		{"nested_opt_grps names something", option(`,"nested_opt_grps":[" "]`), "nested_opt_grps[0] must not be empty"},
 	})
 }
 
 func keyValue(group, key, value string) string {
-	return item(fmt.Sprintf(`,"key_value_groups":[{"group":%q,"key_value_data":[{"key":%q,"value":%q}]}]`, group, key, value))
+	return item(fmt.Sprintf(`,"key_value_groups":[{"group":%q,"key_value_data":[{"key":%q,"value":%q}]}]`, group, key,
+		value))
 }
 
-func TestKeyValueGroups(t *testing.T) {
+func TestKeyValueGroupsAreValidated(t *testing.T) {
 	data := func(pairs string) string {
 		return item(`,"key_value_groups":[{"group":"Nutrition","key_value_data":[` + pairs + `]}]`)
 	}
@@ -170,28 +207,40 @@ func TestKeyValueGroups(t *testing.T) {
 		{"Nutrition takes kcal_range_max", keyValue("Nutrition", "kcal_range_max", "100"), ""},
 		{"Deposit takes 0.15", keyValue("Deposit", "deposit_charge", "0.15"), ""},
 		{"Deposit takes 0.25", keyValue("Deposit", "deposit_charge", "0.25"), ""},
-		{"Deposit takes nothing else", keyValue("Deposit", "deposit_charge", "0.20"), "value of deposit_charge must be one of: 0.15, 0.25"},
+		{"Deposit takes nothing else", keyValue("Deposit", "deposit_charge", "0.20"),
+			"value of deposit_charge must be one of: 0.15, 0.25"},
 		{"a plugin's group is known once declared", keyValue("NutritionalInfo", "fat_mg", "7000"), ""},
 		{"a plugin's allowed values", keyValue("Additional Info", "quantity_unit", "inches"), ""},
-		{"a plugin's values that are not allowed", keyValue("Additional Info", "quantity_unit", "miles"), "value of quantity_unit must be one of: kg"},
-		{"an unknown group", keyValue("Vitamins", "c", "1"), "key_value_groups[0].group must be one of: Additional Info, Deposit"},
-		{"an unknown key", keyValue("Servings", "serves", "1"), "key_value_groups[0].key_value_data[0].key must be one of: serve_range_max, serve_range_min"},
-		{"a value is positive", keyValue("Servings", "serve_range_min", "0"), "value of serve_range_min must be a positive whole number"},
+		{"a plugin's values that are not allowed", keyValue("Additional Info", "quantity_unit", "miles"),
+			"value of quantity_unit must be one of: kg"},
+		{"an unknown group", keyValue("Vitamins", "c", "1"),
+			"key_value_groups[0].group must be one of: Additional Info, Deposit"},
+		{"an unknown key", keyValue("Servings", "serves", "1"),
+			"key_value_groups[0].key_value_data[0].key must be one of: serve_range_max, serve_range_min"},
+		{"a value is positive", keyValue("Servings", "serve_range_min", "0"),
+			"value of serve_range_min must be a positive whole number"},
 		{"a value has no sign", keyValue("Servings", "serve_range_min", "-1"), "must be a positive whole number"},
 		{"decimals are not allowed", keyValue("Servings", "serve_range_min", "1.0"), "must be a positive whole number"},
-		{"a value has at most 15 digits", keyValue("Servings", "serve_range_min", "9999999999999999"), "of serve_range_min must be a positive whole number of at most 15 digits, without zeros before it"},
+		{"a value has at most 15 digits", keyValue("Servings", "serve_range_min", "9999999999999999"),
+			"of serve_range_min must be a positive whole number of at most 15 digits, without zeros before it"},
 		{"15 digits pass", keyValue("Servings", "serve_range_min", "999999999999999"), ""},
-		{"values are strings", item(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_min","value":1}]}]`), "key_value_groups[0].key_value_data[0].value must be a string"},
-		{"the least is not above the most", data(`{"key":"kcal_range_max","value":"90"},{"key":"kcal_range_min","value":"100"}`), "must not have a kcal_range_min above its kcal_range_max"},
-		{"the least may be the most", data(`{"key":"kcal_range_max","value":"100"},{"key":"kcal_range_min","value":"100"}`), ""},
-		{"a key occurs once", data(`{"key":"kcal_range_max","value":"1"},{"key":"kcal_range_max","value":"1"}`), "key_value_data[1].key is given twice"},
+		{"values are strings",
+			item(`,"key_value_groups":[{"group":"Servings","key_value_data":[{"key":"serve_range_min","value":1}]}]`),
+			"key_value_groups[0].key_value_data[0].value must be a string"},
+		{"the least is not above the most",
+			data(`{"key":"kcal_range_max","value":"90"},{"key":"kcal_range_min","value":"100"}`),
+			"must not have a kcal_range_min above its kcal_range_max"},
+		{"the least may be the most",
+			data(`{"key":"kcal_range_max","value":"100"},{"key":"kcal_range_min","value":"100"}`), ""},
+		{"a key occurs once", data(`{"key":"kcal_range_max","value":"1"},{"key":"kcal_range_max","value":"1"}`),
+			"key_value_data[1].key is given twice"},
 	})
 }
 
 func tax(rest string) string    { return one("taxes", `"structure":{"value":5},`+rest) }
 func charge(rest string) string { return one("charges", `"title":"Delivery Charge",`+rest) }
 
-func TestTaxCodesAndTitlesByCountry(t *testing.T) {
+func TestTaxCodesAndTitlesAreValidatedByCountry(t *testing.T) {
 	for country, rows := range map[string][]shapeRow{
 		"US": {
 			{"ST_P with exactly Sales Tax", tax(`"code":"ST_P","title":"Sales Tax"`), ""},
@@ -202,12 +251,16 @@ func TestTaxCodesAndTitlesByCountry(t *testing.T) {
 			{"code is required", tax(`"title":"Sales Tax"`), "code is required"},
 			{"structure is required", one("taxes", `"code":"ST_P"`), "structure is required"},
 			{"value is required", one("taxes", `"code":"ST_P","structure":{}`), "structure.value is required"},
-			{"value is a number", one("taxes", `"code":"ST_P","structure":{"value":"5"}`), "structure.value must be a number"},
-			{"value is not negative", one("taxes", `"code":"ST_P","structure":{"value":-5}`), "structure.value must not be negative"},
+			{"value is a number", one("taxes", `"code":"ST_P","structure":{"value":"5"}`),
+				"structure.value must be a number"},
+			{"value is not negative", one("taxes", `"code":"ST_P","structure":{"value":-5}`),
+				"structure.value must not be negative"},
 			{"all means all items", tax(`"code":"ST_P","item_ref_ids":["all"]`), ""},
 			{"all stands alone", tax(`"code":"ST_P","item_ref_ids":["all","a"]`), `item_ref_ids must hold "all" alone`},
-			{"one tax occurs once", `{"taxes":[{"code":"ST_P","structure":{"value":5}},{"code":"ST_P","structure":{"value":5.0}}]}`, "taxes[1]: code and structure.value are the same as in taxes[0]"},
-			{"two rates of one code are two taxes", `{"taxes":[{"code":"ST_P","structure":{"value":5}},{"code":"ST_P","structure":{"value":6}}]}`, ""},
+			{"one tax may occur twice",
+				`{"taxes":[{"code":"ST_P","structure":{"value":5}},{"code":"ST_P","structure":{"value":5.0}}]}`, ""},
+			{"two rates of one code are two taxes",
+				`{"taxes":[{"code":"ST_P","structure":{"value":5}},{"code":"ST_P","structure":{"value":6}}]}`, ""},
 		},
 		"CA": {
 			{"GST_P with exactly GST", tax(`"code":"GST_P","title":"gst"`), ""},
@@ -218,7 +271,8 @@ func TestTaxCodesAndTitlesByCountry(t *testing.T) {
 			{"SGST_P", tax(`"code":"SGST_P","title":"Kerala flood cess"`), ""},
 			{"IGST_P", tax(`"code":"IGST_P","title":"MUNICIPALITY"`), ""},
 			{"the title contains one of the words", tax(`"code":"IGST_P","title":"Tax"`), "title must contain SGST"},
-			{"a single GST code is not supported", tax(`"code":"GST_P","title":"GST"`), "code must be one of: CGST_P, SGST_P, IGST_P"},
+			{"a single GST code is not supported", tax(`"code":"GST_P","title":"GST"`),
+				"code must be one of: CGST_P, SGST_P, IGST_P"},
 		},
 		"GB": {
 			{"VAT_P with vat in the title", tax(`"code":"VAT_P","title":"UK Vat 20%"`), ""},
@@ -230,25 +284,35 @@ func TestTaxCodesAndTitlesByCountry(t *testing.T) {
 	}
 }
 
-func TestFieldsOfACharge(t *testing.T) {
+func TestChargeFieldsAreValidated(t *testing.T) {
 	with := func(code, on string) string {
 		return charge(`"code":"` + code + `","structure":{"value":5` + on + `}`)
 	}
 	checkShapes(t, "US", []shapeRow{
 		{"an item-level percentage uses item.price", with("PC_P", `,"applicable_on":"item.price"`), ""},
 		{"a percentage of the order", with("DC_P", `,"applicable_on":"order.order_subtotal"`), ""},
-		{"a percentage is not of a quantity", with("DC_P", `,"applicable_on":"item.quantity"`), "structure.applicable_on must be item.price or order.order_subtotal"},
+		{"a percentage is not of a quantity", with("DC_P", `,"applicable_on":"item.quantity"`),
+			"structure.applicable_on must be item.price or order.order_subtotal"},
 		{"an item-level fixed charge uses item.quantity", with("PC_F", `,"applicable_on":"item.quantity"`), ""},
 		{"an order-level fixed charge omits it", with("DC_F", ``), ""},
-		{"order.order_subtotal on a fixed charge is order level", with("DC_F", `,"applicable_on":"order.order_subtotal"`), ""},
-		{"a fixed charge is not of a price", with("PC_F", `,"applicable_on":"item.price"`), "structure.applicable_on must be item.quantity"},
+		{"order.order_subtotal on a fixed charge is order level",
+			with("DC_F", `,"applicable_on":"order.order_subtotal"`), ""},
+		{"a fixed charge is not of a price", with("PC_F", `,"applicable_on":"item.price"`),
+			"structure.applicable_on must be item.quantity"},
 		{"an unknown applicable_on", with("PC_P", `,"applicable_on":"weight"`), "structure.applicable_on must be"},
 		{"the four codes and no other", with("XC_F", ``), "code must be one of: PC_F, PC_P, DC_F, DC_P"},
 		{"structure is required", charge(`"code":"PC_F"`), "structure is required"},
-		{"the title is one of two, in any case", one("charges", `"code":"PC_F","title":"packaging charge","structure":{"value":1}`), ""},
-		{"no other title", one("charges", `"code":"PC_F","title":"Bag","structure":{"value":1}`), "title must be one of: Packaging Charge, Delivery Charge"},
-		{"fulfillment_modes are delivery and pickup", charge(`"code":"DC_F","structure":{"value":1},"fulfillment_modes":["drone"]`), "fulfillment_modes[0] must be one of"},
-		{"the two spellings of order level are one charge", `{"charges":[{"code":"DC_F","structure":{"value":1}},{"code":"DC_F","structure":{"value":1,"applicable_on":"order.order_subtotal"}}]}`, "charges[1]: code and structure are the same as in charges[0]"},
+		{"the title is one of two, in any case",
+			one("charges", `"code":"PC_F","title":"packaging charge","structure":{"value":1}`), ""},
+		{"no other title", one("charges", `"code":"PC_F","title":"Bag","structure":{"value":1}`),
+			"title must be one of: Packaging Charge, Delivery Charge"},
+		{"fulfillment_modes are delivery and pickup",
+			charge(`"code":"DC_F","structure":{"value":1},"fulfillment_modes":["drone"]`),
+			"fulfillment_modes[0] must be one of"},
+		{"the two spellings of order level are one charge",
+			`{"charges":[{"code":"DC_F","structure":{"value":1}},{"code":"DC_F","structure":{"value":1,` +
+				`"applicable_on":"order.order_subtotal"}}]}`,
+			"charges[1]: code and structure are the same as in charges[0]"},
 	})
 }
 
@@ -257,8 +321,10 @@ func FuzzDecode(f *testing.F) {
 		`{}`, `[]`, `null`, item(`,"title":"x"`), group(`,"item_ref_ids":["a"]`), option(`,"nested_opt_grps":["a"]`),
 		category(`,"translations":[{"language":"hi","name":"x"}]`), tax(`"code":"ST_P","title":"Sales Tax"`),
 		charge(`"code":"PC_F","structure":{"value":1}`), keyValue("Nutrition", "kcal_range_min", "5"),
-		`{"items":[{"ref_id":"a","price":1e30}]}`, `{"items":[{"ref_id":"\ud800","price":1}]}`, `{"flush_items":true,"items":[]}`,
-		item(`,"images":[{"tag":"default","url":"https://x/a"}],"tags":{"web":["a"]},"platform_pricing":[{"platform":"web","price":2}]`),
+		`{"items":[{"ref_id":"a","price":1e30}]}`, `{"items":[{"ref_id":"\ud800","price":1}]}`,
+		`{"flush_items":true,"items":[]}`,
+		item(`,"images":[{"tag":"default","url":"https://x/a"}],"tags":{"web":["a"]},` +
+			`"platform_pricing":[{"platform":"web","price":2}]`),
 	} {
 		f.Add([]byte(seed), false)
 	}

@@ -6,12 +6,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// EffectiveMenu is what a customer of a platform can see of a store's menu
-// (contract, Menu). Lists are ordered by sort_order, then ref_id.
+// EffectiveMenu is the part of a store's menu that customers of a platform see (contract, Menu). Lists are ordered by
+// sort_order, then ref_id.
 type EffectiveMenu struct {
 	StoreRefID string `json:"store_ref_id"`
 	Platform   string `json:"platform"`
-	// Whether the store takes orders there; nil: it is not told.
+	// Whether the store takes orders there; nil: not stated.
 	OrderingEnabled *bool                  `json:"ordering_enabled,omitzero"`
 	Categories      []EffectiveCategory    `json:"categories"`
 	Items           []EffectiveItem        `json:"items"`
@@ -23,11 +23,11 @@ type EffectiveMenu struct {
 	LeftOut []LeftOut `json:"-"`
 }
 
-// LeftOut is an item that the store sells and that cannot be ordered there all the
-// same: an option group of it demands more options than can be.
+// LeftOut is an item that the store sells but that cannot be ordered there. One of its option groups requires more
+// options than are available.
 type LeftOut struct{ RefID, Message string }
 
-// EffectiveCategory is a category with something to see in it or below it.
+// EffectiveCategory is a category that contains something visible, directly or in a sub-category.
 type EffectiveCategory struct {
 	ID           int64          `json:"id"`
 	RefID        string         `json:"ref_id"`
@@ -37,13 +37,13 @@ type EffectiveCategory struct {
 	ImgURL       *string        `json:"img_url,omitzero"`
 	ParentRefID  string         `json:"parent_ref_id,omitzero"`
 	Translations jsontext.Value `json:"translations,omitzero"`
-	// When it is on sale, by its timings and those of its parent; absent where it always is.
+	// When it is available, by its timings and those of its parent; absent if it always is.
 	Timings []core.DayHours `json:"timings,omitempty"`
-	// Whether it is now; absent where it always is.
+	// Whether it is available now; absent if it always is.
 	AvailableNow *bool `json:"available_now,omitzero"`
 }
 
-// EffectiveItem is an item that can be ordered, at the price of the platform.
+// EffectiveItem is an item that can be ordered, at the price for the platform.
 type EffectiveItem struct {
 	ID                int64          `json:"id"`
 	RefID             string         `json:"ref_id"`
@@ -66,7 +66,7 @@ type EffectiveItem struct {
 	OptionGroupRefIDs []string       `json:"option_group_ref_ids"`
 }
 
-// EffectiveOptionGroup is an option group of which an option can be ordered.
+// EffectiveOptionGroup is an option group with an option that can be ordered.
 type EffectiveOptionGroup struct {
 	ID                  int64          `json:"id"`
 	RefID               string         `json:"ref_id"`
@@ -98,11 +98,10 @@ type EffectiveOption struct {
 	NestedOptGrps  []string       `json:"nested_opt_grps,omitzero"`
 }
 
-// Effective works out what a customer of the platform sees of a store's menu.
-// The menu must hold the store's references, the masters of these, and every
-// category, option group, tax and charge that is linked to them, with the
-// links. blocked are the items that the platform's rules refuse, by id; it may
-// be nil. The same menu gives the same answer, whatever the order of its rows.
+// Effective computes the part of a store's menu that customers of a platform see. The menu must contain the store's
+// references and their masters. It must also contain every category, option group, tax and charge linked to these,
+// with the links. The map blocked holds the ids of the items that the platform's rules reject, and may be nil. The
+// result does not depend on the order of the rows.
 func Effective(storeRefID string, menu Menu, platform core.Platform, blocked map[int64]bool) EffectiveMenu {
 	s := newSight(&menu, platform, blocked)
 	return EffectiveMenu{

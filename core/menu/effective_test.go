@@ -45,7 +45,7 @@ func (e EffectiveMenu) options() []string {
 	return names(e.Options, func(o EffectiveOption) string { return o.RefID })
 }
 
-func TestWhatACustomerSees(t *testing.T) {
+func TestEffectiveMenuShowsWhatCustomersSee(t *testing.T) {
 	master := `M {"items":[{"ref_id":"tea","price":10,` // and so on: a master change of tea
 	runEffects(t, []effectRow{
 		{"everything that is sold and available", []string{"S1" + whole}, func(t *testing.T, h *hub, _ Plan) {
@@ -60,8 +60,10 @@ func TestWhatACustomerSees(t *testing.T) {
 		}},
 		{"an item with what belongs to it", []string{"S1" + whole}, func(t *testing.T, h *hub, _ Plan) {
 			own, there := h.sees("S1", web).Items[1], h.sees("S1", tasty).Items[1]
-			require.Equal(t, []string{"10.25", "15", "https://x.example/w.png"}, []string{own.Price.String(), own.MarkupPrice.String(), own.ImgURL})
-			require.Equal(t, []string{"13", "15", "https://x.example/d.png"}, []string{there.Price.String(), there.MarkupPrice.String(), there.ImgURL})
+			require.Equal(t, []string{"10.25", "15", "https://x.example/w.png"},
+				[]string{own.Price.String(), own.MarkupPrice.String(), own.ImgURL})
+			require.Equal(t, []string{"13", "15", "https://x.example/d.png"},
+				[]string{there.Price.String(), there.MarkupPrice.String(), there.ImgURL})
 			require.Equal(t, []string{"hot"}, own.Tags)
 			require.Equal(t, []string{"new"}, there.Tags)
 			require.Equal(t, []string{"D"}, own.CategoryRefIDs)
@@ -78,39 +80,55 @@ func TestWhatACustomerSees(t *testing.T) {
 			require.Empty(t, e.Categories)
 			require.Empty(t, e.OptionGroups)
 		}},
-		{"an inactive category makes its items inactive", []string{"S1" + whole, `M {"categories":[{"ref_id":"D","active":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Equal(t, []string{"cake"}, e.items())
-			require.Empty(t, e.categories())
-			require.Empty(t, e.groups(), "its groups hang on it alone")
-			require.True(t, h.item("tea").Active, "its own flag stays")
-		}},
-		{"an inactive parent too", []string{"S1" + whole, `M {"categories":[{"ref_id":"C","active":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
-		}},
-		{"an inactive category makes items inactive that are in an open one too", []string{"S1" + whole, `M {"categories":[{"ref_id":"D","active":false},{"ref_id":"E","name":"e"}],"items":[{"ref_id":"tea","price":10,"category_ref_ids":["D","E"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Equal(t, []string{"cake"}, e.items())
-			require.Empty(t, e.categories())
-		}},
-		{"out of stock is not seen", []string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"current_stock":0}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
-		}},
-		{"-1 is never out of stock", []string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"current_stock":-1}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Contains(t, h.sees("S1", web).items(), "tea")
-		}},
-		{"unavailable at the store is not seen", []string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"available":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
-		}},
-		{"a master request changes no availability at a store", []string{"S1" + whole, master + `"available":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Contains(t, h.sees("S1", web).items(), "tea")
-		}},
-		{"an item is listed only on its included_platforms", []string{"S1" + whole}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.sees("S1", core.Platform{Name: "app", ServedBy: core.ServedByOwn}).items())
-		}},
-		{"empty included_platforms means none", []string{"S1" + whole, master + `"included_platforms":[]}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
-		}},
+		{"an inactive category makes its items inactive",
+			[]string{"S1" + whole, `M {"categories":[{"ref_id":"D","active":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Equal(t, []string{"cake"}, e.items())
+				require.Empty(t, e.categories())
+				require.Empty(t, e.groups(), "its groups hang on it alone")
+				require.True(t, h.item("tea").Active, "its own flag stays")
+			}},
+		{"an inactive parent too", []string{"S1" + whole, `M {"categories":[{"ref_id":"C","active":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
+			}},
+		{"an inactive category makes items inactive that are in an open one too",
+			[]string{"S1" + whole,
+				`M {"categories":[{"ref_id":"D","active":false},{"ref_id":"E","name":"e"}],"items":[{"ref_id":"tea",` +
+					`"price":10,"category_ref_ids":["D","E"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Equal(t, []string{"cake"}, e.items())
+				require.Empty(t, e.categories())
+			}},
+		{"out of stock is not seen",
+			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"current_stock":0}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
+			}},
+		{"-1 is never out of stock",
+			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"current_stock":-1}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Contains(t, h.sees("S1", web).items(), "tea")
+			}},
+		{"unavailable at the store is not seen",
+			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":10,"available":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
+			}},
+		{"a master request changes no availability at a store", []string{"S1" + whole, master + `"available":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Contains(t, h.sees("S1", web).items(), "tea")
+			}},
+		{"an item is listed only on its included_platforms", []string{"S1" + whole},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, []string{"cake"},
+					h.sees("S1", core.Platform{Name: "app", ServedBy: core.ServedByOwn}).items())
+			}},
+		{"empty included_platforms means none", []string{"S1" + whole, master + `"included_platforms":[]}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
+			}},
 		{"a finding blocks the listing on the platform", []string{"S1" + whole}, func(t *testing.T, h *hub, _ Plan) {
 			require.Equal(t, []string{"cake"}, h.sees("S1", web, h.item("tea").ID).items())
 		}},
@@ -118,49 +136,69 @@ func TestWhatACustomerSees(t *testing.T) {
 }
 
 // sizes have tea in two sizes, one of which must be chosen.
-const sizes = `S1{"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"item_ref_ids":["tea"]},{"ref_id":"G","active":false}],
-	"options":[{"ref_id":"s","title":"S","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"l","title":"L","price":2,"opt_grp_ref_ids":["size"]}]}`
+const sizes = `S1{"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"item_ref_ids":["tea"]},` +
+	`{"ref_id":"G","active":false}],
+	"options":[{"ref_id":"s","title":"S","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"l","title":"L","price":2,` +
+	`"opt_grp_ref_ids":["size"]}]}`
 
-func TestWhatACustomerSeesOfOptionsTaxesAndCharges(t *testing.T) {
+func TestEffectiveMenuShowsOptionsTaxesAndCharges(t *testing.T) {
 	runEffects(t, []effectRow{
-		{"options of an inactive group are not orderable", []string{"S1" + whole, `M {"option_groups":[{"ref_id":"G","active":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Empty(t, e.groups())
-			require.Empty(t, e.options())
-			require.Empty(t, e.Items[1].OptionGroupRefIDs)
-		}},
-		{"an option that is not sold or not available is not seen, nor what is nested under it", []string{"S1" + whole, `S1{"options":[{"ref_id":"soy","price":1,"available":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Empty(t, e.groups(), "G has no other option, H hangs on soy")
-			require.Empty(t, e.options())
-		}},
-		{"a nested group without options is not named", []string{"S1" + whole, `S1{"options":[{"ref_id":"big","price":0,"sold_at_store":false}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Equal(t, []string{"G"}, e.groups())
-			require.Empty(t, e.Options[0].NestedOptGrps)
-		}},
-		{"an item is not seen while one of its groups demands more options than can be ordered", []string{"S1" + whole, sizes}, func(t *testing.T, h *hub, _ Plan) {
-			seen := func(change string) []string {
-				h.send(map[string]string{"M ": MasterLocation, "S1": "S1"}[change[:2]], change[2:])
-				return h.sees("S1", web).items()
-			}
-			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"l","price":1,"available":false}]}`), "the other can be chosen")
-			require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
-			e := h.sees("S1", web)
-			require.Equal(t, []LeftOut{{"tea", `at least 1 of the option group "size" must be chosen, and 0 can be ordered here`}}, e.LeftOut)
-			require.Empty(t, e.groups())
-			require.Empty(t, e.options())
-			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","active":false}]}`), "an inactive group demands nothing")
-			require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","active":true}]}`))
-			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","min_selectable":0}]}`))
-			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":true},{"ref_id":"l","price":1,"available":true}]}`))
-			require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","min_selectable":3,"max_selectable":3}]}`), "of two")
-			require.Equal(t, []string{"cake", "tea"}, seen(`M {"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`), "one of them twice")
-			require.Equal(t, []string{"cake", "tea"}, seen(`S1{"options":[{"ref_id":"s","price":1,"sold_at_store":false},{"ref_id":"l","price":1,"sold_at_store":false}]}`),
-				"a group of which the store sells nothing is no part of its menu")
-		}},
+		{"options of an inactive group are not orderable",
+			[]string{"S1" + whole, `M {"option_groups":[{"ref_id":"G","active":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Empty(t, e.groups())
+				require.Empty(t, e.options())
+				require.Empty(t, e.Items[1].OptionGroupRefIDs)
+			}},
+		{"an option that is not sold or not available is not seen, nor what is nested under it",
+			[]string{"S1" + whole, `S1{"options":[{"ref_id":"soy","price":1,"available":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Empty(t, e.groups(), "G has no other option, H hangs on soy")
+				require.Empty(t, e.options())
+			}},
+		{"a nested group without options is not named",
+			[]string{"S1" + whole, `S1{"options":[{"ref_id":"big","price":0,"sold_at_store":false}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Equal(t, []string{"G"}, e.groups())
+				require.Empty(t, e.Options[0].NestedOptGrps)
+			}},
+		{"an item is not seen while one of its groups demands more options than can be ordered",
+			[]string{"S1" + whole, sizes}, func(t *testing.T, h *hub, _ Plan) {
+				seen := func(change string) []string {
+					h.send(map[string]string{"M ": MasterLocation, "S1": "S1"}[change[:2]], change[2:])
+					return h.sees("S1", web).items()
+				}
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`S1{"options":[{"ref_id":"l","price":1,"available":false}]}`), "the other can be chosen")
+				require.Equal(t, []string{"cake"}, seen(`S1{"options":[{"ref_id":"s","price":1,"available":false}]}`))
+				e := h.sees("S1", web)
+				require.Equal(t, []LeftOut{{"tea",
+					`at least 1 of the option group "size" must be chosen, and 0 can be ordered here`}}, e.LeftOut)
+				require.Empty(t, e.groups())
+				require.Empty(t, e.options())
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`M {"option_groups":[{"ref_id":"size","active":false}]}`), "an inactive group demands nothing")
+				require.Equal(t, []string{"cake"}, seen(`M {"option_groups":[{"ref_id":"size","active":true}]}`))
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`M {"option_groups":[{"ref_id":"size","min_selectable":0}]}`))
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`S1{"options":[{"ref_id":"s","price":1,"available":true},{"ref_id":"l","price":1,`+
+						`"available":true}]}`))
+				require.Equal(t, []string{"cake"},
+					seen(`M {"option_groups":[{"ref_id":"size","min_selectable":3,"max_selectable":3}]}`), "of two")
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`M {"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`), "one of them twice")
+				require.Equal(t, []string{"cake", "tea"},
+					seen(`S1{"options":[{"ref_id":"s","price":1,"sold_at_store":false},{"ref_id":"l","price":1,`+
+						`"sold_at_store":false}]}`),
+					"a group of which the store sells nothing is no part of its menu")
+			}},
 		{"nor while all that its group demands have such a group underneath", []string{"S1" + whole, sizes,
-			`S1{"option_groups":[{"ref_id":"cup","title":"Cup","min_selectable":1}],"options":[{"ref_id":"paper","title":"Paper","price":0,"opt_grp_ref_ids":["cup"],"available":false},
+			`S1{"option_groups":[{"ref_id":"cup","title":"Cup","min_selectable":1}],"options":[{"ref_id":"paper",` +
+				`"title":"Paper","price":0,"opt_grp_ref_ids":["cup"],"available":false},
 				{"ref_id":"s","price":1,"nested_opt_grps":["cup"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
 			e := h.sees("S1", web)
 			require.Contains(t, e.items(), "tea")
@@ -168,25 +206,34 @@ func TestWhatACustomerSeesOfOptionsTaxesAndCharges(t *testing.T) {
 			h.send("S1", `{"options":[{"ref_id":"l","price":1,"available":false}]}`)
 			require.Equal(t, []string{"cake"}, h.sees("S1", web).items())
 		}},
-		{"an inactive tax or charge is not seen", []string{"S1" + whole, `M {"flush_taxes":true,"taxes":[],"flush_charges":true,"charges":[]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", tasty)
-			require.Empty(t, e.Taxes)
-			require.Empty(t, e.Charges)
-		}},
-		{"a rate that names an item goes before one for all", []string{"S1" + whole, `M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"item_ref_ids":["tea"]}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			e := h.sees("S1", web)
-			require.Equal(t, [][]string{{"cake"}, {"tea"}}, [][]string{e.Taxes[0].ItemRefIDs, e.Taxes[1].ItemRefIDs})
-		}},
-		{"a charge on the order needs no items", []string{"S1" + whole, `M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":3}}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Equal(t, "DC_F", h.sees("S1", web).Charges[0].Code)
-		}},
-		{"a markup that is not higher is not shown", []string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":15}]}`}, func(t *testing.T, h *hub, _ Plan) {
-			require.Nil(t, h.sees("S1", web).Items[1].MarkupPrice)
-		}},
+		{"an inactive tax or charge is not seen",
+			[]string{"S1" + whole, `M {"flush_taxes":true,"taxes":[],"flush_charges":true,"charges":[]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", tasty)
+				require.Empty(t, e.Taxes)
+				require.Empty(t, e.Charges)
+			}},
+		{"a rate that names an item goes before one for all",
+			[]string{"S1" + whole,
+				`M {"taxes":[{"code":"CGST_P","title":"GST","structure":{"value":9},"item_ref_ids":["tea"]}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				e := h.sees("S1", web)
+				require.Equal(t, [][]string{{"cake"}, {"tea"}},
+					[][]string{e.Taxes[0].ItemRefIDs, e.Taxes[1].ItemRefIDs})
+			}},
+		{"a charge on the order needs no items",
+			[]string{"S1" + whole, `M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":3}}]}`},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Equal(t, "DC_F", h.sees("S1", web).Charges[0].Code)
+			}},
+		{"a markup that is not higher is not shown",
+			[]string{"S1" + whole, `S1{"items":[{"ref_id":"tea","price":15}]}`}, func(t *testing.T, h *hub, _ Plan) {
+				require.Nil(t, h.sees("S1", web).Items[1].MarkupPrice)
+			}},
 	})
 }
 
-func TestTheSameMenuLooksTheSameWhateverTheOrderOfItsRows(t *testing.T) {
+func TestEffectiveMenuDoesNotDependOnRowOrder(t *testing.T) {
 	h := newHub(t, fakeVocabulary(t), "IN")
 	h.send("S1", whole)
 	digest := func(m Menu) string {
@@ -217,7 +264,7 @@ func shuffle[T any](r *rand.Rand, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-func TestTheLargestMenuIsSeenWhole(t *testing.T) {
+func TestLargestMenuIsFullyVisible(t *testing.T) {
 	h := newHub(t, fakeVocabulary(t), "IN")
 	h.send("S1", string(realFile(t, "menu-max.json")))
 	e := h.sees("S1", web)
@@ -226,5 +273,6 @@ func TestTheLargestMenuIsSeenWhole(t *testing.T) {
 	require.Len(t, e.OptionGroups, 2847)
 	require.Len(t, e.Categories, 46)
 	require.Len(t, e.Taxes, 2, "IGST is switched off")
-	require.True(t, slices.IsSortedFunc(e.Items, func(a, b EffectiveItem) int { return int(a.SortOrder - b.SortOrder) }))
+	require.True(t, slices.IsSortedFunc(e.Items,
+		func(a, b EffectiveItem) int { return int(a.SortOrder - b.SortOrder) }))
 }

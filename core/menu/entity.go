@@ -6,9 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Ref is what every stored entity has: its id in the hub, its identifier in the
-// external system, and whether its master record is active. RefID is empty in
-// the records of taxes and charges, which go by what they say.
+// Ref is common to all stored entities: the id in the hub, the identifier in the external system, and whether the
+// master record is active. RefID is empty for taxes and charges, which are identified by their content.
 type Ref struct {
 	ID     int64  `json:"id"`
 	RefID  string `json:"ref_id,omitzero"`
@@ -17,11 +16,10 @@ type Ref struct {
 
 func (r *Ref) ref() *Ref { return r }
 
-// The records below carry JSON names so that the read-back shows them in the
-// shape in which they were sent. Lists and maps are kept as canonical JSON:
-// most of the time they are only compared and handed on.
+// The records below carry JSON names so that the API returns them in the form in which they were sent. Lists and maps
+// are stored as canonical JSON, because most of the time they are only compared and passed on.
 
-// set takes over a value that was sent, and notes when it differs.
+// set assigns a value that was sent, and records whether it differs.
 func set[T comparable](changed *bool, field *T, sent *T) {
 	if sent != nil && *field != *sent {
 		*field, *changed = *sent, true
@@ -35,7 +33,7 @@ func setOptional[T comparable](changed *bool, field **T, sent *T) {
 	}
 }
 
-// setAmount is set for an amount: 2.50 is no change from 2.5.
+// setAmount is set for an amount: 2.50 equals 2.5.
 func setAmount(changed *bool, field *core.Amount, sent *core.Amount) {
 	if sent != nil && !field.Equal(sent.Decimal) {
 		*field, *changed = *sent, true
@@ -48,15 +46,15 @@ func setOptionalAmount(changed *bool, field **core.Amount, sent *core.Amount) {
 	}
 }
 
-// setDocument is set for canonical JSON, nil when it was not sent.
+// setDocument is set for canonical JSON, which is nil if it was not sent.
 func setDocument(changed *bool, field *jsontext.Value, sent jsontext.Value) {
 	if sent != nil && string(*field) != string(sent) {
 		*field, *changed = sent, true
 	}
 }
 
-// activate settles the activation of a master record: what the object says,
-// else active where a flush lists it.
+// activate sets the active flag of a master record: the value that was sent, or else true if a flush lists the
+// object.
 func activate(changed *bool, active *bool, sent *bool, listedByFlush bool) {
 	if sent == nil && listedByFlush {
 		sent = &listedByFlush

@@ -11,35 +11,31 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Inspector holds items against the rules of the platforms on which they are
-// listed. It is asked while no transaction is open.
+// Inspector checks items against the rules of the platforms that list them. It is called outside of transactions.
 type Inspector interface {
-	// Platforms lists the platforms of a business that have rules of their own.
+	// Platforms returns the platforms of a business that have their own rules.
 	Platforms(ctx context.Context, business core.BusinessID) ([]string, error)
-	// Inspect tells what a platform has against items, by ref_id. An error says why
-	// the platform's rules cannot be known now; core.Postponed leaves the request to
-	// another replica.
+	// Inspect returns a platform's findings by ref_id of the item. An error states why the platform's rules are
+	// unavailable. core.Postponed leaves the request to another replica.
 	Inspect(ctx context.Context, business core.BusinessID, platform string, items []*Item) (map[string][]Finding, error)
 }
 
-// Inspection is what the platforms' rules have against the items of a request.
+// Inspection is the findings of the platforms for the items of a request.
 type Inspection struct {
-	Platforms []string             // that were asked and answered
+	Platforms []string             // that responded
 	Found     map[string][]Finding // by ref_id of the item
-	Missed    []string             // that could not be asked
-	Warnings  []Warning            // of those
+	Missed    []string             // that were unavailable
+	Warnings  []Warning            // about those
 }
 
-// ItemFindings is what is kept of an inspected item, in the place of what the
-// platforms that were asked had against it before.
+// ItemFindings are the new findings of an item. They replace the earlier ones of the same platforms.
 type ItemFindings struct {
 	ID       int64
 	Findings []Finding
 }
 
-// inspect works out what the items of a request will be and asks the platforms
-// about them. Another request may change an item before this one is written; the
-// findings are then put right by that one's own inspection.
+// inspect computes the items after the request and has the platforms check them. Another request can change an item
+// before this one is written. The inspection of that request then corrects the findings.
 func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, request Request) (Inspection, error) {
 	inspection := Inspection{Found: map[string][]Finding{}}
 	if i.Inspector == nil || job.DryRun || len(request.Items) == 0 {
@@ -68,7 +64,8 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 		}
 		if err != nil {
 			inspection.Warnings = append(inspection.Warnings, Warning{Path: "items",
-				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts until they can be (%s)", quote(platform), err)})
+				Message: fmt.Sprintf("the rules of platform %s could not be applied; what was found before counts "+
+					"until they can be (%s)", quote(platform), err)})
 			inspection.Missed = append(inspection.Missed, platform)
 			continue
 		}
@@ -80,7 +77,7 @@ func (i Ingestor) inspect(ctx context.Context, job core.Job, scope Scope, reques
 	return inspection, nil
 }
 
-// foreseen are the items of a request as they will be.
+// foreseen returns the items of a request as they will be.
 func foreseen(request Request, state State) []*Item {
 	var id int64
 	plan := Decide(request, state, func() int64 { id--; return id })
@@ -93,14 +90,15 @@ func foreseen(request Request, state State) []*Item {
 	}
 	items := make([]*Item, 0, len(request.Items))
 	for n := range request.Items {
-		if item := records[valueOf(request.Items[n].Object.RefID)]; item != nil && plan.Outcomes[Items][n].Message == "" {
+		if item := records[valueOf(request.Items[n].Object.RefID)]; item != nil &&
+			plan.Outcomes[Items][n].Message == "" {
 			items = append(items, item)
 		}
 	}
 	return items
 }
 
-// ListedOn tells whether an item is listed on a platform.
+// ListedOn reports whether an item is listed on a platform.
 func (i *Item) ListedOn(platform string) bool {
 	if i.IncludedPlatforms == nil {
 		return true
@@ -109,8 +107,8 @@ func (i *Item) ListedOn(platform string) bool {
 	return json.Unmarshal(i.IncludedPlatforms, &names) == nil && slices.Contains(names, platform)
 }
 
-// of joins the findings with the outcomes of a request: for the callback by the
-// item's place in the request, and as they are kept.
+// of combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,
+// and in the form in which they are stored.
 func (n Inspection) of(request Request, plan *Plan) (told Findings, kept []ItemFindings) {
 	if len(n.Platforms) == 0 {
 		return told, nil

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// storeValued tells of which kinds a store holds values; only these can be
-// flushed at a store (spec, States).
+// storeValued reports whether a store has its own values for a kind. Only these kinds can be flushed at a store
+// (spec, States).
 func storeValued(kind Kind) bool { return kind == Items || kind == Options }
 
-// holdFlushes settles which flushes take effect: at a store only those of items
-// and options, and none that takes out more than the guard allows unless it is
-// confirmed.
+// holdFlushes decides which flushes take effect. At a store these are only flushes of items and options. A flush that
+// removes more than the guard allows is held until it is confirmed.
 func (d *decider) holdFlushes() {
 	for _, kind := range Kinds() {
 		if !d.flush[kind] {
@@ -31,18 +30,20 @@ func (d *decider) holdFlushes() {
 			if len(d.atStores(kind)) > 0 {
 				everywhere = ", counting what it takes from the stores, listed or not"
 			}
-			d.warn(name, name, fmt.Sprintf("is held: it would take out %d of %d %s%s, more than the %d%% allowed; send it again with confirm_flush true to carry it out",
-				gone, of, kind, everywhere, guard))
+			d.warn(name, name,
+				fmt.Sprintf("is held: it would take out %d of %d %s%s, more than the %d%% allowed; send it again "+
+					"with confirm_flush true to carry it out",
+					gone, of, kind, everywhere, guard))
 		}
 	}
 }
 
-// warn adds a warning; the text reads on from the field's name.
+// warn adds a warning. The text continues the field's name.
 func (d *decider) warn(path, field, text string) {
 	d.plan.Warnings = append(d.plan.Warnings, Warning{Path: path, Message: field + " " + text})
 }
 
-// wouldGo counts what the flush of a kind takes out, and of how many.
+// wouldGo counts what the flush of a kind removes, and the total.
 func (d *decider) wouldGo(kind Kind) (gone, of int) {
 	if !d.master {
 		return len(d.unlistedAtStore(kind)), len(d.reserve(kind).ids())
@@ -61,9 +62,8 @@ func (d *decider) wouldGo(kind Kind) (gone, of int) {
 	return gone, of
 }
 
-// atStores are the ref_ids of what stores sell of a kind, all of which a master
-// flush takes from them, listed or not. That a category is tied to stores makes
-// none of its items go, and so does not count.
+// atStores returns the ref_ids of a kind that stores sell. A master flush removes all of these from the stores,
+// listed or not. Categories do not count, because removing one from a store removes none of its items.
 func (d *decider) atStores(kind Kind) map[string]bool {
 	if !d.master || !storeValued(kind) {
 		return nil
@@ -75,8 +75,7 @@ func (d *decider) atStores(kind Kind) map[string]bool {
 	return set
 }
 
-// flushMasters deactivates what a master request does not list, and takes the
-// kind from every store (spec, States).
+// flushMasters deactivates what a master request does not list, and removes the kind from every store (spec, States).
 func (d *decider) flushMasters(kind Kind) {
 	if !d.master || !d.flush[kind] {
 		return
@@ -95,7 +94,7 @@ func (d *decider) flushMasters(kind Kind) {
 	}
 }
 
-// flushStore takes from the store what a request for it does not list (spec, States).
+// flushStore removes from the store what a request for it does not list (spec, States).
 func (d *decider) flushStore(kind Kind) {
 	if d.master || !d.flush[kind] {
 		return
@@ -111,7 +110,7 @@ func (d *decider) unlistedAtStore(kind Kind) []int64 {
 	return slices.DeleteFunc(slices.Clone(d.reserve(kind).ids()), func(id int64) bool { return listed[id] })
 }
 
-// remove notes that the store no longer sells something, if it did.
+// remove records that the store no longer sells something, if it did.
 func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
 	if was {
 		d.plan.Store.Removed[kind] = append(d.plan.Store.Removed[kind], ref)
@@ -119,21 +118,21 @@ func (d *decider) remove(kind Kind, ref Ref, was bool) bool {
 	return was
 }
 
-// flushable is one entity as a flush sees it.
+// flushable is the view of an entity that a flush needs.
 type flushable struct {
 	ref    *Ref
-	named  Ref // with the key in place of a ref_id that the kind does not have
+	named  Ref // with the key instead of a ref_id that the kind does not have
 	listed bool
 }
 
-// registry is a shelf as a flush sees it.
+// registry is the view of a shelf that a flush needs.
 type registry interface {
 	active() []flushable
 	listedIDs() map[int64]bool
 	name(id int64) string
 }
 
-// reserve is a counter as a flush sees it.
+// reserve is the view of a counter that a flush needs.
 type reserve interface {
 	ids() []int64
 	take(id int64) bool
@@ -150,13 +149,13 @@ func (d *decider) reserve(kind Kind) reserve {
 	return d.atOptions
 }
 
-// ignoredFlag is a flag of the objects of a kind that only counts at the master.
+// ignoredFlag is a flag that has an effect only in a master request.
 type ignoredFlag struct {
 	kind  Kind
 	field string
 }
 
-// mayClear tells whether a master-only flag takes effect, and notes where it does not.
+// mayClear reports whether a master-only flag takes effect, and records it if it does not.
 func (d *decider) mayClear(kind Kind, field string, sent bool) bool {
 	if sent && !d.master {
 		flag := ignoredFlag{kind, field}
@@ -170,6 +169,7 @@ func (d *decider) mayClear(kind Kind, field string, sent bool) bool {
 func (d *decider) warnOfIgnoredFlags() {
 	for _, flag := range d.ignoredOrder {
 		d.warn(flag.kind.String()+"[]."+flag.field, flag.field, fmt.Sprintf(
-			"has no effect in a request for one store: it is for the master catalogue only (sent with %d %s)", d.ignored[flag], flag.kind))
+			"has no effect in a request for one store: it is for the master catalogue only (sent with %d %s)",
+			d.ignored[flag], flag.kind))
 	}
 }

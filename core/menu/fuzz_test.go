@@ -10,8 +10,10 @@ import (
 
 func FuzzDecodeTimings(f *testing.F) {
 	for _, seed := range []string{
-		`{"timing_groups":[{"title":"Breakfast","category_ref_ids":["mains"],"day_slots":[{"day":"monday","slots":[{"start_time":"06:00","end_time":"11:00"}]}]}]}`,
-		`{"timing_groups":[{"title":"Night","category_ref_ids":[],"day_slots":null}],"callback_url":"https://pos.example.com/"}`,
+		`{"timing_groups":[{"title":"Breakfast","category_ref_ids":["mains"],"day_slots":[{"day":"monday",` +
+			`"slots":[{"start_time":"06:00","end_time":"11:00"}]}]}]}`,
+		`{"timing_groups":[{"title":"Night","category_ref_ids":[],"day_slots":null}],` +
+			`"callback_url":"https://pos.example.com/"}`,
 		`{"timing_groups":[{"title":"a"},{"title":"a"},null]}`,
 	} {
 		f.Add([]byte(seed))

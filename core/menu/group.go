@@ -1,6 +1,10 @@
 package menu
 
-import "github.com/go-json-experiment/json/jsontext"
+import (
+	"reflect"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // AnyNumber is the max_selectable of a group that sets no limit (spec, Option group).
 const AnyNumber = -1
@@ -32,14 +36,18 @@ func (o *OptionGroupObject) check(c *checker) {
 	c.refIDField(o.RefID)
 	c.text("title", o.Title, 1, maxTitle)
 	c.text("description", o.Description, 0, maxDescription)
+	if o.MinSelectable != nil && *o.MinSelectable == AnyNumber {
+		o.MinSelectable = new(int64(0))
+		c.warn("min_selectable", "is -1, which counts as 0")
+	}
 	c.whole("min_selectable", o.MinSelectable, 0)
 	c.whole("max_selectable", o.MaxSelectable, AnyNumber)
 	c.whole("sort_order", o.SortOrder, 0)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
-	c.refs("item_ref_ids", o.ItemRefIDs)
-	translations(c, o.Translations, "title")
+	c.references("item_ref_ids", &o.ItemRefIDs)
+	translations(c, &o.Translations, "title")
 	if o.MinSelectable == nil || o.MaxSelectable == nil {
-		return // against what is stored: see OptionGroup.wrong
+		return // against stored values: see OptionGroup.wrong
 	}
 	merged := OptionGroup{MinSelectable: *o.MinSelectable, MaxSelectable: *o.MaxSelectable}
 	set(new(bool), &merged.MultiOptionsEnabled, o.MultiOptionsEnabled)
@@ -48,7 +56,14 @@ func (o *OptionGroupObject) check(c *checker) {
 	}
 }
 
-// OptionGroup is the master record of an option group; it has no values of a store.
+// onlyItems reports whether the object contains nothing but items.
+func (o *OptionGroupObject) onlyItems() bool {
+	rest := *o
+	rest.RefID, rest.ItemRefIDs = nil, nil
+	return reflect.ValueOf(rest).IsZero()
+}
+
+// OptionGroup is the master record of an option group, which has no store values.
 type OptionGroup struct {
 	Ref
 	Title               string         `json:"title"`
@@ -85,7 +100,7 @@ func (r *OptionGroup) applyLimits(o *OptionGroupObject) (changed bool) {
 	return changed
 }
 
-// wrong tells which field contradicts the others, and how.
+// wrong returns the field that contradicts the others, and the rule.
 func (r *OptionGroup) wrong() (field, rule string) {
 	switch {
 	case r.MaxSelectable != AnyNumber && r.MinSelectable > r.MaxSelectable:

@@ -35,7 +35,8 @@ type shop struct {
 
 func newHub(t require.TestingT, v *Vocabulary, country string) *hub {
 	h := &hub{
-		t: t, rules: Rules{Country: country, Vocabulary: v}, platforms: []string{"web", "app", "aggregator-a", "tasty-eats"},
+		t: t, rules: Rules{Country: country, Vocabulary: v},
+		platforms:  []string{"web", "app", "aggregator-a", "tasty-eats"},
 		categories: map[int64]Category{}, items: map[int64]Item{}, groups: map[int64]OptionGroup{},
 		options: map[int64]Option{}, taxes: map[int64]Tax{}, charges: map[int64]Charge{}, stores: map[string]*shop{},
 	}
@@ -43,7 +44,8 @@ func newHub(t require.TestingT, v *Vocabulary, country string) *hub {
 		h.links[relation] = map[ends]int32{}
 	}
 	for i, ref := range []string{"S1", "S2"} {
-		h.stores[ref] = &shop{id: int64(i + 1), categories: map[int64]bool{}, items: map[int64]ItemValues{}, options: map[int64]OptionValues{}}
+		h.stores[ref] = &shop{id: int64(i + 1), categories: map[int64]bool{}, items: map[int64]ItemValues{},
+			options: map[int64]OptionValues{}}
 	}
 	return h
 }
@@ -100,7 +102,7 @@ func (h *hub) load(request Request) State {
 	if needs.Entities[Charges].Active {
 		state.Charges, _ = part(h.charges, func(int64, Ref) (bool, bool) { return true, false })
 	}
-	h.loadLinks(request, needs, &state)
+	h.loadLinks(needs, &state)
 	h.loadSpread(needs, &state)
 	if shop != nil {
 		h.loadStore(needs, shop, &state)
@@ -143,7 +145,8 @@ func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
 	}
 	g := needs.Entities[OptionGroups]
 	state.OptionGroups, state.Others[OptionGroups] = part(h.groups, func(id int64, r Ref) (bool, bool) {
-		return slices.Contains(g.Named, r.RefID), slices.Contains(g.Referred, r.RefID) || g.Active && r.Active || nested[id]
+		return slices.Contains(g.Named, r.RefID), slices.Contains(g.Referred, r.RefID) || g.Active && r.Active ||
+			nested[id]
 	})
 	o := needs.Entities[Options]
 	state.Options, state.Others[Options] = part(h.options, func(id int64, r Ref) (bool, bool) {
@@ -155,13 +158,10 @@ func (h *hub) loadOptions(needs Needs, shop *shop, state *State) {
 	})
 }
 
-func (h *hub) loadLinks(request Request, needs Needs, state *State) {
+func (h *hub) loadLinks(needs Needs, state *State) {
 	items, groups := asSet(needs.Entities[Items].Named), asSet(needs.Entities[OptionGroups].Named)
-	options, clearedItems, clearedGroups := asSet(needs.Entities[Options].Named), asSet(needs.ClearedItems), asSet(needs.ClearedGroups)
-	codes := map[string]bool{}
-	for _, tax := range request.Taxes {
-		codes[*tax.Object.Code] = true
-	}
+	options, clearedItems, clearedGroups := asSet(needs.Entities[Options].Named), asSet(needs.ClearedItems),
+		asSet(needs.ClearedGroups)
 	nests := map[int64]bool{}
 	for at := range h.links[GroupUnderneath] {
 		nests[at.from] = needs.Nesting
@@ -173,7 +173,7 @@ func (h *hub) loadLinks(request Request, needs Needs, state *State) {
 			return options[h.options[at.from].RefID] || clearedGroups[h.groups[at.to].RefID] || nests[at.from]
 		},
 		func(at ends) bool { return needs.Nesting },
-		func(at ends) bool { return codes[h.taxes[at.from].Code] },
+		func(at ends) bool { return needs.Entities[Taxes].Active },
 		func(at ends) bool { return needs.Entities[Charges].Active },
 	}
 	for relation, links := range h.links {
@@ -343,7 +343,7 @@ func (h *hub) menu(location string) Menu {
 	return m
 }
 
-func TestRealFilesGoInAndSecondTimeChangeNothing(t *testing.T) {
+func TestReimportingARealMenuChangesNothing(t *testing.T) {
 	for name, country := range map[string]string{
 		"menu-fastfood.json": "US", "menu-drinks.json": "US", "menu-indian-foods.json": "IN",
 		"menu-square-sample.json": "US",

@@ -10,43 +10,43 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records keeps menus.
+// Records stores menus.
 type Records interface {
-	// Address finds the business and what the location_ref_id names; NotFound
-	// where the business has no such store.
+	// Address returns the business and the scope of a location_ref_id. It returns NotFound if the business has no
+	// such store.
 	Address(ctx context.Context, business core.BusinessID, location string) (core.Business, Scope, error)
-	// Foresee reads what a request depends on, as it is before the request.
+	// Foresee reads the state that a request depends on, before the request.
 	Foresee(ctx context.Context, business core.BusinessID, scope Scope, needs Needs) (State, error)
-	// Ingest ends the job in one transaction: it reads what the request needs,
-	// lets decide make the plan, and writes plan, event and the job's outcome. It
-	// writes nothing and returns Conflict when the job's lease is no longer held.
+	// Ingest ends the job in one transaction. It reads the state that the request needs, calls decide for the plan,
+	// and writes plan, event and outcome. It writes nothing and returns Conflict if the job's lease is lost.
 	Ingest(ctx context.Context, job core.Job, scope Scope, needs Needs, objects int,
 		decide func(state State, newID func() int64) (Ingested, error)) error
 }
 
-// Ingested is what a job comes to.
+// Ingested is the result of a job.
 type Ingested struct {
 	Plan    *Plan       // nil: nothing is written
-	Event   *core.Event // nil: nobody is told
-	Result  []byte      // JSON, kept with the job
-	Failure string      // why the job failed as a whole; "" when it did not
+	Event   *core.Event // nil: no event
+	Result  []byte      // JSON, stored with the job
+	Failure string      // why the job failed as a whole; "" if it did not
 
-	Settled PerKind[[]string] // items and options of which a store's request says whether they are available: no time turns them on any more
+	Settled PerKind[[]string] // items and options whose availability a store's request sets, which cancels their timers
 
 	Inspected []string       // the platforms whose rules were applied
-	Findings  []ItemFindings // what they have against the items, in the place of what they had before
-	Missed    []string       // the platforms whose rules are still to be applied
+	Findings  []ItemFindings // their findings for the items, which replace the earlier ones
+	Missed    []string       // the platforms whose rules must still be applied
 }
 
-// Rulebook is what menu requests are checked against in every business.
+// Rulebook holds the settings for menu requests of every business.
 type Rulebook struct {
 	Vocabulary *Vocabulary
 	FlushGuard int // see Rules
 }
 
-// Of is the rules of a business.
+// Of returns the rules of a business.
 func (b Rulebook) Of(business core.Business) Rules {
-	return Rules{Country: business.Country, Vocabulary: b.Vocabulary, FlushGuard: b.FlushGuard}
+	return Rules{Country: business.Country, Currency: business.Currency, Vocabulary: b.Vocabulary,
+		FlushGuard: b.FlushGuard}
 }
 
 // Ingestor runs the jobs of menu requests.
@@ -58,39 +58,41 @@ type Ingestor struct {
 	Clock     core.Clock
 }
 
-// Run carries a menu request out, or tells what it would do (job.Handler).
+// Run executes a menu request, or a dry run (job.Handler).
 func (i Ingestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	if to, is := rollbackOf(job); is {
 		return i.rollBack(ctx, job, to)
 	}
-	return i.end(ctx, job, report, i.inspect, func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
-		later := request.heed(state.Switched)
-		plan := Decide(request, state, newID)
-		plan.Warnings = append(plan.Warnings, later...)
-		if job.DryRun {
-			result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
-			return Ingested{Result: result}, err
-		}
-		plan.Warnings = append(plan.Warnings, inspection.Warnings...)
-		return i.outcome(job, request, &plan, inspection, "")
-	})
+	return i.end(ctx, job, report, i.inspect,
+		func(request Request, state State, inspection Inspection, newID func() int64) (Ingested, error) {
+			later := request.heed(state.Switched)
+			plan := Decide(request, state, newID)
+			plan.Warnings = append(plan.Warnings, later...)
+			if job.DryRun {
+				result, err := json.Marshal(NewPreview(request, state, plan), json.Deterministic(true))
+				return Ingested{Result: result}, err
+			}
+			plan.Warnings = append(plan.Warnings, inspection.Warnings...)
+			return i.outcome(job, request, &plan, inspection, "")
+		})
 }
 
-// Fail ends a menu request that could not be carried out: nothing is written,
-// and the callback says of every object that it failed (job.Handler).
+// Fail ends a menu request that could not be executed. It writes nothing, and the callback reports every object as
+// failed (job.Handler).
 func (i Ingestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	if _, is := rollbackOf(job); is {
 		return i.failRollBack(ctx, job, cause)
 	}
 	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
 	unseen := func(context.Context, core.Job, Scope, Request) (Inspection, error) { return Inspection{}, nil }
-	return i.end(ctx, job, func(int, int) {}, unseen, func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
-		if job.DryRun {
-			return Ingested{Failure: cause.Error(), Result: []byte("{}")}, nil
-		}
-		plan := Failed(request, state, message)
-		return i.outcome(job, request, &plan, Inspection{}, cause.Error())
-	})
+	return i.end(ctx, job, func(int, int) {}, unseen,
+		func(request Request, state State, _ Inspection, _ func() int64) (Ingested, error) {
+			if job.DryRun {
+				return Ingested{Failure: cause.Error(), Result: []byte("{}")}, nil
+			}
+			plan := Failed(request, state, message)
+			return i.outcome(job, request, &plan, Inspection{}, cause.Error())
+		})
 }
 
 func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total int),
@@ -111,17 +113,19 @@ func (i Ingestor) end(ctx context.Context, job core.Job, report func(done, total
 	if err != nil {
 		return err
 	}
-	err = i.Records.Ingest(ctx, job, scope, request.Needs(), objects, func(state State, newID func() int64) (Ingested, error) {
-		return decide(request, state, inspection, newID)
-	})
+	err = i.Records.Ingest(ctx, job, scope, request.Needs(), objects,
+		func(state State, newID func() int64) (Ingested, error) {
+			return decide(request, state, inspection, newID)
+		})
 	if err == nil {
 		report(objects, objects)
 	}
 	return err
 }
 
-// outcome is what a plan comes to: what is written, told and kept.
-func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection, failure string) (Ingested, error) {
+// outcome returns the result of a plan: what is written, and the event.
+func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection Inspection,
+	failure string) (Ingested, error) {
 	told, kept := inspection.of(request, plan)
 	body, err := Callback(job.ID, request, *plan, told)
 	if err != nil {
@@ -132,14 +136,15 @@ func (i Ingestor) outcome(job core.Job, request Request, plan *Plan, inspection 
 		return Ingested{}, fmt.Errorf("writing the result: %w", err)
 	}
 	now := i.Clock.Now()
-	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan), Inspected: inspection.Platforms, Findings: kept, Missed: inspection.Missed, Event: &core.Event{
-		ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
-		Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
-	}}, nil
+	return Ingested{Plan: plan, Result: result, Failure: failure, Settled: request.settled(plan),
+		Inspected: inspection.Platforms, Findings: kept, Missed: inspection.Missed, Event: &core.Event{
+			ID: core.NewID(now), Business: job.Business, Type: core.InventoryUpdate, At: now,
+			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
+		}}, nil
 }
 
-// settled are the ref_ids of what the store has or has not by this request, and
-// by no later switch.
+// settled returns the ref_ids of items and options whose availability this request determines. It leaves out those
+// that were switched later.
 func (r *Request) settled(plan *Plan) (settled PerKind[[]string]) {
 	if r.Scope.Master() {
 		return settled
@@ -162,7 +167,7 @@ func (r *Request) settles(kind Kind, refID string, available *bool, outcome Outc
 	return available != nil && outcome.Message == "" && !later
 }
 
-// summary is what is kept of a plan with its job.
+// summary returns the result that is stored with a plan's job.
 func (p *Plan) summary(request Request) any {
 	stats := map[string]Stats{}
 	for _, kind := range Kinds() {
@@ -177,23 +182,24 @@ func (p *Plan) summary(request Request) any {
 		Stats    map[string]Stats    `json:"stats"`
 		Warnings []Warning           `json:"warnings,omitzero"`
 		Failed   []core.FailedObject `json:"failed,omitzero"`
-	}{stats, p.Warnings, p.failed(request)}
+	}{stats, p.allWarnings(), p.failed(request)}
 }
 
-// failed are the first objects that were not applied.
+// failed returns the first objects that were not applied.
 func (p *Plan) failed(request Request) (list []core.FailedObject) {
 	keys := request.identities()
 	for _, kind := range Kinds() {
 		for i, outcome := range p.Outcomes[kind] {
 			if outcome.Message != "" && len(list) < core.MaxFailed {
-				list = append(list, core.FailedObject{Entity: kind.String(), RefID: keys[kind][i], Message: outcome.Message})
+				list = append(list, core.FailedObject{Entity: kind.String(), RefID: keys[kind][i],
+					Message: outcome.Message})
 			}
 		}
 	}
 	return list
 }
 
-// Objects counts the submitted objects.
+// Objects returns the number of submitted objects.
 func (r *Request) Objects() int {
 	n := 0
 	for _, raws := range r.raws() {
@@ -202,8 +208,8 @@ func (r *Request) Objects() int {
 	return n
 }
 
-// Touched lists what readers must read anew: 0 for the master catalogue, the
-// id of the addressed store where its references change.
+// Touched returns the stores whose cached menus are outdated: 0 for the master catalogue, and the addressed store if
+// its references change.
 func (p *Plan) Touched() []int64 {
 	var touched []int64
 	atStore := len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
@@ -221,8 +227,7 @@ func (p *Plan) Touched() []int64 {
 	return touched
 }
 
-// Versions is what an effective menu is made of: as long as they are the same,
-// so is the menu.
+// Versions identifies the content of an effective menu: as long as it is equal, so is the menu.
 type Versions struct {
 	StoreID   int64
 	Platform  core.Platform
@@ -232,11 +237,11 @@ type Versions struct {
 	Timings   string // which category timings are open now
 }
 
-// Form counts the changes in how effective menus are rendered, for customers and for
-// plugins: with another one caches are void, and platforms published anew.
+// Form is the version of the rendering of effective menus, for customers and plugins. A change of it invalidates
+// caches and republishes menus.
 const Form = 3
 
-// ETag is the entity tag (RFC 9110, section 8.8.3) of the effective menu.
+// ETag returns the entity tag (RFC 9110, section 8.8.3) of the effective menu.
 func (v Versions) ETag() string {
 	return fmt.Sprintf(`"%d-%d-%d-%d-%t-%s-%s-%s"`, Form, v.StoreID, v.Catalogue, v.Store, v.Open,
 		url.QueryEscape(v.Platform.Name), url.QueryEscape(v.Platform.ServedBy), v.Timings)

@@ -6,15 +6,15 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// AllItems stands alone in the item_ref_ids of a tax or charge that falls on
-// every item (spec, Tax and Charge); no item may have it as its ref_id.
+// AllItems is the only element of item_ref_ids in a tax or charge on every item (spec, Tax and Charge). It is not a
+// valid ref_id of an item.
 const AllItems = "all"
 
-// NeverOutOfStock is the current_stock of an item that is not counted (spec, Item).
+// NeverOutOfStock is the current_stock of an item without stock control (spec, Item).
 const NeverOutOfStock = -1
 
-// ItemObject is an item as it is submitted (spec, Item). A nil field was not
-// sent; a list that was sent empty is not nil.
+// ItemObject is an item as it is submitted (spec, Item). A nil field was not sent. A list that was sent empty is not
+// nil.
 type ItemObject struct {
 	RefID             *string             `json:"ref_id"`
 	Title             *string             `json:"title"`
@@ -53,28 +53,31 @@ func (o *ItemObject) check(c *checker) {
 	}
 	c.text("title", o.Title, 1, maxTitle)
 	c.price(o.Price)
-	c.notNegative("external_price", o.ExternalPrice)
-	c.notNegative("markup_price", o.MarkupPrice)
+	c.amount("external_price", o.ExternalPrice)
+	c.amount("markup_price", o.MarkupPrice)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
 	c.text("description", o.Description, 0, maxDescription)
 	c.notNegative("weight", o.Weight)
 	c.whole("sort_order", o.SortOrder, 0)
+	if o.Serves != nil && *o.Serves == 0 {
+		o.Serves = nil
+		c.warn("serves", "is 0, which counts as not sent")
+	}
 	c.whole("serves", o.Serves, 1)
 	c.whole("current_stock", o.CurrentStock, NeverOutOfStock)
-	c.refs("category_ref_ids", o.CategoryRefIDs)
+	c.references("category_ref_ids", &o.CategoryRefIDs)
 	c.oneOf("fulfillment_modes", o.FulfillmentModes, fulfillmentModes)
 	c.images(o.Images)
 	c.link("img_url", o.ImgURL, false)
-	translations(c, o.Translations, "title")
+	translations(c, &o.Translations, "title")
 	c.tags(o.Tags)
 	c.refs("included_platforms", o.IncludedPlatforms)
 	c.platformPricing(o.PlatformPricing)
 	c.keyValueGroups(o.KeyValueGroups, OnItem)
 }
 
-// ItemValues are what may differ from store to store, and what the master
-// holds of it for stores to come (spec, Menu model). The external and the markup
-// price go with the price; platform prices of the master are not copied to stores.
+// ItemValues are the values that can differ between stores. The master holds the defaults for new stores (spec, Menu
+// model). The external and markup price belong to the price. Platform prices of the master are not copied to stores.
 type ItemValues struct {
 	Price           core.Amount    `json:"price"`
 	ExternalPrice   *core.Amount   `json:"external_price,omitempty"`
@@ -86,7 +89,7 @@ type ItemValues struct {
 	PlatformPricing jsontext.Value `json:"platform_pricing,omitzero"`
 }
 
-// apply takes over what was sent, at whichever level the values stand.
+// apply assigns the values that were sent, to a master or a store.
 func (v *ItemValues) apply(o *ItemObject) (changed bool) {
 	setAmount(&changed, &v.Price, o.Price)
 	setOptionalAmount(&changed, &v.ExternalPrice, o.ExternalPrice)
@@ -103,8 +106,9 @@ func (v *ItemValues) apply(o *ItemObject) (changed bool) {
 type Item struct {
 	Ref
 	ItemValues
-	Title             string         `json:"title"`
-	SoldAtStore       *bool          `json:"sold_at_store,omitzero"` // as last sent to the master, where it has no effect
+	Title string `json:"title"`
+	// as last sent to the master, where it has no effect
+	SoldAtStore       *bool          `json:"sold_at_store,omitzero"`
 	RefTitle          *string        `json:"ref_title,omitzero"`
 	Description       *string        `json:"description,omitzero"`
 	Weight            *core.Amount   `json:"weight,omitempty"`
@@ -120,10 +124,11 @@ type Item struct {
 }
 
 func newItem(refID string) Item {
-	return Item{Ref: Ref{RefID: refID, Active: true}, ItemValues: ItemValues{Available: true, CurrentStock: NeverOutOfStock}}
+	return Item{Ref: Ref{RefID: refID, Active: true},
+		ItemValues: ItemValues{Available: true, CurrentStock: NeverOutOfStock}}
 }
 
-// apply takes over the fields that all stores share.
+// apply assigns the fields that all stores share.
 func (r *Item) apply(o *ItemObject) (changed bool) {
 	set(&changed, &r.Title, o.Title)
 	setOptional(&changed, &r.RefTitle, o.RefTitle)

@@ -19,7 +19,7 @@ type KeyValue struct {
 	Value string `json:"value"`
 }
 
-// maxDigits bounds a whole number of a key-value group.
+// maxDigits bounds the digits of a whole number in a key-value group.
 const maxDigits = 15
 
 func (c *checker) keyValueGroups(list []KeyValueGroup, on Target) {
@@ -59,7 +59,10 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 		case key.Rule == OneOf && !slices.Contains(key.Allowed, pair.Value):
 			c.fail("value", "value", "of "+pair.Key+" must be one of: "+strings.Join(key.Allowed, ", "))
 		case key.Rule == WholeNumber && !positiveWhole(pair.Value):
-			c.fail("value", "value", "of "+pair.Key+fmt.Sprintf(" must be a positive whole number of at most %d digits, without zeros before it", maxDigits))
+			c.fail("value", "value",
+				"of "+pair.Key+
+					fmt.Sprintf(" must be a positive whole number of at most %d digits, without zeros before it",
+						maxDigits))
 		case key.Rule == AnyText:
 			c.text("value", &data[i].Value, 1, maxTitle)
 		}
@@ -68,8 +71,7 @@ func (c *checker) keyValues(data []KeyValue, words *wordGroup) {
 	c.ranges(data, words)
 }
 
-// ranges checks that of each pair of keys *_min and *_max the first is not above
-// the second.
+// ranges checks that of each pair of keys *_min and *_max the first is not above the second.
 func (c *checker) ranges(data []KeyValue, words *wordGroup) {
 	for _, low := range data {
 		name, isMin := strings.CutSuffix(low.Key, "_min")
@@ -86,8 +88,7 @@ func (c *checker) ranges(data []KeyValue, words *wordGroup) {
 	}
 }
 
-// positiveWhole tells whether a value is written as a number without sign,
-// decimals or leading zeros, and is above zero.
+// positiveWhole reports whether a value is a number above zero, without sign, decimals or leading zeros.
 func positiveWhole(s string) bool {
 	if s == "" || len(s) > maxDigits || s[0] == '0' {
 		return false

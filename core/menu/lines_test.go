@@ -13,24 +13,29 @@ func (h *hub) lines() []string {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	a := h.atlas()
 	for _, c := range h.categories {
-		say("category %s %s parent=%s sort=%d active=%t", c.RefID, c.Name, h.categories[c.ParentID].RefID, c.SortOrder, c.Active)
+		say("category %s %s parent=%s sort=%d active=%t", c.RefID, c.Name, h.categories[c.ParentID].RefID, c.SortOrder,
+			c.Active)
 	}
 	for id, i := range h.items {
-		say("item %s %s active=%t cats=%v %s", i.RefID, i.Title, i.Active, a.called(Categories, a.to[ItemCategory][id]), sayValues(i.ItemValues))
+		say("item %s %s active=%t cats=%v %s", i.RefID, i.Title, i.Active, a.called(Categories, a.to[ItemCategory][id]),
+			sayValues(i.ItemValues))
 	}
 	for id, g := range h.groups {
 		say("group %s %s %d-%d multi=%t active=%t items=%v", g.RefID, g.Title, g.MinSelectable, g.MaxSelectable,
 			g.MultiOptionsEnabled, g.Active, a.sorted(Items, a.to[GroupItem][id]))
 	}
 	for id, o := range h.options {
-		say("option %s %s active=%t price=%s available=%t groups=%v nested=%v", o.RefID, o.Title, o.Active, o.Price, o.Available,
+		say("option %s %s active=%t price=%s available=%t groups=%v nested=%v", o.RefID, o.Title, o.Active, o.Price,
+			o.Available,
 			a.sorted(OptionGroups, a.to[OptionInGroup][id]), a.sorted(OptionGroups, a.to[GroupUnderneath][id]))
 	}
 	for id, t := range h.taxes {
-		say("tax %s %s active=%t all=%t items=%v", t.Key(), t.Title, t.Active, t.AllItems, a.sorted(Items, a.to[TaxItem][id]))
+		say("tax %s %s active=%t all=%t items=%v", t.Key(), t.Title, t.Active, t.AllItems,
+			a.sorted(Items, a.to[TaxItem][id]))
 	}
 	for id, c := range h.charges {
-		say("charge %s %s active=%t all=%t items=%v", c.Key(), c.Title, c.Active, c.AllItems, a.sorted(Items, a.to[ChargeItem][id]))
+		say("charge %s %s active=%t all=%t items=%v", c.Key(), c.Title, c.Active, c.AllItems,
+			a.sorted(Items, a.to[ChargeItem][id]))
 	}
 	for ref, s := range h.stores {
 		say("%s categories=%v", ref, a.sorted(Categories, keysOf(s.categories)))

@@ -5,15 +5,15 @@ import "slices"
 // ends are the two entities of a link.
 type ends struct{ from, to int64 }
 
-// linkBook keeps the links of one relation while a request is decided, and
-// tells in the end what differs from the stored ones.
+// linkBook tracks the links of one relation while a request is planned, and computes the difference to the stored
+// ones.
 type linkBook struct {
-	stored    map[ends]int32 // positions as they were
-	current   map[ends]int32 // positions as they are; holds only what is linked
+	stored    map[ends]int32 // stored positions
+	current   map[ends]int32 // current positions, of existing links only
 	byFrom    map[int64][]int64
 	next      map[int64]int32 // the next free position of an owner
-	restarted map[int64]bool  // owners whose positions begin anew
-	order     []ends          // every link that was ever there
+	restarted map[int64]bool  // owners whose positions restart
+	order     []ends          // every link that ever existed
 	byTo      map[int64][]int64
 	touched   []ends
 }
@@ -48,8 +48,8 @@ func (b *linkBook) link(at ends, position int32) {
 	}
 }
 
-// add links an owner to each of the entities that it is not yet linked to. A
-// link that this request removed gets its old place again.
+// add links an owner to those entities that it is not linked to yet. A link that this request removed gets its old
+// position back.
 func (b *linkBook) add(from int64, to []int64) {
 	for _, id := range to {
 		at := ends{from, id}
@@ -65,7 +65,7 @@ func (b *linkBook) add(from int64, to []int64) {
 	}
 }
 
-// remove unlinks an owner from those of its entities that are to go.
+// remove unlinks an owner from the matching entities.
 func (b *linkBook) remove(from int64, gone func(to int64) bool) {
 	b.byFrom[from] = slices.DeleteFunc(b.byFrom[from], func(to int64) bool {
 		if !gone(to) {
@@ -77,7 +77,7 @@ func (b *linkBook) remove(from int64, gone func(to int64) bool) {
 	})
 }
 
-// clearFrom removes every link of an owner. What is added next begins anew.
+// clearFrom removes every link of an owner. Positions of new links restart.
 func (b *linkBook) clearFrom(from int64) {
 	for _, to := range b.byFrom[from] {
 		delete(b.current, ends{from, to})
@@ -90,7 +90,7 @@ func (b *linkBook) clearFrom(from int64) {
 
 // clearTo removes every link to an entity.
 func (b *linkBook) clearTo(to int64) {
-	if b.byTo == nil { // few requests clear from this side
+	if b.byTo == nil { // few requests need this index
 		b.byTo = make(map[int64][]int64, len(b.order))
 		for _, at := range b.order {
 			b.byTo[at.to] = append(b.byTo[at.to], at.from)
@@ -102,13 +102,13 @@ func (b *linkBook) clearTo(to int64) {
 	delete(b.byTo, to)
 }
 
-// replace makes the entities the only ones that an owner is linked to, in their order.
+// replace links an owner to exactly these entities, in their order.
 func (b *linkBook) replace(from int64, to []int64) {
 	b.clearFrom(from)
 	b.add(from, to)
 }
 
-// holdsAll tells whether an owner is linked to each of the entities.
+// holdsAll reports whether an owner is linked to all of the entities.
 func (b *linkBook) holdsAll(from int64, to []int64) bool {
 	for _, id := range to {
 		if _, linked := b.current[ends{from, id}]; !linked {
@@ -118,13 +118,13 @@ func (b *linkBook) holdsAll(from int64, to []int64) bool {
 	return true
 }
 
-// of lists what an owner is linked to.
+// of returns the entities that an owner is linked to.
 func (b *linkBook) of(from int64) []int64 { return b.byFrom[from] }
 
-// mark is the point up to which links have been touched; see differs.
+// mark returns the current number of touched links; see differs.
 func (b *linkBook) mark() int { return len(b.touched) }
 
-// differs tells whether a link touched since the mark is not as it was stored.
+// differs reports whether a link touched since the mark differs from its stored state.
 func (b *linkBook) differs(since int) bool {
 	return slices.ContainsFunc(b.touched[since:], func(at ends) bool {
 		was, stored := b.stored[at]
@@ -133,7 +133,7 @@ func (b *linkBook) differs(since int) bool {
 	})
 }
 
-// change is what differs from the stored links, in the order of the touching.
+// change returns the difference to the stored links, in the order in which they were touched.
 func (b *linkBook) change() LinkChange {
 	var change LinkChange
 	told := make(map[ends]bool, len(b.touched))

@@ -1,16 +1,16 @@
-// Package menu holds the rules of menus: how a menu request is read and
-// checked, what it changes in the master catalogue and at one store, what the
-// callback and the read-back tell, and what a customer sees at a store on a
-// platform (spec, Menu model and Endpoint 2). It does no input or output:
-// loading the stored state and writing a Plan is another room's work.
+// Package menu implements the rules of menus. It decodes and checks menu requests, and plans their changes to the
+// master catalogue and to a store. It renders the callback and the stored menu, and computes what customers see at a
+// store on a platform (spec, Menu model and Endpoint 2). It does no input or output: another package loads the stored
+// state and writes a Plan.
 package menu
 
 import (
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
 )
 
-// The most items and options that one request may carry (spec, Limits), and the
-// most objects of each other kind.
+// The most items and options of one request (spec, Limits), and the most objects of each other kind.
 const (
 	MaxItems   = 2000
 	MaxOptions = 10000
@@ -20,8 +20,7 @@ const (
 // MasterLocation is the location_ref_id of the master catalogue (spec, Endpoint 2).
 const MasterLocation = "-1"
 
-// Kind is one of the six kinds of menu entities. Their numeric order is the
-// order of processing.
+// Kind is one of the six kinds of menu entities. Their numeric order is the order of processing.
 type Kind int
 
 // The kinds of menu entities, in the order in which a request is processed.
@@ -37,42 +36,46 @@ const (
 
 var kindNames = PerKind[string]{"categories", "items", "option_groups", "options", "taxes", "charges"}
 
-// String is the name of the kind's array in a request, such as option_groups.
+// String returns the name of the kind's array in a request, such as option_groups.
 func (k Kind) String() string { return kindNames[k] }
 
 // PerKind holds one value for each kind of entity.
 type PerKind[T any] [kindCount]T
 
-// Kinds lists every kind in the order of processing.
+// Kinds returns every kind in the order of processing.
 func Kinds() []Kind { return []Kind{Categories, Items, OptionGroups, Options, Taxes, Charges} }
 
-// Scope is what a request addresses: the master catalogue or one store.
+// Scope is the target of a request: the master catalogue or one store.
 type Scope struct {
 	LocationRefID string // MasterLocation, or the store's ref_id
 	StoreID       int64  // 0 for the master catalogue
 }
 
-// MasterScope addresses the master catalogue.
+// MasterScope returns the scope of the master catalogue.
 func MasterScope() Scope { return Scope{LocationRefID: MasterLocation} }
 
-// Master tells whether the scope is the master catalogue.
+// Master reports whether the scope is the master catalogue.
 func (s Scope) Master() bool { return s.LocationRefID == MasterLocation }
 
-// Rules are what the shape of a request is checked against.
+// Rules are the settings for the structural checks of a request.
 type Rules struct {
-	Country    string // of the business, ISO 3166-1 alpha-2: decides the tax codes
+	Country    string // of the business, ISO 3166-1 alpha-2: determines the tax codes
+	Currency   string // of the business, ISO 4217: determines the digits of prices
 	Vocabulary *Vocabulary
-	FlushGuard int // percent; a flush that takes out more is held until confirmed; 0 holds none
+	FlushGuard int // percent; a flush that removes more is held until confirmed; 0 disables the guard
 }
 
-// Submitted is one object of a request: as it came, and as it was understood.
+func (r *Rules) minorDigits() int32 { return core.MinorDigits(r.Currency) }
+
+// Submitted is one object of a request, in raw and decoded form.
 type Submitted[T any] struct {
-	Raw    jsontext.Value
-	Object T
+	Raw      jsontext.Value
+	Object   T
+	Warnings []Warning // about parts of the object that were read leniently
 }
 
-// Request is a menu request that broke no rule of its shape. A nil array was
-// not sent; an array that was sent empty is not nil.
+// Request is a menu request that passed the structural checks. A nil array was not sent. An array that was sent empty
+// is not nil.
 type Request struct {
 	Scope        Scope
 	Categories   []Submitted[CategoryObject]
@@ -85,11 +88,12 @@ type Request struct {
 	ConfirmFlush bool
 	CallbackURL  string
 	FlushGuard   int // see Rules
+	Warnings     []Warning
 
 	switched PerKind[map[string]bool] // see heed
 }
 
-// raws are the objects of each kind as they came; nil where the array was not sent.
+// raws returns the raw objects of each kind, or nil for an array that was not sent.
 func (r *Request) raws() PerKind[[]jsontext.Value] {
 	return PerKind[[]jsontext.Value]{
 		rawsOf(r.Categories), rawsOf(r.Items), rawsOf(r.OptionGroups),

@@ -23,16 +23,14 @@ func (m *model) option(o OptionObject, st *mStore, flush bool, listed map[string
 		clear(next.nested)
 	}
 	for _, group := range o.OptGrpRefIDs {
-		if m.groups[group] == nil {
-			return "no group"
+		if m.groups[group] != nil {
+			next.groups[group] = true
 		}
-		next.groups[group] = true
 	}
 	for _, group := range o.NestedOptGrps {
-		if m.groups[group] == nil {
-			return "no group"
+		if m.groups[group] != nil {
+			next.nested[group] = true
 		}
-		next.nested[group] = true
 	}
 	m.options[ref] = next
 	yields := func(name string) bool {
@@ -137,51 +135,69 @@ func (m *model) flushOptions(listed []string, st *mStore) (deleted int) {
 	return len(gone)
 }
 
+// mSent is what a request says of a tax or a charge.
+type mSent struct {
+	code   string
+	title  *string
+	active *bool
+	clear  bool
+	items  []string
+}
+
 // levy is a tax or a charge; of a tax an item has one rate per code.
-func (m *model) levy(all map[string]*mLevy, key, code string, title *string, active *bool, items []string, oneRate, flush bool) string {
+func (m *model) levy(all map[string]*mLevy, key string, sent mSent, later map[string]bool, flush bool) string {
 	t := all[key]
 	if t == nil {
-		if title == nil {
+		if sent.title == nil {
 			return "no title"
 		}
-		t = &mLevy{code: code, active: true}
+		t = &mLevy{code: sent.code, active: true, items: map[string]bool{}}
 	}
-	everything := len(items) == 1 && items[0] == "all"
-	for _, ref := range items {
-		if m.items[ref] == nil && !everything {
-			return "no item"
-		}
+	everything := len(sent.items) == 1 && sent.items[0] == "all"
+	known := slices.DeleteFunc(slices.Clone(sent.items), func(ref string) bool { return m.items[ref] == nil })
+	if len(sent.items) > 0 && len(known) == 0 && !everything && (sent.active == nil || *sent.active) {
+		return "no item"
 	}
 	all[key] = t
-	take(&t.title, title)
+	take(&t.title, sent.title)
 	if flush {
 		t.active = true
 	}
-	take(&t.active, active)
-	if items == nil {
-		return ""
+	take(&t.active, sent.active)
+	if sent.clear {
+		t.all, t.items = false, map[string]bool{}
 	}
-	t.all, t.items = everything, map[string]bool{}
-	if !everything {
-		t.items = asSet(items)
+	items := asSet(known)
+	if everything {
+		items = nil
 	}
-	rival := func(other *mLevy) bool { return oneRate && other != t && other.code == code }
-	for _, other := range all { // nothing is taken from what is levied by what is not
-		if rival(other) && other.active && !t.active {
-			t.all = t.all && !other.all
-			maps.DeleteFunc(t.items, func(ref string, _ bool) bool { return other.items[ref] })
+	rival := func(other *mLevy) bool { return later != nil && other != t && other.code == sent.code }
+	isActive := func(key string) bool {
+		active, listed := later[key]
+		return active || !listed && all[key].active
+	}
+	for key, other := range all { // nothing is taken from what is levied by what is not
+		if rival(other) && isActive(key) && !t.active {
+			everything = everything && !other.all
+			maps.DeleteFunc(items, func(ref string, _ bool) bool { return other.items[ref] })
 		}
 	}
-	for _, other := range all {
-		if !rival(other) || other.active && !t.active {
+	for key, other := range all {
+		if !rival(other) || isActive(key) && !t.active {
 			continue
 		}
-		if t.all {
-			other.all, other.items = false, nil
+		if everything {
+			other.all, other.items = false, map[string]bool{}
 		}
-		for ref := range t.items {
+		for ref := range items {
 			delete(other.items, ref)
 		}
+	}
+	if everything {
+		t.all, t.items = true, map[string]bool{}
+	}
+	if !t.all {
+		maps.Copy(t.items, items)
 	}
 	return ""
 }

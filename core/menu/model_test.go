@@ -71,8 +71,10 @@ type mStore struct {
 }
 
 func newModel(h *hub) *model {
-	m := &model{platforms: h.platforms, cats: map[string]*mCat{}, items: map[string]*mItem{}, groups: map[string]*mGroup{},
-		options: map[string]*mOption{}, taxes: map[string]*mLevy{}, charges: map[string]*mLevy{}, stores: map[string]*mStore{}}
+	m := &model{platforms: h.platforms, cats: map[string]*mCat{}, items: map[string]*mItem{},
+		groups:  map[string]*mGroup{},
+		options: map[string]*mOption{}, taxes: map[string]*mLevy{}, charges: map[string]*mLevy{},
+		stores: map[string]*mStore{}}
 	for ref := range h.stores {
 		m.stores[ref] = &mStore{map[string]bool{}, map[string]mValues{}, map[string][2]string{}}
 	}
@@ -94,9 +96,16 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 			results[kind] = append(results[kind], result(action+"!"))
 		}
 	}
-	for _, s := range r.Categories {
-		run(Categories, m.cats[*s.Object.RefID] != nil, func() string { return m.category(s.Object, st, r.Flush[Categories] && master) })
+	cats, cycles := m.inOrder(r.Categories), m.inCycles(r.Categories)
+	for _, s := range cats {
+		run(Categories, m.cats[*s.Object.RefID] != nil, func() string {
+			if cycles[*s.Object.RefID] {
+				return "cycle"
+			}
+			return m.category(s.Object, st, r.Flush[Categories] && master)
+		})
 	}
+	results[Categories] = asSubmitted(results[Categories], cats, r.Categories)
 	if r.Flush[Categories] && master {
 		for ref, c := range m.cats {
 			deleted[Categories] += off(&c.active, slices.Contains(refIDs(r.Categories), ref))
@@ -112,7 +121,8 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 		deleted[Items] = m.flushItems(refIDs(r.Items), st)
 	}
 	for _, s := range r.OptionGroups {
-		run(OptionGroups, m.groups[*s.Object.RefID] != nil, func() string { return m.group(s.Object, master, r.Flush[OptionGroups] && master) })
+		run(OptionGroups, m.groups[*s.Object.RefID] != nil,
+			func() string { return m.group(s.Object, master, r.Flush[OptionGroups] && master) })
 	}
 	if r.Flush[OptionGroups] && master {
 		for ref, g := range m.groups {
@@ -120,40 +130,14 @@ func (m *model) apply(r Request) (results PerKind[[]result], deleted PerKind[int
 		}
 	}
 	for _, s := range r.Options {
-		run(Options, m.options[*s.Object.RefID] != nil, func() string { return m.option(s.Object, st, r.Flush[Options], asSet(refIDs(r.Options))) })
+		run(Options, m.options[*s.Object.RefID] != nil,
+			func() string { return m.option(s.Object, st, r.Flush[Options], asSet(refIDs(r.Options))) })
 	}
 	if r.Flush[Options] {
 		deleted[Options] = m.flushOptions(refIDs(r.Options), st)
 	}
-	m.levies(r, run, &deleted)
+	m.levies(r, run, &results, &deleted)
 	return results, deleted
-}
-
-func (m *model) levies(r Request, run func(Kind, bool, func() string), deleted *PerKind[int]) {
-	for _, s := range r.Taxes {
-		o := s.Object
-		key := o.identity()
-		run(Taxes, m.taxes[key] != nil, func() string {
-			return m.levy(m.taxes, key, *o.Code, o.Title, o.Active, o.ItemRefIDs, true, r.Flush[Taxes] && r.Scope.Master())
-		})
-	}
-	for _, s := range r.Charges {
-		o := s.Object
-		key := o.identity()
-		run(Charges, m.charges[key] != nil, func() string {
-			return m.levy(m.charges, key, *o.Code, o.Title, o.Active, o.ItemRefIDs, false, r.Flush[Charges] && r.Scope.Master())
-		})
-	}
-	if r.Flush[Taxes] && r.Scope.Master() {
-		for key, t := range m.taxes {
-			deleted[Taxes] += off(&t.active, slices.ContainsFunc(r.Taxes, func(s Submitted[TaxObject]) bool { return s.Object.identity() == key }))
-		}
-	}
-	if r.Flush[Charges] && r.Scope.Master() {
-		for key, t := range m.charges {
-			deleted[Charges] += off(&t.active, slices.ContainsFunc(r.Charges, func(s Submitted[ChargeObject]) bool { return s.Object.identity() == key }))
-		}
-	}
 }
 
 func off(active *bool, listed bool) int {
@@ -232,25 +216,22 @@ func (m *model) item(o ItemObject, st *mStore, flush bool) string {
 		}
 		i = &mItem{active: true, mValues: mValues{available: true, stock: -1}}
 	}
+	var cats []string // those that exist
 	for _, cat := range o.CategoryRefIDs {
 		if m.cats[cat] == nil {
-			return "no category"
+			continue
 		}
+		cats = append(cats, cat)
 		for _, other := range m.cats {
 			if other.parent == cat && other.active {
 				return "is a parent"
 			}
 		}
 	}
-	for _, p := range o.PlatformPricing {
-		if !slices.Contains(m.platforms, p.Platform) {
-			return "no platform"
-		}
-	}
 	m.items[ref] = i
 	take(&i.title, o.Title)
-	if o.CategoryRefIDs != nil {
-		i.cats = slices.Clone(o.CategoryRefIDs)
+	if len(cats) > 0 || o.CategoryRefIDs != nil && len(o.CategoryRefIDs) == 0 {
+		i.cats = cats
 	}
 	if o.ClearOptionGroups {
 		for _, g := range m.groups {
@@ -323,10 +304,14 @@ func (m *model) group(o OptionGroupObject, master, flush bool) string {
 	if high != -1 && low > high || multi && low == 1 && high == 1 {
 		return "limits"
 	}
+	var items []string // those that exist
 	for _, ref := range o.ItemRefIDs {
-		if m.items[ref] == nil {
-			return "no item"
+		if m.items[ref] != nil {
+			items = append(items, ref)
 		}
+	}
+	if len(o.ItemRefIDs) > 0 && len(items) == 0 && onlyItems(o) {
+		return "nothing to do"
 	}
 	m.groups[*o.RefID] = g
 	g.min, g.max, g.multi = low, high, multi
@@ -343,10 +328,15 @@ func (m *model) group(o OptionGroupObject, master, flush bool) string {
 			delete(other.groups, *o.RefID)
 		}
 	}
-	for _, ref := range o.ItemRefIDs {
+	for _, ref := range items {
 		g.items[ref] = true
 	}
 	return ""
+}
+
+func onlyItems(o OptionGroupObject) bool {
+	return o.Title == nil && o.Active == nil && o.MultiOptionsEnabled == nil && o.MinSelectable == nil &&
+		o.MaxSelectable == nil && !o.ClearItems && !o.ClearItemRefIDs && !o.ClearOptions
 }
 
 // lines tells the whole state in words, sorted, for comparing.
@@ -360,10 +350,12 @@ func (m *model) lines() []string {
 		say("item %s %s active=%t cats=%v %s", ref, i.title, i.active, append([]string{}, i.cats...), i.say())
 	}
 	for ref, g := range m.groups {
-		say("group %s %s %d-%d multi=%t active=%t items=%v", ref, g.title, g.min, g.max, g.multi, g.active, sortedKeys(g.items))
+		say("group %s %s %d-%d multi=%t active=%t items=%v", ref, g.title, g.min, g.max, g.multi, g.active,
+			sortedKeys(g.items))
 	}
 	for ref, o := range m.options {
-		say("option %s %s active=%t price=%s available=%t groups=%v nested=%v", ref, o.title, o.active, o.price, o.available,
+		say("option %s %s active=%t price=%s available=%t groups=%v nested=%v", ref, o.title, o.active, o.price,
+			o.available,
 			sortedKeys(o.groups), sortedKeys(o.nested))
 	}
 	for key, t := range m.taxes {

@@ -2,31 +2,32 @@ package menu
 
 import "slices"
 
-// Wanted is which entities of one kind a request depends on.
+// Wanted specifies which entities of one kind a request depends on.
 type Wanted struct {
 	Named    []string // ref_ids of the submitted objects: full records
-	Referred []string // ref_ids that other objects name: identifiers will do
-	Active   bool     // every active entity of the business besides: identifiers will do
-	AtStore  bool     // every reference of the addressed store besides, and the identifiers of their masters
+	Referred []string // ref_ids that other objects refer to: identifiers suffice
+	Active   bool     // also every active entity of the business: identifiers suffice
+	AtStore  bool     // also every reference of the addressed store, and the identifiers of their masters
 }
 
-// Needs is the stored state that a request depends on, over and above these
-// rules: of the referred categories the full records are needed, and of all
-// named and referred categories also their sub-categories. Taxes and charges,
-// where wanted, are loaded whole. The links needed are those From a named
-// entity; of TaxItem, those from every tax of a code that is named; and those To each of ClearedItems
-// and ClearedGroups. Of a store request also the store's references to what it names.
+// Needs specifies the stored state that a request depends on. In addition to its fields, these rules apply:
+//
+//   - Referred categories need full records. Named and referred categories also need their sub-categories.
+//   - Taxes and charges, if needed, are loaded completely, with their links.
+//   - Links are needed From each other named entity.
+//   - Links are needed To each of ClearedItems and ClearedGroups.
+//   - A store request also needs the store's references to the entities it names.
 type Needs struct {
-	Entities      PerKind[Wanted] // of Taxes and Charges only whether they were sent counts
+	Entities      PerKind[Wanted] // for Taxes and Charges it only matters whether they were sent
 	ClearedItems  []string        // ref_ids: GroupItem links to them
 	ClearedGroups []string        // ref_ids: OptionInGroup links to them
-	// Nesting asks for every GroupUnderneath link of the business, the
-	// OptionInGroup links of the options they are from, and the identifiers of
-	// these and of the groups on both ends: what a cycle could run through.
+	// Nesting requests the links in which a cycle can exist: every GroupUnderneath link of the business, and the
+	// OptionInGroup links of their options. It also requests the identifiers of these options and of the groups on
+	// both ends.
 	Nesting bool
 }
 
-// Needs tells what to load before Decide.
+// Needs returns what to load before Decide.
 func (r *Request) Needs() Needs {
 	var n Needs
 	n.Entities[Categories].Named = refIDs[CategoryObject](r.Categories)
@@ -85,7 +86,7 @@ func refIDs[T any, P object[T]](submitted []Submitted[T]) []string {
 	return list
 }
 
-// without is the refs that are not among those named, each once and sorted.
+// without returns the distinct, sorted refs that are not in named.
 func without(refs, named []string) []string {
 	known := make(map[string]bool, len(named))
 	for _, ref := range named {

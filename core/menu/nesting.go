@@ -5,19 +5,18 @@ import (
 	"strings"
 )
 
-// nesting is the graph of option groups under option groups: an option with
-// nested groups leads from each group that it is in to each that is under it.
-// It never holds a cycle.
+// nesting is the graph of nested option groups. An option with nested groups leads from each group that contains it
+// to each of its nested groups. The graph never has a cycle.
 type nesting struct {
 	inGroups, underneath *linkBook
-	options              map[int64]*slot[Option] // those that have nested groups, or had
-	leading              map[int64][]int64       // by group: those of them that are in it, or were
-	nested               map[int64]bool          // the groups that are under an option, or were
-	steps                int                     // how many links may still be walked
+	options              map[int64]*slot[Option] // options that have or had nested groups
+	leading              map[int64][]int64       // by group: those of them that it contains or contained
+	nested               map[int64]bool          // the groups that are or were nested under an option
+	steps                int                     // how many links may still be visited
+	acyclic              bool                    // with all of the request, so that no option closes a cycle
 }
 
-// maxSteps bounds what the search for cycles costs a request: the links walked,
-// of all its options together, in a fraction of a second.
+// maxSteps bounds the links that a request visits in its search for cycles, which takes a fraction of a second.
 const maxSteps = 1_000_000
 
 func newNesting(inGroups, underneath *linkBook, options []*slot[Option]) *nesting {
@@ -31,7 +30,7 @@ func newNesting(inGroups, underneath *linkBook, options []*slot[Option]) *nestin
 	return n
 }
 
-// update takes note of the groups of an option.
+// update records the groups of an option.
 func (n *nesting) update(option *slot[Option]) {
 	id := option.record.ID
 	nested := n.underneath.of(id)
@@ -47,18 +46,18 @@ func (n *nesting) update(option *slot[Option]) {
 	}
 }
 
-// descent is what lies under some groups, these included: each group with how it
-// was come to first, and the options on the ways.
+// descent is the set of groups reachable from some groups, including these. It maps each group to its first
+// predecessor, and lists the options on the paths.
 type descent struct {
 	groups  map[int64]hop
 	options []int64
 }
 
-// hop is the way from one group to another, by an option; zero where a descent begins.
+// hop is an edge from one group to another through an option. It is zero at the start of a descent.
 type hop struct{ from, option int64 }
 
-// under walks down from the groups through the options that are let pass, each
-// link once, as far as the steps last.
+// under searches the graph from the groups, through the options that pass. It visits each link once, within the
+// remaining steps.
 func (n *nesting) under(groups []int64, pass func(option int64) bool) descent {
 	d, seen, queue := descent{groups: map[int64]hop{}}, map[int64]bool{}, slices.Clone(groups)
 	for _, group := range groups {
@@ -85,7 +84,7 @@ func (n *nesting) under(groups []int64, pass func(option int64) bool) descent {
 	return d
 }
 
-// first is the first of the groups that was come to; 0 where none was.
+// first returns the first of the groups that was reached, or 0 if none was.
 func (d descent) first(groups []int64) int64 {
 	for _, group := range groups {
 		if _, reached := d.groups[group]; reached {
@@ -95,14 +94,13 @@ func (d descent) first(groups []int64) int64 {
 	return 0
 }
 
-// untangle finds the cycles that the links of an option would close: ways down from
-// a group under it to one that it is in. Where options are on all of them that are
-// not active, these give way: they are to lose their nested groups. Otherwise the
-// problem spells one out.
+// untangle finds the cycles that the links of an option would close: paths from a nested group to a group that
+// contains it. If each cycle has an inactive option, these options lose their nested groups. Otherwise the problem
+// describes one cycle.
 func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
 	groups, nested, n := links.groups, links.nested, d.nesting
-	if n.inGroups.holdsAll(option, groups) && n.underneath.holdsAll(option, nested) {
-		return "" // it had them all before, and there was no cycle
+	if n.acyclic || n.inGroups.holdsAll(option, groups) && n.underneath.holdsAll(option, nested) {
+		return "" // or nothing changes, so there is no new cycle
 	}
 	if !links.clearGroups {
 		groups = slices.Concat(n.inGroups.of(option), groups)
@@ -134,23 +132,24 @@ func (d *decider) untangle(option int64, links *optionLinks) (problem string) {
 		}
 	}
 	if n.steps <= 0 {
-		return field + " cannot be checked: the option groups of the request lead to too many others; send the option again in another request"
+		return field +
+			" cannot be checked: the option groups of the request lead to too many others; send the option again in " +
+			"another request"
 	}
 	return ""
 }
 
-// yields tells whether an option gives way to others: it is not active, or is
-// flushed, and the request does not name it.
+// yields reports whether an option loses its nested groups in favour of others. It does if the request does not name
+// it and it is inactive or flushed.
 func (d *decider) yields(option int64) bool {
 	s := d.nesting.options[option]
 	return !s.listed && (!s.record.Active || d.master && d.flush[Options])
 }
 
-// maxSpelled bounds how much of a cycle is spelled out, in groups.
+// maxSpelled bounds the groups in the description of a cycle.
 const maxSpelled = 20
 
-// spell names the groups of a cycle, and the options that lead down from each to
-// the next: the way to its end, entered from there.
+// spell names the groups of a cycle, and the options between them.
 func (d *decider) spell(way descent, end int64) string {
 	words := []string{quote(d.groups.name(end))}
 	for at := end; ; {
@@ -159,7 +158,8 @@ func (d *decider) spell(way descent, end int64) string {
 			words = append(words, quote(d.groups.name(at)))
 			break
 		}
-		words = append(words, quote(d.groups.name(at))+" (by option "+quote(d.nesting.options[by.option].record.RefID)+")")
+		words = append(words, quote(d.groups.name(at))+" (by option "+quote(d.nesting.options[by.option].record.RefID)+
+			")")
 		at = by.from
 	}
 	slices.Reverse(words[1:])

@@ -10,14 +10,16 @@ import (
 )
 
 // chain sends option groups each under the one before, by an option each: those of
-// the given numbers.
-func chain(h *hub, numbers []int) (messages []string) {
+// the given numbers, and more of them.
+func chain(h *hub, numbers []int, more ...string) (messages []string) {
 	options := make([]string, len(numbers))
 	for i, n := range numbers {
-		options[i] = fmt.Sprintf(`{"ref_id":"o%d","title":"o","price":0,"opt_grp_ref_ids":["g%d"],"nested_opt_grps":["g%d"]}`, n, n, n+1)
+		options[i] =
+			fmt.Sprintf(`{"ref_id":"o%d","title":"o","price":0,"opt_grp_ref_ids":["g%d"],"nested_opt_grps":["g%d"]}`, n,
+				n, n+1)
 	}
-	_, plan := h.send(MasterLocation, `{"options":[`+strings.Join(options, ",")+`]}`)
-	for _, outcome := range plan.Outcomes[Options] {
+	_, plan := h.send(MasterLocation, `{"options":[`+strings.Join(append(options, more...), ",")+`]}`)
+	for _, outcome := range plan.Outcomes[Options][:len(numbers)] {
 		if outcome.Message != "" {
 			messages = append(messages, outcome.Message)
 		}
@@ -49,19 +51,30 @@ func TestSearchForCyclesIsBounded(t *testing.T) {
 	require.Empty(t, chain(send(), upwards))
 	h := send()
 	require.Empty(t, chain(h, downwards))
-	_, plan := h.send(MasterLocation, fmt.Sprintf(`{"options":[{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["g%d"],"nested_opt_grps":["g0"]}]}`, length))
-	require.Regexp(t, `^nested_opt_grps makes a cycle of option groups: "g2000" > "g0" > "g1" \(by option "o0"\) > .* > … > .* > "g2000" \(by option "o1999"\)$`, message(plan, Options, 0))
+	_, plan := h.send(MasterLocation,
+		fmt.Sprintf(`{"options":[{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["g%d"],`+
+			`"nested_opt_grps":["g0"]}]}`, length))
+	require.Regexp(t,
+		`^nested_opt_grps makes a cycle of option groups: "g2000" > "g0" > "g1" \(by option "o0"\) > .* > … > .* > `+
+			`"g2000" \(by option "o1999"\)$`, message(plan, Options, 0))
 	require.Less(t, len(message(plan, Options, 0)), 1000)
 
 	h = send()
 	require.Empty(t, chain(h, even))
-	left := chain(h, odd) // each of them walks all that is below it
+	require.Empty(t, chain(h, odd))
+
+	h = send()
+	require.Empty(t, chain(h, even))
+	const loop = `{"ref_id":"z","title":"z","price":0,"opt_grp_ref_ids":["g0"],"nested_opt_grps":["g0"]}`
+	left := chain(h, odd, loop) // in search of the cycle, each of them walks all that is below it
 	require.NotEmpty(t, left)
 	for _, message := range left {
-		require.Equal(t, "nested_opt_grps cannot be checked: the option groups of the request lead to too many others; send the option again in another request", message)
+		require.Equal(t,
+			"nested_opt_grps cannot be checked: the option groups of the request lead to too many others; send the "+
+				"option again in another request", message)
 	}
 	for again := len(left); again > 0; again = len(left) {
-		left = chain(h, odd)
+		left = chain(h, odd, loop)
 		require.Less(t, len(left), again)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// OptionObject is an option as it is submitted (spec, Option). A nil field was
-// not sent; a list that was sent empty is not nil.
+// OptionObject is an option as it is submitted (spec, Option). A nil field was not sent. A list that was sent empty
+// is not nil.
 type OptionObject struct {
 	RefID              *string             `json:"ref_id"`
 	Title              *string             `json:"title"`
@@ -44,14 +44,14 @@ func (o *OptionObject) check(c *checker) {
 	c.images(o.Images)
 	c.link("img_url", o.ImgURL, false)
 	c.text("ref_title", o.RefTitle, 0, maxTitle)
-	translations(c, o.Translations, "title")
-	c.refs("opt_grp_ref_ids", o.OptGrpRefIDs)
-	c.refs("nested_opt_grps", o.NestedOptGrps)
+	translations(c, &o.Translations, "title")
+	c.references("opt_grp_ref_ids", &o.OptGrpRefIDs)
+	c.references("nested_opt_grps", &o.NestedOptGrps)
 	c.keyValueGroups(o.KeyValueGroups, OnOption)
 }
 
-// OptionValues are what may differ from store to store, and what the master
-// holds of it for stores to come (spec, Menu model).
+// OptionValues are the values that can differ between stores. The master holds the defaults for new stores (spec,
+// Menu model).
 type OptionValues struct {
 	Price     core.Amount `json:"price"`
 	Available bool        `json:"available"`
@@ -85,7 +85,7 @@ func newOption(refID string) Option {
 	return Option{Ref: Ref{RefID: refID, Active: true}, OptionValues: OptionValues{Available: true}}
 }
 
-// apply takes over the fields that all stores share.
+// apply assigns the fields that all stores share.
 func (r *Option) apply(o *OptionObject) (changed bool) {
 	set(&changed, &r.Title, o.Title)
 	setOptional(&changed, &r.Description, o.Description)

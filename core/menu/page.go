@@ -8,21 +8,19 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxPage is the most objects that one page of a reading may hold.
+// MaxPage bounds the objects of one page.
 const MaxPage = 15000
 
-// View is which part of a menu is read back: some kinds, and of these a page.
-// Objects come in the order of kinds, and of each kind by ref_id.
+// View selects a part of a stored menu: some kinds, and a page of these. Objects are ordered by kind, then by ref_id.
 type View struct {
 	Only      PerKind[bool] // all false: every kind
 	Limit     int           // objects on the page; 0 for all
-	AfterKind Kind          // where the page begins: behind this object
-	AfterName string        // "" at the beginning
+	AfterKind Kind          // the page begins after this object
+	AfterName string        // "" for the first page
 }
 
-// ParseView reads the query parameters only (names of kinds, with commas
-// between), limit and after (what Reading.Next said); each may be "". It fails
-// with an Invalid error that names the parameter.
+// ParseView parses the query parameters only (names of kinds, separated by commas), limit and after (from
+// Reading.Next). Each may be "". It returns an Invalid error that names the parameter.
 func ParseView(only, limit, after string) (View, error) {
 	var view View
 	var v core.Violations
@@ -62,12 +60,12 @@ func parseKind(name string) (Kind, bool) {
 	return 0, false
 }
 
-// Wants tells whether the kind has a place on the page, be it an empty array.
+// Wants reports whether the page can contain the kind, even as an empty array.
 func (v View) Wants(kind Kind) bool {
 	return (v.Only[kind] || v.Only == PerKind[bool]{}) && (v.AfterName == "" || kind >= v.AfterKind)
 }
 
-// page fills up while a reading is rendered.
+// page collects the objects of a page while it is rendered.
 type page struct {
 	view  View
 	taken int
@@ -81,7 +79,7 @@ func (p *page) after(kind Kind, name string) bool {
 	return p.view.AfterName == "" || kind > p.view.AfterKind || kind == p.view.AfterKind && name > p.view.AfterName
 }
 
-// take puts an object on the page; it is false when the page is full.
+// take adds an object to the page. It returns false if the page is full.
 func (p *page) take(kind Kind, name string) bool {
 	if p.view.Limit > 0 && p.taken == p.view.Limit {
 		p.next = p.last

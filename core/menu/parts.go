@@ -12,7 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// DefaultTag is the tag of what serves every platform that has none of its own.
+// DefaultTag is the tag for every platform without its own.
 const DefaultTag = "default"
 
 // fulfillmentModes are the ways in which an order reaches its customer (spec, Item).
@@ -25,26 +25,25 @@ type TitledTranslation struct {
 	Description *string `json:"description,omitzero"`
 }
 
-// NamedTranslation is the text of a category in one language. A field that only
-// the other kind has is no field of it, and not looked at.
+// NamedTranslation is the text of a category in one language. It ignores the fields that only TitledTranslation has.
 type NamedTranslation struct {
 	Language    string  `json:"language"` // ISO 639-1, lower case
 	Text        *string `json:"name,omitzero"`
 	Description *string `json:"description,omitzero"`
 }
 
-// Image is a picture for one platform, or for all of them under DefaultTag.
+// Image is a picture for one platform, or for all platforms under DefaultTag.
 type Image struct {
 	Tag string `json:"tag"`
 	URL string `json:"url"`
 }
 
-// FoodType is a diet type: 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not
-// applicable. It may be sent as a string or an integer and is kept as a string
-// (contract, Menu).
+// FoodType is a diet type: 1 vegetarian, 2 non-vegetarian, 3 egg, 4 not applicable. It may be sent as a string or an
+// integer and is stored as a string (contract, Menu).
 type FoodType string
 
-var errFoodType = &core.RuleError{Code: "value", Rule: `must be "1" (vegetarian), "2" (non-vegetarian), "3" (egg) or "4" (not applicable)`}
+var errFoodType = &core.RuleError{Code: "value",
+	Rule: `must be "1" (vegetarian), "2" (non-vegetarian), "3" (egg) or "4" (not applicable)`}
 
 // UnmarshalJSONFrom reads a diet type from a string or an integer.
 func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -63,28 +62,27 @@ func (f *FoodType) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return errFoodType
 }
 
-// translations checks texts, of which field is what the text is called.
-func translations[T TitledTranslation | NamedTranslation](c *checker, list []T, field string) {
-	if !c.atMost("translations", len(list), maxParts) {
+// translations checks translated texts, and drops those of a language that an earlier one has. The parameter field is
+// the name of the text field.
+func translations[T TitledTranslation | NamedTranslation](c *checker, list *[]T, field string) {
+	if !c.atMost("translations", len(*list), maxParts) {
 		return
 	}
-	for i := range list {
-		t := TitledTranslation(list[i])
+	kept := (*list)[:0]
+	for i := range *list {
+		t := TitledTranslation((*list)[i])
 		c.enter("translations", i)
-		present, known := core.Language(t.Language)
-		t.Language = present
-		same := func(other T) bool { return TitledTranslation(other).Language == present }
-		switch {
-		case !known:
-			c.fail("language", "language", "must be a two-letter ISO 639-1 code")
-		case slices.ContainsFunc(list[:i], same):
-			c.fail("language", "duplicate", "is given twice")
-		}
+		t.Language = c.language(t.Language)
 		c.text(field, t.Text, 0, maxTitle)
 		c.text("description", t.Description, 0, maxDescription)
+		if slices.ContainsFunc(kept, func(other T) bool { return TitledTranslation(other).Language == t.Language }) {
+			c.warn("language", "is given twice; the first translation counts")
+		} else {
+			kept = append(kept, T(t))
+		}
 		c.leave()
-		list[i] = T(t)
 	}
+	*list = kept
 }
 
 func (c *checker) images(list []Image) {
@@ -106,7 +104,7 @@ func (c *checker) images(list []Image) {
 func (c *checker) tags(tags map[string][]string) {
 	for _, platform := range slices.Sorted(maps.Keys(tags)) {
 		list, field := tags[platform], "tags."+platform
-		if list == nil { // a null: not sent
+		if list == nil { // null: not sent
 			delete(tags, platform)
 			continue
 		}
@@ -121,20 +119,20 @@ func (c *checker) tags(tags map[string][]string) {
 	}
 }
 
-// document is the canonical JSON of a list or map as it is stored and compared;
-// nil when it was not sent.
+// document returns the canonical JSON of a list or map, for storage and comparison. It returns nil if the value was
+// not sent.
 func document[T any](value T, sent bool) jsontext.Value {
 	if !sent {
 		return nil
 	}
 	encoded, err := json.Marshal(value, json.Deterministic(true))
-	if err != nil { // only strings, numbers and lists of them are ever encoded
+	if err != nil { // cannot fail: only strings, numbers and lists of them are encoded
 		panic("menu: cannot encode what was decoded: " + err.Error())
 	}
 	return encoded
 }
 
-// read decodes a stored document; one that is absent reads as nothing.
+// read decodes a stored document. An absent one decodes to the zero value.
 func read[T any](doc jsontext.Value) T {
 	var value T
 	if len(doc) > 0 {

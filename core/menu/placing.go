@@ -1,7 +1,7 @@
 package menu
 
-// counter is the references of the addressed store to the masters of one kind
-// while a request is decided: what lies on the counter is sold there.
+// counter tracks the addressed store's references to the masters of one kind while a request is planned. A reference
+// means that the store sells the entity.
 type counter[V any] struct {
 	byID    map[int64]*placed[V]
 	stored  []int64
@@ -22,9 +22,8 @@ func newCounter[V any](references []AtStore[V]) *counter[V] {
 	return c
 }
 
-// place makes or changes the reference to a master. A new one starts from the
-// values of the master and takes over those that were sent; from then on only
-// requests of the store change it (spec, Menu model; contract, Menu).
+// place creates or updates the reference to a master. A new one starts with the master's values and applies the
+// values that were sent. After that only requests for the store change it (spec, Menu model; contract, Menu).
 func (c *counter[V]) place(id int64, ofMaster V, apply func(*V) bool) (changed bool) {
 	p := c.byID[id]
 	if p == nil {
@@ -44,7 +43,7 @@ func (c *counter[V]) take(id int64) (was bool) {
 	return was
 }
 
-// ids lists what the store held references to before the request.
+// ids returns the store's references before the request.
 func (c *counter[V]) ids() []int64 { return c.stored }
 
 func (c *counter[V]) changes() []Change[AtStore[V]] {

@@ -1,35 +1,43 @@
 package menu
 
-// Change is one record to write, whole: its fields are those that it has afterwards.
+import (
+	"fmt"
+	"slices"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Change is a record to write, with all of its new fields.
 type Change[R any] struct {
 	New    bool
 	Record R
 }
 
-// LinkChange is what becomes of the links of one relation. A link in Put is new
-// or has moved to another position.
+// LinkChange is the change of the links of one relation. A link in Put is new or has a new position.
 type LinkChange struct {
 	Put    []Link
 	Remove []Link
 }
 
-// StoreChange is what becomes of the references of the addressed store.
+// StoreChange is the change of the addressed store's references.
 type StoreChange struct {
 	Categories []int64 // to add
 	Items      []Change[AtStore[ItemValues]]
 	Options    []Change[AtStore[OptionValues]]
-	Removed    PerKind[[]Ref] // masters whose reference goes, of Items and Options
+	Removed    PerKind[[]Ref] // masters whose reference is removed, of Items and Options
 }
 
-// Outcome is what became of one submitted object.
+// Outcome is the result of one submitted object.
 type Outcome struct {
-	Action  string // A added, U updated, D taken from the store; of a failed object what was attempted
+	Action  string // A added, U updated, D removed from the store; for a failed object the attempted action
 	ID      int64  // 0 on error
-	Message string // what was wrong; "" when nothing
-	Changed bool   // whether anything that is stored differs afterwards
+	Message string // the error; "" if there is none
+	Changed bool   // whether any stored data changes
+	// Warnings name the parts of the object that have no effect. Their paths are those within the object.
+	Warnings []Warning
 }
 
-// Stats counts the outcomes of one kind. Deleted also counts what a flush took out.
+// Stats counts the outcomes of one kind. Deleted includes what a flush removed.
 type Stats struct {
 	Created int `json:"created"`
 	Updated int `json:"updated"`
@@ -37,16 +45,19 @@ type Stats struct {
 	Errors  int `json:"errors"`
 }
 
-// Warning tells of something in the request that had no effect.
+// Warning reports a part of the request that had no effect.
 type Warning struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 }
 
-// Plan is what a request comes to. Writing it means, in this order: remove the
-// store references of the kinds in Emptied at every store of the business,
-// deactivate, write the changed masters, remove and put links, change the
-// references of the addressed store. Whatever is not in it stays as it is.
+// Plan is the result of planning a request. Nothing that it does not contain changes. Write it in this order:
+//
+//  1. Remove the store references of the kinds in Emptied at every store of the business.
+//  2. Deactivate masters.
+//  3. Write the changed masters.
+//  4. Remove and put links.
+//  5. Change the addressed store's references.
 type Plan struct {
 	Scope        Scope
 	Categories   []Change[Category]
@@ -66,7 +77,23 @@ type Plan struct {
 	Held         PerKind[bool] // flushes that wait for confirm_flush
 }
 
-// Changes tells whether the plan writes anything at all.
+// allWarnings returns the warnings about the request, and the first ones about its objects.
+func (p *Plan) allWarnings() []Warning {
+	list := slices.Clone(p.Warnings)
+	for _, kind := range Kinds() {
+		for i, outcome := range p.Outcomes[kind] {
+			for _, w := range outcome.Warnings {
+				if len(list)-len(p.Warnings) == core.MaxFailed {
+					return list
+				}
+				list = append(list, Warning{fmt.Sprintf("%s[%d].%s", kind, i, w.Path), w.Message})
+			}
+		}
+	}
+	return list
+}
+
+// Changes reports whether the plan writes anything.
 func (p *Plan) Changes() bool {
 	written := len(p.Categories) + len(p.Items) + len(p.OptionGroups) + len(p.Options) + len(p.Taxes) + len(p.Charges) +
 		len(p.Store.Categories) + len(p.Store.Items) + len(p.Store.Options)
@@ -82,9 +109,8 @@ func (p *Plan) Changes() bool {
 	return written > 0
 }
 
-// Failed is the plan of a request that the hub could not carry out at all: every
-// object an error with the message, nothing to write. The state tells creation
-// from update, as far as it was loaded.
+// Failed returns the plan of a request that the hub could not execute: every object fails with the message, and
+// nothing is written. The state, if it was loaded, distinguishes creations from updates.
 func Failed(request Request, state State, message string) Plan {
 	d := newDecider(&request, &state, func() int64 { return 0 })
 	plan := Plan{Scope: request.Scope}

@@ -1,6 +1,6 @@
 package menu
 
-// presence is what is associated with one store.
+// presence is the set of entities associated with one store.
 type presence struct {
 	kinds   PerKind[map[int64]bool]
 	items   map[int64]*ItemValues

@@ -1,17 +1,16 @@
 package menu
 
-// Preview is what a plan would do, told without doing it: the answer to a dry
-// run. Lists name objects by their ref_id, taxes and charges by what
-// they are identified by, in the order of the request.
+// Preview is the effect that a plan would have: the response to a dry run. Lists name objects by their ref_id, or
+// taxes and charges by their identity, in the order of the request.
 type Preview struct {
 	LocationRefID string                  `json:"location_ref_id"`
-	Kinds         map[string]*KindPreview `json:"kinds"` // by the names of the arrays; only those sent
+	Kinds         map[string]*KindPreview `json:"kinds"` // by array name; only those sent
 	Associations  map[string]LinkPreview  `json:"associations"`
 	Held          []string                `json:"held,omitzero"` // flush flags that wait for confirm_flush
 	Warnings      []Warning               `json:"warnings,omitzero"`
 }
 
-// KindPreview is what would become of the entities of one kind.
+// KindPreview is the effect on the entities of one kind.
 type KindPreview struct {
 	Stats         Stats            `json:"stats"`
 	Created       []string         `json:"created"`
@@ -22,10 +21,10 @@ type KindPreview struct {
 	Errors        []ObjectError    `json:"errors"`
 }
 
-// Disassociation is an entity whose store references would go.
+// Disassociation is an entity whose store references would be removed.
 type Disassociation struct {
 	RefID  string `json:"ref_id"`
-	Stores int    `json:"stores"` // how many; 1 in a request for one store
+	Stores int    `json:"stores"` // their number; 1 in a request for one store
 }
 
 // ObjectError is a submitted object that would fail.
@@ -34,7 +33,7 @@ type ObjectError struct {
 	Message string `json:"message"`
 }
 
-// LinkPreview counts the associations that would come and go.
+// LinkPreview counts the associations that would be added and removed.
 type LinkPreview struct {
 	Added   int `json:"added"`
 	Removed int `json:"removed"`
@@ -45,14 +44,14 @@ var relationNames = PerRelation[string]{
 	"nested_option_groups", "tax_items", "charge_items",
 }
 
-// String is the name of the relation in a Preview, such as item_categories.
+// String returns the name of the relation in a Preview, such as item_categories.
 func (r Relation) String() string { return relationNames[r] }
 
-// NewPreview tells what the plan of the request would do to the state.
+// NewPreview returns the effect of the request's plan on the state.
 func NewPreview(request Request, state State, plan Plan) Preview {
 	p := Preview{
 		LocationRefID: request.Scope.LocationRefID, Kinds: map[string]*KindPreview{},
-		Associations: map[string]LinkPreview{}, Warnings: plan.Warnings,
+		Associations: map[string]LinkPreview{}, Warnings: plan.allWarnings(),
 	}
 	keys := request.identities()
 	for _, kind := range Kinds() {
@@ -100,7 +99,7 @@ func previewKind(keys []string, outcomes []Outcome, stats Stats) *KindPreview {
 	return k
 }
 
-// identities are what the objects of each kind are called; nil where the array was not sent.
+// identities returns the identifiers of the objects of each kind, or nil for an array that was not sent.
 func (r *Request) identities() PerKind[[]string] {
 	return PerKind[[]string]{
 		identities(r.Categories), identities(r.Items), identities(r.OptionGroups),

@@ -31,9 +31,8 @@ func (c *checker) platformPricing(list []PlatformPrice) {
 	}
 }
 
-// mergePrices puts the platform prices that were sent over the stored ones and
-// leaves those of other platforms alone (rules 1 and 2). It is nil when nothing
-// was sent.
+// mergePrices merges the platform prices that were sent into the stored ones. Prices of other platforms stay (rules 1
+// and 2). It returns nil if nothing was sent.
 func mergePrices(stored jsontext.Value, sent []PlatformPrice) jsontext.Value {
 	if len(sent) == 0 {
 		return nil
@@ -41,7 +40,7 @@ func mergePrices(stored jsontext.Value, sent []PlatformPrice) jsontext.Value {
 	return document(overlay(read[[]PlatformPrice](stored), sent), true)
 }
 
-// overlay is the prices of base with those of top put over them, sorted by platform.
+// overlay returns the prices of base, overridden by those of top and sorted by platform.
 func overlay(base, top []PlatformPrice) []PlatformPrice {
 	merged := slices.Clone(base)
 	for _, price := range top {
@@ -56,10 +55,10 @@ func overlay(base, top []PlatformPrice) []PlatformPrice {
 	return merged
 }
 
-// PriceRule is which of the rules gave an item its price, the strongest first.
+// PriceRule is the rule that set the price of an item, in descending priority.
 type PriceRule int
 
-// The rules of prices.
+// The price rules.
 const (
 	StorePlatformPrice PriceRule = iota
 	MasterPlatformPrice
@@ -67,16 +66,15 @@ const (
 	StorePrice
 )
 
-// ResolvePrice is the price of an item on a platform at a store.
+// ResolvePrice returns the price of an item on a platform at a store.
 func ResolvePrice(master *Item, atStore *ItemValues, platform core.Platform) core.Amount {
 	price, _ := RulePrice(master, atStore, platform)
 	return price
 }
 
-// RulePrice is the price of an item on a platform at a store, and the rule that
-// gave it: the store's platform price, else the master's, else at an aggregator the
-// store's external price, else the store's price (contract, Menu; spec,
-// platform_pricing rules 3 and 4).
+// RulePrice returns the price of an item on a platform at a store, and its rule. The order is: the store's platform
+// price, the master's platform price, at an aggregator the store's external price, and the store's price (contract,
+// Menu; spec, platform_pricing rules 3 and 4).
 func RulePrice(master *Item, atStore *ItemValues, platform core.Platform) (core.Amount, PriceRule) {
 	for rule, stored := range []jsontext.Value{atStore.PlatformPricing, master.PlatformPricing} {
 		if len(stored) == 0 {

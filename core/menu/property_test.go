@@ -60,7 +60,9 @@ func drawObject(t *rapid.T, kind Kind, ref string) fields {
 		maybe(t, o, "name", title)
 		maybe(t, o, "active", boolean)
 		maybe(t, o, "sort_order", rapid.IntRange(0, 2))
-		maybe(t, o, "parent_ref_id", rapid.SampledFrom(slices.DeleteFunc([]string{"", "C1", "C2", "C3", "C5"}, func(s string) bool { return s == ref })))
+		maybe(t, o, "parent_ref_id",
+			rapid.SampledFrom(slices.DeleteFunc([]string{"", "C1", "C2", "C3", "C5"},
+				func(s string) bool { return s == ref })))
 	case Items:
 		o["price"] = price.Draw(t, "price")
 		maybe(t, o, "title", title)
@@ -73,7 +75,8 @@ func drawObject(t *rapid.T, kind Kind, ref string) fields {
 		refs("category_ref_ids", "C")
 		flag(t, o, "clear_option_groups")
 		if rapid.Bool().Draw(t, "platform_pricing?") {
-			o["platform_pricing"] = []fields{{"platform": rapid.SampledFrom([]string{"web", "tasty-eats", "nowhere"}).Draw(t, "platform"), "price": price.Draw(t, "p")}}
+			o["platform_pricing"] = []fields{{"platform": rapid.SampledFrom([]string{"web", "tasty-eats",
+				"nowhere"}).Draw(t, "platform"), "price": price.Draw(t, "p")}}
 		}
 	case OptionGroups:
 		maybe(t, o, "title", title)
@@ -120,6 +123,7 @@ func drawLevy(t *rapid.T, kind Kind, ref string, o fields) {
 		maybe(t, o, "title", rapid.SampledFrom([]string{"Packaging Charge", "packaging charge"}))
 	}
 	maybe(t, o, "active", rapid.Bool())
+	flag(t, o, "clear_items")
 }
 
 func drawRequest(t *rapid.T) (location, body string) {
@@ -140,7 +144,7 @@ func drawRequest(t *rapid.T) (location, body string) {
 	return rapid.SampledFrom([]string{MasterLocation, "S1", "S2"}).Draw(t, "location"), string(encoded)
 }
 
-func TestAnySequenceOfRequestsEndsWhereTheModelDoes(t *testing.T) {
+func TestRandomMenuRequestsMatchTheModel(t *testing.T) {
 	vocabulary := fakeVocabulary(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHub(t, vocabulary, "IN")
@@ -206,7 +210,8 @@ func compareOutcomes(t *rapid.T, kind Kind, plan Plan, want []result, deleted in
 
 // compareEffective holds the items in sight, and their prices, against the model.
 func (h *hub) compareEffective(t *rapid.T, m *model) {
-	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}, {Name: "tasty-eats", ServedBy: "aggregator-b"}} {
+	for _, platform := range []core.Platform{{Name: "web", ServedBy: core.ServedByOwn},
+		{Name: "tasty-eats", ServedBy: "aggregator-b"}} {
 		for store, at := range m.stores {
 			var want, got []string
 			seen := Effective(store, h.menu(store), platform, nil)

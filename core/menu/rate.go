@@ -2,23 +2,23 @@ package menu
 
 import "slices"
 
-// rates keeps the rule that an item has one rate of each tax code, the latest
-// (contract, Menu): who names which item, and who falls on all of them.
+// rates enforces that an item has one rate of each tax code, the latest (contract, Menu). It tracks which rates name
+// which items, and which apply to all of them.
 type rates struct {
 	taxes *shelf[Tax]
 	codes map[string]*codeRates
+	later map[*slot[Tax]]bool // whether a stored rate will be active, if the request names it
 }
 
-// codeRates are the rates of one code. A rate that falls on all items keeps
-// doing so where a later one names some of them.
+// codeRates are the rates of one code. A rate on all items stays so if a later one names some of them.
 type codeRates struct {
 	onAll  *slot[Tax]
 	named  map[int64]*slot[Tax] // by item
-	naming []*slot[Tax]         // the rates that name items, or did
+	naming []*slot[Tax]         // the rates that name or named items
 }
 
-func newRates(taxes *shelf[Tax], links []Link) *rates {
-	r := &rates{taxes: taxes, codes: map[string]*codeRates{}}
+func newRates(taxes *shelf[Tax], links []Link, later map[*slot[Tax]]bool) *rates {
+	r := &rates{taxes: taxes, codes: map[string]*codeRates{}, later: later}
 	byID := make(map[int64]*slot[Tax], len(taxes.stored))
 	for _, s := range taxes.stored {
 		byID[s.record.ID] = s
@@ -45,54 +45,73 @@ func (r *rates) of(s *slot[Tax]) *codeRates {
 	return code
 }
 
-// give puts a rate on all items, or on those listed and no others, and takes
-// them from the other rates of its code. One that is not active takes nothing
-// from one that is: kept is such a rate, nil where there was none.
-func (r *rates) give(book *linkBook, s *slot[Tax], all bool, items []int64) (kept *slot[Tax]) {
+// give changes the items of a rate, and removes those that it gains from the other rates of its code. An inactive rate
+// removes nothing from an active one. That active rate is then returned as kept, otherwise nil.
+func (r *rates) give(book *linkBook, s *slot[Tax], sent appliesTo) (kept *slot[Tax]) {
 	code := r.of(s)
-	for _, item := range book.of(s.record.ID) {
-		delete(code.named, item)
-	}
-	if code.onAll == s {
-		code.onAll = nil
-	}
 	if !s.record.Active {
-		if all && levied(code.onAll) {
-			all, kept = false, code.onAll
+		sent, kept = r.withoutLevied(code, sent)
+	}
+	if sent.clear || sent.all {
+		for _, item := range book.of(s.record.ID) {
+			delete(code.named, item)
 		}
-		items = slices.DeleteFunc(items, func(item int64) bool {
-			owner := code.named[item]
-			if !levied(owner) {
-				return false
-			}
-			kept = owner
-			return true
-		})
+		if code.onAll == s {
+			code.onAll = nil
+		}
 	}
-	if all {
+	if sent.all {
 		r.empty(book, code, s.record.Active)
-		code.onAll = s
 	}
-	code.take(book, items)
-	for _, item := range items {
+	code.take(book, s, sent.items)
+	s.changed = sent.apply(book, s.record.ID, &s.record.AllItems) || s.changed
+	if s.record.AllItems {
+		code.onAll = s
+		return kept
+	}
+	for _, item := range sent.items {
 		code.named[item] = s
 	}
 	code.naming = append(code.naming, s)
-	book.replace(s.record.ID, items)
-	set(&s.changed, &s.record.AllItems, &all)
 	return kept
 }
 
-func levied(s *slot[Tax]) bool { return s != nil && s.record.Active }
+// withoutLevied leaves out what an active rate applies to. That rate is returned.
+func (r *rates) withoutLevied(c *codeRates, sent appliesTo) (left appliesTo, kept *slot[Tax]) {
+	if sent.all && r.levied(c.onAll) {
+		sent.all, kept = false, c.onAll
+	}
+	sent.items = slices.DeleteFunc(sent.items, func(item int64) bool {
+		owner := c.named[item]
+		if !r.levied(owner) {
+			return false
+		}
+		kept = owner
+		return true
+	})
+	return sent, kept
+}
 
-// take takes the items from the rates that name them.
-func (c *codeRates) take(book *linkBook, items []int64) {
+func (r *rates) levied(s *slot[Tax]) bool {
+	if s == nil {
+		return false
+	}
+	if active, named := r.later[s]; named {
+		return active
+	}
+	return s.record.Active
+}
+
+// take removes the items from the other rates that name them.
+func (c *codeRates) take(book *linkBook, by *slot[Tax], items []int64) {
 	taken := make(map[int64]bool, len(items))
-	asked := map[*slot[Tax]]bool{}
+	asked := map[*slot[Tax]]bool{by: true}
 	var owners []*slot[Tax]
 	for _, item := range items {
 		taken[item] = true
-		if owner := c.named[item]; owner != nil && !asked[owner] {
+		owner := c.named[item]
+		delete(c.named, item)
+		if owner != nil && !asked[owner] {
 			asked[owner] = true
 			owners = append(owners, owner)
 		}
@@ -102,10 +121,10 @@ func (c *codeRates) take(book *linkBook, items []int64) {
 	}
 }
 
-// empty takes every item from every rate of a code, or from those that are not active.
+// empty removes all items from the rates of a code. Unless active is set, it skips active rates.
 func (r *rates) empty(book *linkBook, code *codeRates, active bool) {
 	code.naming = slices.DeleteFunc(code.naming, func(s *slot[Tax]) bool {
-		if levied(s) && !active {
+		if r.levied(s) && !active {
 			return false
 		}
 		for _, item := range book.of(s.record.ID) {

@@ -1,8 +1,7 @@
 package menu
 
-// Reach is whose effective menu a plan may change: every store's, or those of the
-// stores that sell one of the items or options; and the addressed store's, where
-// its own references change.
+// Reach is the set of stores whose effective menu a plan may change. It is every store, or those that sell one of the
+// items or options. It includes the addressed store if its own references change.
 type Reach struct {
 	All     bool
 	Items   []int64
@@ -10,12 +9,11 @@ type Reach struct {
 	AtStore bool
 }
 
-// Any tells whether there is anybody.
+// Any reports whether the set can be non-empty.
 func (r Reach) Any() bool { return r.All || r.AtStore || len(r.Items)+len(r.Options) > 0 }
 
-// Reach works out whom the plan reaches. What is new is at no store yet but the
-// addressed one, and a link is seen only where its item or option is sold; of
-// what falls on whole menus every store is reached.
+// Reach returns the stores that the plan affects. A new entity exists only at the addressed store, and a link is
+// visible only where its item or option is sold. A change that applies to whole menus affects every store.
 func (p *Plan) Reach() (r Reach) {
 	r.All = len(p.Taxes)+len(p.Charges)+len(p.Links[ChargeItem].Put)+len(p.Links[ChargeItem].Remove) > 0
 	for kind, emptied := range p.Emptied {
@@ -51,7 +49,7 @@ func anyChanged[R any](changes []Change[R]) bool {
 	return false
 }
 
-// changedIDs are the masters that stores may have references to already.
+// changedIDs returns the masters that stores can already have references to.
 func changedIDs[R any, P record[R]](changes []Change[R], deactivated []Ref) (ids []int64) {
 	for i := range changes {
 		if !changes[i].New {

@@ -12,9 +12,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestWhomAPlanReaches(t *testing.T) {
+func TestPlanNamesItsAffectedStores(t *testing.T) {
 	h := newHub(t, fakeVocabulary(t), "IN")
-	h.send("-1", `{"categories":[{"ref_id":"C1","name":"c"}],"items":[{"ref_id":"I1","title":"i","price":1},{"ref_id":"I2","title":"i","price":1}],
+	h.send("-1",
+		`{"categories":[{"ref_id":"C1","name":"c"}],"items":[{"ref_id":"I1","title":"i","price":1},{"ref_id":"I2",`+
+			`"title":"i","price":1}],
 		"option_groups":[{"ref_id":"G1","title":"g"}],"options":[{"ref_id":"O1","title":"o","price":1}]}`)
 	item := func(ref string) int64 {
 		for id, i := range h.items {
@@ -28,13 +30,18 @@ func TestWhomAPlanReaches(t *testing.T) {
 		location, body string
 		reach          Reach
 	}{
-		"nothing changes":               {"-1", `{"items":[{"ref_id":"I1","price":1}]}`, Reach{}},
-		"an item":                       {"-1", `{"items":[{"ref_id":"I1","price":1,"title":"other"}]}`, Reach{Items: []int64{item("I1")}}},
-		"a new item":                    {"-1", `{"items":[{"ref_id":"I9","price":1,"title":"new"}]}`, Reach{}},
-		"a category":                    {"-1", `{"categories":[{"ref_id":"C1","name":"other"}]}`, Reach{All: true}},
-		"an item put into it":           {"-1", `{"items":[{"ref_id":"I2","price":1,"category_ref_ids":["C1"]}]}`, Reach{Items: []int64{item("I2")}}},
-		"a group put under an item":     {"-1", `{"option_groups":[{"ref_id":"G9","title":"new","item_ref_ids":["I1"]}]}`, Reach{Items: []int64{item("I1")}}},
-		"a tax":                         {"-1", `{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`, Reach{All: true}},
+		"nothing changes": {"-1", `{"items":[{"ref_id":"I1","price":1}]}`, Reach{}},
+		"an item": {"-1", `{"items":[{"ref_id":"I1","price":1,"title":"other"}]}`,
+			Reach{Items: []int64{item("I1")}}},
+		"a new item": {"-1", `{"items":[{"ref_id":"I9","price":1,"title":"new"}]}`, Reach{}},
+		"a category": {"-1", `{"categories":[{"ref_id":"C1","name":"other"}]}`, Reach{All: true}},
+		"an item put into it": {"-1", `{"items":[{"ref_id":"I2","price":1,"category_ref_ids":["C1"]}]}`,
+			Reach{Items: []int64{item("I2")}}},
+		"a group put under an item": {"-1", `{"option_groups":[{"ref_id":"G9","title":"new","item_ref_ids":["I1"]}]}`,
+			Reach{Items: []int64{item("I1")}}},
+		"a tax": {"-1",
+			`{"taxes":[{"code":"CGST_P","title":"CGST","structure":{"value":1},"item_ref_ids":["all"]}]}`,
+			Reach{All: true}},
 		"a store's own":                 {"S1", `{"options":[{"ref_id":"O1","price":2}]}`, Reach{AtStore: true}},
 		"a flush of the master's items": {"-1", `{"flush_items":true,"items":[]}`, Reach{All: true}},
 	} {
@@ -51,15 +58,17 @@ func TestWhomAPlanReaches(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSeesAnotherMenu: a store that a plan does not reach has the same
+// TestUnaffectedStoresKeepTheirMenu: a store that a plan does not reach has the same
 // effective menu before and after, on every platform.
-func TestNobodyElseSeesAnotherMenu(t *testing.T) {
+func TestUnaffectedStoresKeepTheirMenu(t *testing.T) {
 	vocabulary := fakeVocabulary(t)
 	rapid.Check(t, func(t *rapid.T) {
 		h := newHub(t, vocabulary, "IN")
 		h.send(MasterLocation, seed)
 		for _, ref := range []string{"S1", "S2"} {
-			h.send(ref, `{"items":[{"ref_id":"I1","price":1},{"ref_id":"I2","price":1},{"ref_id":"I3","price":1}],"options":[{"ref_id":"O1","price":1},{"ref_id":"O2","price":1}]}`)
+			h.send(ref,
+				`{"items":[{"ref_id":"I1","price":1},{"ref_id":"I2","price":1},{"ref_id":"I3","price":1}],`+
+					`"options":[{"ref_id":"O1","price":1},{"ref_id":"O2","price":1}]}`)
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "requests") {
 			location, body := drawRequest(t)

@@ -4,46 +4,46 @@ import (
 	"slices"
 )
 
-// The readings below are the entities as they are read back: in the shape in
-// which they are sent, with id, active and all their associations (contract, Menu).
+// The readings below are the entities as the API returns them: in the form in which they are sent, with id, active
+// and all their associations (contract, Menu).
 type (
-	// CategoryReading is a category as it is read back.
+	// CategoryReading is a category in the API.
 	CategoryReading struct {
 		Category
 		ParentRefID string `json:"parent_ref_id,omitzero"`
 	}
-	// ItemReading is an item as it is read back; of a store with the store's values.
+	// ItemReading is an item in the API; for a store, with the store's values.
 	ItemReading struct {
 		Item
 		CategoryRefIDs    []string `json:"category_ref_ids"`
 		OptionGroupRefIDs []string `json:"option_group_ref_ids"`
 	}
-	// OptionGroupReading is an option group as it is read back.
+	// OptionGroupReading is an option group in the API.
 	OptionGroupReading struct {
 		OptionGroup
 		ItemRefIDs   []string `json:"item_ref_ids"`
 		OptionRefIDs []string `json:"option_ref_ids"`
 	}
-	// OptionReading is an option as it is read back; of a store with the store's values.
+	// OptionReading is an option in the API; for a store, with the store's values.
 	OptionReading struct {
 		Option
 		OptGrpRefIDs  []string `json:"opt_grp_ref_ids"`
 		NestedOptGrps []string `json:"nested_opt_grps"`
 	}
-	// TaxReading is a tax as it is read back.
+	// TaxReading is a tax in the API.
 	TaxReading struct {
 		Tax
 		ItemRefIDs []string `json:"item_ref_ids"`
 	}
-	// ChargeReading is a charge as it is read back.
+	// ChargeReading is a charge in the API.
 	ChargeReading struct {
 		Charge
 		ItemRefIDs []string `json:"item_ref_ids"`
 	}
 )
 
-// Reading is what an integrator reads back of the master catalogue or a store.
-// Kinds that were not asked for, or were told on an earlier page, are absent.
+// Reading is the master catalogue or a store's menu in the API. Kinds that were not requested, or were on an earlier
+// page, are absent.
 type Reading struct {
 	LocationRefID string               `json:"location_ref_id"`
 	Categories    []CategoryReading    `json:"categories,omitzero"`
@@ -55,11 +55,10 @@ type Reading struct {
 	Next          string               `json:"next,omitzero"` // for View.After; "" at the end
 }
 
-// ReadBack renders what is stored: of the master catalogue everything in the
-// menu, of a store what is associated with it: its items, options and
-// categories, the option groups on any of these, and the taxes and charges that
-// fall on its items or on every order. Associations are told in full; those to
-// entities that the menu does not hold are left out.
+// ReadBack renders the stored menu. For the master catalogue that is everything in the menu. For a store it is what
+// is associated with it: its items, options and categories, the option groups of any of these, and the taxes and
+// charges on its items or on every order. Associations are complete, except for entities that the menu does not
+// contain.
 func ReadBack(scope Scope, menu Menu, view View) Reading {
 	r := reader{atlas: newAtlas(&menu), page: view.page(), reading: Reading{LocationRefID: scope.LocationRefID}}
 	if !scope.Master() {
@@ -85,8 +84,9 @@ type reader struct {
 	reading Reading
 }
 
-// readKind renders the records of a kind that fall on the page, by their names.
-func readKind[R, Out any, P record[R]](r *reader, kind Kind, records []R, name func(P) string, render func(P) Out) []Out {
+// readKind renders the records of a kind that are on the page, sorted by name.
+func readKind[R, Out any, P record[R]](r *reader, kind Kind, records []R, name func(P) string,
+	render func(P) Out) []Out {
 	if !r.page.view.Wants(kind) {
 		return nil
 	}

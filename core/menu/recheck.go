@@ -11,49 +11,49 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// StoredItem is a master item as it stood at a moment.
+// StoredItem is a master item as of its last update.
 type StoredItem struct {
 	Item      Item
-	UpdatedAt time.Time // tells whether it has been changed since
+	UpdatedAt time.Time // shows whether it has changed since
 }
 
-// RecheckRecords keeps what rules have against stored menus.
+// RecheckRecords stores the findings about stored menus.
 type RecheckRecords interface {
-	// ItemsAfter reads the master items whose ids are above the given one, in the order of these.
+	// ItemsAfter reads master items with ids above the given one, in ascending order.
 	ItemsAfter(ctx context.Context, business core.BusinessID, after int64, limit int) ([]StoredItem, error)
-	// KeepFindings puts what a platform has against items in the place of what it had
-	// before, but for items that have changed since they were read; it tells how many
-	// these are. Where there are none the next attempt at the job gets the given body.
-	// Conflict when the job's lease is no longer held.
-	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding, body []byte) (stale int, err error)
+	// KeepFindings replaces the findings of a platform for items. It skips items that have changed since they were
+	// read, and returns their number. If there are none, it stores body as the body of the job, for the next attempt.
+	// It returns Conflict if the job's lease is lost.
+	KeepFindings(ctx context.Context, job core.Job, platform string, items []StoredItem, findings map[string][]Finding,
+		body []byte) (stale int, err error)
 	// EndRecheck ends the job.
 	EndRecheck(ctx context.Context, job core.Job, failure string, result []byte, items int) error
 }
 
-// Rechecker holds the items of a business against the rules of a platform, its
-// subject, after these have changed (job.Handler).
+// Rechecker checks the items of a business against the rules of a platform, the job's subject, after these have
+// changed (job.Handler).
 type Rechecker struct {
 	Records   RecheckRecords
 	Inspector Inspector // nil: no platform has rules of its own
 	Clock     core.Clock
 }
 
-// Bounds of a recheck: items at a time, few enough for a plugin that is slow; how often
-// a page is begun anew because items in it change, and the wait for a plugin that is down.
+// Bounds of a recheck: items at a time, few enough for a slow plugin; retries of a page whose items change; and the
+// wait for an unavailable plugin.
 const (
 	recheckPage  = 200
 	recheckAgain = 5
 	recheckPause = 5 * time.Second
 )
 
-// progress is how far a recheck is: the body of its job.
+// progress is the progress of a recheck, which is stored as the body of its job.
 type progress struct {
-	After   int64 `json:"after,omitzero"` // the id of the last item that was checked
+	After   int64 `json:"after,omitzero"` // the id of the last checked item
 	Checked int   `json:"items"`
 	Found   int   `json:"items_with_findings"`
 }
 
-// Run checks page after page. Another attempt goes on where this one ends.
+// Run checks page after page. Another attempt continues from the last page.
 func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var at progress
 	if err := json.Unmarshal(job.Body, &at); err != nil {
@@ -93,8 +93,8 @@ func (r Rechecker) Run(ctx context.Context, job core.Job, report func(done, tota
 	return r.Records.EndRecheck(ctx, job, "", result, at.Checked)
 }
 
-// inspect tells what the platform has against the items that are listed there:
-// nothing where no plugin has rules for it. A plugin that is down is waited for.
+// inspect returns the platform's findings for the items that are listed there. It returns nothing if no plugin has
+// rules for it, and waits for an unavailable plugin.
 func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem) (map[string][]Finding, error) {
 	var listed []*Item
 	for i := range items {
@@ -118,7 +118,7 @@ func (r Rechecker) inspect(ctx context.Context, job core.Job, items []StoredItem
 	return findings, nil
 }
 
-// Fail ends a recheck that failed too often: what was found before still counts.
+// Fail ends a recheck that failed too often. Its findings so far remain.
 func (r Rechecker) Fail(ctx context.Context, job core.Job, cause error) error {
 	return r.Records.EndRecheck(ctx, job, cause.Error(), []byte("{}"), 0)
 }

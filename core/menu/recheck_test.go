@@ -33,7 +33,8 @@ func (l *larder) ItemsAfter(_ context.Context, _ core.BusinessID, after int64, l
 	return l.items[at:min(len(l.items), at+limit)], nil
 }
 
-func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []StoredItem, findings map[string][]Finding, body []byte) (int, error) {
+func (l *larder) KeepFindings(_ context.Context, _ core.Job, _ string, items []StoredItem,
+	findings map[string][]Finding, body []byte) (int, error) {
 	if l.stale > 0 {
 		l.stale--
 		return 1, nil
@@ -52,7 +53,8 @@ func (l *larder) EndRecheck(_ context.Context, _ core.Job, failure string, resul
 
 func (l *larder) Platforms(context.Context, core.BusinessID) ([]string, error) { return nil, nil }
 
-func (l *larder) Inspect(_ context.Context, _ core.BusinessID, platform string, items []*Item) (map[string][]Finding, error) {
+func (l *larder) Inspect(_ context.Context, _ core.BusinessID, platform string,
+	items []*Item) (map[string][]Finding, error) {
 	found := map[string][]Finding{}
 	for _, item := range items {
 		if item.RefID == l.late {
@@ -69,7 +71,8 @@ func (l *larder) Inspect(_ context.Context, _ core.BusinessID, platform string, 
 func newLarder() *larder {
 	l := &larder{found: map[string][]Finding{"b": {{Rule: "old"}}, "c": {{Rule: "old"}}}, body: []byte("{}")}
 	for i, ref := range []string{"a", "b", "c"} {
-		l.items = append(l.items, StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: ref}, Title: map[string]string{"a": "salt"}[ref]}})
+		l.items = append(l.items,
+			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: ref}, Title: map[string]string{"a": "salt"}[ref]}})
 	}
 	l.items[2].Item.IncludedPlatforms = []byte(`["web"]`)
 	return l
@@ -80,14 +83,16 @@ func (l *larder) recheck() error {
 	return r.Run(context.Background(), core.Job{Subject: "tasty", Body: l.body}, func(int, int) {})
 }
 
-func TestARecheckGoesOnWhereAPluginWasLate(t *testing.T) {
+func TestRecheckResumesAfterAPluginTimeout(t *testing.T) {
 	l := newLarder()
 	l.items = nil
 	for i := range recheckPage + 1 {
-		l.items = append(l.items, StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: fmt.Sprint(i)}, Title: "salt"}})
+		l.items = append(l.items,
+			StoredItem{Item: Item{Ref: Ref{ID: int64(i + 1), RefID: fmt.Sprint(i)}, Title: "salt"}})
 	}
 	l.late = fmt.Sprint(recheckPage)
-	require.ErrorContains(t, l.recheck(), "it did not answer in time", "such an attempt counts: it is not waited for without end")
+	require.ErrorContains(t, l.recheck(), "it did not answer in time",
+		"such an attempt counts: it is not waited for without end")
 	require.Len(t, l.asked, recheckPage)
 	l.late, l.asked = "", nil
 	require.NoError(t, l.recheck())
@@ -95,7 +100,7 @@ func TestARecheckGoesOnWhereAPluginWasLate(t *testing.T) {
 	require.Equal(t, fmt.Sprintf(`{"items":%d,"items_with_findings":%[1]d}`, recheckPage+1), l.result)
 }
 
-func TestARecheckBringsTheFindingsUpToDate(t *testing.T) {
+func TestRecheckUpdatesTheFindings(t *testing.T) {
 	l := newLarder()
 	require.NoError(t, l.recheck())
 	require.Equal(t, []string{"a", "b"}, l.asked, "what is not listed there is not asked about")
@@ -111,7 +116,7 @@ func TestARecheckBringsTheFindingsUpToDate(t *testing.T) {
 	require.Len(t, l.found["a"], 1)
 }
 
-func TestARecheckWaitsForAPluginAndClearsTheFindingsOfOneThatIsGone(t *testing.T) {
+func TestRecheckWaitsForPluginsAndClearsRemovedOnes(t *testing.T) {
 	for _, c := range []struct {
 		err   error
 		waits bool

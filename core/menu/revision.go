@@ -13,54 +13,53 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Revision is one change of a business's menu or stores, by one job.
+// Revision is a change of a business's menu or stores by one job.
 type Revision struct {
 	ID        core.ID     `json:"id"`
 	At        int64       `json:"at"`        // epoch milliseconds
 	Reference core.ID     `json:"reference"` // of the request
 	Kind      string      `json:"kind"`      // stores, menu, timing_groups, rollback or switch
 	Location  string      `json:"location_ref_id,omitzero"`
-	Actor     string      `json:"actor,omitzero"`   // who asked for it, such as key:pos
-	Undoes    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it went back to
+	Actor     string      `json:"actor,omitzero"`   // who requested it, such as key:pos
+	Undoes    *core.ID    `json:"back_to,omitzero"` // of a rollback: the revision that it restored
 	Touched   []Touchings `json:"changes"`
 }
 
-// Touchings is how many rows of one kind a revision changed, in the master
-// catalogue or at one store.
+// Touchings counts the rows of one kind that a revision changed, in the master catalogue or at one store.
 type Touchings struct {
-	Entity   string `json:"entity"`                   // of RevisionEntities; associations count with their owner
+	Entity   string `json:"entity"`                   // one of RevisionEntities; associations count with their owner
 	Location string `json:"location_ref_id,omitzero"` // of values of a store
 	Rows     int    `json:"rows"`
 }
 
-// Difference is what a revision did to one record, to one's values at a store, or
-// to one association.
+// Difference is the change of a revision to one record, to its values at a store, or to one association.
 type Difference struct {
-	Entity   string         `json:"entity"`
-	RefID    string         `json:"ref_id,omitzero"`          // "" where the record is gone; of a timing group its title
+	Entity string `json:"entity"`
+	// "" if the record is deleted; for a timing group its title
+	RefID    string         `json:"ref_id,omitzero"`
 	Location string         `json:"location_ref_id,omitzero"` // of values of a store
-	Relation string         `json:"relation,omitzero"`        // of an association: what it is called in a request
-	Before   jsontext.Value `json:"before,omitzero"`          // absent where there was nothing
-	After    jsontext.Value `json:"after,omitzero"`           // absent where there is nothing
+	Relation string         `json:"relation,omitzero"`        // of an association: its field in a request
+	Before   jsontext.Value `json:"before,omitzero"`          // absent if it did not exist
+	After    jsontext.Value `json:"after,omitzero"`           // absent if it no longer exists
 }
 
-// RevisionFilter narrows a list of revisions; zero values narrow nothing.
+// RevisionFilter narrows a list of revisions. Zero values match all.
 type RevisionFilter struct {
-	Entity   string // of RevisionEntities
-	RefID    string // of such an entity; of a timing group its title
-	Location string // those of the store's values, or by a request that named it
+	Entity   string // one of RevisionEntities
+	RefID    string // of such an entity; for a timing group its title
+	Location string // changes of the store's values, or by a request for the store
 	From, To time.Time
 	After    core.ID // revisions before this one
 	Limit    int
 }
 
-// The entities of which revisions are kept beside those of menus.
+// The entities with revisions other than those of menus.
 const (
 	StoresEntity  = "stores"
 	TimingsEntity = "timing_groups"
 )
 
-// RevisionEntities are the names that a filter takes.
+// RevisionEntities returns the names that a filter accepts.
 func RevisionEntities() (names []string) {
 	for _, kind := range Kinds() {
 		names = append(names, kind.String())
@@ -68,33 +67,34 @@ func RevisionEntities() (names []string) {
 	return append(names, StoresEntity, TimingsEntity)
 }
 
-// relationFields are what associations are called in a request.
-var relationFields = PerRelation[string]{"category_ref_ids", "item_ref_ids", "opt_grp_ref_ids", "nested_opt_grps", "item_ref_ids", "item_ref_ids"}
+// relationFields are the fields of associations in a request.
+var relationFields = PerRelation[string]{"category_ref_ids", "item_ref_ids", "opt_grp_ref_ids", "nested_opt_grps",
+	"item_ref_ids", "item_ref_ids"}
 
-// Field is what the relation is called in a request.
+// Field returns the field of the relation in a request.
 func (r Relation) Field() string { return relationFields[r] }
 
-// Owner is the kind of entity that a relation belongs to.
+// Owner returns the kind of entity that owns a relation.
 func (r Relation) Owner() Kind { return endKinds[r][0] }
 
-// ItemThen is an item at a store as it was at a moment.
+// ItemThen is an item at a store at a past time.
 type ItemThen struct {
 	Location string         `json:"location_ref_id"`
 	RefID    string         `json:"ref_id"`
 	Platform string         `json:"platform"`
 	Time     int64          `json:"time"`             // epoch milliseconds
-	Shown    bool           `json:"shown"`            // customers of the platform could see it
-	Item     *EffectiveItem `json:"item,omitzero"`    // as they saw it
-	OnSale   *bool          `json:"on_sale,omitzero"` // by the timings of its categories; absent where they had none
-	Sold     bool           `json:"sold_at_store"`    // the store had it
-	Record   *ItemReading   `json:"record,omitzero"`  // as it was read back; absent where there was none
+	Shown    bool           `json:"shown"`            // visible to customers of the platform
+	Item     *EffectiveItem `json:"item,omitzero"`    // as customers saw it
+	OnSale   *bool          `json:"on_sale,omitzero"` // by the timings of its categories; absent if they had none
+	Sold     bool           `json:"sold_at_store"`    // the store sold it
+	Record   *ItemReading   `json:"record,omitzero"`  // in the form of the API; absent if it did not exist
 }
 
-// Then tells what an item was like by the menu of the moment, which need hold no
-// more than the item, its categories with their timings, noted for the moment, and
-// the store's values of it.
+// Then returns an item by the menu at a past time. The menu need only contain the item, its categories with the
+// timings at that time, and the store's values.
 func Then(scope Scope, menu Menu, platform core.Platform, refID string, at time.Time) ItemThen {
-	then := ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(), Sold: len(menu.Store.Items) > 0}
+	then := ItemThen{Location: scope.LocationRefID, RefID: refID, Platform: platform.Name, Time: at.UnixMilli(),
+		Sold: len(menu.Store.Items) > 0}
 	master := Scope{LocationRefID: MasterLocation}
 	if then.Sold {
 		master = scope
@@ -109,8 +109,7 @@ func Then(scope Scope, menu Menu, platform core.Platform, refID string, at time.
 	return then
 }
 
-// onSale tells whether one of the categories of an item is on sale now; nil where
-// none of them has timings.
+// onSale reports whether one of an item's categories is available now. It returns nil if none of them has timings.
 func onSale(item *EffectiveItem, categories []EffectiveCategory) (now *bool) {
 	open, timed := false, false
 	for _, c := range categories {
@@ -125,41 +124,40 @@ func onSale(item *EffectiveItem, categories []EffectiveCategory) (now *bool) {
 	return now
 }
 
-// Rollbacks takes menus back to earlier revisions.
+// Rollbacks restores menus to earlier revisions.
 type Rollbacks interface {
-	// RollBack ends the job in one transaction: it makes the menu of the business,
-	// and its category timings, what they were right after the revision, lets finish
-	// say what is told of it, and writes the event and the job's outcome. NotFound
-	// where the revision is no longer kept.
+	// RollBack ends the job in one transaction. It restores the business's menu and category timings as of the
+	// revision, calls finish for the result, and writes the event and the job's outcome. It returns NotFound if the
+	// revision has expired.
 	RollBack(ctx context.Context, job core.Job, to core.ID, finish func(Undone) (Ingested, error)) error
 }
 
-// Undone counts what a rollback did.
+// Undone counts the changes of a rollback.
 type Undone struct {
 	Stats   PerKind[Stats]
 	Timings Stats // of timing groups
 }
 
-// RollbackBody is the body of a menu job that goes back to a revision: a text, as
-// no request is that was sent.
+// RollbackBody returns the body of a menu job that restores a revision. It is a JSON string, which no submitted
+// request can be.
 func RollbackBody(to core.ID) []byte { return fmt.Appendf(nil, "%q", to) }
 
-// RollbackJob is the job that goes back to a revision: an ordinary menu job, in its
-// turn among the others.
+// RollbackJob returns the job that restores a revision. It is an ordinary menu job with the same ordering key.
 func RollbackJob(business core.BusinessID, to core.ID, actor string, now time.Time) core.Job {
 	return core.Job{
-		ID: core.NewID(now), Business: business, Kind: core.MenuJob, Subject: MasterLocation, Body: RollbackBody(to), CreatedAt: now, Actor: actor,
+		ID: core.NewID(now), Business: business, Kind: core.MenuJob, Subject: MasterLocation, Body: RollbackBody(to),
+		CreatedAt: now, Actor: actor,
 	}
 }
 
-// Undoing is what a rollback would change if it ran now.
+// Undoing is the effect that a rollback would have now.
 type Undoing struct {
-	Objects PerKind[int] // how many were changed since
-	Timings int          // how many timing groups
-	Latest  core.ID      // the revision after which that is so
+	Objects PerKind[int] // changed since
+	Timings int          // changed timing groups
+	Latest  core.ID      // the latest revision that this includes
 }
 
-// Count is how many objects of all kinds there are.
+// Count returns the number of objects of all kinds.
 func (u Undoing) Count() (n int) {
 	for _, objects := range u.Objects {
 		n += objects
@@ -167,7 +165,7 @@ func (u Undoing) Count() (n int) {
 	return n + u.Timings
 }
 
-// rollbackOf tells which revision a job goes back to, if it is one that does.
+// rollbackOf returns the revision that a job restores, if it is a rollback.
 func rollbackOf(job core.Job) (to core.ID, is bool) {
 	var text string
 	if len(job.Body) == 0 || job.Body[0] != '"' || json.Unmarshal(job.Body, &text) != nil {
@@ -177,18 +175,19 @@ func rollbackOf(job core.Job) (to core.ID, is bool) {
 	return to, err == nil
 }
 
-// rollBack carries a rollback out. What the platforms have against items is not
-// undone with them: it is found anew.
+// rollBack executes a rollback. It does not restore the platforms' findings, which a recheck computes.
 func (i Ingestor) rollBack(ctx context.Context, job core.Job, to core.ID) error {
 	return i.Rollbacks.RollBack(ctx, job, to, func(u Undone) (Ingested, error) {
 		return i.rolledBack(job, Plan{Stats: u.Stats, TimingStats: u.Timings}, "")
 	})
 }
 
-// failRollBack ends a rollback that could not be carried out.
+// failRollBack ends a rollback that could not be executed.
 func (i Ingestor) failRollBack(ctx context.Context, job core.Job, cause error) error {
 	return i.Records.Ingest(ctx, job, MasterScope(), Needs{}, 0, func(State, func() int64) (Ingested, error) {
-		return i.rolledBack(job, Plan{Warnings: []Warning{{Path: "rollback", Message: "the hub could not go back to the revision: nothing was changed"}}}, cause.Error())
+		return i.rolledBack(job,
+			Plan{Warnings: []Warning{{Path: "rollback",
+				Message: "the hub could not go back to the revision: nothing was changed"}}}, cause.Error())
 	})
 }
 

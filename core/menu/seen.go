@@ -8,8 +8,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// inOrder is the rows of those records that are in sight (all, where that is
-// nil) as customers see them: by sort_order, then ref_id.
+// inOrder returns the rows of the visible records (all if inSight is nil) in the order that customers see: by
+// sort_order, then ref_id.
 func inOrder[R any, P record[R]](records []R, inSight []bool, sortOrder func(row int32) int64) []int32 {
 	type place struct {
 		sortOrder int64
@@ -35,8 +35,8 @@ func inOrder[R any, P record[R]](records []R, inSight []bool, sortOrder func(row
 	return list
 }
 
-// named is the ref_ids of those of the rows that are in sight, in the given
-// order; never nil, so that an entity without associations shows an empty list.
+// named returns the ref_ids of the visible rows, in the given order. It is never nil, so that an entity without
+// associations shows an empty list.
 func named[R any, P record[R]](s *sight, records []R, rows []int32, inSight []bool) []string {
 	begin := len(s.refIDs)
 	for _, row := range rows {
@@ -47,7 +47,7 @@ func named[R any, P record[R]](s *sight, records []R, rows []int32, inSight []bo
 	return s.refIDs[begin:len(s.refIDs):len(s.refIDs)]
 }
 
-// ordered is the groups in sight of the given ones, as customers see them.
+// ordered returns the visible groups of those given, in the order that customers see.
 func (s *sight) ordered(groups []int32) []string {
 	if len(groups) > 1 {
 		s.several = append(s.several[:0], groups...)
@@ -57,7 +57,7 @@ func (s *sight) ordered(groups []int32) []string {
 	return named(s, s.menu.OptionGroups, groups, s.groups)
 }
 
-// itemsNamed is the items in sight of the given ones, by ref_id.
+// itemsNamed returns the visible items of those given, by ref_id.
 func (s *sight) itemsNamed(items []int32) []string {
 	list := named(s, s.menu.Items, items, s.items)
 	slices.Sort(list)
@@ -75,7 +75,7 @@ func (s *sight) seenCategories() []EffectiveCategory {
 			ImgURL: c.ImgURL, Translations: c.Translations,
 		}
 		if c.ParentID != 0 {
-			list[i].ParentRefID = s.menu.Categories[s.rows[Categories].of(c.ParentID)].RefID // it is open, so it is there
+			list[i].ParentRefID = s.menu.Categories[s.rows[Categories].of(c.ParentID)].RefID // an open parent exists
 		}
 		if own, above := timed[c.ID], timed[c.ParentID]; own != nil || above != nil {
 			now := own.open() && above.open()
@@ -85,8 +85,8 @@ func (s *sight) seenCategories() []EffectiveCategory {
 	return list
 }
 
-// withinHours is when a category is on sale, of its own hours and those of its
-// parent; nil is always.
+// withinHours returns when a category is available, given its own hours and those of its parent. A nil list means
+// always.
 func withinHours(own, above []core.DayHours) []core.DayHours {
 	switch {
 	case own == nil:
@@ -112,7 +112,8 @@ func (s *sight) seenItem(row int) EffectiveItem {
 		ID: item.ID, RefID: item.RefID, Title: item.Title, Description: item.Description,
 		Price: ResolvePrice(item, here, s.platform), Weight: item.Weight, Serves: item.Serves, FoodType: item.FoodType,
 		SortOrder: here.SortOrder, Recommended: here.Recommended, CurrentStock: here.CurrentStock,
-		FulfillmentModes: item.FulfillmentModes, ImgURL: s.image(item.Images, item.ImgURL), Tags: s.tags(item.Tags),
+		FulfillmentModes: item.FulfillmentModes, ImgURL: s.image(item.Images, item.ImgURL),
+		Tags:         item.TagsOn(s.platform.Name),
 		Translations: item.Translations, KeyValueGroups: item.KeyValueGroups,
 		CategoryRefIDs:    named(s, s.menu.Categories, s.to[ItemCategory].of(row), s.categories),
 		OptionGroupRefIDs: s.ordered(s.from[GroupItem].of(row)),
@@ -129,8 +130,9 @@ func (s *sight) seenGroups() []EffectiveOptionGroup {
 		if g := &s.menu.OptionGroups[row]; s.groups[row] {
 			list = append(list, EffectiveOptionGroup{
 				ID: g.ID, RefID: g.RefID, Title: g.Title, Description: g.Description,
-				MinSelectable: g.MinSelectable, MaxSelectable: g.MaxSelectable, MultiOptionsEnabled: g.MultiOptionsEnabled,
-				SortOrder: g.SortOrder, DisplayInline: g.DisplayInline, Translations: g.Translations,
+				MinSelectable: g.MinSelectable, MaxSelectable: g.MaxSelectable,
+				MultiOptionsEnabled: g.MultiOptionsEnabled,
+				SortOrder:           g.SortOrder, DisplayInline: g.DisplayInline, Translations: g.Translations,
 			})
 		}
 	}
@@ -155,10 +157,10 @@ func (s *sight) seenOptions() []EffectiveOption {
 	return list
 }
 
-// seenTaxes are the active taxes with the items in sight on which they fall. An
-// item has one rate of each code: one that names it goes before one for all.
+// seenTaxes returns the active taxes with the visible items that they apply to. An item has one rate of each code:
+// one that names it takes precedence over one for all.
 func (s *sight) seenTaxes() []TaxReading {
-	others := map[string][]bool{} // by code: the items in sight that no rate names
+	others := map[string][]bool{} // by code: the visible items that no rate names
 	for row := range s.menu.Taxes {
 		if t := &s.menu.Taxes[row]; t.Active {
 			if others[t.Code] == nil {
@@ -187,7 +189,7 @@ func (s *sight) seenTaxes() []TaxReading {
 	return list
 }
 
-// allOr is "all" where the set holds every item in sight, else those that it holds.
+// allOr returns "all" if the set contains every visible item, and otherwise the items in it.
 func (s *sight) allOr(set []bool) []string {
 	if slices.Equal(set, s.items) {
 		return []string{AllItems}
@@ -202,8 +204,7 @@ func (s *sight) allOr(set []bool) []string {
 	return list
 }
 
-// seenCharges are the active charges that fall on an item in sight or on every
-// order, unless the platform is excluded.
+// seenCharges returns the active charges on a visible item or on every order, unless the platform is excluded.
 func (s *sight) seenCharges() []ChargeReading {
 	list := []ChargeReading{}
 	for row := range s.menu.Charges {

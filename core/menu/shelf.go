@@ -1,6 +1,6 @@
 package menu
 
-// slot is one master record while a request is decided.
+// slot is one master record while a request is planned.
 type slot[R any] struct {
 	record  R
 	isNew   bool
@@ -10,7 +10,7 @@ type slot[R any] struct {
 	touched bool
 }
 
-// shelf is the master records of one kind, by what they are called in a request.
+// shelf holds the master records of one kind, by their identifiers in requests.
 type shelf[R any] struct {
 	kind    Kind
 	key     func(*R) string
@@ -22,7 +22,8 @@ type shelf[R any] struct {
 	names   map[int64]string
 }
 
-func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref, blank func(string) R) *shelf[R] {
+func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(*R) string, ref func(*R) *Ref,
+	blank func(string) R) *shelf[R] {
 	s := &shelf[R]{kind: kind, key: key, ref: ref, blank: blank}
 	s.byKey = make(map[string]*slot[R], len(records)+len(others)+expect)
 	s.stored = make([]*slot[R], 0, len(records)+len(others))
@@ -46,10 +47,10 @@ func newShelf[R any](kind Kind, records []R, others []Ref, expect int, key func(
 	return s
 }
 
-// resolve turns references into ids, each once; problem names the first that is unknown.
-func (s *shelf[R]) resolve(field string, refs []string) (ids []int64, problem string) {
+// resolve converts references to distinct ids, and returns those that are unknown.
+func (s *shelf[R]) resolve(refs []string) (ids []int64, unknown []string) {
 	if len(refs) == 0 {
-		return nil, ""
+		return nil, nil
 	}
 	ids = make([]int64, 0, len(refs))
 	var seen map[int64]bool
@@ -59,7 +60,8 @@ func (s *shelf[R]) resolve(field string, refs []string) (ids []int64, problem st
 	for _, ref := range refs {
 		found := s.byKey[ref]
 		if found == nil {
-			return nil, unknownRef(field, s.kind, ref)
+			unknown = append(unknown, ref)
+			continue
 		}
 		id := s.ref(&found.record).ID
 		if seen != nil {
@@ -70,10 +72,10 @@ func (s *shelf[R]) resolve(field string, refs []string) (ids []int64, problem st
 		}
 		ids = append(ids, id)
 	}
-	return ids, ""
+	return ids, unknown
 }
 
-// touch notes that a record was decided on.
+// touch records that a record was planned.
 func (s *shelf[R]) touch(at *slot[R]) {
 	if !at.touched {
 		at.touched = true
@@ -81,7 +83,7 @@ func (s *shelf[R]) touch(at *slot[R]) {
 	}
 }
 
-// changes lists the records to write, in the order in which they were touched.
+// changes returns the records to write, in the order in which they were touched.
 func (s *shelf[R]) changes() []Change[R] {
 	var list []Change[R]
 	for _, slot := range s.touched {
@@ -92,7 +94,7 @@ func (s *shelf[R]) changes() []Change[R] {
 	return list
 }
 
-// active lists the stored entities that are active, as a flush sees them.
+// active returns the stored entities that are active, in the form that a flush needs.
 func (s *shelf[R]) active() []flushable {
 	list := make([]flushable, 0, len(s.stored))
 	for _, slot := range s.stored {
@@ -109,7 +111,7 @@ func (s *shelf[R]) active() []flushable {
 	return list
 }
 
-// listedIDs are the ids of those that the request names.
+// listedIDs returns the ids that the request names.
 func (s *shelf[R]) listedIDs() map[int64]bool {
 	ids := make(map[int64]bool, len(s.byKey))
 	for _, slot := range s.byKey {
@@ -120,8 +122,8 @@ func (s *shelf[R]) listedIDs() map[int64]bool {
 	return ids
 }
 
-// name is the identifier in the external system; "" when the id is not known.
-// It is asked for only after all of its kind were decided.
+// name returns the identifier in the external system, or "" for an unknown id. It may be called only after all
+// objects of the kind were planned.
 func (s *shelf[R]) name(id int64) string {
 	if s.names == nil {
 		s.names = make(map[int64]string, len(s.byKey))

@@ -10,27 +10,26 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// sight is what can be seen of a store's menu on a platform. Here entities go by
-// their rows: the places where they stand in the menu's lists. The row behind
-// the last is that of what the menu does not hold; it is never in sight.
+// sight computes what is visible of a store's menu on a platform. It identifies entities by their row, the index in
+// the menu's list. The row after the last stands for entities that the menu does not contain. It is never visible.
 type sight struct {
 	menu        *Menu
 	platform    core.Platform
 	rows        PerKind[rows]
 	to          PerRelation[linked] // from an owner, by position
 	from        PerRelation[linked] // to an owner
-	itemsHere   []*ItemValues       // nil: not sold here
+	itemsHere   []*ItemValues       // nil: not sold at the store
 	optionsHere []*OptionValues
-	categories  []bool // in sight
+	categories  []bool // visible ones
 	items       []bool
 	groups      []bool
 	options     []bool
-	orderable   []bool   // options: active at the master, sold and available here
-	unmet       []bool   // groups that demand more options than can be ordered
-	ranked      []int32  // all option groups, as customers see them
-	ranks       []int32  // where each of them stands there
-	refIDs      []string // room for lists of them
-	several     []int32  // room to sort rows
+	orderable   []bool   // options: active at the master, sold and available at the store
+	unmet       []bool   // groups that require more options than can be ordered
+	ranked      []int32  // all option groups, in the order that customers see
+	ranks       []int32  // the index of each in ranked
+	refIDs      []string // buffer for lists of them
+	several     []int32  // buffer to sort rows
 	leftOut     []LeftOut
 }
 
@@ -49,7 +48,7 @@ func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
 	return s
 }
 
-// openCategories are those that are active, under a parent that is.
+// openCategories returns the active categories whose parent, if any, is active too.
 func (s *sight) openCategories() []bool {
 	active, open := make([]bool, len(s.menu.Categories)+1), make([]bool, len(s.menu.Categories)+1)
 	for row := range s.menu.Categories {
@@ -62,9 +61,9 @@ func (s *sight) openCategories() []bool {
 	return open
 }
 
-// itemSeen tells whether an item can be ordered: active at the master, sold and
-// available here, in stock, listed on the platform, and in no category that is
-// closed: that makes all its items inactive (spec, Category).
+// itemSeen reports whether an item can be ordered. It must be active at the master, sold and available at the store,
+// in stock, and listed on the platform. It must not be in a closed category, because that makes all its items
+// inactive (spec, Category).
 func (s *sight) itemSeen(row int, open []bool) bool {
 	item, here := &s.menu.Items[row], s.itemsHere[row]
 	if !item.Active || here == nil || !here.Available || here.CurrentStock == 0 {
@@ -76,8 +75,8 @@ func (s *sight) itemSeen(row int, open []bool) bool {
 	return !slices.ContainsFunc(s.to[ItemCategory].of(row), func(category int32) bool { return !open[category] })
 }
 
-// demand finds the options that can be ordered, and the groups that demand more of
-// them than there are. Nor can an option be ordered that has such a group underneath.
+// demand computes the options that can be ordered, and the groups that require more than these. An option with such a
+// nested group cannot be ordered either.
 func (s *sight) demand() {
 	s.orderable = make([]bool, len(s.menu.Options)+1)
 	for row := range s.menu.Options {
@@ -98,11 +97,12 @@ func (s *sight) demand() {
 	}
 }
 
-// shortOf is how many more options a group demands than can be ordered. One of
-// which the store sells no option at all is no part of its menu, and demands none.
+// shortOf returns how many options a group lacks to meet its minimum. A group without options that the store sells is
+// not part of its menu, and requires none.
 func (s *sight) shortOf(row int) int64 {
 	g, options := &s.menu.OptionGroups[row], s.from[OptionInGroup].of(row)
-	if !g.Active || g.MinSelectable == 0 || !slices.ContainsFunc(options, func(option int32) bool { return s.optionsHere[option] != nil }) {
+	if !g.Active || g.MinSelectable == 0 ||
+		!slices.ContainsFunc(options, func(option int32) bool { return s.optionsHere[option] != nil }) {
 		return 0
 	}
 	there := int64(0)
@@ -111,14 +111,13 @@ func (s *sight) shortOf(row int) int64 {
 			there++
 		}
 	}
-	if g.MultiOptionsEnabled && there > 0 { // one of them, so many times
+	if g.MultiOptionsEnabled && there > 0 { // one option, chosen several times
 		return 0
 	}
 	return g.MinSelectable - there
 }
 
-// choosable tells whether what the groups of an item demand can be chosen, and
-// notes an item of which it cannot.
+// choosable reports whether the required options of an item can be chosen, and records the item if not.
 func (s *sight) choosable(row int) bool {
 	groups := s.from[GroupItem].of(row)
 	at := slices.IndexFunc(groups, func(group int32) bool { return s.unmet[group] })
@@ -133,12 +132,12 @@ func (s *sight) choosable(row int) bool {
 	return at < 0
 }
 
-// anyOf tells whether a set holds one of the rows.
+// anyOf reports whether a set contains one of the rows.
 func anyOf(rows []int32, set []bool) bool {
 	return slices.ContainsFunc(rows, func(row int32) bool { return set[row] })
 }
 
-// categoriesInUse are the open categories with an item to see, and their parents.
+// categoriesInUse returns the open categories with a visible item, and their parents.
 func (s *sight) categoriesInUse(open []bool) []bool {
 	used := make([]bool, len(open))
 	for row := range s.menu.Categories {
@@ -152,8 +151,8 @@ func (s *sight) categoriesInUse(open []bool) []bool {
 	return used
 }
 
-// seeOptions finds the option groups and options that can be come to from an
-// item in sight. A group with no option to order is not seen.
+// seeOptions computes the option groups and options that are reachable from a visible item. A group without an option
+// that can be ordered is not visible.
 func (s *sight) seeOptions() {
 	serving := make([]bool, len(s.menu.OptionGroups)+1)
 	var start []int32
@@ -170,8 +169,7 @@ func (s *sight) seeOptions() {
 	}
 }
 
-// reach is those of the groups that hang on the start, and on the options in
-// those groups, and so on down.
+// reach returns the groups that are reachable from the start groups, through the options in them.
 func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
 	reached := make([]bool, len(groups))
 	for len(start) > 0 {
@@ -190,8 +188,7 @@ func (s *sight) reach(groups []bool, start []int32, options []bool) []bool {
 	return reached
 }
 
-// image chooses the picture for the platform: its own, else the default one,
-// else the plain link (spec, Item).
+// image returns the picture for the platform: its own, or else the default one, or else the plain URL (spec, Item).
 func (s *sight) image(images jsontext.Value, plain *string) string {
 	chosen := valueOf(plain)
 	if images == nil { // most have none
@@ -208,10 +205,10 @@ func (s *sight) image(images jsontext.Value, plain *string) string {
 	return chosen
 }
 
-// tags chooses the tags for the platform: its own, else the default ones.
-func (s *sight) tags(stored jsontext.Value) []string {
-	tags := read[map[string][]string](stored)
-	if own, has := tags[s.platform.Name]; has {
+// TagsOn returns the tags of an item for a platform: its own, or else the default ones.
+func (i *Item) TagsOn(platform string) []string {
+	tags := read[map[string][]string](i.Tags)
+	if own, has := tags[platform]; has {
 		return own
 	}
 	return tags[DefaultTag]

@@ -1,12 +1,12 @@
 package menu
 
-// rows tells where the entities of one kind stand in the menu's list.
+// rows maps the entities of one kind to their rows.
 type rows struct {
 	byID   map[int64]int32
-	behind int32 // the row behind the last
+	behind int32 // the row after the last
 }
 
-// of is the row of an entity; the one behind the last where the menu does not hold it.
+// of returns the row of an entity, or the row after the last if the menu does not contain it.
 func (r rows) of(id int64) int32 {
 	if row, known := r.byID[id]; known {
 		return row
@@ -22,18 +22,18 @@ func rowsOf[R any, P record[R]](records []R) rows {
 	return r
 }
 
-// linked is the rows at the other end of one relation's links, one after the
-// other; first tells where those of each row begin.
+// linked holds the rows at the other end of one relation's links, grouped by the row at this end. The slice first
+// holds the start of each group.
 type linked struct{ first, rows []int32 }
 
 func (l linked) of(row int) []int32 { return l.rows[l.first[row]:l.first[row+1]] }
 
-// gather sorts the other ends by the rows at this one, and keeps their order
-// otherwise. behind is the last row that there may be at this one.
+// gather groups the other ends by the rows at this end, in stable order. The parameter behind is the largest row at
+// this end.
 func gather(here, there []int32, behind int32) linked {
 	l := linked{first: make([]int32, behind+3), rows: make([]int32, len(there))}
 	for _, row := range here {
-		l.first[row+2]++ // one place further up than in the end: filling moves each on to where the next begins
+		l.first[row+2]++ // shifted by one: filling moves each start to the next
 	}
 	for row := range behind + 1 {
 		l.first[row+2] += l.first[row+1]
@@ -45,17 +45,17 @@ func gather(here, there []int32, behind int32) linked {
 	return l
 }
 
-// endKinds are the kinds of owners, and of what they name.
+// endKinds are the kinds of the owners, and of the entities that they name.
 var endKinds = PerRelation[[2]Kind]{
 	ItemCategory: {Items, Categories}, GroupItem: {OptionGroups, Items}, OptionInGroup: {Options, OptionGroups},
 	GroupUnderneath: {Options, OptionGroups}, TaxItem: {Taxes, Items}, ChargeItem: {Charges, Items},
 }
 
-// find notes where everything stands: the entities, who is linked to whom, what
-// the store says of what, and the order of all option groups, for the lists that name them.
+// find builds the indexes: the rows of entities, the links, the store's values, and the order of all option groups.
 func (s *sight) find() {
 	m := s.menu
-	s.rows = PerKind[rows]{rowsOf(m.Categories), rowsOf(m.Items), rowsOf(m.OptionGroups), rowsOf(m.Options), rowsOf(m.Taxes), rowsOf(m.Charges)}
+	s.rows = PerKind[rows]{rowsOf(m.Categories), rowsOf(m.Items), rowsOf(m.OptionGroups), rowsOf(m.Options),
+		rowsOf(m.Taxes), rowsOf(m.Charges)}
 	named := 0
 	for relation, links := range m.Links {
 		links = inPosition(links)

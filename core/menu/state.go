@@ -1,7 +1,7 @@
 package menu
 
-// Relation is one of the six associations between entities. Each belongs to the
-// entity that names the others in its object: From is the owner, To what it names.
+// Relation is one of the six associations between entities. It belongs to the entity whose object names the others:
+// From is the owner, To is a named entity.
 type Relation int
 
 // The relations, as From to To.
@@ -18,28 +18,27 @@ const (
 // PerRelation holds one value for each relation.
 type PerRelation[T any] [relationCount]T
 
-// Link is one association. Position orders the links of an owner as they were
-// sent; it has gaps where links were removed.
+// Link is one association. Position orders the links of an owner as they were sent. It has gaps after removals.
 type Link struct {
 	From, To int64
 	Position int32
 }
 
-// AtStore is the store reference to a master record: its id and the store's own values.
+// AtStore is a store's reference to a master record: its id and the store's own values.
 type AtStore[V any] struct {
 	ID     int64
 	Values V
 }
 
-// StoreValues are the references that one store holds to master records.
+// StoreValues are the references of one store to master records.
 type StoreValues struct {
 	Categories []int64
 	Items      []AtStore[ItemValues]
 	Options    []AtStore[OptionValues]
 }
 
-// Menu is what is stored of a business's menu, or the part of it that is asked
-// for: master records, their associations, and the references of one store.
+// Menu is the stored menu of a business, or a part of it: master records, their associations, and the references of
+// one store.
 type Menu struct {
 	Categories   []Category
 	Items        []Item
@@ -49,27 +48,24 @@ type Menu struct {
 	Charges      []Charge
 	Links        PerRelation[[]Link]
 	Store        StoreValues
-	// Others are entities of which only the identifiers matter here; none of
-	// them is among the records above. Taxes and charges have none.
+	// Others are entities that only need identifiers. None of them is among the records above. Taxes and charges have
+	// none.
 	Others PerKind[[]Ref]
-	// Blocked are the items that a platform's rules refuse, by platform and id;
-	// only in a whole menu.
+	// Blocked are the items that a platform's rules reject, by platform and id. It is set only in a complete menu.
 	Blocked map[string]map[int64]bool
-	// Timings are when categories are on sale; only where
-	// customers are to see it.
+	// Timings are the times when categories are available. They are set only for the customers' view.
 	Timings Timings
 }
 
-// State is the stored state that one request depends on. It must hold at least
-// what Request.Needs lists. Its order decides only in which order a plan lists
-// what goes.
+// State is the stored state that one request depends on. It must contain at least what Request.Needs specifies. Its
+// order only affects the order of removals in a plan.
 type State struct {
 	Menu
 	Platforms []string // names of the business's platforms
-	// Spread lists which entities are referenced at how many stores, by ref_id:
-	// of the kinds that a master request flushes.
+	// Spread lists at how many stores entities are referenced, by ref_id, for the kinds that a master request
+	// flushes.
 	Spread PerKind[[]Disassociation]
-	// Switched tells what items and options of the addressed store, by ref_id, were
-	// switched to after the request was accepted.
+	// Switched holds the availability of items and options of the addressed store that changed after the request was
+	// accepted, by ref_id.
 	Switched PerKind[map[string]bool]
 }

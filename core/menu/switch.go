@@ -7,8 +7,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Switch makes items and options of one store available or unavailable, which
-// is what a store-level request with nothing but `available` would do (spec, States).
+// Switch makes items and options of one store available or unavailable. A store-level request with only `available`
+// has the same effect (spec, States).
 type Switch struct {
 	Scope     Scope // of a store
 	Items     []string
@@ -16,16 +16,16 @@ type Switch struct {
 	Available bool
 }
 
-// Needs tells what to load before Decide.
+// Needs returns what to load before Decide.
 func (s Switch) Needs() (n Needs) {
 	n.Entities[Items].Named, n.Entities[Options].Named = s.Items, s.Options
 	return n
 }
 
-// Decide plans the switch. Each object stands alone: what the business does not
-// have, or the store does not sell, carries the reason.
+// Decide plans the switch. Objects are independent: one that the business does not have, or the store does not sell,
+// gets a reason.
 func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) {
-	sold := make(map[int64]bool, len(state.Store.Items)+len(state.Store.Options)) // ids are of one sequence
+	sold := make(map[int64]bool, len(state.Store.Items)+len(state.Store.Options)) // ids are unique across kinds
 	for i := range state.Store.Items {
 		sold[state.Store.Items[i].ID] = true
 	}
@@ -34,10 +34,12 @@ func (s Switch) Decide(state State) (plan Plan, items, options []core.Switched) 
 	}
 	request := Request{Scope: s.Scope}
 	items = found(s.Items, state.Items, sold, "item", func(ref *string) {
-		request.Items = append(request.Items, Submitted[ItemObject]{Object: ItemObject{RefID: ref, Available: &s.Available}})
+		request.Items = append(request.Items,
+			Submitted[ItemObject]{Object: ItemObject{RefID: ref, Available: &s.Available}})
 	})
 	options = found(s.Options, state.Options, sold, "option", func(ref *string) {
-		request.Options = append(request.Options, Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
+		request.Options = append(request.Options,
+			Submitted[OptionObject]{Object: OptionObject{RefID: ref, Available: &s.Available}})
 	})
 	return Decide(request, state, func() int64 { panic("menu: a switch creates nothing") }), items, options
 }
@@ -52,7 +54,8 @@ func (r *Request) heed(switched PerKind[map[string]bool]) []Warning {
 		heeded(Options, r.Options, switched[Options], func(o *OptionObject) **bool { return &o.Available }))
 }
 
-func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool, available func(*T) **bool) (warnings []Warning) {
+func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched map[string]bool,
+	available func(*T) **bool) (warnings []Warning) {
 	for i := range submitted {
 		o := &submitted[i].Object
 		is, later := switched[*P(o).refID()]
@@ -62,8 +65,9 @@ func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched ma
 		sent := available(o)
 		if *sent != nil && **sent != is {
 			warnings = append(warnings, Warning{
-				Path:    fmt.Sprintf("%s[%d].available", kind, i),
-				Message: fmt.Sprintf("available has no effect on %s: it was switched to %t after the request was accepted", quote(*P(o).refID()), is),
+				Path: fmt.Sprintf("%s[%d].available", kind, i),
+				Message: fmt.Sprintf("available has no effect on %s: it was switched to %t after the request was "+
+					"accepted", quote(*P(o).refID()), is),
 			})
 		}
 		*sent = &is
@@ -72,7 +76,8 @@ func heeded[T any, P object[T]](kind Kind, submitted []Submitted[T], switched ma
 }
 
 // found looks the ref_ids up and submits those that the store sells.
-func found[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string, submit func(*string)) []core.Switched {
+func found[R any, P record[R]](refIDs []string, records []R, sold map[int64]bool, what string,
+	submit func(*string)) []core.Switched {
 	known := make(map[string]int64, len(records))
 	for i := range records {
 		ref := P(&records[i]).ref()

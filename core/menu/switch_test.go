@@ -18,7 +18,8 @@ func sold() State {
 		item.ID, item.Active = int64(i+1), name != "naan"
 		s.Items = append(s.Items, item)
 		if name != "elsewhere" {
-			s.Store.Items = append(s.Store.Items, AtStore[ItemValues]{ID: item.ID, Values: ItemValues{Available: name == "dal"}})
+			s.Store.Items = append(s.Store.Items,
+				AtStore[ItemValues]{ID: item.ID, Values: ItemValues{Available: name == "dal"}})
 		}
 	}
 	option := newOption("hot")
@@ -28,13 +29,17 @@ func sold() State {
 	return s
 }
 
-func TestASwitchChangesWhatTheStoreSellsAndNamesTheRest(t *testing.T) {
+func TestSwitchChangesSoldItemsAndNamesMissingOnes(t *testing.T) {
 	scope := Scope{LocationRefID: "s1", StoreID: 4}
-	plan, items, options := Switch{scope, []string{"dal", "nothing", "elsewhere"}, []string{"hot", "cold"}, false}.Decide(sold())
-	require.Equal(t, []core.Switched{{ID: 1, RefID: "dal"}, {RefID: "nothing", Reason: "there is no item with this ref_id"},
+	plan, items, options := Switch{scope, []string{"dal", "nothing", "elsewhere"}, []string{"hot", "cold"},
+		false}.Decide(sold())
+	require.Equal(t, []core.Switched{{ID: 1, RefID: "dal"},
+		{RefID: "nothing", Reason: "there is no item with this ref_id"},
 		{ID: 3, RefID: "elsewhere", Reason: "the item is not sold at this store"}}, items)
-	require.Equal(t, []core.Switched{{ID: 9, RefID: "hot"}, {RefID: "cold", Reason: "there is no option with this ref_id"}}, options)
-	require.Equal(t, []any{1, 1, 0}, []any{len(plan.Store.Items), len(plan.Store.Options), len(plan.Items)}, "the master is left alone")
+	require.Equal(t, []core.Switched{{ID: 9, RefID: "hot"},
+		{RefID: "cold", Reason: "there is no option with this ref_id"}}, options)
+	require.Equal(t, []any{1, 1, 0}, []any{len(plan.Store.Items), len(plan.Store.Options), len(plan.Items)},
+		"the master is left alone")
 	require.Equal(t, []int64{4}, plan.Touched())
 
 	plan, _, _ = Switch{scope, []string{"naan"}, nil, true}.Decide(sold())
@@ -43,14 +48,16 @@ func TestASwitchChangesWhatTheStoreSellsAndNamesTheRest(t *testing.T) {
 	require.Equal(t, []int64{0, 4}, plan.Touched())
 }
 
-func TestASwitchThatIsSoAlreadyChangesNothing(t *testing.T) {
+func TestRepeatedSwitchChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Switch{Scope: Scope{LocationRefID: "s1", StoreID: 4}, Available: rapid.Bool().Draw(t, "on"),
-			Items: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"dal", "naan", "elsewhere", "nothing"}), rapid.ID).Draw(t, "items")}
+			Items: rapid.SliceOfDistinct(rapid.SampledFrom([]string{"dal", "naan", "elsewhere", "nothing"}),
+				rapid.ID).Draw(t, "items")}
 		state := sold()
 		first, _, _ := s.Decide(state)
 		for _, change := range first.Store.Items {
-			at := slices.IndexFunc(state.Store.Items, func(a AtStore[ItemValues]) bool { return a.ID == change.Record.ID })
+			at := slices.IndexFunc(state.Store.Items,
+				func(a AtStore[ItemValues]) bool { return a.ID == change.Record.ID })
 			state.Store.Items[at] = change.Record
 		}
 		for _, change := range first.Items {

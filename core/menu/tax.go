@@ -15,6 +15,7 @@ type TaxObject struct {
 	Active      *bool         `json:"active"`
 	Structure   *TaxStructure `json:"structure"`
 	ItemRefIDs  []string      `json:"item_ref_ids"`
+	ClearItems  bool          `json:"clear_items"`
 }
 
 // TaxStructure holds the rate of a tax, in percent.
@@ -24,7 +25,7 @@ type TaxStructure struct {
 
 func (o *TaxObject) refID() *string { return nil }
 
-// identity is the code and the rate: two rates of one code are two taxes (contract, Menu).
+// identity returns the code and the rate: two rates of one code are two taxes (contract, Menu).
 func (o *TaxObject) identity() string {
 	if o.Code == nil || o.Structure == nil || o.Structure.Value == nil {
 		return ""
@@ -32,18 +33,19 @@ func (o *TaxObject) identity() string {
 	return *o.Code + " " + o.Structure.Value.String()
 }
 
-// taxRule is what the taxes of a country are called (spec, Tax code and title rules).
+// taxRule holds the names of a country's taxes (spec, Tax code and title rules).
 type taxRule struct {
 	codes  []string
-	exact  string   // the only title, or
-	holds  []string // what a title must contain one of
+	exact  string   // the only valid title, or
+	holds  []string // a title must contain one of these
 	saying string
 }
 
 var taxRules = map[string]taxRule{
 	"US": {codes: []string{"ST_P"}, exact: "Sales Tax", saying: "must be Sales Tax"},
 	"CA": {codes: []string{"GST_P"}, exact: "GST", saying: "must be GST"},
-	"IN": {codes: []string{"CGST_P", "SGST_P", "IGST_P"}, holds: []string{"sgst", "cgst", "gst", "municipality", "kerala"},
+	"IN": {codes: []string{"CGST_P", "SGST_P", "IGST_P"},
+		holds:  []string{"sgst", "cgst", "gst", "municipality", "kerala"},
 		saying: "must contain SGST, CGST, GST, Municipality or Kerala"},
 }
 
@@ -74,10 +76,10 @@ func (o *TaxObject) check(c *checker) {
 	}
 	c.text("description", o.Description, 0, maxDescription)
 	c.structureValue(o.Structure != nil, func() *core.Amount { return o.Structure.Value })
-	c.itemRefs(o.ItemRefIDs)
+	c.itemRefs(&o.ItemRefIDs)
 }
 
-// structureValue checks the required value in the required structure of a tax or charge.
+// structureValue checks the required value in the structure of a tax or charge.
 func (c *checker) structureValue(sent bool, value func() *core.Amount) {
 	switch {
 	case !sent:
@@ -90,14 +92,14 @@ func (c *checker) structureValue(sent bool, value func() *core.Amount) {
 }
 
 // itemRefs checks the items of a tax or charge.
-func (c *checker) itemRefs(list []string) {
-	c.refs("item_ref_ids", list)
-	if len(list) > 1 && slices.Contains(list, AllItems) {
+func (c *checker) itemRefs(list *[]string) {
+	c.references("item_ref_ids", list)
+	if len(*list) > 1 && slices.Contains(*list, AllItems) {
 		c.fail("item_ref_ids", "value", `must hold "all" alone`)
 	}
 }
 
-// Tax is the master record of a tax. Its items are those linked to it, or all of them.
+// Tax is the master record of a tax. It applies to the items linked to it, or to all items.
 type Tax struct {
 	Ref
 	Code        string       `json:"code"`
@@ -107,7 +109,7 @@ type Tax struct {
 	AllItems    bool         `json:"-"`
 }
 
-// Key identifies the tax among those of its business: code and rate.
+// Key identifies the tax within its business: code and rate.
 func (r *Tax) Key() string { return r.Code + " " + r.Structure.Value.String() }
 
 func (r *Tax) apply(o *TaxObject, flushed bool) (changed bool) {

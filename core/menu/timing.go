@@ -18,24 +18,23 @@ const (
 	maxTimingCategories = 5000 // of one group
 )
 
-// TimingGroup ties categories to the times at which they are on sale.
+// TimingGroup assigns categories the times at which they are available.
 type TimingGroup struct {
 	Title          string          `json:"title"`
-	CategoryRefIDs []string        `json:"category_ref_ids"` // none: the group is taken away
+	CategoryRefIDs []string        `json:"category_ref_ids"` // empty: the group is deleted
 	DaySlots       []core.DayHours `json:"day_slots"`
 }
 
-// TimingRequest is a request for category timings that broke no rule of its shape.
+// TimingRequest is a request for category timings that passed the structural checks.
 type TimingRequest struct {
 	Groups      []TimingGroup
-	Sent        []jsontext.Value // the groups as they came
+	Sent        []jsontext.Value // the groups in raw form
 	Warnings    []Warning
 	CallbackURL string
 }
 
-// DecodeTimings reads the body of a request for category timings. Any violation
-// refuses it with an Invalid error naming the group and the field. Times are
-// checked as opening hours of stores are.
+// DecodeTimings decodes the body of a request for category timings. Any violation rejects it with an Invalid error
+// that names the group and the field. Times follow the rules for opening hours of stores.
 func DecodeTimings(body []byte) (TimingRequest, error) {
 	var sent struct {
 		Groups      core.Array `json:"timing_groups"`
@@ -55,7 +54,8 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	case sent.Groups.Count == 0:
 		v.AddBody("timing_groups", "required", "must hold at least one group")
 	case sent.Groups.Count > maxTimingGroups:
-		v.AddBody("timing_groups", "limit", fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, sent.Groups.Count))
+		v.AddBody("timing_groups", "limit",
+			fmt.Sprintf("must hold at most %d groups; %d were sent", maxTimingGroups, sent.Groups.Count))
 		return TimingRequest{}, v.Err()
 	}
 	raws := sent.Groups.Of(body)
@@ -76,11 +76,12 @@ func DecodeTimings(body []byte) (TimingRequest, error) {
 	return TimingRequest{groups, raws, neverOnSale(groups), sent.CallbackURL}, v.Err()
 }
 
-// neverOnSale warns of groups that name categories and no time at all. A day
-// without slots is right; a week of them may be a mistake.
+// neverOnSale warns about groups with categories but no time at all. A day without slots is valid, but a week without
+// any may be a mistake.
 func neverOnSale(groups []TimingGroup) (warnings []Warning) {
 	for i, g := range groups {
-		if len(g.CategoryRefIDs) > 0 && !slices.ContainsFunc(g.DaySlots, func(d core.DayHours) bool { return len(d.Slots) > 0 }) {
+		if len(g.CategoryRefIDs) > 0 &&
+			!slices.ContainsFunc(g.DaySlots, func(d core.DayHours) bool { return len(d.Slots) > 0 }) {
 			warnings = append(warnings, Warning{fmt.Sprintf("timing_groups[%d].day_slots", i),
 				fmt.Sprintf("%q has no slot on any day: by this group its categories are never on sale", g.Title)})
 		}
@@ -127,7 +128,7 @@ func (g *TimingGroup) check(at core.Object, v *core.Violations) {
 	}
 }
 
-// Timing is a stored group: some categories, and when they are on sale.
+// Timing is a stored group: categories, and when they are available.
 type Timing struct {
 	Title      string
 	Hours      []core.DayHours
@@ -135,8 +136,7 @@ type Timing struct {
 	Open       bool    // now
 }
 
-// Now notes of each group whether its categories are on sale at an instant of the
-// business's local time.
+// Now sets for each group whether its categories are available at a local time of the business.
 func (t Timings) Now(local time.Time) {
 	for i := range t {
 		t[i].Open, _ = core.WithinHours(t[i].Hours, local)
@@ -146,7 +146,7 @@ func (t Timings) Now(local time.Time) {
 // Timings are the groups of a business, by title.
 type Timings []Timing
 
-// Changes are those of the changes that make a difference to the groups.
+// Changes returns those of the changes that make a difference to the groups.
 func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
 	sameDay := func(a, b core.DayHours) bool { return a.Day == b.Day && slices.Equal(a.Slots, b.Slots) }
 	for _, change := range changes {
@@ -154,7 +154,8 @@ func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
 		at := slices.IndexFunc(t, func(stored Timing) bool { return stored.Title == change.Title })
 		switch {
 		case at < 0 && len(change.Categories) == 0:
-		case at >= 0 && slices.Equal(t[at].Categories, change.Categories) && slices.EqualFunc(t[at].Hours, change.Hours, sameDay):
+		case at >= 0 && slices.Equal(t[at].Categories, change.Categories) &&
+			slices.EqualFunc(t[at].Hours, change.Hours, sameDay):
 		default:
 			list = append(list, change)
 		}
@@ -162,8 +163,8 @@ func (t Timings) Changes(changes []TimingChange) (list []TimingChange) {
 	return list
 }
 
-// State tells which groups are open from which are not: as long as it is the
-// same, so is what the menu says of now. It is "" where there are none.
+// State encodes which groups are open. As long as it is the same, so is the current availability in the menu. It is
+// "" if there are no groups.
 func (t Timings) State() string {
 	var state strings.Builder
 	for at := 0; at < len(t); at += 4 { // a hexadecimal digit holds four
@@ -178,7 +179,7 @@ func (t Timings) State() string {
 	return state.String()
 }
 
-// byCategory are the groups that name each category.
+// byCategory returns the groups of each category.
 func (t Timings) byCategory() map[int64]Timings {
 	named := map[int64]Timings{}
 	for _, timing := range t {
@@ -189,15 +190,14 @@ func (t Timings) byCategory() map[int64]Timings {
 	return named
 }
 
-// OnSale are the times at which a category is on sale by these groups, of its own and
-// those of its parent, 0 for none; nil is always.
+// OnSale returns when a category is available by these groups, given its own and those of its parent (0 for none). A
+// nil list means always.
 func (t Timings) OnSale(category, parent int64) []core.DayHours {
 	named := t.byCategory()
 	return withinHours(named[category].hours(), named[parent].hours())
 }
 
-// hours are the times at which something in these groups is on sale; nil where
-// there are none: then it always is.
+// hours returns the union of the groups' times. It returns nil if there are no groups, which means always.
 func (t Timings) hours() []core.DayHours {
 	if len(t) == 0 {
 		return nil
@@ -209,8 +209,7 @@ func (t Timings) hours() []core.DayHours {
 	return hours
 }
 
-// open tells whether something in these groups is on sale now: while one of them
-// is, or where it is in none.
+// open reports whether one of the groups is open now, or there are none.
 func (t Timings) open() bool {
 	return len(t) == 0 || slices.ContainsFunc(t, func(timing Timing) bool { return timing.Open })
 }

@@ -10,53 +10,52 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TimingRecords keeps category timings.
+// TimingRecords stores category timings.
 type TimingRecords interface {
-	// IngestTimings ends the job in one transaction: it finds the categories by
-	// their ref_ids, lets decide say what comes of them, and writes the groups, the
-	// event with its deliveries, and the job's outcome. It writes nothing and returns
-	// Conflict when the job's lease is no longer held.
-	IngestTimings(ctx context.Context, job core.Job, refIDs []string, decide func(categories map[string]int64) (IngestedTimings, error)) error
+	// IngestTimings ends the job in one transaction. It finds the categories by ref_id, calls decide for the result,
+	// and writes the groups, the event with its deliveries, and the job's outcome. It writes nothing and returns
+	// Conflict if the job's lease is lost.
+	IngestTimings(ctx context.Context, job core.Job, refIDs []string,
+		decide func(categories map[string]int64) (IngestedTimings, error)) error
 }
 
-// IngestedTimings is what a job comes to.
+// IngestedTimings is the result of a job.
 type IngestedTimings struct {
 	Groups  []TimingChange
 	Event   core.Event
-	Result  []byte // JSON, kept with the job
-	Failure string // why the job failed as a whole; "" when it did not
-	Objects int    // groups of the request
+	Result  []byte // JSON, stored with the job
+	Failure string // why the job failed as a whole; "" if it did not
+	Objects int    // groups in the request
 }
 
-// TimingChange is a group to write in the place of the one of its title; without
-// categories there is to be none.
+// TimingChange is a group that replaces the one with its title. Without categories the group is deleted.
 type TimingChange struct {
 	Title      string
 	Hours      []core.DayHours
 	Categories []int64
 }
 
-// TimingStats is what became of a group.
+// TimingStats is the result of a group.
 type TimingStats struct {
 	Title   string               `json:"title"`
 	Success bool                 `json:"success"`
 	Stats   []CategoryTimingStat `json:"stats"`
 }
 
-// CategoryTimingStat is what became of a category of a group.
+// CategoryTimingStat is the result of a category in a group.
 type CategoryTimingStat struct {
 	Category string `json:"category"`
 	Success  bool   `json:"success"`
-	Message  string `json:"message,omitzero"` // what was wrong
+	Message  string `json:"message,omitzero"` // the error
 }
 
-// DecideTimings works out what a request comes to. A category that there is none
-// of fails alone: the others of its group get the times. A group of which every
-// category failed stays as it was.
+// DecideTimings returns the result of a request. An unknown category fails alone: the others of its group get the
+// times. A group whose categories all failed stays unchanged.
 func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes []TimingChange, stats []TimingStats) {
 	for _, group := range groups {
 		change := TimingChange{Title: group.Title, Hours: group.DaySlots}
-		told := TimingStats{Title: group.Title, Success: true, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
+		told := TimingStats{Title: group.Title, Success: true,
+			Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
 		for i, refID := range group.CategoryRefIDs {
 			told.Stats[i] = CategoryTimingStat{Category: refID, Success: true}
 			if id, known := categories[refID]; known {
@@ -64,7 +63,8 @@ func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes [
 				continue
 			}
 			told.Success = false
-			told.Stats[i].Success, told.Stats[i].Message = false, fmt.Sprintf("there is no category with the ref_id %q", refID)
+			told.Stats[i].Success, told.Stats[i].Message = false,
+				fmt.Sprintf("there is no category with the ref_id %q", refID)
 		}
 		stats = append(stats, told)
 		if len(change.Categories) > 0 || len(group.CategoryRefIDs) == 0 {
@@ -74,7 +74,7 @@ func DecideTimings(groups []TimingGroup, categories map[string]int64) (changes [
 	return changes, stats
 }
 
-// FailedTimings is what a request comes to that the hub could not carry out.
+// FailedTimings returns the result of a request that the hub could not execute.
 func FailedTimings(groups []TimingGroup, message string) (stats []TimingStats) {
 	for _, group := range groups {
 		told := TimingStats{Title: group.Title, Stats: make([]CategoryTimingStat, len(group.CategoryRefIDs))}
@@ -92,18 +92,19 @@ type TimingIngestor struct {
 	Clock   core.Clock
 }
 
-// Run carries a request out (job.Handler).
+// Run executes a request (job.Handler).
 func (i TimingIngestor) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	return i.end(ctx, job, report, "", DecideTimings)
 }
 
-// Fail ends a request that could not be carried out: nothing is written, and the
-// callback says of every group that it failed (job.Handler).
+// Fail ends a request that could not be executed. It writes nothing, and the callback reports every group as failed
+// (job.Handler).
 func (i TimingIngestor) Fail(ctx context.Context, job core.Job, cause error) error {
 	message := "the hub could not process the request; send it again (reference " + job.ID.String() + ")"
-	return i.end(ctx, job, func(int, int) {}, cause.Error(), func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
-		return nil, FailedTimings(groups, message)
-	})
+	return i.end(ctx, job, func(int, int) {}, cause.Error(),
+		func(groups []TimingGroup, _ map[string]int64) ([]TimingChange, []TimingStats) {
+			return nil, FailedTimings(groups, message)
+		})
 }
 
 func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done, total int), failure string,
@@ -136,10 +137,12 @@ func (i TimingIngestor) end(ctx context.Context, job core.Job, report func(done,
 			}
 		}
 		now := i.Clock.Now()
-		return IngestedTimings{Groups: changes, Result: fmt.Appendf(nil, `{"groups":%d,"errors":%d}`, len(stats), failed), Failure: failure, Objects: len(request.Groups), Event: core.Event{
-			ID: core.NewID(now), Business: job.Business, Type: core.CatalogueTimingGroup, At: now,
-			Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
-		}}, nil
+		return IngestedTimings{Groups: changes,
+			Result: fmt.Appendf(nil, `{"groups":%d,"errors":%d}`, len(stats), failed), Failure: failure,
+			Objects: len(request.Groups), Event: core.Event{
+				ID: core.NewID(now), Business: job.Business, Type: core.CatalogueTimingGroup, At: now,
+				Body: body, Reference: job.ID.String(), CallbackURL: job.CallbackURL,
+			}}, nil
 	})
 	if err == nil {
 		report(len(request.Groups), len(request.Groups))

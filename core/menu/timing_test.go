@@ -12,38 +12,50 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-const oneTiming = `{"timing_groups":[{"title":"Breakfast","category_ref_ids":["c1"],"day_slots":[{"day":"Monday","slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]}`
+const oneTiming = `{"timing_groups":[{"title":"Breakfast","category_ref_ids":["c1"],"day_slots":[{"day":"Monday",` +
+	`"slots":[{"start_time":"08:00","end_time":"11:30:00"}]}]}]}`
 
-func TestTimingGroupsAreReadAndCompleted(t *testing.T) {
-	request, err := DecodeTimings([]byte(`{"extra":null,"callback_url":null,"timing_groups":[{"title":"Gone","category_ref_ids":[],"day_slots":null},
-		{"title":"Breakfast","note":1,"category_ref_ids":["c1","c2"],"day_slots":[{"day":"Monday","slots":[{"start_time":"22:00","end_time":"02:00"}]},{"day":"sunday","slots":null}]}]}`))
+func TestTimingGroupsAreDecodedAndNormalized(t *testing.T) {
+	request, err :=
+		DecodeTimings([]byte(`{"extra":null,"callback_url":null,"timing_groups":[{"title":"Gone",` +
+			`"category_ref_ids":[],"day_slots":null},
+		{"title":"Breakfast","note":1,"category_ref_ids":["c1","c2"],"day_slots":[{"day":"Monday",` +
+			`"slots":[{"start_time":"22:00","end_time":"02:00"}]},{"day":"sunday","slots":null}]}]}`))
 	require.NoError(t, err)
 	require.Equal(t, []TimingGroup{
 		{Title: "Gone", CategoryRefIDs: []string{}, DaySlots: []core.DayHours{}},
 		{Title: "Breakfast", CategoryRefIDs: []string{"c1", "c2"}, DaySlots: []core.DayHours{
-			{Day: "monday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "02:00:00"}}}, {Day: "sunday", Slots: []core.HoursSlot{}},
+			{Day: "monday", Slots: []core.HoursSlot{{StartTime: "22:00:00", EndTime: "02:00:00"}}},
+			{Day: "sunday", Slots: []core.HoursSlot{}},
 		}},
 	}, request.Groups)
 }
 
-func TestWrongTimingGroupsAreRefusedByPlace(t *testing.T) {
+func TestInvalidTimingGroupErrorsNameTheirPath(t *testing.T) {
 	with := func(old, new string) string { return strings.Replace(oneTiming, old, new, 1) }
 	for body, message := range map[string]string{
 		`{}`: "timing_groups must hold at least one group",
 		`{"timing_groups":[` + strings.Repeat(`{},`, 500) + `{}]}`: "at most 500 groups; 501 were sent",
-		`{"timing_groups":[7]}`:                                                      "timing_groups[0]: must be an object",
-		with(`"Breakfast"`, `" "`):                                                   "timing_groups[0]: title is required",
-		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`):                        "title must be at most 255",
-		with(`["c1"]`, `null`):                                                       "category_ref_ids is required; an empty list takes the group away",
-		with(`["c1"]`, `["c1",""]`):                                                  "category_ref_ids[1] is required",
-		with(`["c1"]`, `["c1","c1"]`):                                                "category_ref_ids[1] is given twice",
-		with(`Monday`, `Someday`):                                                    `timing_groups[0] (title "Breakfast"): day_slots[0].day must be the name of a weekday`,
-		with(`11:30:00`, `11:30:61`):                                                 "day_slots[0].slots[0].end_time must be a time of day",
-		with(`11:30:00`, `08:00:00`):                                                 "day_slots[0].slots[0] must not start and end at the same time",
-		with(`}]}]}]}`, `},{"start_time":"11:00","end_time":"12:00"}]}]}]}`):         "day_slots[0].slots[1] overlaps day_slots[0].slots[0]",
-		with(`}]}]}]}`, `}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`):       `timing_groups[1] (title "Breakfast"): title is the same as in timing_groups[0]`,
-		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must hold at least one day",
-		strings.Replace(oneTiming, `{`, `{"callback_url":"ftp://x",`, 1):             "callback_url",
+		`{"timing_groups":[7]}`:                               "timing_groups[0]: must be an object",
+		with(`"Breakfast"`, `" "`):                            "timing_groups[0]: title is required",
+		with(`"Breakfast"`, `"`+strings.Repeat("x", 256)+`"`): "title must be at most 255",
+		with(`["c1"]`,
+			`null`): "category_ref_ids is required; an empty list takes the group away",
+		with(`["c1"]`, `["c1",""]`):   "category_ref_ids[1] is required",
+		with(`["c1"]`, `["c1","c1"]`): "category_ref_ids[1] is given twice",
+		with(`Monday`,
+			`Someday`): `timing_groups[0] (title "Breakfast"): day_slots[0].day must be the name of a weekday`,
+		with(`11:30:00`, `11:30:61`): "day_slots[0].slots[0].end_time must be a time of day",
+		with(`11:30:00`,
+			`08:00:00`): "day_slots[0].slots[0] must not start and end at the same time",
+		with(`}]}]}]}`,
+			`},{"start_time":"11:00","end_time":"12:00"}]}]}]}`): "day_slots[0].slots[1] overlaps day_slots[0].slots[0]",
+		with(`}]}]}]}`,
+			`}]}]},{"title":"Breakfast","category_ref_ids":[]}]}`): `timing_groups[1] (title "Breakfast"): title is ` +
+			`the same as in timing_groups[0]`,
+		`{"timing_groups":[{"title":"x","category_ref_ids":["c1"],"day_slots":[]}]}`: "day_slots must hold at least " +
+			"one day",
+		strings.Replace(oneTiming, `{`, `{"callback_url":"ftp://x",`, 1): "callback_url",
 	} {
 		_, err := DecodeTimings([]byte(body))
 		require.Equal(t, core.Invalid, core.CodeOf(err), "%.200s", body)
@@ -51,7 +63,7 @@ func TestWrongTimingGroupsAreRefusedByPlace(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMakesADifferenceToTimingsIsWritten(t *testing.T) {
+func TestUnchangedTimingsAreNotWritten(t *testing.T) {
 	hours := func(start string) []core.DayHours {
 		return []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: start, EndTime: "12:00:00"}}}}
 	}
@@ -72,30 +84,35 @@ func TestOnlyWhatMakesADifferenceToTimingsIsWritten(t *testing.T) {
 	}
 }
 
-func TestAGroupThatIsNeverOnSaleIsWarnedOf(t *testing.T) {
+func TestTimingGroupNeverOnSaleCausesAWarning(t *testing.T) {
 	for slots, warned := range map[string]bool{
 		`[{"day":"monday","slots":null},{"day":"sunday","slots":[]}]`: true, `[{"day":"monday"}]`: true,
 		`[{"day":"monday","slots":null},{"day":"sunday","slots":[{"start_time":"08:00","end_time":"09:00"}]}]`: false,
 	} {
-		request, err := DecodeTimings([]byte(`{"timing_groups":[{"title":"Gone","category_ref_ids":[]},{"title":"Tea","category_ref_ids":["c1"],"day_slots":` + slots + `}]}`))
+		request, err :=
+			DecodeTimings([]byte(`{"timing_groups":[{"title":"Gone","category_ref_ids":[]},{"title":"Tea",` +
+				`"category_ref_ids":["c1"],"day_slots":` + slots + `}]}`))
 		require.NoError(t, err)
 		if !warned {
 			require.Empty(t, request.Warnings, slots)
 			continue
 		}
-		require.Equal(t, []Warning{{"timing_groups[1].day_slots", `"Tea" has no slot on any day: by this group its categories are never on sale`}}, request.Warnings, slots)
+		require.Equal(t, []Warning{{"timing_groups[1].day_slots",
+			`"Tea" has no slot on any day: by this group its categories are never on sale`}}, request.Warnings, slots)
 	}
 }
 
-func TestACategoryThatThereIsNoneOfFailsAlone(t *testing.T) {
+func TestUnknownCategoryFailsAlone(t *testing.T) {
 	hours := []core.DayHours{{Day: "monday"}}
 	changes, stats := DecideTimings([]TimingGroup{
 		{"Breakfast", []string{"c1", "c9"}, hours}, {"Lunch", []string{"c9"}, hours}, {"Gone", []string{}, nil},
 	}, map[string]int64{"c1": 1})
-	require.Equal(t, []TimingChange{{"Breakfast", hours, []int64{1}}, {"Gone", nil, nil}}, changes, "a group without any category stays as it was")
+	require.Equal(t, []TimingChange{{"Breakfast", hours, []int64{1}}, {"Gone", nil, nil}}, changes,
+		"a group without any category stays as it was")
 	wrong := CategoryTimingStat{"c9", false, `there is no category with the ref_id "c9"`}
 	require.Equal(t, []TimingStats{
-		{"Breakfast", false, []CategoryTimingStat{{"c1", true, ""}, wrong}}, {"Lunch", false, []CategoryTimingStat{wrong}}, {"Gone", true, []CategoryTimingStat{}},
+		{"Breakfast", false, []CategoryTimingStat{{"c1", true, ""}, wrong}},
+		{"Lunch", false, []CategoryTimingStat{wrong}}, {"Gone", true, []CategoryTimingStat{}},
 	}, stats)
 }
 
@@ -106,16 +123,18 @@ func timedMenu(t Timings) Menu {
 	}
 	return Menu{
 		Categories: []Category{category(1, "above", 0), category(2, "below", 1), category(3, "apart", 0)},
-		Items:      []Item{{Ref: Ref{ID: 7, RefID: "dal", Active: true}, Title: "Dal"}, {Ref: Ref{ID: 8, RefID: "naan", Active: true}, Title: "Naan"}},
-		Links:      PerRelation[[]Link]{ItemCategory: {{From: 7, To: 2}, {From: 8, To: 3}}},
+		Items: []Item{{Ref: Ref{ID: 7, RefID: "dal", Active: true}, Title: "Dal"},
+			{Ref: Ref{ID: 8, RefID: "naan", Active: true}, Title: "Naan"}},
+		Links: PerRelation[[]Link]{ItemCategory: {{From: 7, To: 2}, {From: 8, To: 3}}},
 		Store: StoreValues{Items: []AtStore[ItemValues]{
-			{ID: 7, Values: ItemValues{Available: true, CurrentStock: -1}}, {ID: 8, Values: ItemValues{Available: true, CurrentStock: -1}},
+			{ID: 7, Values: ItemValues{Available: true, CurrentStock: -1}},
+			{ID: 8, Values: ItemValues{Available: true, CurrentStock: -1}},
 		}},
 		Timings: t,
 	}
 }
 
-func TestTheEffectiveMenuSaysWhenCategoriesAreOnSale(t *testing.T) {
+func TestEffectiveMenuShowsCategoryAvailability(t *testing.T) {
 	at := func(day, from, to string) []core.DayHours {
 		return []core.DayHours{{Day: day, Slots: []core.HoursSlot{{StartTime: from, EndTime: to}}}}
 	}
@@ -130,10 +149,15 @@ func TestTheEffectiveMenuSaysWhenCategoriesAreOnSale(t *testing.T) {
 		{"no timings", nil, nil, nil, nil},
 		{"open", Timings{{Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{3}}}, nil, nil, &yes},
 		{"shut", Timings{{Hours: at("monday", "10:00:00", "11:00:00"), Categories: []int64{3}}}, nil, nil, &no},
-		{"one of two is open", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{3}}, {Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{3}}}, nil, nil, &yes},
-		{"that above is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}}}, &no, &no, nil},
-		{"that above is shut, this one open", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}}, {Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, &no, &no, nil},
-		{"this one is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, nil, &no, nil},
+		{"one of two is open", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{3}},
+			{Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{3}}}, nil, nil, &yes},
+		{"that above is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}}}, &no, &no,
+			nil},
+		{"that above is shut, this one open",
+			Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{1}},
+				{Hours: at("monday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, &no, &no, nil},
+		{"this one is shut", Timings{{Hours: at("sunday", "08:00:00", "10:00:00"), Categories: []int64{2}}}, nil, &no,
+			nil},
 	} {
 		c.timings.Now(monday)
 		seen := Effective("s1", timedMenu(c.timings), always, nil)
@@ -146,7 +170,7 @@ func TestTheEffectiveMenuSaysWhenCategoriesAreOnSale(t *testing.T) {
 	}
 }
 
-func TestACategoryIsOnSaleInItsHoursWithinThoseOfItsParent(t *testing.T) {
+func TestCategoryHoursAreLimitedByTheParent(t *testing.T) {
 	on := func(day string, times ...string) []core.DayHours {
 		slots := []core.HoursSlot{}
 		for i := 0; i < len(times); i += 2 {
@@ -159,12 +183,17 @@ func TestACategoryIsOnSaleInItsHoursWithinThoseOfItsParent(t *testing.T) {
 		timings Timings
 		below   []core.DayHours
 	}{
-		"neither has any":             {nil, nil},
-		"its own":                     {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below}}, on("friday", "09:00:00", "14:00:00")},
-		"its parent's":                {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}}, on("friday", "18:00:00", "22:00:00")},
-		"its own within its parent's": {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}, {Hours: on("friday", "09:00:00", "19:30:00"), Categories: below}}, on("friday", "18:00:00", "19:30:00")},
-		"never":                       {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}, {Hours: on("sunday", "09:00:00", "19:30:00"), Categories: below}}, on("monday")},
-		"in two groups":               {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below}, {Hours: on("friday", "12:00:00", "16:00:00"), Categories: below}}, on("friday", "09:00:00", "16:00:00")},
+		"neither has any": {nil, nil},
+		"its own": {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below}},
+			on("friday", "09:00:00", "14:00:00")},
+		"its parent's": {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above}},
+			on("friday", "18:00:00", "22:00:00")},
+		"its own within its parent's": {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above},
+			{Hours: on("friday", "09:00:00", "19:30:00"), Categories: below}}, on("friday", "18:00:00", "19:30:00")},
+		"never": {Timings{{Hours: on("friday", "18:00:00", "22:00:00"), Categories: above},
+			{Hours: on("sunday", "09:00:00", "19:30:00"), Categories: below}}, on("monday")},
+		"in two groups": {Timings{{Hours: on("friday", "09:00:00", "14:00:00"), Categories: below},
+			{Hours: on("friday", "12:00:00", "16:00:00"), Categories: below}}, on("friday", "09:00:00", "16:00:00")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := Effective("s1", timedMenu(c.timings), web, nil)
@@ -174,7 +203,7 @@ func TestACategoryIsOnSaleInItsHoursWithinThoseOfItsParent(t *testing.T) {
 	}
 }
 
-func TestTheTagOfAMenuChangesWithWhatIsOnSale(t *testing.T) {
+func TestMenuETagChangesWithCategoryAvailability(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		one := rapid.SliceOfN(rapid.Bool(), 0, 12).Draw(t, "one")
 		other := rapid.SliceOfN(rapid.Bool(), len(one), len(one)).Draw(t, "other")

@@ -7,10 +7,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Unpack reads what is stored of an entity: its master record, or a store's
-// values of it. A menu is tens of thousands of these, so the kinds of which it
-// has many are read by hand, in the form in which they are written; the JSON
-// library reads all else. That it is JSON has been checked by the database.
+// Unpack decodes a stored entity: its master record, or a store's values. A menu has tens of thousands of these, so
+// the most frequent kinds are decoded by hand, from the form in which the hub writes them. The JSON library decodes
+// everything else. The database guarantees that it is valid JSON.
 func Unpack(stored string, into any) error {
 	if unpacks(stored, into) {
 		return nil
@@ -18,7 +17,7 @@ func Unpack(stored string, into any) error {
 	return json.Unmarshal([]byte(stored), into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// unpacks reads by hand, if that can be done.
+// unpacks decodes by hand, if possible.
 func unpacks(stored string, into any) bool {
 	u := unpacker{rest: stored, odd: !utf8.ValidString(stored)}
 	switch into := into.(type) {
@@ -144,7 +143,7 @@ func (r *Option) unpack(u *unpacker) {
 	}
 }
 
-// unpackMember reads the member if it is one of these.
+// unpackMember decodes the current member if it is a field of Ref.
 func (r *Ref) unpackMember(u *unpacker) bool {
 	switch u.name {
 	case "id":

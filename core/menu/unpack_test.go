@@ -22,7 +22,8 @@ func byHand() []any {
 	option := OptionValues{amount, true}
 	return []any{
 		&item, &option,
-		&Item{ref, item, "Té \"1\"\n", new(true), new("r"), new("\\d\u2028"), &amount, new(int64(2)), "1", new("u"), doc, doc, doc, doc, doc, doc},
+		&Item{ref, item, "Té \"1\"\n", new(true), new("r"), new("\\d\u2028"), &amount, new(int64(2)), "1", new("u"),
+			doc, doc, doc, doc, doc, doc},
 		&OptionGroup{ref, "G", new("d"), 1, -1, true, 5, new("r"), true, doc},
 		&Option{ref, option, "O", new(true), new("d"), 4, new(int64(9)), new("u"), "4", true, new("r"), doc, doc, doc},
 	}
@@ -49,10 +50,13 @@ func requireFull(t *testing.T, v reflect.Value) {
 	}
 }
 
-func TestUnpackLeavesToTheLibraryWhatItIsNotUsedTo(t *testing.T) {
-	for _, stored := range []string{`{}`, ` {"title":"a"}`, `{"title" :"a"}`, `{"title":"a" }`, `{"title":"a"} `, `{"title":null}`, `{"unknown":[1]}`,
-		`{"id":1.0}`, `{"id":9223372036854775808}`, `{"price":1e40}`, `{"food_type":1}`, `{"food_type":""}`, `{"tags":null}`, `{"tags":1}`, `{"title":"\ud800"}`,
-		"{\"title\":\"\xff\"}", `{"pri\u0063e":1}`, `{"active":1}`, `{`, `{"title`, `{"title":`, `{"title":"`, `{"title":"\"`, `{"tags":[`, `{"id":1`, ``} {
+func TestUnpackFallsBackToTheJSONLibrary(t *testing.T) {
+	for _, stored := range []string{`{}`, ` {"title":"a"}`, `{"title" :"a"}`, `{"title":"a" }`, `{"title":"a"} `,
+		`{"title":null}`, `{"unknown":[1]}`,
+		`{"id":1.0}`, `{"id":9223372036854775808}`, `{"price":1e40}`, `{"food_type":1}`, `{"food_type":""}`,
+		`{"tags":null}`, `{"tags":1}`, `{"title":"\ud800"}`,
+		"{\"title\":\"\xff\"}", `{"pri\u0063e":1}`, `{"active":1}`, `{`, `{"title`, `{"title":`, `{"title":"`,
+		`{"title":"\"`, `{"tags":[`, `{"id":1`, ``} {
 		require.False(t, unpacks(stored, new(Item)), "%s", stored)
 	}
 	var i Item
@@ -74,9 +78,12 @@ func FuzzUnpack(f *testing.F) {
 	f.Add(`{"title":"a","title":"b","weight":1,"weight":null,"images":[ {"tag" : "]"} ]}`)
 	f.Fuzz(func(t *testing.T, stored string) {
 		for _, v := range byHand() {
-			want, got := reflect.New(reflect.TypeOf(v).Elem()).Interface(), reflect.New(reflect.TypeOf(v).Elem()).Interface()
-			err := json.Unmarshal([]byte(stored), want, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-			if failure := Unpack(stored, got); err == nil { // else the database would not have taken it, or not from here
+			want, got := reflect.New(reflect.TypeOf(v).Elem()).Interface(),
+				reflect.New(reflect.TypeOf(v).Elem()).Interface()
+			err := json.Unmarshal([]byte(stored), want, jsontext.AllowDuplicateNames(true),
+				jsontext.AllowInvalidUTF8(true))
+			// else the database would not have taken it, or not from here
+			if failure := Unpack(stored, got); err == nil {
 				require.NoError(t, failure)
 				require.Equal(t, want, got)
 			}

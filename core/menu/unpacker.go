@@ -9,15 +9,15 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// unpacker takes an object of JSON apart, member by member, in the form in which
-// the JSON library writes it: without white space. Strings are parts of the text.
+// unpacker reads a JSON object member by member, in the form in which the JSON library writes it: without white
+// space.
 type unpacker struct {
-	rest string // begins at the value, or behind it at what comes next
-	name string // of the member whose value is there
-	odd  bool   // something is not as it is written here
+	rest string // begins at the value, or after it
+	name string // of the current member
+	odd  bool   // the form is not as written by the hub
 }
 
-// member goes on to the next member; each must be read.
+// member advances to the next member. Each value must be read.
 func (u *unpacker) member() bool {
 	if u.odd || u.rest == "}" {
 		return false
@@ -32,7 +32,7 @@ func (u *unpacker) member() bool {
 	return false
 }
 
-// upTo takes what there is before the index.
+// upTo consumes the text before the index.
 func (u *unpacker) upTo(end int) string {
 	taken := u.rest[:end]
 	u.rest = u.rest[end:]
@@ -54,8 +54,7 @@ func (u *unpacker) text() string {
 	return string(plain)
 }
 
-// stringEnd is where the string ends with which the text begins, -1 where it
-// begins with none.
+// stringEnd returns the end of the string at the start of the text, or -1 if there is none.
 func stringEnd(text string) int {
 	if text == "" || text[0] != '"' {
 		return -1
@@ -72,7 +71,7 @@ func stringEnd(text string) int {
 	}
 }
 
-// number takes what a number may be made of.
+// number consumes the text of a number.
 func (u *unpacker) number() string {
 	for i := range len(u.rest) {
 		if c := u.rest[i]; c == ',' || c == '}' {
@@ -107,7 +106,7 @@ func (u *unpacker) foodType() FoodType {
 	return FoodType(text)
 }
 
-// document is a list or an object, as it stands.
+// document consumes a list or an object, in raw form.
 func (u *unpacker) document() jsontext.Value {
 	depth := 0
 	for i := 0; i < len(u.rest); i++ {

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Target is the kind of entity that a key-value group may stand on. Values are
-// added up: OnItem|OnOption.
+// Target is the kind of entity that may have a key-value group. Targets are combined with |: OnItem|OnOption.
 type Target uint8
 
 // The targets of a key-value group.
@@ -17,10 +16,10 @@ const (
 	OnOption
 )
 
-// ValueRule is what the value of a key must look like.
+// ValueRule is the required form of a key's value.
 type ValueRule int
 
-// The rules of values: a positive whole number, one of a list, or any text.
+// The value rules: a positive whole number, one of a list, or any text.
 const (
 	WholeNumber ValueRule = iota
 	OneOf
@@ -34,8 +33,8 @@ type Key struct {
 	Allowed []string // of OneOf
 }
 
-// Declaration is what core or a plugin adds to the vocabulary: a group and some
-// of its keys, and the platform (a plugin's id) that asks for them.
+// Declaration is an addition to the vocabulary by core or a plugin: a group with some of its keys, and the platform
+// (a plugin's id) that requires them.
 type Declaration struct {
 	Group    string
 	On       Target
@@ -43,8 +42,7 @@ type Declaration struct {
 	Platform string // "" for all platforms
 }
 
-// coreDeclarations are the groups that belong to no single platform (spec,
-// Key-value groups).
+// coreDeclarations are the groups that do not belong to a single platform (spec, Key-value groups).
 var coreDeclarations = []Declaration{
 	{Group: "Servings", On: OnItem | OnOption, Keys: []Key{{Name: "serve_range_max"}, {Name: "serve_range_min"}}},
 	{Group: "Nutrition", On: OnItem | OnOption, Keys: []Key{
@@ -53,8 +51,7 @@ var coreDeclarations = []Declaration{
 		{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"0.15", "0.25"}}}},
 }
 
-// Vocabulary is every key-value group that a request may use. It is not changed
-// once it is made and may be shared.
+// Vocabulary contains every key-value group that a request may use. It is immutable and may be shared.
 type Vocabulary struct{ groups map[string]*wordGroup }
 
 type wordGroup struct {
@@ -62,9 +59,8 @@ type wordGroup struct {
 	keys map[string]Key
 }
 
-// NewVocabulary is core's groups and those declared besides, by plugins. Several
-// plugins may declare one group, each with its keys; it fails when a declaration
-// is not complete, or says of a group or key something else than an earlier one.
+// NewVocabulary returns core's groups and those that plugins declare. Several plugins may declare one group, each
+// with its keys. It returns an error if a declaration is incomplete or contradicts an earlier one.
 func NewVocabulary(declared ...Declaration) (*Vocabulary, error) {
 	v := &Vocabulary{groups: map[string]*wordGroup{}}
 	for _, d := range slices.Concat(coreDeclarations, declared) {
@@ -97,7 +93,8 @@ func (v *Vocabulary) merge(d Declaration) error {
 		case key.Name == "" || (key.Rule == OneOf) != (len(key.Allowed) > 0):
 			return fmt.Errorf("key-value group %q of %s: key %q is not complete", d.Group, by, key.Name)
 		case exists && (known.Rule != key.Rule || !slices.Equal(known.Allowed, key.Allowed)):
-			return fmt.Errorf("key-value group %q of %s: key %q is declared with another rule already", d.Group, by, key.Name)
+			return fmt.Errorf("key-value group %q of %s: key %q is declared with another rule already", d.Group, by,
+				key.Name)
 		case !exists:
 			group.keys[key.Name] = key
 		}
@@ -105,7 +102,7 @@ func (v *Vocabulary) merge(d Declaration) error {
 	return nil
 }
 
-// names lists the groups that may stand on a target, for messages.
+// names returns the groups that are allowed on a target, separated by commas.
 func (v *Vocabulary) names(on Target) string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(v.groups)) {

@@ -7,7 +7,8 @@ import (
 )
 
 func TestPluginsAddTheirGroupsToTheVocabulary(t *testing.T) {
-	both := Declaration{Group: "NutritionalInfo", On: OnItem, Platform: "aggregator-c", Keys: []Key{{Name: "fat_mg"}, {Name: "zinc_mg"}}}
+	both := Declaration{Group: "NutritionalInfo", On: OnItem, Platform: "aggregator-c",
+		Keys: []Key{{Name: "fat_mg"}, {Name: "zinc_mg"}}}
 	v, err := NewVocabulary(append(fakeDeclarations(), both)...)
 	require.NoError(t, err)
 	rules := Rules{Country: "US", Vocabulary: v}
@@ -15,11 +16,13 @@ func TestPluginsAddTheirGroupsToTheVocabulary(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestDeclarationsThatContradictAreRefused(t *testing.T) {
+func TestContradictoryDeclarationsAreRejected(t *testing.T) {
 	for says, d := range map[string]Declaration{
-		"declared for other targets already":    {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
-		"declared with another rule already":    {Group: "NutritionalInfo", On: OnItem, Keys: []Key{{Name: "fat_mg", Rule: AnyText}}},
-		`"deposit_charge" is declared with`:     {Group: "Deposit", On: OnItem | OnOption, Keys: []Key{{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"1"}}}},
+		"declared for other targets already": {Group: "NutritionalInfo", On: OnOption, Keys: []Key{{Name: "fat_mg"}}},
+		"declared with another rule already": {Group: "NutritionalInfo", On: OnItem,
+			Keys: []Key{{Name: "fat_mg", Rule: AnyText}}},
+		`"deposit_charge" is declared with`: {Group: "Deposit", On: OnItem | OnOption,
+			Keys: []Key{{Name: "deposit_charge", Rule: OneOf, Allowed: []string{"1"}}}},
 		"needs a group, a target and keys":      {Group: "", On: OnItem, Keys: []Key{{Name: "a"}}},
 		"a declaration needs a group, a target": {Group: "Empty", On: OnItem},
 		`key "unit" is not complete`:            {Group: "New", On: OnItem, Keys: []Key{{Name: "unit", Rule: OneOf}}},

@@ -6,9 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// AppendTo appends the body as the JSON library would write it. Every order that
-// comes in is written once, so this is done by hand. Text that is not valid
-// UTF-8 is an error; the decoder lets none in.
+// AppendTo appends the body as the JSON library would write it. It is written by hand for speed, because every
+// accepted order is encoded once. Text that is not valid UTF-8 is an error, but the decoder rejects such text.
 func (r *Relay) AppendTo(out []byte) ([]byte, error) {
 	a := appender{out: out}
 	a.customer(&r.Customer)
@@ -24,7 +23,7 @@ func (r *Relay) AppendTo(out []byte) ([]byte, error) {
 		a.comma(i)
 		a.text(`{"option":`, p.Option)
 		a.amountOrNull(`,"amount":`, p.Amount)
-		a.textIfAny(`,"srvr_trx_id":`, p.Serial)
+		a.text(`,"srvr_trx_id":`, p.Serial)
 		a.raw("}")
 	}
 	store := &r.Order.Store
@@ -32,6 +31,8 @@ func (r *Relay) AppendTo(out []byte) ([]byte, error) {
 	a.text(`,"merchant_ref_id":`, store.RefID)
 	a.text(`,"name":`, store.Name)
 	a.text(`,"address":`, store.Address)
+	a.amountOrNull(`,"latitude":`, store.Latitude)
+	a.amountOrNull(`,"longitude":`, store.Longitude)
 	a.textIfAny(`},"next_state":`, string(r.Order.NextState))
 	if r.Order.NextState == "" {
 		a.raw("}")
@@ -45,7 +46,7 @@ func (r *Relay) AppendTo(out []byte) ([]byte, error) {
 	return a.out, a.err
 }
 
-// appender writes JSON member by member. Names come with the punctuation before them.
+// appender writes JSON member by member. Names include the punctuation before them.
 type appender struct {
 	out []byte
 	err error // the first
@@ -62,6 +63,15 @@ func (a *appender) comma(i int) {
 func (a *appender) int(name string, n int64) {
 	a.raw(name)
 	a.out = strconv.AppendInt(a.out, n, 10)
+}
+
+func (a *appender) intOrNull(name string, n *int64) {
+	a.raw(name)
+	if n == nil {
+		a.raw("null")
+		return
+	}
+	a.int("", *n)
 }
 
 func (a *appender) bool(name string, b bool) {
@@ -107,15 +117,17 @@ func (a *appender) customer(c *Customer) {
 	a.text(`{"customer":{"name":`, c.Name)
 	a.text(`,"email":`, c.Email)
 	a.text(`,"phone":`, c.Phone)
-	if at := c.Address; at != nil {
+	if at := c.Address; at == nil {
+		a.raw(`,"address":null`)
+	} else {
 		a.text(`,"address":{"line_1":`, at.Line1)
 		a.text(`,"line_2":`, at.Line2)
 		a.text(`,"landmark":`, at.Landmark)
 		a.text(`,"city":`, at.City)
 		a.text(`,"sub_locality":`, at.SubLocality)
 		a.text(`,"pin":`, at.Pin)
-		a.amountIfAny(`,"latitude":`, at.Latitude)
-		a.amountIfAny(`,"longitude":`, at.Longitude)
+		a.amountOrNull(`,"latitude":`, at.Latitude)
+		a.amountOrNull(`,"longitude":`, at.Longitude)
 		a.raw("}")
 	}
 	a.raw("}")
@@ -124,23 +136,28 @@ func (a *appender) customer(c *Customer) {
 func (a *appender) details(d *Details) {
 	a.int(`,"order":{"details":{"id":`, d.ID)
 	a.int(`,"biz_id":`, int64(d.Business))
+	a.text(`,"biz_name":`, d.BusinessName)
 	a.text(`,"channel":`, d.Channel)
 	a.text(`,"order_state":`, string(d.State))
+	a.text(`,"state":`, string(d.SameState))
 	a.text(`,"order_type":`, string(d.Kind))
 	a.int(`,"created":`, d.Created)
-	if d.DeliverAt != nil {
-		a.int(`,"delivery_datetime":`, *d.DeliverAt)
-	}
+	a.intOrNull(`,"delivery_datetime":`, d.DeliverAt)
+	a.intOrNull(`,"prep_time":`, d.PrepMinutes)
 	a.text(`,"instructions":`, d.Instructions)
 	a.text(`,"coupon":`, d.Coupon)
 	a.amount(`,"order_subtotal":`, d.Subtotal)
 	a.amount(`,"discount":`, d.Discount)
 	a.amount(`,"total_charges":`, d.TotalCharges)
 	a.amount(`,"total_taxes":`, d.TotalTaxes)
+	a.amount(`,"item_level_total_charges":`, d.ItemCharges)
+	a.amount(`,"item_level_total_taxes":`, d.ItemTaxes)
+	a.amount(`,"order_level_total_charges":`, d.OrderCharges)
+	a.amount(`,"order_level_total_taxes":`, d.OrderTaxes)
 	a.amount(`,"order_total":`, d.Total)
 	a.amount(`,"payable_amount":`, d.Payable)
-	a.levies(`,"charges":[`, d.Charges)
-	a.levies(`,"taxes":[`, d.Taxes)
+	a.charges(d.Charges)
+	a.taxes(d.Taxes)
 	a.bool(`,"is_bulk_order":`, d.Bulk)
 	a.raw(`,"ext_platforms":[`)
 	for i := range d.Platforms {
@@ -154,13 +171,26 @@ func (a *appender) details(d *Details) {
 	a.raw("}")
 }
 
-func (a *appender) levies(name string, levies []Levy) {
-	a.raw(name)
-	for i := range levies {
+func (a *appender) charges(charges []Charge) {
+	a.raw(`,"charges":[`)
+	for i := range charges {
 		a.comma(i)
-		a.text(`{"title":`, levies[i].Title)
-		a.amountIfAny(`,"rate":`, levies[i].Rate)
-		a.amountOrNull(`,"value":`, levies[i].Value)
+		a.text(`{"title":`, charges[i].Title)
+		a.amountIfAny(`,"rate":`, charges[i].Rate)
+		a.amountOrNull(`,"value":`, charges[i].Value)
+		a.raw("}")
+	}
+	a.raw("]")
+}
+
+func (a *appender) taxes(taxes []Tax) {
+	a.raw(`,"taxes":[`)
+	for i := range taxes {
+		a.comma(i)
+		a.text(`{"title":`, taxes[i].Title)
+		a.amountOrNull(`,"rate":`, taxes[i].Rate)
+		a.amountOrNull(`,"value":`, taxes[i].Value)
+		a.text(`,"liability_on":`, taxes[i].LiabilityOn)
 		a.raw("}")
 	}
 	a.raw("]")
@@ -171,22 +201,21 @@ func (a *appender) platform(p *RelayPlatform) {
 	a.text(`,"kind":`, p.Kind)
 	a.text(`,"name":`, p.Name)
 	a.text(`,"delivery_type":`, string(p.Carrier))
-	a.textIfAny(`,"platform_store_id":`, p.PlatformStoreID)
+	a.text(`,"platform_store_id":`, p.PlatformStoreID)
 	a.bool(`,"extras":{"is_bulk_order":`, p.Extras.Bulk)
 	a.raw(`},"discounts":[`)
 	for i := range p.Discounts {
 		d := &p.Discounts[i]
 		a.comma(i)
-		a.raw("{")
-		if d.Title != "" {
-			a.text(`"title":`, d.Title)
-			a.raw(",")
+		a.text(`{"title":`, d.Title)
+		a.text(`,"code":`, d.Code)
+		a.amountOrNull(`,"value":`, d.Value)
+		a.raw(`,"is_merchant_discount":`)
+		if d.ByMerchant == nil {
+			a.raw("null")
+		} else {
+			a.bool("", *d.ByMerchant)
 		}
-		if d.Code != "" {
-			a.text(`"code":`, d.Code)
-			a.raw(",")
-		}
-		a.amountOrNull(`"value":`, d.Value)
 		a.raw("}")
 	}
 	a.raw("]}")
@@ -207,35 +236,36 @@ func (a *appender) flags(flags []Flag) {
 }
 
 func (a *appender) item(i *Item) {
-	a.raw("{")
-	if i.ID != 0 {
-		a.int(`"id":`, i.ID)
-		a.raw(",")
-	}
-	a.text(`"merchant_id":`, i.RefID)
+	a.int(`{"id":`, i.ID)
+	a.text(`,"merchant_id":`, i.RefID)
 	a.text(`,"title":`, i.Title)
-	a.textIfAny(`,"food_type":`, i.FoodType)
+	a.text(`,"food_type":`, i.FoodType)
 	a.amount(`,"price":`, i.Price)
 	a.int(`,"quantity":`, i.Quantity)
 	a.amount(`,"total":`, i.Total)
 	a.amount(`,"total_with_tax":`, i.TotalWithTax)
 	a.text(`,"instructions":`, i.Instructions)
-	a.levies(`,"charges":[`, i.Charges)
-	a.levies(`,"taxes":[`, i.Taxes)
+	a.raw(`,"tags":[`)
+	for n, tag := range i.Tags {
+		a.comma(n)
+		a.text("", tag)
+	}
+	a.raw("]")
+	a.charges(i.Charges)
+	a.taxes(i.Taxes)
 	a.raw(`,"options_to_add":[`)
 	for n := range i.Options {
 		o := &i.Options[n]
 		a.comma(n)
-		a.raw("{")
-		if o.ID != 0 {
-			a.int(`"id":`, o.ID)
-			a.raw(",")
-		}
-		a.text(`"merchant_id":`, o.RefID)
+		a.int(`{"id":`, o.ID)
+		a.text(`,"merchant_id":`, o.RefID)
 		a.text(`,"title":`, o.Title)
 		a.amount(`,"price":`, o.Price)
 		a.int(`,"quantity":`, o.Quantity)
-		a.raw("}")
+		a.amount(`,"total_price":`, o.TotalPrice)
+		a.int(`,"group":{"id":`, o.Group.ID)
+		a.text(`,"title":`, o.Group.Title)
+		a.raw("}}")
 	}
 	a.raw("]}")
 }

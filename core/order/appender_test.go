@@ -11,9 +11,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestARelayIsWrittenAsTheLibraryWritesIt fills every field there is, so that one
+// TestRelayEncodingMatchesTheJSONLibrary fills every field there is, so that one
 // that is added and not written is found.
-func TestARelayIsWrittenAsTheLibraryWritesIt(t *testing.T) {
+func TestRelayEncodingMatchesTheJSONLibrary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var relay Relay
 		fill(t, reflect.ValueOf(&relay).Elem())
@@ -25,7 +25,7 @@ func TestARelayIsWrittenAsTheLibraryWritesIt(t *testing.T) {
 	})
 }
 
-func TestARelayOfBrokenTextIsRefused(t *testing.T) {
+func TestRelayWithInvalidUTF8IsRejected(t *testing.T) {
 	_, err := (&Relay{Customer: Customer{Name: "\xff"}}).AppendTo(nil)
 	require.Error(t, err)
 }
@@ -53,7 +53,8 @@ func fill(t *rapid.T, v reflect.Value) {
 			}
 		}
 	case reflect.String:
-		v.SetString(rapid.SampledFrom([]string{"", "Dish", `a "quoted" \ <b>`, "दाल\u2028\x01\n", "\u00e9"}).Draw(t, "text"))
+		v.SetString(rapid.SampledFrom([]string{"", "Dish", `a "quoted" \ <b>`, "दाल\u2028\x01\n", "\u00e9"}).Draw(t,
+			"text"))
 	case reflect.Int64:
 		v.SetInt(rapid.Int64().Draw(t, "number"))
 	case reflect.Bool:

@@ -2,16 +2,14 @@ package order
 
 import "github.com/servery-hub/servery/core"
 
-// Cancellation is an order that its platform takes back. It may come before its
-// order, and more than once.
+// Cancellation is an order that its platform cancels. It may arrive before its order, and more than once.
 type Cancellation struct {
 	Platform        string
 	PlatformOrderID string
 	Reason          string // for people
 }
 
-// Check refuses a cancellation that names no order with an Invalid error, and cuts
-// a reason that is too long.
+// Check returns an Invalid error for a cancellation without an order id. It truncates a reason that is too long.
 func (c *Cancellation) Check() error {
 	var v core.Violations
 	spot{v: &v}.required("platform_order_id", c.PlatformOrderID, maxName)
@@ -19,7 +17,7 @@ func (c *Cancellation) Check() error {
 	return v.Err()
 }
 
-// Change is what it asks of its order.
+// Change returns the state change that the cancellation requests.
 func (c Cancellation) Change() Change {
 	return Change{To: Cancelled, Message: c.Reason, Actor: "platform:" + c.Platform, Platform: c.Platform}
 }

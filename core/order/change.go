@@ -8,21 +8,21 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// maxPrepMinutes bounds the time that an order takes to prepare: a day.
+// maxPrepMinutes bounds the preparation time of an order to a day.
 const maxPrepMinutes = 1440
 
-// Change is a wish to move an order to another state.
+// Change is a request to move an order to another state.
 type Change struct {
 	To          State
 	Message     string
 	ReasonCode  string
 	PrepMinutes *int64 // until the food is ready
-	Actor       string // who wishes it, such as key:pos
-	Platform    string // when set, only an order of this platform is meant
+	Actor       string // who requests it, such as key:pos
+	Platform    string // if set, only an order of this platform matches
 }
 
-// DecodeChange reads the body of a status request. Any violation refuses it
-// with an Invalid error naming the field.
+// DecodeChange decodes the body of a status request. Any violation rejects it with an Invalid error that names the
+// field.
 func DecodeChange(body []byte) (Change, error) {
 	var sent struct {
 		NewState   *string         `json:"new_status"`
@@ -37,7 +37,8 @@ func DecodeChange(body []byte) (Change, error) {
 	}
 	var v core.Violations
 	p := spot{v: &v}
-	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode), PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
+	change := Change{Message: sent.Message, ReasonCode: string(sent.ReasonCode),
+		PrepMinutes: (*int64)(sent.Extra.Value.PrepMinutes)}
 	if sent.NewState == nil {
 		p.fail("new_status", "required", "is required")
 	} else if state, known := ParseState(*sent.NewState); known {
@@ -53,7 +54,7 @@ func DecodeChange(body []byte) (Change, error) {
 	return change, v.Err()
 }
 
-// Subject is what an event tells of the order it is about.
+// Subject identifies the order of an event.
 type Subject struct {
 	OrderID         int64
 	Platform        string
@@ -61,18 +62,18 @@ type Subject struct {
 	StoreRefID      string
 }
 
-// externalChannel is how the platform calls the order.
+// externalChannel identifies the order at its platform.
 type externalChannel struct {
 	Name    string `json:"name"`
 	OrderID string `json:"order_id"`
 }
 
-// StatusUpdate is the body of an order_status_update event (contract, Orders and channels).
+// StatusUpdate returns the body of an order_status_update event (contract, Orders and channels).
 func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]byte, error) {
 	type additionalInfo struct {
 		ExternalChannel externalChannel `json:"external_channel"`
-		ReasonCode      string          `json:"reason_code,omitzero"`
-		PrepMinutes     *int64          `json:"prep_time_mins,omitzero"`
+		ReasonCode      string          `json:"reason_code"`
+		PrepMinutes     *int64          `json:"prep_time_mins"`
 	}
 	return json.Marshal(struct {
 		OrderID   int64          `json:"order_id"`
@@ -86,6 +87,7 @@ func StatusUpdate(subject Subject, from State, change Change, at time.Time) ([]b
 	}{
 		OrderID: subject.OrderID, PrevState: from, NewState: change.To, StoreID: subject.StoreRefID,
 		Timestamp: at.UTC().Format("2006-01-02T15:04:05.000Z"), Unix: at.Unix(), Message: change.Message,
-		More: additionalInfo{externalChannel{subject.Platform, subject.PlatformOrderID}, change.ReasonCode, change.PrepMinutes},
+		More: additionalInfo{externalChannel{subject.Platform, subject.PlatformOrderID}, change.ReasonCode,
+			change.PrepMinutes},
 	})
 }

@@ -16,12 +16,11 @@ const (
 	maxTitle    = 1000
 	maxText     = 2000 // addresses, instructions, messages
 	maxQuantity = 100_000
-	minMoment   = 1_000_000_000_000 // in epoch milliseconds: what is smaller was sent in seconds
+	minMoment   = 1_000_000_000_000 // in epoch milliseconds; a smaller value was sent in seconds
 	maxMoment   = 9_999_999_999_999
 )
 
-// spot is an object in which violations are recorded: an element of an array,
-// or the body itself where it is in none.
+// spot is an object in which violations are recorded: an element of an array, or the body itself.
 type spot struct {
 	at     core.Object
 	v      *core.Violations
@@ -36,7 +35,7 @@ func (p spot) fail(field, code, rule string) {
 	p.v.Add(p.at, p.prefix+field, code, rule)
 }
 
-// other fails a field whose value is none of those that it may have.
+// other records a value that is not one of the permitted ones.
 func (p spot) other(field, sent, may string) {
 	p.fail(field, "value", fmt.Sprintf("must be %s; %.80q was sent", may, sent))
 }
@@ -55,7 +54,7 @@ func (p spot) text(field, s string, longest int) {
 	}
 }
 
-// residue is what the arithmetic of doubles may leave of 0: 0.3 - (0.1 + 0.2) is -5.6e-17.
+// residue is the error that floating-point arithmetic can leave of 0: 0.3 - (0.1 + 0.2) is -5.6e-17.
 var residue = decimal.New(-1, -9)
 
 func (p spot) notNegative(field string, a *core.Amount) {
@@ -81,14 +80,14 @@ func (p spot) quantity(n *core.Integer) {
 	}
 }
 
-// within checks degrees of a circle.
+// within checks an angle in degrees.
 func (p spot) within(field string, degrees *core.Amount, limit int64) {
 	if degrees != nil && degrees.Abs().GreaterThan(decimal.NewFromInt(limit)) {
 		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
 	}
 }
 
-// check applies the rules of the fields of an order that stand outside its items.
+// check validates the fields of an order except its items.
 func check(d *Draft, v *core.Violations) {
 	body := spot{v: v}
 	body.required("platform", d.Platform, maxName)
@@ -109,8 +108,11 @@ func check(d *Draft, v *core.Violations) {
 	for _, total := range d.Totals.named() {
 		body.notNegative(total.name, total.amount)
 	}
-	each(v, "charges", d.Charges, checkLevy)
-	each(v, "taxes", d.Taxes, checkLevy)
+	each(v, "charges", d.Charges, func(o *Charge, p spot) { checkLevy(o.Title, o.Rate, o.Value, p) })
+	each(v, "taxes", d.Taxes, func(o *Tax, p spot) {
+		checkLevy(o.Title, o.Rate, o.Value, p)
+		p.text("liability_on", o.LiabilityOn, maxName)
+	})
 	each(v, "discounts", d.Discounts, func(o *Discount, p spot) {
 		p.text("title", o.Title, maxTitle)
 		p.text("code", o.Code, maxName)
@@ -123,7 +125,7 @@ func check(d *Draft, v *core.Violations) {
 	})
 }
 
-// namedTotal is a stated sum under its name in the body.
+// namedTotal is a total that was sent, with its name in the body.
 type namedTotal struct {
 	name   string
 	amount *core.Amount
@@ -146,10 +148,10 @@ func each[T any](v *core.Violations, array string, list []T, check func(*T, spot
 	}
 }
 
-func checkLevy(o *Levy, p spot) {
-	p.required("title", o.Title, maxTitle)
-	p.notNegative("rate", o.Rate)
-	p.amount("value", o.Value)
+func checkLevy(title string, rate, value *core.Amount, p spot) {
+	p.required("title", title, maxTitle)
+	p.notNegative("rate", rate)
+	p.amount("value", value)
 }
 
 func checkCustomer(c *Customer, p spot) {

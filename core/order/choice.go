@@ -1,26 +1,28 @@
 package order
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// MenuGroup is an option group of an item, or one that is nested under an option.
+// MenuGroup is an option group of an item, or one nested under an option.
 type MenuGroup struct {
 	ID     int64
 	Title  string
 	Active bool
-	Min    int64 // how many options of it have to be chosen; 0 also where the store sells none of them, and of nested ones
-	Max    int64 // how many may be; negative: any number
+	Min    int64 // how many options must be chosen; 0 for nested groups, and if the store sells none of the options
+	Max    int64 // how many may be chosen; negative: any number
 }
 
-// offered is a group of which options can be chosen, and how many were.
+// offered is an active or inactive group that the item offers, with counts of the chosen options.
 type offered struct {
 	MenuGroup
-	may  int64 // options that are in it
-	must int64 // those of them that are in no other group that is offered
+	may  int64 // chosen options in this group
+	must int64 // those of them that are in no other active group
 }
 
-// doubtOptions flags options that the groups of the item do not offer, nor those that
-// are nested under options that were chosen, and groups of which fewer or more were
-// chosen than the menu asks for. An option that is in several counts where that is right.
+// doubtOptions flags chosen options that neither the item nor another chosen option offers. It also flags groups with
+// fewer or more chosen options than the menu allows. An option in several groups counts in the customer's favour.
 func (t *till) doubtOptions(item *MenuItem, options []Option, path string) {
 	if len(item.Groups) == 0 && len(options) == 0 {
 		return
@@ -50,11 +52,44 @@ func (t *till) doubtOptions(item *MenuItem, options []Option, path string) {
 		switch {
 		case !group.Active:
 		case group.may < group.Min:
-			t.doubt(path, TooFewOptions, fmt.Sprintf("at least %d of the option group %.80q must be chosen; %d were", group.Min, group.Title, group.may))
+			t.doubt(path, TooFewOptions,
+				fmt.Sprintf("at least %d of the option group %.80q must be chosen; %d were", group.Min, group.Title,
+					group.may))
 		case group.Max >= 0 && group.must > group.Max:
-			t.doubt(path, TooManyOptions, fmt.Sprintf("at most %d of the option group %.80q may be chosen; %d were", group.Max, group.Title, group.must))
+			t.doubt(path, TooManyOptions,
+				fmt.Sprintf("at most %d of the option group %.80q may be chosen; %d were", group.Max, group.Title,
+					group.must))
 		}
 	}
+}
+
+// place sets the group that each option was chosen from: one that the item or another chosen option offers.
+func (s *Setting) place(item *MenuItem, options []Option) {
+	for i := range options {
+		option := s.Options[options[i].RefID]
+		if option == nil {
+			continue
+		}
+		group := firstGroup(item.Groups, option.Groups)
+		for n := 0; n < len(options) && group == nil; n++ {
+			if other := s.Options[options[n].RefID]; other != nil {
+				group = firstGroup(other.Nested, option.Groups)
+			}
+		}
+		if group != nil {
+			options[i].Group = ChosenGroup{group.ID, group.Title}
+		}
+	}
+}
+
+// firstGroup returns the first of the offered groups that contains an option.
+func firstGroup(offered []MenuGroup, containing []int64) *MenuGroup {
+	for i := range offered {
+		if slices.Contains(containing, offered[i].ID) {
+			return &offered[i]
+		}
+	}
+	return nil
 }
 
 func find(groups []offered, id int64) *offered {
@@ -66,8 +101,8 @@ func find(groups []offered, id int64) *offered {
 	return nil
 }
 
-// choose counts an option in its groups, or says why none of those that are offered
-// and active has it.
+// choose counts an option in its groups. If no active group of the item contains it, choose returns the reason and
+// its code.
 func choose(option *MenuOption, quantity int64, groups []offered) (why, code string) {
 	active, switchedOff := 0, false
 	var only *offered
@@ -84,7 +119,7 @@ func choose(option *MenuOption, quantity int64, groups []offered) (why, code str
 	switch {
 	case active == 1:
 		only.must += quantity
-	case active > 0 || !option.Sold || !option.Available: // that is told already
+	case active > 0 || !option.Sold || !option.Available: // flagged already
 	case switchedOff:
 		return "the option's group is not active", NotAvailable
 	default:

@@ -14,15 +14,18 @@ import (
 func pizzeria() Setting {
 	s := cafe()
 	s.Items = map[string]*MenuItem{
-		"pizza": {ID: 1, Title: "Pizza", Sold: true, Price: amount("10"), Available: true, Stock: 5, Listed: true, Groups: []MenuGroup{
-			{ID: 11, Title: "Size", Active: true, Min: 1, Max: 1}, {ID: 12, Title: "Topping", Active: true, Max: 3}, {ID: 13, Title: "Gone", Min: 1, Max: -1}}},
+		"pizza": {ID: 1, Title: "Pizza", Sold: true, Price: amount("10"), Available: true, Stock: 5, Listed: true,
+			Groups: []MenuGroup{
+				{ID: 11, Title: "Size", Active: true, Min: 1, Max: 1}, {ID: 12, Title: "Topping", Active: true, Max: 3},
+				{ID: 13, Title: "Gone", Min: 1, Max: -1}}},
 		"cola": {ID: 2, Title: "Cola", Sold: true, Price: amount("2"), Available: true, Stock: -1, Listed: true},
 	}
 	option := func(id int64, groups ...int64) *MenuOption {
 		return &MenuOption{ID: id, Title: "O", Sold: true, Price: amount("1"), Available: true, Groups: groups}
 	}
 	s.Options = map[string]*MenuOption{
-		"large": option(21, 11), "small": option(22, 11), "ham": option(23, 12), "egg": option(24, 12, 14), "old": option(25, 13),
+		"large": option(21, 11), "small": option(22, 11), "ham": option(23, 12), "egg": option(24, 12, 14),
+		"old":   option(25, 13),
 		"runny": option(26, 14), "ice": option(27, 15), "sold-elsewhere": option(28),
 	}
 	s.Options["ham"].Nested = []MenuGroup{{ID: 14, Title: "Egg", Active: true, Max: 1}}
@@ -44,7 +47,7 @@ func flagged(t *testing.T, setting Setting, body string) []string {
 	return list
 }
 
-func TestOptionsAreHeldAgainstTheGroupsOfTheirItem(t *testing.T) {
+func TestOptionsAreCheckedAgainstTheirGroups(t *testing.T) {
 	for options, want := range map[string][]string{
 		`{"ref_id":"large"}`:                    {},
 		``:                                      {"items[0] too_few_options"},
@@ -61,34 +64,42 @@ func TestOptionsAreHeldAgainstTheGroupsOfTheirItem(t *testing.T) {
 		`{"ref_id":"large"},{"ref_id":"nowhere","price":1}`:                   {"items[0].options[1] not_on_menu"},
 		`{"ref_id":"large"},{"ref_id":"sold-elsewhere","price":1}`:            {"items[0].options[1] not_sold"},
 	} {
-		require.Equal(t, want, flagged(t, pizzeria(), withItem(`"ref_id":"pizza","quantity":1,"options":[`+options+`]`)), options)
+		require.Equal(t, want, flagged(t, pizzeria(),
+			withItem(`"ref_id":"pizza","quantity":1,"options":[`+options+`]`)), options)
 	}
-	require.Equal(t, []string{"items[0].options[0] not_on_menu"}, flagged(t, pizzeria(), withItem(`"ref_id":"cola","quantity":1,"options":[{"ref_id":"ham"}]`)))
-	require.Equal(t, []string{"items[0] not_on_menu"}, flagged(t, pizzeria(), withItem(`"ref_id":"soup","price":1,"quantity":1,"options":[{"ref_id":"ham"}]`)), "of an item that is none nothing else is doubted")
+	require.Equal(t, []string{"items[0].options[0] not_on_menu"},
+		flagged(t, pizzeria(), withItem(`"ref_id":"cola","quantity":1,"options":[{"ref_id":"ham"}]`)))
+	require.Equal(t, []string{"items[0] not_on_menu"},
+		flagged(t, pizzeria(), withItem(`"ref_id":"soup","price":1,"quantity":1,"options":[{"ref_id":"ham"}]`)),
+		"of an item that is none nothing else is doubted")
 }
 
-func TestStockIsHeldAgainstAllLinesOfAnItem(t *testing.T) {
+func TestStockIsCheckedAcrossAllOrderLines(t *testing.T) {
 	const line = `"ref_id":"pizza","quantity":%d,"options":[{"ref_id":"small"}]`
 	lines := func(first, second int) string { return withItem(fmt.Sprintf(line+`},{`+line, first, second)) }
 	require.Empty(t, flagged(t, pizzeria(), lines(3, 2)))
 	require.Equal(t, []string{"items[1] out_of_stock"}, flagged(t, pizzeria(), lines(3, 3)))
 }
 
-func TestOpeningHoursAreThoseAtTheMomentForWhichTheOrderIs(t *testing.T) {
+func TestOpeningHoursAreCheckedAtTheDeliveryTime(t *testing.T) {
 	setting := pizzeria()
-	setting.Store.Hours = []core.DayHours{{Day: "saturday", Slots: []core.HoursSlot{{StartTime: "04:00:00", EndTime: "05:00:00"}}}}
+	setting.Store.Hours = []core.DayHours{{Day: "saturday",
+		Slots: []core.HoursSlot{{StartTime: "04:00:00", EndTime: "05:00:00"}}}}
 	cola := func(more string) []string {
-		return flagged(t, setting, `{"platform":"web","platform_order_id":"1","store_ref_id":"s1","items":[{"ref_id":"cola","quantity":1}]`+more+`}`)
+		return flagged(t, setting,
+			`{"platform":"web","platform_order_id":"1","store_ref_id":"s1","items":[{"ref_id":"cola","quantity":1}]`+
+				more+`}`)
 	}
 	later := fmt.Sprintf(`,"delivery_datetime":%d`, noon.Add(time.Hour).UnixMilli())
-	for hours, want := range map[int][2][]string{-8: {{}, {"store_ref_id store_closed"}}, -9: {{"store_ref_id store_closed"}, {}}, 0: {{"store_ref_id store_closed"}, {"store_ref_id store_closed"}}} {
+	for hours, want := range map[int][2][]string{-8: {{}, {"store_ref_id store_closed"}},
+		-9: {{"store_ref_id store_closed"}, {}}, 0: {{"store_ref_id store_closed"}, {"store_ref_id store_closed"}}} {
 		setting.Store.Zone = time.FixedZone("", hours*60*60) // noon is a Saturday's
 		require.Equal(t, want[0], cola(""), hours)
 		require.Equal(t, want[1], cola(later), hours)
 	}
 }
 
-func TestTheLeastOrderOfAStoreIsAskedOfTheMerchantsOwnChannels(t *testing.T) {
+func TestMinimumOrderAppliesOnlyToOwnChannels(t *testing.T) {
 	setting, least := pizzeria(), amount("4")
 	setting.Store.MinOrder = &least
 	for quantity, want := range map[string][]string{"1": {"order_subtotal below_minimum"}, "2": {}} {

@@ -6,8 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Decode reads the body of an order and checks all that can be checked without
-// stored state. Any violation refuses it with an Invalid error naming the place.
+// Decode decodes the body of an order and checks everything that needs no stored state. Any violation rejects it with
+// an Invalid error that names the path.
 func Decode(body []byte) (Draft, error) {
 	root := struct {
 		Draft

@@ -1,9 +1,12 @@
-// Package order holds the rules of orders: how an order is read in its normal
-// form, what it comes to by the store's menu, what is odd about it, through which
-// states it goes, and what its events tell (contract, Orders and channels).
+// Package order implements the rules of orders: decoding, pricing by the store's menu, flags for inconsistencies,
+// state transitions, and the bodies of events (contract, Orders and channels).
 package order
 
-import "github.com/servery-hub/servery/core"
+import (
+	"github.com/shopspring/decimal"
+
+	"github.com/servery-hub/servery/core"
+)
 
 // The bounds of one order, in elements.
 const (
@@ -11,7 +14,7 @@ const (
 	maxParts = 100 // charges, taxes, discounts, payments
 )
 
-// MaxBody is the largest body of one order, in bytes: many are held at once.
+// MaxBody bounds the body of one order, in bytes, because many are held in memory at once.
 const MaxBody = 1 << 20
 
 // Kind is how an order reaches its customer (spec, Item: fulfillment_modes).
@@ -21,10 +24,10 @@ type Kind string
 const (
 	ForDelivery Kind = "delivery"
 	ForPickup   Kind = "pickup"
-	ForDineIn   Kind = "dine_in" // not among the modes of items and charges
+	ForDineIn   Kind = "dine_in" // not one of the modes of items and charges
 )
 
-// Carrier is who brings an order: the merchant itself or the platform's riders.
+// Carrier is who delivers an order: the merchant itself or the platform's riders.
 type Carrier string
 
 // The carriers.
@@ -33,19 +36,19 @@ const (
 	ByPartner Carrier = "partner"
 )
 
-// Draft is an order as a channel sends it, once it has passed the checks of its
-// shape. A nil pointer or list was not sent; a list that was sent empty is not nil.
+// Draft is an order as a channel sends it, after the structural checks. A nil pointer or list was not sent. A list
+// that was sent empty is not nil.
 type Draft struct {
 	Platform        string          `json:"platform"`
 	PlatformOrderID core.Identifier `json:"platform_order_id"`
 	StoreRefID      string          `json:"store_ref_id"`
-	Kind            Kind            `json:"order_type"`    // ForDelivery where it was not sent
-	Carrier         Carrier         `json:"delivery_type"` // "" where it was not sent
+	Kind            Kind            `json:"order_type"`    // ForDelivery if it was not sent
+	Carrier         Carrier         `json:"delivery_type"` // "" if it was not sent
 	Bulk            bool            `json:"is_bulk_order"`
 	Customer        Customer        `json:"customer"`
-	Items           []Line          `json:"-"` // read one by one, for their places in messages
-	Charges         []Levy          `json:"charges"`
-	Taxes           []Levy          `json:"taxes"`
+	Items           []Line          `json:"-"` // decoded one by one, so that errors name their index
+	Charges         []Charge        `json:"charges"`
+	Taxes           []Tax           `json:"taxes"`
 	Discounts       []Discount      `json:"discounts"`
 	Payment         []Payment       `json:"payment"`
 	Coupon          string          `json:"coupon"`
@@ -54,7 +57,7 @@ type Draft struct {
 	Totals
 }
 
-// Totals are the sums that a channel may state.
+// Totals are the totals that a channel may send.
 type Totals struct {
 	Subtotal *core.Amount `json:"order_subtotal"`
 	Charges  *core.Amount `json:"total_charges"`
@@ -68,7 +71,7 @@ type Totals struct {
 type Line struct {
 	RefID        string        `json:"ref_id"`
 	Quantity     *core.Integer `json:"quantity"`
-	Price        *core.Amount  `json:"price"` // of one, without its options; nil: what the menu says
+	Price        *core.Amount  `json:"price"` // of one, without its options; nil: the menu's price
 	Title        string        `json:"title"`
 	Instructions string        `json:"instructions"`
 	Options      []Choice      `json:"options"`
@@ -82,36 +85,50 @@ type Choice struct {
 	Title    string        `json:"title"`
 }
 
-// Levy is a charge or a tax of an order or item, both as sent and as told on.
-type Levy struct {
+// Charge is a charge of an order or item, in requests and in events.
+type Charge struct {
 	Title string       `json:"title"`
-	Rate  *core.Amount `json:"rate,omitempty"` // of a tax, in percent
+	Rate  *core.Amount `json:"rate,omitempty"` // as the channel sent it
 	Value *core.Amount `json:"value"`
 }
+
+// Tax is a tax of an order or item, in requests and in events.
+type Tax struct {
+	Title string       `json:"title"`
+	Rate  *core.Amount `json:"rate"` // in percent; nil if the channel did not send it
+	Value *core.Amount `json:"value"`
+	// who is liable for it, as the channel sent it
+	LiabilityOn string `json:"liability_on"`
+}
+
+func (c Charge) amount() decimal.Decimal { return c.Value.Decimal }
+func (t Tax) amount() decimal.Decimal    { return t.Value.Decimal }
 
 // Discount is a reduction of an order.
 type Discount struct {
-	Title string       `json:"title,omitzero"`
-	Code  string       `json:"code,omitzero"`
+	Title string       `json:"title"`
+	Code  string       `json:"code"`
 	Value *core.Amount `json:"value"`
+	// whether the merchant bears it; nil if the channel did not send it
+	ByMerchant *bool `json:"is_merchant_discount"`
 }
 
-// Payment is a part of what the customer has paid or is to pay.
+// Payment is a part of what the customer has paid or will pay.
 type Payment struct {
 	Option string       `json:"option"` // such as cash
 	Amount *core.Amount `json:"amount"`
-	Serial string       `json:"srvr_trx_id,omitzero"`
+	Serial string       `json:"srvr_trx_id"`
 }
 
-// Customer is who ordered. What was not sent is empty.
+// Customer is the person who ordered. An unknown field is empty.
 type Customer struct {
 	Name    string   `json:"name"`
 	Email   string   `json:"email"`
 	Phone   string   `json:"phone"`
-	Address *Address `json:"address,omitzero"`
+	Address *Address `json:"address"` // nil: none was sent
 }
 
-// Address is where an order goes.
+// Address is the delivery address of an order.
 type Address struct {
 	Line1       string       `json:"line_1"`
 	Line2       string       `json:"line_2"`
@@ -119,6 +136,6 @@ type Address struct {
 	City        string       `json:"city"`
 	SubLocality string       `json:"sub_locality"`
 	Pin         string       `json:"pin"`
-	Latitude    *core.Amount `json:"latitude,omitempty"`  // degrees
-	Longitude   *core.Amount `json:"longitude,omitempty"` // degrees
+	Latitude    *core.Amount `json:"latitude"`  // degrees
+	Longitude   *core.Amount `json:"longitude"` // degrees
 }

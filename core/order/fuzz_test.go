@@ -9,12 +9,14 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// FuzzBodies reads what is sent about an order that is there already.
-func FuzzBodies(f *testing.F) {
+// FuzzOrderUpdateBodies reads what is sent about an order that is there already.
+func FuzzOrderUpdateBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"new_status":"Acknowledged","message":"soon","reason_code":"x","extra":{"prep_time_mins":20}}`,
-		`{"new_status":null,"extra":null}`, `{"extra":{"prep_time_mins":1e3}}`, `{"reference_id":17}`, `{"reference_id":"A-1"}`,
-		`{"order_upipr_id":17,"order_ref_id":"A-1","allow_edit":true,"items_oos":[{"upipr_id":3,"ref_id":"dal"},{"ref_id":4},{}]}`,
+		`{"new_status":null,"extra":null}`, `{"extra":{"prep_time_mins":1e3}}`, `{"reference_id":17}`,
+		`{"reference_id":"A-1"}`,
+		`{"order_upipr_id":17,"order_ref_id":"A-1","allow_edit":true,"items_oos":[{"upipr_id":3,"ref_id":"dal"},` +
+			`{"ref_id":4},{}]}`,
 		`{"order_upipr_id":"17","items_oos":[null]}`,
 	} {
 		f.Add([]byte(seed))

@@ -29,16 +29,23 @@ func amount(s string) core.Amount {
 // cafe is the setting of the golden files.
 func cafe() Setting {
 	item := func(id int64, title, price string) *MenuItem {
-		return &MenuItem{ID: id, Title: title, FoodType: "1", Sold: true, Price: amount(price), Available: true, Stock: -1, Listed: true}
+		return &MenuItem{ID: id, Title: title, FoodType: "1", Sold: true, Price: amount(price), Available: true,
+			Stock: -1, Listed: true}
 	}
 	s := Setting{
-		Business: 1, Currency: "USD", Platform: core.Platform{Name: "aggregator-a", ServedBy: "aggregator-a"},
-		Store: Store{ID: 1040, RefID: "S-17", Name: "Market Street", Address: "900 Market Street, San Francisco", PlatformStoreID: "77310", Active: true, OrderingEnabled: true, Listed: true},
+		Business: 1, Name: "Harbour Coffee", Currency: "USD",
+		Platform: core.Platform{Name: "aggregator-a", ServedBy: "aggregator-a"},
+		Store: Store{ID: 1040, RefID: "S-17", Name: "Market Street", Address: "900 Market Street, San Francisco",
+			Latitude: new(amount("37.7762")), Longitude: new(amount("-122.4167")),
+			PlatformStoreID: "77310", Active: true, OrderingEnabled: true, Listed: true},
 		Items: map[string]*MenuItem{
-			"latte": item(7001, "Latte", "4.50"), "croissant": item(7002, "Butter croissant", "3.95"), "sold-out": item(7003, "Sold out", "1"),
-			"elsewhere": item(7004, "Elsewhere", "0"), "closed": item(7005, "Closed", "1"), "web-only": item(7006, "Web only", "1"),
+			"latte": item(7001, "Latte", "4.50"), "croissant": item(7002, "Butter croissant", "3.95"),
+			"sold-out":  item(7003, "Sold out", "1"),
+			"elsewhere": item(7004, "Elsewhere", "0"), "closed": item(7005, "Closed", "1"),
+			"web-only": item(7006, "Web only", "1"),
 		},
-		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"), Available: true, Groups: []int64{7201}}},
+		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"),
+			Available: true, Groups: []int64{7201}}},
 		Taxes: []MenuTax{
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("2"), Items: map[int64]bool{7002: true}},
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("8.625"), All: true},
@@ -48,11 +55,13 @@ func cafe() Setting {
 			{Title: "Delivery Charge", Basis: OnOrder, Value: amount("100"), Excluded: []string{"aggregator-a"}},
 			{Title: "Delivery Charge", Basis: OnSubtotal, Value: amount("1.5")},
 			{Title: "Packaging Charge", Basis: OnOrder, Value: amount("50"), Naming: true},
-			{Title: "Packaging Charge", Basis: OnPrice, Value: amount("3.3"), Items: map[int64]bool{7002: true}, Naming: true},
+			{Title: "Packaging Charge", Basis: OnPrice, Value: amount("3.3"), Items: map[int64]bool{7002: true},
+				Naming: true},
 			{Title: "Packaging Charge", Basis: OnQuantity, Value: amount("0.255"), All: true},
 		},
 	}
 	s.Items["latte"].Groups = []MenuGroup{{ID: 7201, Title: "Milk", Active: true, Max: -1}}
+	s.Items["latte"].Tags = []string{"hot"}
 	s.Items["sold-out"].Stock = 0
 	s.Items["elsewhere"].Sold = false
 	s.Items["closed"].Available = false
@@ -78,7 +87,7 @@ func requireGolden(t *testing.T, file string, body []byte) {
 	require.Equal(t, string(want), string(text)+"\n")
 }
 
-func TestGoldenOrders(t *testing.T) {
+func TestOrdersMatchGoldenFiles(t *testing.T) {
 	files, err := filepath.Glob("testdata/golden/*.order.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -103,7 +112,7 @@ func TestGoldenOrders(t *testing.T) {
 	}
 }
 
-func TestGoldenStatusUpdate(t *testing.T) {
+func TestStatusUpdatesMatchGoldenFiles(t *testing.T) {
 	minutes := int64(20)
 	for name, change := range map[string]Change{
 		"acknowledged": {To: Acknowledged, Message: "20 minutes", PrepMinutes: &minutes},
@@ -116,7 +125,7 @@ func TestGoldenStatusUpdate(t *testing.T) {
 	}
 }
 
-func TestAReadingShowsThePresentStateAndWhatMayFollow(t *testing.T) {
+func TestReadingShowsTheCurrentAndNextStates(t *testing.T) {
 	draft, err := Decode([]byte(shortest("")))
 	require.NoError(t, err)
 	draft.Items[0].Price = &core.Amount{}
@@ -132,11 +141,14 @@ func TestAReadingShowsThePresentStateAndWhatMayFollow(t *testing.T) {
 	require.Equal(t, NotOnMenu, reading.Flags[0].Code)
 }
 
-func TestAPriceThatNobodyKnowsIsAskedFor(t *testing.T) {
+func TestUnknownPriceIsRequired(t *testing.T) {
 	for body, message := range map[string]string{
-		withItem(`"ref_id":"x","quantity":1`):                                                 `items[0] (ref_id "x"): price is required: the store's menu has no such item`,
-		withItem(`"ref_id":"elsewhere","quantity":1`):                                         `items[0] (ref_id "elsewhere"): price is required: the store's menu has no such item`,
-		withItem(`"ref_id":"latte","quantity":1,"options":[{"ref_id":"oat"},{"ref_id":"y"}]`): `items[0] (ref_id "latte"): options[1].price is required: the store's menu has no such option`,
+		withItem(`"ref_id":"x","quantity":1`): `items[0] (ref_id "x"): price is required: the store's menu has no ` +
+			`such item`,
+		withItem(`"ref_id":"elsewhere","quantity":1`): `items[0] (ref_id "elsewhere"): price is required: the ` +
+			`store's menu has no such item`,
+		withItem(`"ref_id":"latte","quantity":1,"options":[{"ref_id":"oat"},{"ref_id":"y"}]`): `items[0] (ref_id ` +
+			`"latte"): options[1].price is required: the store's menu has no such option`,
 	} {
 		draft, err := Decode([]byte(body))
 		require.NoError(t, err)
@@ -146,7 +158,7 @@ func TestAPriceThatNobodyKnowsIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestTheStoreIsDoubted(t *testing.T) {
+func TestStoreProblemsAreFlagged(t *testing.T) {
 	draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
 	require.NoError(t, err)
 	setting := cafe()
@@ -161,7 +173,7 @@ func TestTheStoreIsDoubted(t *testing.T) {
 	require.Equal(t, []string{StoreInactive, OrderingDisabled, NotListed}, codes)
 }
 
-func TestTheUsualCarrierIsTheMerchantOnOwnPlatformsAndThePartnerElsewhere(t *testing.T) {
+func TestDefaultDeliveryModeDependsOnThePlatform(t *testing.T) {
 	for servedBy, want := range map[string]Carrier{core.ServedByOwn: BySelf, "aggregator-b": ByPartner} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"latte","quantity":1`)))
 		require.NoError(t, err)
@@ -183,4 +195,18 @@ func TestAmountsAreRoundedToTheCurrency(t *testing.T) {
 		require.Equal(t, want, relay.Order.Details.Total.String(), code)
 		require.Equal(t, "1.005", relay.Order.Items[0].Price.String(), "what was sent stays as it is")
 	}
+}
+
+func TestChannelFieldsOfAmountsArePassedOn(t *testing.T) {
+	draft, err := Decode([]byte(`{"platform":"aggregator-a","platform_order_id":"1","store_ref_id":"S-17",
+		"items":[{"ref_id":"latte","quantity":2,"options":[{"ref_id":"oat","quantity":3}]}],
+		"taxes":[{"title":"Sales Tax","value":1,"liability_on":"aggregator"}],
+		"discounts":[{"value":1,"is_merchant_discount":false}]}`))
+	require.NoError(t, err)
+	relay, err := Place(draft, cafe(), id, noon)
+	require.NoError(t, err)
+	require.Equal(t, "aggregator", relay.Order.Details.Taxes[0].LiabilityOn)
+	require.Equal(t, new(false), relay.Order.Details.Platforms[0].Discounts[0].ByMerchant)
+	require.Equal(t, "2.25", relay.Order.Items[0].Options[0].TotalPrice.String())
+	require.Equal(t, ChosenGroup{7201, "Milk"}, relay.Order.Items[0].Options[0].Group)
 }

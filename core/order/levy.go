@@ -6,15 +6,15 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// percent is a share of an amount, rounded.
+// percent returns a percentage of an amount, rounded.
 func (t *till) percent(of, rate decimal.Decimal) decimal.Decimal {
 	return t.round(of.Mul(rate).Shift(-2))
 }
 
-// taxes are the taxes of the order as sent. Where none were sent they come from
-// the menu, stand at the items too, and each is the sum of what it is there.
-func (t *till) taxes() []Levy {
-	computed := []Levy{}
+// taxes returns the taxes of the order as sent. If none were sent, it computes them by the menu and adds them to the
+// items too. The tax of the order is then the sum over its items.
+func (t *till) taxes() []Tax {
+	computed := []Tax{}
 	rates := t.setting.Taxes
 	for n := range rates {
 		rate, total, met := &rates[n], zero, false
@@ -27,20 +27,20 @@ func (t *till) taxes() []Levy {
 			total = total.Add(value)
 			if t.draft.Taxes == nil {
 				item := &t.items[i]
-				item.Taxes = append(item.Taxes, levied(rate.Title, &rate.Percent, value))
+				item.Taxes = append(item.Taxes, taxed(rate, value))
 				item.TotalWithTax.Decimal = item.TotalWithTax.Add(value)
 			}
 		}
 		if met {
-			computed = append(computed, levied(rate.Title, &rate.Percent, total))
+			computed = append(computed, taxed(rate, total))
 		}
 	}
-	return t.sentOr("taxes", t.draft.Taxes, computed)
+	return sentOr(t, "taxes", t.draft.Taxes, computed)
 }
 
-// sentOr is the charges or taxes that were sent, flagged where they come to
-// another sum than the computed ones; nil is not sent.
-func (t *till) sentOr(path string, sent, computed []Levy) []Levy {
+// sentOr returns the charges or taxes that were sent, and flags a difference from the computed sum. It returns the
+// computed ones if sent is nil.
+func sentOr[T levy](t *till, path string, sent, computed []T) []T {
 	if sent == nil {
 		return computed
 	}
@@ -48,8 +48,8 @@ func (t *till) sentOr(path string, sent, computed []Levy) []Levy {
 	return sent
 }
 
-// fallsOn tells whether an item pays the rate: of each code the one that names
-// the item, else the one for all. An item that the menu does not have pays the latter.
+// fallsOn reports whether the rate applies to an item. Of each code, the rate that names the item applies, or else
+// the rate for all items. Only the latter applies to an item that is not on the menu.
 func (r *MenuTax) fallsOn(item int64, rates []MenuTax) bool {
 	if r.Items[item] {
 		return true
@@ -65,10 +65,10 @@ func (r *MenuTax) fallsOn(item int64, rates []MenuTax) bool {
 	return true
 }
 
-// charges are the charges of the order as sent, else as the menu has them: those
-// on items stand at the items too.
-func (t *till) charges(subtotal decimal.Decimal) []Levy {
-	computed := []Levy{}
+// charges returns the charges of the order as sent, or else by the menu. Computed charges on items are added to the
+// items too.
+func (t *till) charges(subtotal decimal.Decimal) []Charge {
+	computed := []Charge{}
 	for n := range t.setting.Charges {
 		c := &t.setting.Charges[n]
 		if !c.applies(t.draft.Kind, t.setting.Platform.Name) {
@@ -86,14 +86,14 @@ func (t *till) charges(subtotal decimal.Decimal) []Levy {
 			}
 		}
 		if met {
-			computed = append(computed, levied(c.Title, nil, value))
+			computed = append(computed, Charge{Title: c.Title, Value: &core.Amount{Decimal: value}})
 		}
 	}
-	return t.sentOr("charges", t.draft.Charges, computed)
+	return sentOr(t, "charges", t.draft.Charges, computed)
 }
 
-// meets tells whether a charge on the order falls on this one: it names none of
-// the menu's items, all of them, or one that was ordered.
+// meets reports whether a charge on the order applies. It applies if it names no item of the menu, all of them, or
+// one that was ordered.
 func (t *till) meets(c *MenuCharge) bool {
 	met := c.All || !c.Naming
 	for i := range t.items {
@@ -115,12 +115,12 @@ func (t *till) chargeItems(c *MenuCharge) (total decimal.Decimal, met bool) {
 		}
 		total = total.Add(value)
 		if t.draft.Charges == nil {
-			item.Charges = append(item.Charges, levied(c.Title, nil, value))
+			item.Charges = append(item.Charges, Charge{Title: c.Title, Value: &core.Amount{Decimal: value}})
 		}
 	}
 	return total, met
 }
 
-func levied(title string, rate *core.Amount, value decimal.Decimal) Levy {
-	return Levy{Title: title, Rate: rate, Value: &core.Amount{Decimal: value}}
+func taxed(rate *MenuTax, value decimal.Decimal) Tax {
+	return Tax{Title: rate.Title, Rate: &rate.Percent, Value: &core.Amount{Decimal: value}}
 }

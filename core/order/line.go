@@ -26,10 +26,10 @@ func (t *till) item(line *Line, p spot, path string) Item {
 	known := t.setting.Items[line.RefID]
 	item := Item{
 		RefID: line.RefID, Title: line.Title, Quantity: int64(*line.Quantity), Instructions: line.Instructions,
-		Charges: []Levy{}, Taxes: []Levy{}, Options: make([]Option, len(line.Options)),
+		Tags: []string{}, Charges: []Charge{}, Taxes: []Tax{}, Options: make([]Option, len(line.Options)),
 	}
 	if known != nil {
-		item.ID, item.FoodType = known.ID, known.FoodType
+		item.ID, item.FoodType, item.Tags = known.ID, known.FoodType, orEmpty(known.Tags)
 		item.Title = cmp.Or(item.Title, known.Title)
 	}
 	item.Title = cmp.Or(item.Title, line.RefID)
@@ -45,7 +45,10 @@ func (t *till) item(line *Line, p spot, path string) Item {
 		within := p
 		within.prefix = fmt.Sprintf("options[%d].", i)
 		item.Options[i] = t.option(&line.Options[i], within, fmt.Sprintf("%s.options[%d]", path, i))
-		each = each.Add(item.Options[i].Price.Mul(decimal.NewFromInt(item.Options[i].Quantity)))
+		each = each.Add(item.Options[i].TotalPrice.Decimal)
+	}
+	if known != nil {
+		t.setting.place(known, item.Options)
 	}
 	if menuPrice != nil {
 		t.doubtOptions(known, item.Options, path)
@@ -79,10 +82,11 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	}
 	option.Title = cmp.Or(option.Title, choice.RefID)
 	option.Price = t.price(choice.Price, menuPrice, p, path, "option")
+	option.TotalPrice.Decimal = option.Price.Mul(decimal.NewFromInt(option.Quantity))
 	return option
 }
 
-// price is what was sent, else what the menu says; one of them must be there.
+// price returns the price that was sent, or else the menu's price. One of them is required.
 func (t *till) price(sent, menu *core.Amount, p spot, path, noun string) core.Amount {
 	switch {
 	case sent == nil && menu == nil:
@@ -96,7 +100,7 @@ func (t *till) price(sent, menu *core.Amount, p spot, path, noun string) core.Am
 	return *sent
 }
 
-// doubtItem flags the first reason for which a customer could not have ordered the item.
+// doubtItem flags the first reason why a customer could not have ordered the item.
 func (t *till) doubtItem(known *MenuItem, quantity int64, path string) {
 	switch {
 	case known == nil:

@@ -93,7 +93,8 @@ func model(d Draft, s Setting) (m modelled) {
 }
 
 func drawAmount(t *rapid.T, label string) core.Amount {
-	return amount(fmt.Sprintf("%d.%0*d", rapid.IntRange(0, 500).Draw(t, label), rapid.IntRange(1, 4).Draw(t, label+" scale"), rapid.IntRange(0, 9).Draw(t, label+" digit")))
+	return amount(fmt.Sprintf("%d.%0*d", rapid.IntRange(0, 500).Draw(t, label),
+		rapid.IntRange(1, 4).Draw(t, label+" scale"), rapid.IntRange(0, 9).Draw(t, label+" digit")))
 }
 
 func drawNaming(t *rapid.T, label string) (all bool, items map[int64]bool) {
@@ -112,7 +113,8 @@ func drawSetting(t *rapid.T) Setting {
 	s := cafe()
 	s.Items, s.Taxes, s.Charges = map[string]*MenuItem{}, nil, nil
 	for id := int64(1); id <= 3; id++ {
-		s.Items[fmt.Sprint("i", id)] = &MenuItem{ID: id, Title: "I", Sold: true, Price: drawAmount(t, "menu price"), Available: true, Stock: -1, Listed: true}
+		s.Items[fmt.Sprint("i", id)] = &MenuItem{ID: id, Title: "I", Sold: true, Price: drawAmount(t, "menu price"),
+			Available: true, Stock: -1, Listed: true}
 	}
 	taken := map[string]map[int64]bool{"A": {}, "B": {}}
 	for _, code := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B"}), 0, 4).Draw(t, "taxes") {
@@ -127,9 +129,11 @@ func drawSetting(t *rapid.T) Setting {
 			}
 			taken[code][id] = true
 		}
-		s.Taxes = append(s.Taxes, MenuTax{Code: code, Title: "T", Percent: drawAmount(t, "rate"), All: all, Items: items})
+		s.Taxes = append(s.Taxes,
+			MenuTax{Code: code, Title: "T", Percent: drawAmount(t, "rate"), All: all, Items: items})
 	}
-	for _, basis := range rapid.SliceOfN(rapid.SampledFrom([]Basis{OnOrder, OnSubtotal, OnQuantity, OnPrice}), 0, 4).Draw(t, "charges") {
+	for _, basis := range rapid.SliceOfN(rapid.SampledFrom([]Basis{OnOrder, OnSubtotal, OnQuantity, OnPrice}), 0,
+		4).Draw(t, "charges") {
 		charge := MenuCharge{Title: "C", Basis: basis, Value: drawAmount(t, "charge")}
 		if basis == OnQuantity || basis == OnPrice {
 			charge.All, charge.Items = drawNaming(t, "charge")
@@ -150,7 +154,8 @@ func drawDraft(t *rapid.T) Draft {
 			line.Price = &price
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "options") {
-			price, count := drawAmount(t, "option price"), core.Integer(rapid.Int64Range(1, 3).Draw(t, "option quantity"))
+			price, count := drawAmount(t, "option price"),
+				core.Integer(rapid.Int64Range(1, 3).Draw(t, "option quantity"))
 			line.Options = append(line.Options, Choice{RefID: "o", Price: &price, Quantity: &count})
 		}
 		d.Items = append(d.Items, line)
@@ -162,13 +167,14 @@ func drawDraft(t *rapid.T) Draft {
 	return d
 }
 
-func TestTotalsAreThoseOfTheModel(t *testing.T) {
+func TestTotalsMatchTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		setting, draft := drawSetting(t), drawDraft(t)
 		relay, err := Place(draft, setting, 1, noon)
 		require.NoError(t, err)
 		d := relay.Order.Details
-		got := modelled{cents(fraction(d.Subtotal)), cents(fraction(d.TotalCharges)), cents(fraction(d.TotalTaxes)), cents(fraction(d.Discount)), cents(fraction(d.Total))}
+		got := modelled{cents(fraction(d.Subtotal)), cents(fraction(d.TotalCharges)), cents(fraction(d.TotalTaxes)),
+			cents(fraction(d.Discount)), cents(fraction(d.Total))}
 		require.Equal(t, model(draft, setting), got)
 		require.True(t, d.Payable.Equal(d.Total.Decimal))
 		require.True(t, sum(d.Charges).Equal(d.TotalCharges.Decimal), "the charges that are told come to their total")
@@ -182,7 +188,7 @@ func TestTotalsAreThoseOfTheModel(t *testing.T) {
 	})
 }
 
-func TestWhatWasSentStaysAndOnlyDifferencesAreFlagged(t *testing.T) {
+func TestSentAmountsStayAndDifferencesAreFlagged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		setting, draft := drawSetting(t), drawDraft(t)
 		for i := range draft.Items {
@@ -226,7 +232,7 @@ func paths(flags []Flag) []string {
 	return list
 }
 
-func TestADiscountOfMoreThanThereIsToPayIsFlaggedAndStays(t *testing.T) {
+func TestExcessiveDiscountIsKeptAndFlagged(t *testing.T) {
 	for name, row := range map[string]struct {
 		body    string
 		flags   []string
@@ -237,7 +243,9 @@ func TestADiscountOfMoreThanThereIsToPayIsFlaggedAndStays(t *testing.T) {
 		"all of it": {`"discounts":[{"value":19.5}]`, []string{}, "0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			draft, err := Decode([]byte(`{"platform":"p","platform_order_id":"1","store_ref_id":"s","items":[{"ref_id":"nowhere","price":19.5,"quantity":1}],` + row.body + `}`))
+			draft, err :=
+				Decode([]byte(`{"platform":"p","platform_order_id":"1","store_ref_id":"s",` +
+					`"items":[{"ref_id":"nowhere","price":19.5,"quantity":1}],` + row.body + `}`))
 			require.NoError(t, err)
 			setting := cafe()
 			setting.Taxes, setting.Charges = nil, nil
@@ -260,8 +268,10 @@ func TestAmountsDifferByTheSmallestUnitOrMore(t *testing.T) {
 		currency, sent, computed string
 		differ                   bool
 	}{
-		{"USD", "10.004", "10.006", false}, {"USD", "10.006", "10.004", false}, {"USD", "10.001", "10.0109", false}, {"USD", "10.001", "10.011", true},
-		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false}, {"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
+		{"USD", "10.004", "10.006", false}, {"USD", "10.006", "10.004", false}, {"USD", "10.001", "10.0109", false},
+		{"USD", "10.001", "10.011", true},
+		{"USD", "10.00", "10.01", true}, {"USD", "10.01", "10", true}, {"JPY", "100", "100.99", false},
+		{"JPY", "100", "101", true}, {"KWD", "1.001", "1.0019", false}, {"KWD", "1.001", "1.002", true},
 	} {
 		till := till{scale: core.MinorDigits(row.currency)}
 		till.compare("x", "", amount(row.sent).Decimal, amount(row.computed).Decimal)

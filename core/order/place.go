@@ -8,20 +8,19 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// till works out what an order comes to.
+// till prices one order.
 type till struct {
 	draft   *Draft
 	setting *Setting
 	scale   int32 // decimal places of the currency
 	flags   []Flag
 	items   []Item
-	ordered map[string]int64 // how many of an item, over all lines
+	ordered map[string]int64 // quantity of each item, over all lines
 }
 
-// Place works an order out. What the channel sent is taken as it is; what it
-// left open comes from the store's menu; where the two differ, or something is
-// doubtful, the order is flagged. An Invalid error says that a price is missing
-// that nobody knows.
+// Place prices an order. It accepts the values that the channel sent and takes missing ones from the store's menu. It
+// flags differences between the two, and other inconsistencies. It returns an Invalid error if a price was not sent
+// and the menu has none.
 func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) {
 	t := till{draft: &draft, setting: &setting, scale: core.MinorDigits(setting.Currency), ordered: map[string]int64{}}
 	t.doubtStore(at)
@@ -37,13 +36,15 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 	charges := t.charges(subtotal)
 	taxes := t.taxes()
 	details := Details{
-		ID: id, Business: setting.Business, Channel: setting.Platform.Name, Kind: draft.Kind, Created: at.UnixMilli(),
+		ID: id, Business: setting.Business, BusinessName: setting.Name, Channel: setting.Platform.Name,
+		Kind: draft.Kind, Created: at.UnixMilli(),
 		DeliverAt: (*int64)(draft.DeliverAt), Instructions: draft.Instructions, Coupon: draft.Coupon, Bulk: draft.Bulk,
 		Charges: charges, Taxes: taxes, Platforms: []RelayPlatform{t.platform()},
 		Subtotal:     core.Amount{Decimal: subtotal},
 		TotalCharges: core.Amount{Decimal: t.stated("total_charges", draft.Totals.Charges, sum(charges))},
 		TotalTaxes:   core.Amount{Decimal: t.stated("total_taxes", draft.Totals.Taxes, sum(taxes))},
 	}
+	t.split(&details)
 	discount := zero
 	for _, d := range draft.Discounts {
 		discount = discount.Add(d.Value.Decimal)
@@ -55,10 +56,27 @@ func Place(draft Draft, setting Setting, id int64, at time.Time) (Relay, error) 
 	details.Payable.Decimal = t.stated("payable_amount", draft.Payable, details.Total.Decimal)
 	t.payments(details.Payable.Decimal)
 	details.Flags = t.flags
-	store := RelayStore{setting.Store.ID, setting.Store.RefID, setting.Store.Name, setting.Store.Address}
-	relay := Relay{draft.Customer, Body{Details: details, Items: t.items, Payment: orEmpty(draft.Payment), Store: store}}
+	customer := draft.Customer
+	if customer.Address == nil {
+		customer.Address = &Address{}
+	}
+	here := &setting.Store
+	store := RelayStore{here.ID, here.RefID, here.Name, here.Address, here.Latitude, here.Longitude}
+	relay := Relay{customer,
+		Body{Details: details, Items: t.items, Payment: orEmpty(draft.Payment), Store: store}}
 	relay.enter(Placed)
 	return relay, nil
+}
+
+// split divides the charges and taxes of the order into those on items and the rest.
+func (t *till) split(details *Details) {
+	charges, taxes := zero, zero
+	for i := range t.items {
+		charges, taxes = charges.Add(sum(t.items[i].Charges)), taxes.Add(sum(t.items[i].Taxes))
+	}
+	details.ItemCharges.Decimal, details.ItemTaxes.Decimal = charges, taxes
+	details.OrderCharges.Decimal = details.TotalCharges.Sub(charges)
+	details.OrderTaxes.Decimal = details.TotalTaxes.Sub(taxes)
 }
 
 var zero = decimal.Zero
@@ -66,7 +84,7 @@ var zero = decimal.Zero
 // round rounds half up to the currency's minor unit.
 func (t *till) round(d decimal.Decimal) decimal.Decimal { return d.Round(t.scale) }
 
-// stated is a sum as it was sent, else as computed, and flags the difference.
+// stated returns a total as it was sent, or else as computed, and flags a difference.
 func (t *till) stated(path string, sent *core.Amount, computed decimal.Decimal) decimal.Decimal {
 	computed = t.round(computed)
 	if sent == nil {
@@ -88,8 +106,8 @@ func (t *till) doubt(path, code, message string) {
 	t.flags = append(t.flags, Flag{Path: path, Code: code, Message: message})
 }
 
-// doubtStore flags what keeps the store from making the order: its opening hours
-// at the moment for which the order is, else at which it came.
+// doubtStore flags what keeps the store from fulfilling the order. The opening hours apply at the requested delivery
+// time, or else at the time of arrival.
 func (t *till) doubtStore(at time.Time) {
 	store := &t.setting.Store
 	if !store.Active {
@@ -112,25 +130,28 @@ func (t *till) doubtStore(at time.Time) {
 	}
 }
 
-// doubtMinimum flags an order of less than the store takes on the merchant's own
-// channels: aggregators are not told of that.
+// doubtMinimum flags an order below the store's minimum. The minimum applies only to the merchant's own channels,
+// because it is not published to aggregators.
 func (t *till) doubtMinimum(subtotal decimal.Decimal) {
 	minimum := t.setting.Store.MinOrder
 	if minimum != nil && t.setting.Platform.ServedBy == core.ServedByOwn && subtotal.LessThan(minimum.Decimal) {
-		t.flags = append(t.flags, Flag{Path: "order_subtotal", Code: BelowMinimum, Message: "the store takes no orders of less than its min_order_value",
-			Sent: &core.Amount{Decimal: subtotal}, Computed: minimum})
+		t.flags = append(t.flags,
+			Flag{Path: "order_subtotal", Code: BelowMinimum,
+				Message: "the store takes no orders of less than its min_order_value",
+				Sent:    &core.Amount{Decimal: subtotal}, Computed: minimum})
 	}
 }
 
-// doubtDiscount flags a discount of more than there is to pay.
+// doubtDiscount flags a discount that exceeds the amount due.
 func (t *till) doubtDiscount(discount core.Amount, due decimal.Decimal) {
 	if discount.GreaterThan(due) {
-		t.flags = append(t.flags, Flag{Path: "discount", Code: Exceeds, Message: "the discount is more than the order comes to without it",
-			Sent: &discount, Computed: &core.Amount{Decimal: due}})
+		t.flags = append(t.flags,
+			Flag{Path: "discount", Code: Exceeds, Message: "the discount is more than the order comes to without it",
+				Sent: &discount, Computed: &core.Amount{Decimal: due}})
 	}
 }
 
-// payments flags payments that do not come to what is payable.
+// payments flags payments that do not add up to the payable amount.
 func (t *till) payments(payable decimal.Decimal) {
 	if len(t.draft.Payment) == 0 {
 		return
@@ -144,8 +165,10 @@ func (t *till) payments(payable decimal.Decimal) {
 
 func (t *till) platform() RelayPlatform {
 	platform := RelayPlatform{
-		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Name, Kind: "aggregator", Carrier: t.draft.Carrier,
-		PlatformStoreID: t.setting.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk}, Discounts: orEmpty(t.draft.Discounts),
+		ID: string(t.draft.PlatformOrderID), Name: t.setting.Platform.Name, Kind: "aggregator",
+		Carrier:         t.draft.Carrier,
+		PlatformStoreID: t.setting.Store.PlatformStoreID, Extras: RelayExtras{t.draft.Bulk},
+		Discounts: orEmpty(t.draft.Discounts),
 	}
 	usual := ByPartner
 	if t.setting.Platform.ServedBy == core.ServedByOwn {
@@ -164,10 +187,13 @@ func orEmpty[T any](list []T) []T {
 	return list
 }
 
-func sum(levies []Levy) decimal.Decimal {
+// levy is a charge or a tax.
+type levy interface{ amount() decimal.Decimal }
+
+func sum[T levy](levies []T) decimal.Decimal {
 	total := zero
 	for _, levy := range levies {
-		total = total.Add(levy.Value.Decimal)
+		total = total.Add(levy.amount())
 	}
 	return total
 }

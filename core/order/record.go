@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Summary is an order as a list shows it. Times are epoch milliseconds.
+// Summary is an order in a list. Times are epoch milliseconds.
 type Summary struct {
 	OrderID         int64   `json:"order_id"`
 	Platform        string  `json:"platform"`
@@ -18,22 +18,21 @@ type Summary struct {
 	State           State   `json:"state"`
 	Carrier         Carrier `json:"delivery_type"`
 	Bulk            bool    `json:"is_bulk_order"`
-	Flags           int     `json:"flags"`                 // how many
-	Reference       string  `json:"reference_id,omitzero"` // what the POS calls it
+	Flags           int     `json:"flags"`                 // the number of flags
+	Reference       string  `json:"reference_id,omitzero"` // the POS's name for it
 	Created         int64   `json:"created"`
 	Updated         int64   `json:"updated"`
-	Escalated       int64   `json:"escalated,omitzero"` // when it had waited too long for its acknowledgement
+	Escalated       int64   `json:"escalated,omitzero"` // when its acknowledgement was overdue
 }
 
-// Record is an order as stored: its relay as it was when it was placed, and
-// what became of it since.
+// Record is a stored order: its relay as it was placed, and what happened since.
 type Record struct {
 	State     State
 	Relay     []byte
 	History   []Step
 	Rides     Rides
-	Reference string // what the POS calls it; "" while it has not said
-	Escalated int64  // when it had waited too long for its acknowledgement, in epoch milliseconds; 0: never
+	Reference string // the POS's name for it; "" until it is set
+	Escalated int64  // when its acknowledgement was overdue, in epoch milliseconds; 0: never
 	Shortages []ShortageReading
 }
 
@@ -47,7 +46,7 @@ type Step struct {
 	Actor       string `json:"actor,omitzero"`
 }
 
-// Reading is an order as read back: its relay in its present state, and its history.
+// Reading is an order in the API: its relay in the current state, and its history.
 type Reading struct {
 	Relay
 	State     State             `json:"state"`
@@ -56,24 +55,30 @@ type Reading struct {
 	History   []Step            `json:"history"`
 	Flags     []Flag            `json:"flags"`
 	Shortages []ShortageReading `json:"items_oos,omitempty"`
-	Rider     *RiderReading     `json:"rider,omitzero"` // nil before the first status of a rider
+	Rider     *RiderReading     `json:"rider,omitzero"` // nil before the first rider status
 }
 
-// Read brings a stored order into the shape of the read-back.
+// Read converts a stored order to its form in the API.
 func (r Record) Read() (Reading, error) {
 	reading := Reading{
-		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, Shortages: r.Shortages, Rider: r.Rides.reading(),
+		State: r.State, Reference: r.Reference, Escalated: r.Escalated, History: r.History, Shortages: r.Shortages,
+		Rider: r.Rides.reading(),
 	}
 	var err error
 	if reading.Relay, err = ReadRelay(r.Relay); err != nil {
 		return reading, err
 	}
 	reading.enter(r.State)
+	for _, step := range r.History {
+		if step.PrepMinutes != nil {
+			reading.Order.Details.PrepMinutes = step.PrepMinutes
+		}
+	}
 	reading.Flags = orEmpty(reading.Order.Details.Flags)
 	return reading, nil
 }
 
-// ReadRelay reads the stored body of an order_placed event.
+// ReadRelay decodes the stored body of an order_placed event.
 func ReadRelay(stored []byte) (relay Relay, err error) {
 	if err := json.Unmarshal(stored, &relay, core.OfAnySize()); err != nil {
 		return relay, fmt.Errorf("a stored order cannot be read: %w", err)
@@ -81,47 +86,46 @@ func ReadRelay(stored []byte) (relay Relay, err error) {
 	return relay, nil
 }
 
-// Filter narrows a list of orders; zero values narrow nothing.
+// Filter narrows a list of orders. Zero values match all.
 type Filter struct {
 	State      State
 	Platform   string
 	StoreRefID string
-	Reference  string    // what the POS calls it
-	Escalated  bool      // only those that waited too long for their acknowledgement
-	From, To   time.Time // placed at or after, and before
+	Reference  string    // the POS's name for the order
+	Escalated  bool      // only those whose acknowledgement was overdue
+	From, To   time.Time // From is inclusive, To is exclusive; of the placement
 	After      Cursor
 	Limit      int
 }
 
-// Cursor is a place in a list of orders, the newest first: after the order that
-// was placed then and has that id. The zero Cursor is its beginning.
+// Cursor is a position in a list of orders, newest first: after the order with this time of placement and id. The
+// zero Cursor is the start.
 type Cursor struct {
 	Placed int64 // epoch microseconds
 	ID     int64
 }
 
-// String is the form that ParseCursor reads.
+// String returns the form that ParseCursor parses.
 func (c Cursor) String() string { return fmt.Sprintf("%d-%d", c.Placed, c.ID) }
 
-// latestPlaced is the end of the year 9999, in epoch microseconds: no database takes
-// every moment that a number may name.
+// latestPlaced is the end of the year 9999, in epoch microseconds. A later time does not fit into the database.
 const latestPlaced = 253402300799999999
 
-// ParseCursor reads the form of String.
+// ParseCursor parses the form of String.
 func ParseCursor(s string) (c Cursor, ok bool) {
 	n, err := fmt.Sscanf(s, "%d-%d", &c.Placed, &c.ID)
 	return c, err == nil && n == 2 && c.String() == s && c.ID > 0 && c.Placed >= 0 && c.Placed <= latestPlaced
 }
 
-// Arrival is a draft on its way into the hub.
+// Arrival is a request to place an order.
 type Arrival struct {
 	Business core.BusinessID
-	Actor    string // who brings it, such as key:shop
+	Actor    string // who sends it, such as key:shop
 	Draft    Draft
 	Trace    core.Trace // of the request
 }
 
-// Receipt is the answer to an order: its id, and whether the hub had it already.
+// Receipt is the result of placing an order: its id, and whether the hub already had it.
 type Receipt struct {
 	OrderID int64
 	Known   bool

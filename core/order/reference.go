@@ -2,9 +2,8 @@ package order
 
 import "github.com/servery-hub/servery/core"
 
-// DecodeReference reads the body of a request that tells what the POS calls an
-// order; a whole number counts as its text. Any violation refuses it with an
-// Invalid error naming the field.
+// DecodeReference decodes the body of a request that sets the POS's name for an order. A whole number counts as its
+// text. Any violation rejects it with an Invalid error that names the field.
 func DecodeReference(body []byte) (string, error) {
 	var sent struct {
 		Reference core.Identifier `json:"reference_id"`

@@ -13,25 +13,23 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Refused is an order that was not taken. What is not known of it is empty.
+// Refused is an order that the hub rejected. An unknown field is empty.
 type Refused struct {
 	Business        core.BusinessID
 	Platform        string
 	PlatformOrderID string
-	Store           string // as it was named: the ref_id, else the id that the platform has for it
+	Store           string // as sent: the ref_id, or else the platform store's id
 	Reason          string // for people
 }
 
 // maxReason bounds a reason, in characters.
 const maxReason = 1000
 
-// refusals are the codes by which what was brought is at fault: brought again, it is
-// refused again.
+// refusals are the error codes that blame the order itself: sent again, it is rejected again.
 var refusals = []core.Code{core.Invalid, core.NotFound, core.Forbidden, core.TooLarge, core.UnsupportedMedia}
 
-// RefusedBy is what can be told of the body of an order that an error kept from being
-// taken: it may be broken, then what stands before the break is read. ok is false where
-// it is the hub that could not take it.
+// RefusedBy extracts the identifiers of a rejected order from its body. The body may be malformed: then only the part
+// before the error is read. It returns false if the hub is to blame for the error.
 func RefusedBy(err error, body []byte) (r Refused, ok bool) {
 	var known *core.Error
 	if !errors.As(err, &known) || !slices.Contains(refusals, known.Code) {
@@ -44,8 +42,7 @@ func RefusedBy(err error, body []byte) (r Refused, ok bool) {
 	}, true
 }
 
-// identifiers are the texts and whole numbers that stand in an object by their names,
-// up to where it is broken.
+// identifiers returns the strings and whole numbers of an object by name, up to a syntax error.
 func identifiers(body []byte) map[string]string {
 	found := map[string]string{}
 	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -70,7 +67,7 @@ func identifiers(body []byte) map[string]string {
 	return found
 }
 
-// legible is a text as it can be stored and shown, cut to so many characters.
+// legible returns text in a form that can be stored and shown, truncated to longest characters.
 func legible(text string, longest int) string {
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest])

@@ -6,7 +6,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Relay is the body of an order_placed event (contract, Orders and channels).
+// Relay is the body of an order_placed event (contract, Orders and channels). Each key but flags is always present,
+// because receivers reject a body without it.
 type Relay struct {
 	Customer Customer `json:"customer"`
 	Order    Body     `json:"order"`
@@ -18,7 +19,7 @@ type Body struct {
 	Items      []Item     `json:"items"`
 	Payment    []Payment  `json:"payment"`
 	Store      RelayStore `json:"store"`
-	NextState  State      `json:"next_state,omitzero"` // the usual one; none where nothing follows
+	NextState  State      `json:"next_state,omitzero"` // the usual one; empty at the end
 	NextStates []State    `json:"next_states"`
 }
 
@@ -26,28 +27,35 @@ type Body struct {
 type Details struct {
 	ID           int64           `json:"id"`
 	Business     core.BusinessID `json:"biz_id"`
+	BusinessName string          `json:"biz_name"`
 	Channel      string          `json:"channel"`
 	State        State           `json:"order_state"`
+	SameState    State           `json:"state"` // for receivers that read this key
 	Kind         Kind            `json:"order_type"`
 	Created      int64           `json:"created"`
-	DeliverAt    *int64          `json:"delivery_datetime,omitzero"`
+	DeliverAt    *int64          `json:"delivery_datetime"`
+	PrepMinutes  *int64          `json:"prep_time"` // nil until the POS reports it
 	Instructions string          `json:"instructions"`
 	Coupon       string          `json:"coupon"`
 	Subtotal     core.Amount     `json:"order_subtotal"`
 	Discount     core.Amount     `json:"discount"`
 	TotalCharges core.Amount     `json:"total_charges"`
 	TotalTaxes   core.Amount     `json:"total_taxes"`
+	ItemCharges  core.Amount     `json:"item_level_total_charges"` // the part of TotalCharges that is on items
+	ItemTaxes    core.Amount     `json:"item_level_total_taxes"`
+	OrderCharges core.Amount     `json:"order_level_total_charges"` // the rest of it
+	OrderTaxes   core.Amount     `json:"order_level_total_taxes"`
 	Total        core.Amount     `json:"order_total"`
 	Payable      core.Amount     `json:"payable_amount"`
-	Charges      []Levy          `json:"charges"`
-	Taxes        []Levy          `json:"taxes"`
+	Charges      []Charge        `json:"charges"`
+	Taxes        []Tax           `json:"taxes"`
 	Bulk         bool            `json:"is_bulk_order"`
 	Platforms    []RelayPlatform `json:"ext_platforms"`
 	Flags        []Flag          `json:"flags,omitzero"`
 }
 
-// ScheduledFor is when the customer wants an order of a later day, in epoch
-// milliseconds; 0 for one that is wanted within a day.
+// ScheduledFor returns the requested delivery time in epoch milliseconds. It returns 0 if that is within a day of the
+// order.
 func (d *Details) ScheduledFor() int64 {
 	if d.DeliverAt == nil || *d.DeliverAt-d.Created <= (24*time.Hour).Milliseconds() {
 		return 0
@@ -55,58 +63,70 @@ func (d *Details) ScheduledFor() int64 {
 	return *d.DeliverAt
 }
 
-// RelayPlatform is the platform through which an order came.
+// RelayPlatform is the platform that an order came from.
 type RelayPlatform struct {
 	ID              string      `json:"id"`
 	Kind            string      `json:"kind"`
 	Name            string      `json:"name"`
 	Carrier         Carrier     `json:"delivery_type"`
-	PlatformStoreID string      `json:"platform_store_id,omitzero"`
+	PlatformStoreID string      `json:"platform_store_id"`
 	Extras          RelayExtras `json:"extras"`
 	Discounts       []Discount  `json:"discounts"`
 }
 
-// RelayExtras is what else a platform says of an order.
+// RelayExtras are further fields of a platform's order.
 type RelayExtras struct {
 	Bulk bool `json:"is_bulk_order"`
 }
 
-// Item is an item of an order. ID is absent where the menu has no such item.
+// Item is an item of an order. ID is 0 and FoodType empty if the menu has none.
 type Item struct {
-	ID           int64       `json:"id,omitzero"`
+	ID           int64       `json:"id"`
 	RefID        string      `json:"merchant_id"`
 	Title        string      `json:"title"`
-	FoodType     string      `json:"food_type,omitzero"`
+	FoodType     string      `json:"food_type"`
 	Price        core.Amount `json:"price"`
 	Quantity     int64       `json:"quantity"`
 	Total        core.Amount `json:"total"`
 	TotalWithTax core.Amount `json:"total_with_tax"`
 	Instructions string      `json:"instructions"`
-	Charges      []Levy      `json:"charges"`
-	Taxes        []Levy      `json:"taxes"`
+	Tags         []string    `json:"tags"`
+	Charges      []Charge    `json:"charges"`
+	Taxes        []Tax       `json:"taxes"`
 	Options      []Option    `json:"options_to_add"`
 }
 
-// Option is an option chosen with an item; its quantity is for each one of the item.
+// Option is an option chosen with an item. Its quantity is for each one of the item.
 type Option struct {
-	ID       int64       `json:"id,omitzero"`
-	RefID    string      `json:"merchant_id"`
-	Title    string      `json:"title"`
-	Price    core.Amount `json:"price"`
-	Quantity int64       `json:"quantity"`
+	ID         int64       `json:"id"`
+	RefID      string      `json:"merchant_id"`
+	Title      string      `json:"title"`
+	Price      core.Amount `json:"price"`
+	Quantity   int64       `json:"quantity"`
+	TotalPrice core.Amount `json:"total_price"` // price times quantity, for each one of the item
+	Group      ChosenGroup `json:"group"`
 }
 
-// RelayStore is the store that makes an order.
+// ChosenGroup is the option group that an option was chosen from. It is empty if the item offers the option in none.
+type ChosenGroup struct {
+	ID    int64  `json:"id"`
+	Title string `json:"title"`
+}
+
+// RelayStore is the store that fulfils an order.
 type RelayStore struct {
 	ID      int64  `json:"id"`
 	RefID   string `json:"merchant_ref_id"`
 	Name    string `json:"name"`
 	Address string `json:"address"`
+	// degrees; nil if unknown
+	Latitude  *core.Amount `json:"latitude"`
+	Longitude *core.Amount `json:"longitude"`
 }
 
-// enter brings the order into a state.
+// enter moves the order to a state.
 func (r *Relay) enter(state State) {
-	r.Order.Details.State = state
+	r.Order.Details.State, r.Order.Details.SameState = state, state
 	r.Order.NextStates, r.Order.NextState = state.Next(), ""
 	if len(r.Order.NextStates) > 0 {
 		r.Order.NextState = r.Order.NextStates[0]

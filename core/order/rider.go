@@ -8,7 +8,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RiderStatus is how far the rider of an order is (spec, States and transitions).
+// RiderStatus is the status of an order's rider (spec, States and transitions).
 type RiderStatus string
 
 // The statuses of a rider.
@@ -22,20 +22,19 @@ const (
 	NoRiderFound   RiderStatus = "NO-RIDER-FOUND"
 )
 
-// RiderStatuses lists every status, in the order of the spec.
+// RiderStatuses returns every status, in the order of the spec.
 func RiderStatuses() []RiderStatus {
 	return []RiderStatus{Assigned, Unassigned, AtStore, OutForDelivery, RiderReached, Delivered, NoRiderFound}
 }
 
-// Rider is a person who brings orders; what is not known is empty.
+// Rider is a person who delivers orders. An unknown field is empty.
 type Rider struct {
 	Name  string `json:"name,omitzero"`
 	Phone string `json:"phone,omitzero"`
 }
 
-// is tells whether two riders can be the same: by their phone numbers where both
-// are known, however they are spelled, else by their names; somebody unknown can
-// be anybody.
+// is reports whether two riders can be the same person. It compares their phone numbers if both are known, however
+// they are formatted, and otherwise their names. An unknown name matches any.
 func (r Rider) is(other Rider) bool {
 	if r.Phone != "" && other.Phone != "" {
 		return r.Phone == other.Phone || sameNumber(dialled(r.Phone), dialled(other.Phone))
@@ -43,14 +42,14 @@ func (r Rider) is(other Rider) bool {
 	return r.Name == "" || other.Name == "" || r.Name == other.Name
 }
 
-// How many digits at the end of a number tell whose it is, at most and at least: some
-// systems write the country's before them, or a 0, and others do not.
+// The number of trailing digits that identify a phone number, at most and at least. Only some systems prefix the
+// country code, or a 0.
 const (
 	mostDigits   = 10
 	fewestDigits = 7
 )
 
-// dialled is what tells a phone number from others, whatever stands between its digits.
+// dialled returns the digits that identify a phone number, without its formatting.
 func dialled(phone string) string {
 	digits := strings.TrimLeft(strings.Map(func(r rune) rune {
 		if r < '0' || r > '9' {
@@ -61,8 +60,7 @@ func dialled(phone string) string {
 	return digits[max(0, len(digits)-mostDigits):]
 }
 
-// sameNumber tells whether two dialled numbers are one, where the shorter may be
-// without the country's digits.
+// sameNumber reports whether two numbers from dialled are equal. The shorter one may lack the country code.
 func sameNumber(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -70,16 +68,16 @@ func sameNumber(a, b string) bool {
 	return a == b && a != "" || len(a) >= fewestDigits && strings.HasSuffix(b, a)
 }
 
-// Delivery is how the delivery of an order stands: the last status of its
-// rider, "" before the first, and who the rider is.
+// Delivery is the state of an order's delivery: the last status of its rider, "" before the first, and the rider.
 type Delivery struct {
 	Status RiderStatus
 	Rider  Rider
 }
 
 var (
-	errReassigned = refusal("rider_data", "reassigned", "names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
-	errOver       = core.Errorf(core.Conflict, "the order is DELIVERED already; its rider has no further status")
+	errReassigned = refusal("rider_data", "reassigned",
+		"names another rider than the one who is assigned; send UNASSIGNED first, then ASSIGNED")
+	errOver = core.Errorf(core.Conflict, "the order is DELIVERED already; its rider has no further status")
 )
 
 func refusal(field, code, rule string) error {
@@ -88,17 +86,15 @@ func refusal(field, code, rule string) error {
 	return v.Err()
 }
 
-// Move is where a status brings the delivery, and whether that changes anything:
-// the same status again does not, unless it tells who the rider is where that was
-// not known. With UNASSIGNED and NO-RIDER-FOUND there is no rider any more. ASSIGNED to
-// another rider without one of them between is Invalid; with any other status the rider
-// stays who was assigned, whoever it names. Anything after DELIVERED is a Conflict
-// (contract, Riders).
+// Move returns the delivery after a status, and whether it changed. A repeated status changes nothing, unless it adds
+// unknown details of the rider. UNASSIGNED and NO-RIDER-FOUND remove the rider. ASSIGNED to another rider is Invalid
+// unless one of them came between. Any other status keeps the assigned rider, even if it names another. Any status
+// after DELIVERED is a Conflict (contract, Riders).
 func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool, err error) {
 	if d.Status == Delivered && to != Delivered {
 		return d, false, errOver
 	}
-	if to == Unassigned || to == NoRiderFound { // whoever it names is the rider no longer
+	if to == Unassigned || to == NoRiderFound { // the rider is removed, even if the request names one
 		return Delivery{Status: to}, d.Status != to, nil
 	}
 	if !d.Rider.is(rider) {
@@ -111,7 +107,7 @@ func (d Delivery) Move(to RiderStatus, rider Rider) (next Delivery, changed bool
 	return next, next != d, nil
 }
 
-// RiderUpdate is a status of a rider on its way into the hub.
+// RiderUpdate is a request to set a rider's status.
 type RiderUpdate struct {
 	Business core.BusinessID
 	Actor    string // who sends it, such as key:pos
@@ -121,8 +117,8 @@ type RiderUpdate struct {
 	Trace    core.Trace // of the request
 }
 
-// DecodeRiderUpdate reads the body of a rider status (spec, Endpoint 6). Any
-// violation refuses it with an Invalid error naming the field.
+// DecodeRiderUpdate decodes the body of a rider status (spec, Endpoint 6). Any violation rejects it with an Invalid
+// error that names the field.
 func DecodeRiderUpdate(body []byte) (RiderUpdate, error) {
 	var sent struct {
 		OrderID core.Whole  `json:"order_id"`

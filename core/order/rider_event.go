@@ -9,25 +9,25 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RiderStep is one status of a rider's history.
+// RiderStep is one status in a rider's history.
 type RiderStep struct {
 	Status RiderStatus `json:"status"`
 	At     int64       `json:"at"` // epoch milliseconds
 	Rider
 	Actor string      `json:"actor"`
-	Relay *RiderRelay `json:"relay,omitzero"` // nil where there is nobody to relay it to
+	Relay *RiderRelay `json:"relay,omitzero"` // nil if there is no platform to send it to
 }
 
-// RiderRelay is what became of telling the platform.
+// RiderRelay is the result of sending a status to the platform.
 type RiderRelay struct {
 	State   string `json:"state"` // waiting, done, failed or skipped
 	Message string `json:"message,omitzero"`
 }
 
-// Rides are the statuses of an order's rider, the oldest first.
+// Rides are the statuses of an order's rider, oldest first.
 type Rides []RiderStep
 
-// Delivery is how the delivery stands after them.
+// Delivery returns the state of the delivery after them.
 func (r Rides) Delivery() Delivery {
 	if len(r) == 0 {
 		return Delivery{}
@@ -36,14 +36,14 @@ func (r Rides) Delivery() Delivery {
 	return Delivery{last.Status, last.Rider}
 }
 
-// RiderReading is the rider of an order as read back.
+// RiderReading is the rider of an order in the API.
 type RiderReading struct {
 	Status RiderStatus `json:"status"`
 	Rider
 	History Rides `json:"history"`
 }
 
-// reading is nil before the first status.
+// reading returns nil before the first status.
 func (r Rides) reading() *RiderReading {
 	if len(r) == 0 {
 		return nil
@@ -52,7 +52,7 @@ func (r Rides) reading() *RiderReading {
 	return &RiderReading{now.Status, now.Rider, r}
 }
 
-// Ride is what the hub must know of an order to take statuses of its rider.
+// Ride is the part of an order that its rider statuses depend on.
 type Ride struct {
 	Subject
 	State   State // of the order
@@ -61,8 +61,8 @@ type Ride struct {
 	Rides   Rides
 }
 
-// CheckRidden is Invalid where others than the merchant deliver the order, or, as
-// carrier "" says, nobody does.
+// CheckRidden returns Invalid if the merchant does not deliver the order. An empty carrier means that the order is
+// not for delivery.
 func CheckRidden(carrier Carrier) error {
 	switch carrier {
 	case BySelf:
@@ -70,22 +70,21 @@ func CheckRidden(carrier Carrier) error {
 	case "":
 		return refusal("order_id", "order_type", "names an order that nobody brings: it is not for delivery")
 	default:
-		return refusal("order_id", "delivery_type", "names an order that is not self-delivery: the platform's riders bring it")
+		return refusal("order_id", "delivery_type",
+			"names an order that is not self-delivery: the platform's riders bring it")
 	}
 }
 
-// Followed tells whether anybody may be told where the rider of an order is: from
-// its end, or once it is delivered, that is the rider's own business.
+// Followed reports whether a rider's location may still be sent. After the order ends or is delivered, it is private.
 func Followed(state State, last RiderStatus) bool {
 	return len(state.Next()) > 0 && last != Delivered
 }
 
-// maxRides bounds the statuses of one order: each event tells them all.
+// maxRides bounds the statuses of one order, because each event lists them all.
 const maxRides = 500
 
-// Take adds a status, if it changes anything, and makes the body of the
-// rider_status_update that tells it (contract, Orders and channels). Nobody is
-// assigned to a cancelled order: that is a Conflict. Errors else as of Delivery.Move.
+// Take adds a status, if it changes anything, and returns the body of its rider_status_update event (contract, Orders
+// and channels). To assign a rider to a cancelled order is a Conflict. Other errors are those of Delivery.Move.
 func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, err error) {
 	if err := CheckRidden(r.Carrier); err != nil {
 		return false, nil, err
@@ -98,9 +97,11 @@ func (r *Ride) Take(update RiderUpdate, at int64) (changed bool, event []byte, e
 		return false, nil, core.Errorf(core.Conflict, "the order is %s; nobody is assigned to it any more", r.State)
 	}
 	if len(r.Rides) >= maxRides {
-		return false, nil, core.Errorf(core.Conflict, "the order has had %d statuses of its rider; it takes no more", maxRides)
+		return false, nil, core.Errorf(core.Conflict, "the order has had %d statuses of its rider; it takes no more",
+			maxRides)
 	}
-	rides := append(slices.Clip(r.Rides), RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor})
+	rides := append(slices.Clip(r.Rides),
+		RiderStep{Status: next.Status, At: at, Rider: next.Rider, Actor: update.Actor})
 	if event, err = riderStatusUpdate(*r, rides); err != nil {
 		return false, nil, err
 	}
@@ -114,6 +115,12 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 		Created  int64       `json:"created"`
 		Comments string      `json:"comments"`
 	}
+	type person struct {
+		Name     string `json:"name"`
+		Phone    string `json:"phone"`
+		AltPhone string `json:"alt_phone"` // both unknown to the hub, but receivers read them
+		UserID   *int64 `json:"user_id"`
+	}
 	var body struct {
 		OrderID int64 `json:"order_id"`
 		Store   struct {
@@ -123,7 +130,7 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 		Delivery struct {
 			State   RiderStatus    `json:"current_state"`
 			Mode    Carrier        `json:"mode"`
-			Person  Rider          `json:"delivery_person_details"`
+			Person  person         `json:"delivery_person_details"`
 			Updates []statusUpdate `json:"status_updates"`
 		} `json:"delivery_info"`
 		More struct {
@@ -132,7 +139,8 @@ func riderStatusUpdate(r Ride, rides Rides) ([]byte, error) {
 	}
 	now := rides.Delivery()
 	body.OrderID, body.Store.ID, body.Store.RefID = r.OrderID, r.StoreID, r.StoreRefID
-	body.Delivery.State, body.Delivery.Mode, body.Delivery.Person = now.Status, r.Carrier, now.Rider
+	body.Delivery.State, body.Delivery.Mode = now.Status, r.Carrier
+	body.Delivery.Person = person{Name: now.Rider.Name, Phone: now.Rider.Phone}
 	for _, step := range rides {
 		body.Delivery.Updates = append(body.Delivery.Updates, statusUpdate{Status: step.Status, Created: step.At})
 	}

@@ -10,21 +10,21 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// RiderLocation is where a rider was seen, on its way into the hub.
+// RiderLocation is a request to update a rider's location.
 type RiderLocation struct {
 	Business  core.BusinessID
 	OrderID   int64
 	Latitude  string // decimal degrees
 	Longitude string
-	SeenAt    time.Time // when the hub took it
+	SeenAt    time.Time // when the hub received it
 }
 
-// degrees is a decimal number that may be sent as text; "" where it was not.
+// degrees is a decimal number that may be sent as a string; "" if it was not sent.
 type degrees string
 
 var errDegrees = &core.RuleError{Code: "type", Rule: "must be a decimal number of degrees, as text"}
 
-// UnmarshalJSONFrom reads the text of a number or a number; a null leaves it as it is.
+// UnmarshalJSONFrom reads a number or a string. A null leaves the value unchanged.
 func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 	token, err := decoder.ReadToken()
 	if err != nil {
@@ -42,8 +42,8 @@ func (d *degrees) UnmarshalJSONFrom(decoder *jsontext.Decoder) error {
 	return errDegrees
 }
 
-// DecodeRiderLocation reads the body of a rider location (spec, Endpoint 5). Any
-// violation refuses it with an Invalid error naming the field.
+// DecodeRiderLocation decodes the body of a rider location (spec, Endpoint 5). Any violation rejects it with an
+// Invalid error that names the field.
 func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	var sent struct {
 		OrderID  core.Whole `json:"order_id"`
@@ -63,7 +63,8 @@ func DecodeRiderLocation(body []byte) (RiderLocation, error) {
 	at := sent.Location.Value
 	p.degrees("location.latitude", at.Latitude, 90)
 	p.degrees("location.longitude", at.Longitude, 180)
-	return RiderLocation{OrderID: int64(sent.OrderID), Latitude: string(at.Latitude), Longitude: string(at.Longitude)}, v.Err()
+	return RiderLocation{OrderID: int64(sent.OrderID), Latitude: string(at.Latitude), Longitude: string(at.Longitude)},
+		v.Err()
 }
 
 func (p spot) degrees(field string, sent degrees, limit int64) {
@@ -71,7 +72,7 @@ func (p spot) degrees(field string, sent degrees, limit int64) {
 		p.fail(field, "required", "is required")
 		return
 	}
-	if decimal.RequireFromString(string(sent)).Abs().GreaterThan(decimal.NewFromInt(limit)) { // it was parsed before
+	if decimal.RequireFromString(string(sent)).Abs().GreaterThan(decimal.NewFromInt(limit)) { // parsed before
 		p.fail(field, "range", fmt.Sprintf("must be between -%d and %d degrees", limit, limit))
 	}
 }

@@ -17,7 +17,7 @@ var (
 	ravi   = Rider{"Ravi", "5550199"}
 )
 
-func TestARiderMovesByTheRules(t *testing.T) {
+func TestRiderStatusTransitionsFollowTheRules(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		from    Delivery
@@ -30,27 +30,43 @@ func TestARiderMovesByTheRules(t *testing.T) {
 		{"the first status", Delivery{}, Assigned, asha, Delivery{Assigned, asha}, true, ""},
 		{"any status may be the first", Delivery{}, NoRiderFound, nobody, Delivery{NoRiderFound, nobody}, true, ""},
 		{"a repeat", Delivery{Assigned, asha}, Assigned, asha, Delivery{Assigned, asha}, false, ""},
-		{"a repeat that does not name the rider", Delivery{Assigned, asha}, Assigned, nobody, Delivery{Assigned, asha}, false, ""},
-		{"the same number under another spelling", Delivery{Assigned, asha}, Assigned, Rider{"A. Rao", "5550100"}, Delivery{Assigned, asha}, false, ""},
-		{"who the rider is, told later", Delivery{Assigned, nobody}, Assigned, asha, Delivery{Assigned, asha}, true, ""},
-		{"the number, told later", Delivery{Assigned, Rider{Name: "Asha"}}, AtStore, asha, Delivery{AtStore, asha}, true, ""},
+		{"a repeat that does not name the rider", Delivery{Assigned, asha}, Assigned, nobody, Delivery{Assigned, asha},
+			false, ""},
+		{"the same number under another spelling", Delivery{Assigned, asha}, Assigned, Rider{"A. Rao", "5550100"},
+			Delivery{Assigned, asha}, false, ""},
+		{"who the rider is, told later", Delivery{Assigned, nobody}, Assigned, asha, Delivery{Assigned, asha}, true,
+			""},
+		{"the number, told later", Delivery{Assigned, Rider{Name: "Asha"}}, AtStore, asha, Delivery{AtStore, asha},
+			true, ""},
 		{"another rider", Delivery{Assigned, asha}, Assigned, ravi, Delivery{Assigned, asha}, false, core.Invalid},
-		{"another name, no number known", Delivery{Assigned, Rider{Name: "Asha"}}, Assigned, ravi, Delivery{Assigned, Rider{Name: "Asha"}}, false, core.Invalid},
-		{"another rider on the way", Delivery{OutForDelivery, asha}, Assigned, ravi, Delivery{OutForDelivery, asha}, false, core.Invalid},
-		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{AtStore, asha}, true, ""},
-		{"the country before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "+91 98765-43210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, ""},
-		{"a short number within a long one", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned, Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
-		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"}, Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
-		{"nobody found any more", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, true, ""},
-		{"nobody found, again", Delivery{NoRiderFound, nobody}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, false, ""},
-		{"another rider after nobody was found", Delivery{NoRiderFound, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
+		{"another name, no number known", Delivery{Assigned, Rider{Name: "Asha"}}, Assigned, ravi,
+			Delivery{Assigned, Rider{Name: "Asha"}}, false, core.Invalid},
+		{"another rider on the way", Delivery{OutForDelivery, asha}, Assigned, ravi, Delivery{OutForDelivery, asha},
+			false, core.Invalid},
+		{"another rider with another status", Delivery{Assigned, asha}, AtStore, ravi, Delivery{AtStore, asha}, true,
+			""},
+		{"the country before the number", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned,
+			Rider{"Asha", "+91 98765-43210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, ""},
+		{"a short number within a long one", Delivery{Assigned, Rider{"Asha", "9876543210"}}, Assigned,
+			Rider{"Asha", "543210"}, Delivery{Assigned, Rider{"Asha", "9876543210"}}, false, core.Invalid},
+		{"numbers without digits", Delivery{Assigned, Rider{"Asha", "none"}}, Assigned, Rider{"Asha", "unknown"},
+			Delivery{Assigned, Rider{"Asha", "none"}}, false, core.Invalid},
+		{"nobody found any more", Delivery{Assigned, asha}, NoRiderFound, asha, Delivery{NoRiderFound, nobody}, true,
+			""},
+		{"nobody found, again", Delivery{NoRiderFound, nobody}, NoRiderFound, asha, Delivery{NoRiderFound, nobody},
+			false, ""},
+		{"another rider after nobody was found", Delivery{NoRiderFound, nobody}, Assigned, ravi,
+			Delivery{Assigned, ravi}, true, ""},
 		{"taken off", Delivery{Assigned, asha}, Unassigned, nobody, Delivery{Unassigned, nobody}, true, ""},
-		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true, ""},
-		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true, ""},
+		{"taken off by another name", Delivery{Assigned, asha}, Unassigned, ravi, Delivery{Unassigned, nobody}, true,
+			""},
+		{"another rider after UNASSIGNED", Delivery{Unassigned, nobody}, Assigned, ravi, Delivery{Assigned, ravi}, true,
+			""},
 		{"backwards", Delivery{OutForDelivery, asha}, AtStore, nobody, Delivery{AtStore, asha}, true, ""},
 		{"delivered again", Delivery{Delivered, asha}, Delivered, asha, Delivery{Delivered, asha}, false, ""},
 		{"delivered by another", Delivery{Delivered, asha}, Delivered, ravi, Delivery{Delivered, asha}, false, ""},
-		{"after the end", Delivery{Delivered, asha}, Unassigned, nobody, Delivery{Delivered, asha}, false, core.Conflict},
+		{"after the end", Delivery{Delivered, asha}, Unassigned, nobody, Delivery{Delivered, asha}, false,
+			core.Conflict},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next, changed, err := c.from.Move(c.to, c.rider)
@@ -63,12 +79,15 @@ func TestARiderMovesByTheRules(t *testing.T) {
 
 // The rules again, of whole histories: what was accepted never holds a
 // reassignment without UNASSIGNED or NO-RIDER-FOUND between, a repeat, or anything after the end.
-func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
+func TestRandomRiderUpdatesKeepTheHistoryValid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ride := Ride{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3, Carrier: BySelf}
+		ride := Ride{Subject: Subject{OrderID: 7, Platform: "b", PlatformOrderID: "B-7", StoreRefID: "s1"}, StoreID: 3,
+			Carrier: BySelf}
 		for n := range rapid.IntRange(1, 30).Draw(t, "updates") {
 			before := len(ride.Rides)
-			update := RiderUpdate{OrderID: 7, Actor: "key:pos", Status: rapid.SampledFrom(RiderStatuses()).Draw(t, "status"), Rider: rapid.SampledFrom([]Rider{nobody, asha, ravi}).Draw(t, "rider")}
+			update := RiderUpdate{OrderID: 7, Actor: "key:pos",
+				Status: rapid.SampledFrom(RiderStatuses()).Draw(t, "status"),
+				Rider:  rapid.SampledFrom([]Rider{nobody, asha, ravi}).Draw(t, "rider")}
 			changed, body, err := ride.Take(update, int64(1_700_000_000_000+n))
 			if err != nil || !changed {
 				require.Len(t, ride.Rides, before, "a refusal or a repeat leaves no trace")
@@ -87,8 +106,10 @@ func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
 		}
 		carrying := nobody
 		for i, step := range ride.Rides {
-			require.False(t, i > 0 && ride.Rides[i-1].Status == Delivered && step.Status != Delivered, "nothing follows DELIVERED")
-			require.False(t, i > 0 && ride.Rides[i-1].Status == step.Status && ride.Rides[i-1].Rider == step.Rider, "no repeat is kept")
+			require.False(t, i > 0 && ride.Rides[i-1].Status == Delivered &&
+				step.Status != Delivered, "nothing follows DELIVERED")
+			require.False(t, i > 0 && ride.Rides[i-1].Status == step.Status &&
+				ride.Rides[i-1].Rider == step.Rider, "no repeat is kept")
 			if step.Status == Unassigned || step.Status == NoRiderFound {
 				require.Equal(t, nobody, step.Rider, "%s names nobody", step.Status)
 				carrying = nobody
@@ -100,7 +121,7 @@ func TestWhateverIsSentTheHistoryKeepsTheRules(t *testing.T) {
 	})
 }
 
-func TestNobodyIsAssignedToACancelledOrder(t *testing.T) {
+func TestCancelledOrderAcceptsNoRider(t *testing.T) {
 	ride := Ride{Carrier: BySelf}
 	take := func(state State, status RiderStatus) (changed bool, err error) {
 		ride.State = state
@@ -121,15 +142,16 @@ func TestNobodyIsAssignedToACancelledOrder(t *testing.T) {
 	require.True(t, changed)
 }
 
-func TestARiderIsFollowedUntilTheOrdersEnd(t *testing.T) {
+func TestRiderIsTrackedUntilTheOrderEnds(t *testing.T) {
 	for _, state := range States() {
 		for _, status := range append(RiderStatuses(), "") {
-			require.Equal(t, state != Completed && state != Cancelled && status != Delivered, Followed(state, status), "%s %s", state, status)
+			require.Equal(t, state != Completed && state != Cancelled &&
+				status != Delivered, Followed(state, status), "%s %s", state, status)
 		}
 	}
 }
 
-func TestAnOrderTakesABoundedNumberOfStatuses(t *testing.T) {
+func TestRiderStatusesPerOrderAreBounded(t *testing.T) {
 	ride := Ride{Carrier: BySelf}
 	for n := range maxRides {
 		_, _, err := ride.Take(RiderUpdate{Status: []RiderStatus{Assigned, Unassigned}[n%2]}, 1)
@@ -139,7 +161,7 @@ func TestAnOrderTakesABoundedNumberOfStatuses(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(err))
 }
 
-func TestARiderWithoutDataMayBeSentAsAnEmptyArray(t *testing.T) {
+func TestEmptyRiderDataMayBeAnArray(t *testing.T) {
 	for _, data := range []string{`[]`, `{}`, `null`} {
 		update, err := DecodeRiderUpdate([]byte(`{"order_id":17,"status":"UNASSIGNED","rider_data":` + data + `}`))
 		require.NoError(t, err, data)
@@ -151,34 +173,42 @@ func TestARiderWithoutDataMayBeSentAsAnEmptyArray(t *testing.T) {
 	require.ErrorContains(t, err, "location.latitude is required")
 }
 
-func TestRidersAreTheSameByTheirPhoneNumbersHoweverTheyAreWritten(t *testing.T) {
+func TestRidersAreMatchedByNormalizedPhoneNumbers(t *testing.T) {
 	for _, row := range []struct {
 		one, other string
 		same       bool
 	}{
-		{"+1 (415) 555-0100", "4155550100", true}, {"+971501234567", "0501234567", true}, {"00971501234567", "501234567", true},
-		{"+65 9123 4567", "91234567", true}, {"+79121234567", "8 912 123 45 67", true}, {"+354 555 0100", "5550100", true},
-		{"0501234567", "0501234568", false}, {"+1 415 555 0100", "555 0101", false}, {"12345", "99912345", false}, {"12-34", "1234", true}, {"none", "nobody", false},
+		{"+1 (415) 555-0100", "4155550100", true}, {"+971501234567", "0501234567", true},
+		{"00971501234567", "501234567", true},
+		{"+65 9123 4567", "91234567", true}, {"+79121234567", "8 912 123 45 67", true},
+		{"+354 555 0100", "5550100", true},
+		{"0501234567", "0501234568", false}, {"+1 415 555 0100", "555 0101", false}, {"12345", "99912345", false},
+		{"12-34", "1234", true}, {"none", "nobody", false},
 	} {
 		one, other := Rider{Phone: row.one}, Rider{Phone: row.other}
-		require.Equal(t, []bool{row.same, row.same}, []bool{one.is(other), other.is(one)}, "%s and %s", row.one, row.other)
+		require.Equal(t, []bool{row.same, row.same}, []bool{one.is(other), other.is(one)}, "%s and %s", row.one,
+			row.other)
 	}
 }
 
-func TestALocationIsReadFromTextOrNumber(t *testing.T) {
-	for sent, want := range map[string]string{`"12.50"`: "12.5", `12.5`: "12.5", `"-90"`: "-90", `90`: "90", `"1e1"`: "10", `-0.000000001`: "-0.000000001", `"-0.00012780000000000402"`: "-0.000127800000000004"} {
-		got, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":"17","location":{"latitude":%s,"longitude":"180"}}`, sent))
+func TestLocationIsReadFromStringOrNumber(t *testing.T) {
+	for sent, want := range map[string]string{`"12.50"`: "12.5", `12.5`: "12.5", `"-90"`: "-90", `90`: "90",
+		`"1e1"`: "10", `-0.000000001`: "-0.000000001", `"-0.00012780000000000402"`: "-0.000127800000000004"} {
+		got, err := DecodeRiderLocation(fmt.Appendf(nil,
+			`{"order_id":"17","location":{"latitude":%s,"longitude":"180"}}`, sent))
 		require.NoError(t, err, sent)
 		require.Equal(t, RiderLocation{OrderID: 17, Latitude: want, Longitude: "180"}, got)
 	}
 	for _, wrong := range []string{`""`, `"x"`, `true`, `[]`, `null`, `"90.000001"`, `-91`, `"1e999999999"`, `"NaN"`} {
-		_, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":17,"location":{"latitude":%s,"longitude":0}}`, wrong))
+		_, err := DecodeRiderLocation(fmt.Appendf(nil, `{"order_id":17,"location":{"latitude":%s,"longitude":0}}`,
+			wrong))
 		require.ErrorContains(t, err, "location.latitude", wrong)
 	}
 }
 
 func FuzzRiderBodies(f *testing.F) {
-	f.Add([]byte(`{"order_id":1,"status":"ASSIGNED","rider_data":{"rider_name":"A","rider_phone_number":1},"location":{"latitude":"1","longitude":2}}`))
+	f.Add([]byte(`{"order_id":1,"status":"ASSIGNED","rider_data":{"rider_name":"A","rider_phone_number":1},` +
+		`"location":{"latitude":"1","longitude":2}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if u, err := DecodeRiderUpdate(body); err == nil {
 			require.Positive(t, u.OrderID)

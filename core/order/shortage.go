@@ -12,8 +12,8 @@ import (
 
 // Shortage is a report that items of an order are out of stock.
 type Shortage struct {
-	OrderID   int64  // 0: the latest order that Reference names
-	Reference string // what the POS calls the order
+	OrderID   int64  // 0: the latest order with the Reference
+	Reference string // the POS's name for the order
 	AllowEdit bool   // the platform may let the customer change the order
 	Items     []ShortItem
 	Actor     string // who reports it, such as key:pos
@@ -21,12 +21,12 @@ type Shortage struct {
 
 // ShortItem is an item or option that is out of stock.
 type ShortItem struct {
-	ID    int64  `json:"upipr_id,omitzero"` // the hub's; 0 where the menu has none
+	ID    int64  `json:"upipr_id,omitzero"` // the hub's id; 0 if the menu has none
 	RefID string `json:"ref_id"`
 }
 
-// DecodeShortage reads the body of a report. Any violation refuses it with an
-// Invalid error naming the item and the field.
+// DecodeShortage decodes the body of a report. Any violation rejects it with an Invalid error that names the item and
+// the field.
 func DecodeShortage(body []byte) (Shortage, error) {
 	var sent struct {
 		OrderID   core.Whole       `json:"order_upipr_id"`
@@ -48,7 +48,8 @@ func DecodeShortage(body []byte) (Shortage, error) {
 	case len(sent.Items) == 0:
 		whole.fail("items_oos", "required", "must hold at least one item")
 	case len(sent.Items) > MaxItems:
-		whole.fail("items_oos", "limit", fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(sent.Items)))
+		whole.fail("items_oos", "limit",
+			fmt.Sprintf("must hold at most %d items; %d were sent", MaxItems, len(sent.Items)))
 		return Shortage{}, v.Err()
 	}
 	items := make([]struct {
@@ -56,7 +57,8 @@ func DecodeShortage(body []byte) (Shortage, error) {
 		RefID core.Identifier `json:"ref_id"`
 	}, len(sent.Items))
 	failures := core.DecodeObjects(sent.Items, func(i int) any { return &items[i] })
-	s := Shortage{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit, Items: make([]ShortItem, len(items))}
+	s := Shortage{OrderID: int64(sent.OrderID), Reference: string(sent.Reference), AllowEdit: sent.AllowEdit,
+		Items: make([]ShortItem, len(items))}
 	for i, item := range items {
 		at := core.Object{Array: "items_oos", Index: i, RefID: string(item.RefID)}
 		if failures[i] != nil {
@@ -71,9 +73,8 @@ func DecodeShortage(body []byte) (Shortage, error) {
 	return s, v.Err()
 }
 
-// Of finds the reported items and options in the order and completes what
-// identifies them. What the order does not hold is Invalid; an order that is at
-// its end is a Conflict.
+// Of finds the reported items and options in the order and completes their ids. It returns Invalid if the order does
+// not contain one of them, and Conflict if the order has ended.
 func (s *Shortage) Of(relay Relay, state State) error {
 	if len(state.Next()) == 0 {
 		return core.Errorf(core.Conflict, "the order is %s: nothing of it can be out of stock any more", state)
@@ -88,7 +89,8 @@ func (s *Shortage) Of(relay Relay, state State) error {
 	var v core.Violations
 	for i := range s.Items {
 		if !s.Items[i].among(held) {
-			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "", "the order has no such item"
+			at, field, rule := core.Object{Array: "items_oos", Index: i, RefID: s.Items[i].RefID}, "",
+				"the order has no such item"
 			if at.RefID == "" {
 				field, rule = "upipr_id", fmt.Sprintf("%d: %s", s.Items[i].ID, rule)
 			}
@@ -98,8 +100,8 @@ func (s *Shortage) Of(relay Relay, state State) error {
 	return v.Err()
 }
 
-// Same tells whether another report says the same of the order: what is out of
-// stock, and whether the customer may choose anew.
+// Same reports whether another report has the same content: the items out of stock, and whether the customer may
+// change the order.
 func (s *Shortage) Same(items []ShortItem, allowEdit bool) bool {
 	within := func(all, some []ShortItem) bool {
 		return !slices.ContainsFunc(some, func(i ShortItem) bool { return !slices.Contains(all, i) })
@@ -107,8 +109,7 @@ func (s *Shortage) Same(items []ShortItem, allowEdit bool) bool {
 	return allowEdit == s.AllowEdit && within(items, s.Items) && within(s.Items, items)
 }
 
-// Told are the ref_ids of the reported items and options, each once. The report
-// must have been held against the order.
+// Told returns the distinct ref_ids of the reported items and options. Of must have been called before.
 func (s *Shortage) Told(relay Relay) (items, options []string) {
 	for _, short := range s.Items {
 		list := &options
@@ -122,7 +123,7 @@ func (s *Shortage) Told(relay Relay) (items, options []string) {
 	return items, options
 }
 
-// among completes an item from those that it can be: by its ref_id, else by its id.
+// among completes an item from a list that contains it, by its ref_id or else by its id.
 func (i *ShortItem) among(held []ShortItem) bool {
 	for _, h := range held {
 		if i.RefID == h.RefID || i.RefID == "" && i.ID == h.ID {
@@ -133,7 +134,7 @@ func (i *ShortItem) among(held []ShortItem) bool {
 	return false
 }
 
-// ShortageReading is a report as read back with its order.
+// ShortageReading is a report in the API, listed with its order.
 type ShortageReading struct {
 	Reference core.ID     `json:"reference_id"`
 	At        int64       `json:"at"` // epoch milliseconds
@@ -144,24 +145,24 @@ type ShortageReading struct {
 	Message   string      `json:"message,omitzero"`
 }
 
-// ShortageOutcome is what a platform said to a report.
+// ShortageOutcome is a platform's response to a report.
 type ShortageOutcome struct {
 	Subject
 	Reference core.ID // of the report
-	OrderRef  string  // what the POS calls the order
+	OrderRef  string  // the POS's name for the order
 	StoreID   int64
 	StoreName string
 	Success   bool
 	Message   string
-	Phone     string // leads to the customer without being the customer's own
-	Pin       string // that is asked for behind it
+	Phone     string // reaches the customer without revealing their own number
+	Pin       string // the code to enter after dialling
 }
 
-// ReadByChannel is what the POS is told where no platform has to be asked: the
-// merchant's own channels read reports with the order.
+// ReadByChannel is the outcome for the merchant's own channels, which read reports with the order: no platform is
+// notified.
 const ReadByChannel = "the channel reads the report with the order"
 
-// Event is the body of an order_items_oos_processed event.
+// Event returns the body of an order_items_oos_processed event.
 func (o ShortageOutcome) Event() ([]byte, error) {
 	type store struct {
 		ID   int64  `json:"id"`

@@ -7,7 +7,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// State is where an order stands.
+// State is the state of an order.
 type State string
 
 // The states of an order.
@@ -20,12 +20,12 @@ const (
 	Cancelled    State = "Cancelled"
 )
 
-// States lists every state, in the order in which an order goes through them.
+// States returns every state, in the order in which an order passes through them.
 func States() []State {
 	return []State{Placed, Acknowledged, FoodReady, Dispatched, Completed, Cancelled}
 }
 
-// ParseState reads the name of a state, in any letter case.
+// ParseState parses the name of a state, ignoring case.
 func ParseState(s string) (State, bool) {
 	for _, state := range States() {
 		if strings.EqualFold(s, string(state)) {
@@ -35,7 +35,7 @@ func ParseState(s string) (State, bool) {
 	return "", false
 }
 
-// StateNames is the list of names for messages.
+// StateNames returns the names, separated by commas, for messages.
 func StateNames() string { return namesOf(States()) }
 
 func namesOf[S ~string](list []S) string {
@@ -46,8 +46,8 @@ func namesOf[S ~string](list []S) string {
 	return strings.Join(names, ", ")
 }
 
-// Next lists the states that may follow, the usual one first: every later one,
-// for moves may skip states, and Cancelled. Nothing leaves Completed and Cancelled.
+// Next returns the states that may follow, the usual one first. These are all later ones, because transitions may
+// skip states, and Cancelled. Completed and Cancelled are final.
 func (s State) Next() []State {
 	if s == Completed || s == Cancelled {
 		return []State{}
@@ -56,8 +56,8 @@ func (s State) Next() []State {
 	return all[slices.Index(all, s)+1:]
 }
 
-// Move tells whether going to a state changes anything: the same state again
-// does not. A move that is not allowed is a Conflict that names those that are.
+// Move reports whether a transition changes the state. A transition that is not allowed is a Conflict, and the error
+// lists those that are.
 func (s State) Move(to State) (changed bool, err error) {
 	switch next := s.Next(); {
 	case s == to:
@@ -67,6 +67,7 @@ func (s State) Move(to State) (changed bool, err error) {
 	case len(next) == 0:
 		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s: nothing follows %s", s, to, s)
 	default:
-		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s; it can become: %s", s, to, namesOf(next))
+		return false, core.Errorf(core.Conflict, "the order is %s and cannot become %s; it can become: %s", s, to,
+			namesOf(next))
 	}
 }

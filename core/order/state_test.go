@@ -9,7 +9,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestMovesGoForwardMaySkipAndEnd(t *testing.T) {
+func TestOrderStatesOnlyMoveForward(t *testing.T) {
 	allowed := map[State][]State{
 		Placed:       {Acknowledged, FoodReady, Dispatched, Completed, Cancelled},
 		Acknowledged: {FoodReady, Dispatched, Completed, Cancelled},
@@ -47,14 +47,15 @@ func contained(list []State, s State) bool {
 	return false
 }
 
-func TestARefusedMoveNamesThoseThatAreAllowed(t *testing.T) {
+func TestRejectedStateChangeNamesTheAllowedStates(t *testing.T) {
 	_, err := Dispatched.Move(Acknowledged)
-	require.EqualError(t, err, "the order is Dispatched and cannot become Acknowledged; it can become: Completed, Cancelled")
+	require.EqualError(t, err,
+		"the order is Dispatched and cannot become Acknowledged; it can become: Completed, Cancelled")
 	_, err = Completed.Move(Cancelled)
 	require.EqualError(t, err, "the order is Completed and cannot become Cancelled: nothing follows Completed")
 }
 
-func TestEveryRowOfMovesEnds(t *testing.T) {
+func TestEverySequenceOfStateChangesEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		state, moves := Placed, 0
 		for _, to := range rapid.SliceOf(rapid.SampledFrom(States())).Draw(t, "wishes") {

@@ -28,14 +28,16 @@ func benchHost(b *testing.B) *Host {
 	b.Helper()
 	stage := &stage{t: &testing.T{}, dir: b.TempDir()}
 	stage.install("good")
-	h, err := Open(Config{Dir: stage.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{}, Log: slog.New(slog.DiscardHandler)})
+	h, err := Open(Config{Dir: stage.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{},
+		Log: slog.New(slog.DiscardHandler)})
 	require.NoError(b, err)
 	b.Cleanup(h.Close)
 	return h
 }
 
 func askOnce(b *testing.B, h *Host, text string) {
-	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, time.Minute, []*sdk.Item{{RefId: "x", Description: text}})
+	_, err := h.Plugin("hostile").CheckItems(context.Background(), Subject{Business: 1}, time.Minute,
+		[]*sdk.Item{{RefId: "x", Description: text}})
 	require.NoError(b, err)
 }
 

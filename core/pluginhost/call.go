@@ -28,15 +28,15 @@ const (
 	calledCanceled = "canceled"
 )
 
-// ask asks a plugin a question, within the plugin's limit of calls at a time. A
-// plugin only decides, so a question that is lost with its process is asked once
-// again, of the next one. Errors are core's:
+// ask makes a call to a plugin, within the plugin's concurrency limit. Calls have no side effects, so a call
+// that is lost with its process is retried once with the next process. Its errors are those of core:
 //
-//	Invalid      the plugin refused the question; the message says why
+//	Invalid      the plugin rejected the request; the message says why
 //	NotFound     it does not have the capability
-//	Unavailable  it is not installed here, not running, or did not answer in time (of a decision Internal)
-//	Internal     it failed, or answered wrongly
-func ask[A any](ctx context.Context, p Plugin, s Subject, call string, question func(context.Context, *instance) (A, error)) (answer A, err error) {
+//	Unavailable  it is not installed here, not running, or timed out (Internal for a decision)
+//	Internal     it failed, or its answer was wrong
+func ask[A any](ctx context.Context, p Plugin, s Subject, call string,
+	question func(context.Context, *instance) (A, error)) (answer A, err error) {
 	clock, outcome := p.host.config.Clock, calledOK
 	start := clock.Now()
 	ctx, span := p.host.config.Tracer.Begin(ctx, core.ClientSpan, p.id, call)
@@ -54,7 +54,8 @@ func ask[A any](ctx context.Context, p Plugin, s Subject, call string, question 
 	k := p.host.keeper(p.id)
 	if k == nil {
 		outcome = calledAbsent
-		return answer, &core.Error{Code: core.Unavailable, Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: firstBackoff}
+		return answer, &core.Error{Code: core.Unavailable,
+			Message: "plugin " + p.id + " is not installed at this replica of the hub", RetryAfter: firstBackoff}
 	}
 	var lost *instance
 	for {
@@ -97,24 +98,23 @@ func ask[A any](ctx context.Context, p Plugin, s Subject, call string, question 
 	}
 }
 
-// checkItems is the call whose lateness is no sign that the plugin hangs: it takes as
-// long as the items are many, and the hub is in a hurry.
+// checkItems is a call whose timeout does not mean that the plugin hangs: it takes longer with more items,
+// and the hub sets a short limit.
 const checkItems = "Menu.CheckItems"
 
-// late is the error of a call that was not answered in time.
+// late is the error of a call that timed out.
 type late struct{ error }
 
-// Unwrap is core's error.
+// Unwrap returns the core error.
 func (l late) Unwrap() error { return l.error }
 
-// fatal is the error of a call at which the plugin ended, twice.
+// fatal is the error of a call during which the plugin's process ended, twice.
 type fatal struct{ error }
 
-// Unwrap is core's error.
+// Unwrap returns the core error.
 func (f fatal) Unwrap() error { return f.error }
 
-// asked tells calls apart: repeats of one are the same, and so are all those without
-// a key that are about one platform.
+// asked identifies a call. Retries of a call are equal, and so are all calls without a key about one platform.
 type asked struct {
 	call     string
 	business core.BusinessID
@@ -122,10 +122,10 @@ type asked struct {
 	key      string
 }
 
-// bounded asks within a time; that the plugin takes longer is Internal, where it is
-// called: a failure at what is asked, which may be asked again a few times. That it
-// cannot be called stays Unavailable.
-func bounded[A any](ctx context.Context, p Plugin, within time.Duration, question func(context.Context) (A, error)) (A, error) {
+// bounded makes a call with a time limit. A timeout of a running plugin is Internal: a failure of this call, which
+// may be retried a few times. A plugin that cannot be called stays Unavailable.
+func bounded[A any](ctx context.Context, p Plugin, within time.Duration,
+	question func(context.Context) (A, error)) (A, error) {
 	ctx, cancel := until(ctx, p.host.config.Clock, within)
 	defer cancel()
 	answer, err := question(ctx)
@@ -135,8 +135,7 @@ func bounded[A any](ctx context.Context, p Plugin, within time.Duration, questio
 	return answer, err
 }
 
-// checked is the fault of an answer that is of no use, such as a plan that reaches
-// beyond what the plugin declares.
+// checked returns the fault of an unusable answer, such as a plan that uses more than the plugin declares.
 func checked(i *instance, answer proto.Message) error {
 	if err := sdk.CheckAnswer(i.about, answer); err != nil {
 		return &sdk.Fault{Message: inOneLine(err)}
@@ -144,15 +143,15 @@ func checked(i *instance, answer proto.Message) error {
 	return nil
 }
 
-// isLost tells whether a question that the plugin did not end was lost with the
-// process or the connection: one that we close ends its calls as canceled.
+// isLost reports whether a call was lost with the process or the connection. Calls on a connection that the hub
+// closes end as canceled.
 func isLost(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.Canceled
 }
 
-// replies notes that a call was ended by the plugin itself, whose word a status is
-// then; else it is the connection's (stats.Handler).
+// replies records that the plugin itself ended a call, so that the status is the plugin's. Otherwise the status is
+// from the connection (stats.Handler).
 type replies struct{}
 
 // HandleRPC sets the flag in the call's context.
@@ -164,17 +163,17 @@ func (replies) HandleRPC(ctx context.Context, event stats.RPCStats) {
 	}
 }
 
-// TagRPC adds nothing.
+// TagRPC does nothing.
 func (replies) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
-// TagConn adds nothing.
+// TagConn does nothing.
 func (replies) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 
-// HandleConn notes nothing.
+// HandleConn does nothing.
 func (replies) HandleConn(context.Context, stats.ConnStats) {}
 
-// acquire takes a place in a plugin that serves. Where it is only just being
-// started, or lost the caller's instance, it is waited for a moment.
+// acquire returns the serving instance of a plugin, within its concurrency limit. If the plugin is starting, or has
+// just lost the caller's instance, acquire waits for up to Patience.
 func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func(), error) {
 	var due <-chan time.Time
 	for {
@@ -187,14 +186,14 @@ func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func()
 			case <-ctx.Done():
 				return nil, nil, k.down(state, "all its calls are taken")
 			}
-			if ctx.Err() != nil { // both came at once
+			if ctx.Err() != nil { // both were ready
 				<-slots
 				return nil, nil, k.down(state, "all its calls are taken")
 			}
 			if i.begin() {
 				return i, func() { i.done(); <-slots }, nil
 			}
-			<-slots // it was replaced meanwhile
+			<-slots // it was replaced in the meantime
 			lost = i
 			continue
 		}
@@ -217,7 +216,7 @@ func (k *keeper) acquire(ctx context.Context, lost *instance) (*instance, func()
 	}
 }
 
-// down is the error of a plugin that cannot be asked now.
+// down returns the error of a plugin that cannot be called now.
 func (k *keeper) down(state State, why string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -232,7 +231,7 @@ func (k *keeper) down(state State, why string) error {
 	return err
 }
 
-// explain turns what came of a call into an outcome and core's error.
+// explain turns the error of a call into an outcome and a core error.
 func (k *keeper) explain(ctx context.Context, call string, err error, lost bool) (string, error) {
 	var wrong *sdk.Fault
 	code := status.Code(err)
@@ -253,7 +252,8 @@ func (k *keeper) explain(ctx context.Context, call string, err error, lost bool)
 		k.note(fault, false)
 		return calledLate, late{core.Errorf(core.Unavailable, "plugin %s: %v", k.id, fault)}
 	case lost:
-		return calledDown, fatal{core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id, call)}
+		return calledDown, fatal{core.Errorf(core.Unavailable, "plugin %s ended while it was asked (%s), twice", k.id,
+			call)}
 	default:
 		fault := fmt.Errorf("%s: it failed: %s", call, plain(err))
 		k.note(fault, false)

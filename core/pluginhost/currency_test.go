@@ -10,7 +10,7 @@ import (
 )
 
 // Plugins are built without the hub's packages, so the table stands twice.
-func TestHubAndPluginsKnowTheSameDigitsOfCurrencies(t *testing.T) {
+func TestHubAndSDKAgreeOnCurrencyDigits(t *testing.T) {
 	for n := range 26 * 26 * 26 {
 		code := string([]byte{'A' + byte(n/676), 'A' + byte(n/26%26), 'A' + byte(n%26)})
 		digits, told := sdk.MinorDigits(code)

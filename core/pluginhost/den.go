@@ -7,24 +7,30 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
-// den is the host's private directory: programs as they were verified, and
-// sockets. Only this user may enter it.
+// den is the host's private directory. It contains verified programs and sockets, and only this user can enter it.
 type den struct {
 	dir    string
-	locked *os.File // the lock on it tells others that its owner lives
+	locked *os.File // its lock shows other hubs that the owner is alive
+	rooms  atomic.Int64
 }
 
 const (
-	denPrefix  = "servery-plugins-"
-	denLock    = "lock"
-	longestDen = 60 // bytes; the path of a socket has at most 104, and go-plugin adds two names
+	denPrefix = "servery-p"
+	denLock   = "lock"
+
+	longestSocket = 103 // bytes of a socket's path on macOS; Linux allows 107
+	longestRoom   = len("/999999")
+	// go-plugin adds two names with random numbers of 32 bits.
+	longestDen = longestSocket - longestRoom - len("/plugin-dir4294967295") - len("/plugin4294967295")
 )
 
-// newDen makes a den below a directory, after it has swept away those whose
-// owners died: what ran there is ended, what lay there removed.
+// newDen creates a private directory below another. It first removes those of dead hubs, and kills the processes that
+// ran there.
 func newDen(below string) (*den, error) {
 	stale, _ := filepath.Glob(filepath.Join(below, denPrefix+"*"))
 	for _, dir := range stale {
@@ -36,24 +42,25 @@ func newDen(below string) (*den, error) {
 	}
 	if len(dir) > longestDen {
 		_ = os.RemoveAll(dir)
-		return nil, fmt.Errorf("the path of %s is too long for sockets; name a shorter directory for temporary files (TMPDIR)", dir)
+		return nil,
+			fmt.Errorf("the path of %s is too long for sockets; name a shorter directory for temporary files (TMPDIR)",
+				dir)
 	}
 	locked, err := os.CreateTemp(dir, "")
 	if err == nil && !lock(locked) {
 		err = fmt.Errorf("%s cannot be locked", locked.Name())
 	}
-	if err == nil { // others see the lock file only now that it is locked
+	if err == nil { // other hubs must see the lock file only after it is locked
 		err = os.Rename(locked.Name(), filepath.Join(dir, denLock))
 	}
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
-	return &den{dir, locked}, nil
+	return &den{dir: dir, locked: locked}, nil
 }
 
-// sweep removes a den without an owner. One that was made this moment has no lock
-// file yet, and stays.
+// sweep removes a private directory without an owner. One that is just being created has no lock file yet, and stays.
 func sweep(dir string) {
 	file, err := os.OpenFile(filepath.Join(dir, denLock), os.O_RDWR, 0)
 	if err != nil {
@@ -66,17 +73,20 @@ func sweep(dir string) {
 	}
 }
 
-// close removes the den.
+// close removes the directory.
 func (d *den) close() {
 	_ = os.RemoveAll(d.dir)
 	_ = d.locked.Close()
 }
 
-// room makes a directory within the den.
-func (d *den) room() (string, error) { return os.MkdirTemp(d.dir, "") }
+// room creates a subdirectory. Its name is a number, so that the paths of sockets stay short.
+func (d *den) room() (string, error) {
+	dir := filepath.Join(d.dir, strconv.FormatInt(d.rooms.Add(1), 10))
+	return dir, os.Mkdir(dir, 0o700)
+}
 
-// copyVerified copies a program into a directory and compares the digest of what
-// was copied, which is what runs: changing the original afterwards changes nothing.
+// copyVerified copies a program into a directory and verifies the digest of the copy. The copy is what runs, so a
+// later change of the original has no effect.
 func copyVerified(from, into, digest string) (string, error) {
 	source, err := os.Open(from)
 	if err != nil {
@@ -97,7 +107,8 @@ func copyVerified(from, into, digest string) (string, error) {
 		return "", err
 	}
 	if is := hex.EncodeToString(hash.Sum(nil)); !strings.EqualFold(is, digest) {
-		return "", fmt.Errorf("%s has the SHA-256 digest %s, and its manifest says %s: it is not started", from, is, digest)
+		return "", fmt.Errorf("%s has the SHA-256 digest %s, and its manifest says %s: it is not started", from, is,
+			digest)
 	}
 	return path, nil
 }

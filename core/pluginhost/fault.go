@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// recover waits after a fault, or, after too many, until the plugin is wanted
-// again or something else is installed. It tells whether the plugin is to run.
+// recover waits before the next start after a fault. After too many faults it waits until an operator starts the
+// plugin or another version is installed. It reports whether the plugin is to run.
 func (k *keeper) recover(ctx context.Context, installed string, fault error) (run bool) {
 	clock := k.host.config.Clock
 	count := k.note(fault, true)
@@ -41,8 +41,8 @@ func (k *keeper) recover(ctx context.Context, installed string, fault error) (ru
 	}
 }
 
-// note records a fault and returns how many of late ended the plugin, but for those
-// that one call brought about.
+// note records a fault. It returns the number of recent faults that ended the plugin, without those caused by retries
+// of one call.
 func (k *keeper) note(fault error, ended bool) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -57,14 +57,14 @@ func (k *keeper) note(fault error, ended bool) int {
 	return len(k.ends)
 }
 
-// forgive begins to count faults anew.
+// forgive resets the fault count.
 func (k *keeper) forgive() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.faults, k.ends = nil, nil
 }
 
-// recent are the times within the window.
+// recent returns the times within the window.
 func recent(times []time.Time, now time.Time) []time.Time {
 	return slices.DeleteFunc(times, func(at time.Time) bool { return now.Sub(at) >= faultWindow })
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func TestFaultsOfCallsDoNotHideThoseThatEndThePlugin(t *testing.T) {
+func TestCallFaultsDoNotHideProcessCrashes(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	for range mostFaults {
@@ -29,7 +29,7 @@ func TestFaultsOfCallsDoNotHideThoseThatEndThePlugin(t *testing.T) {
 	require.Equal(t, Quarantined, s.state().State)
 }
 
-func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
+func TestPluginMissingEveryDeadlineIsRestarted(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	first, calls := s.state().PID, 0
@@ -46,9 +46,10 @@ func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 		late()
 	}
 	for range mostLate {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		_, err := s.check(ctx, "wait", "/nowhere")
-		cancel()
+		err := s.expired(func(ctx context.Context) error {
+			_, err := s.check(ctx, "wait", "/nowhere")
+			return err
+		})
 		require.Equal(t, core.Internal, core.CodeOf(err))
 	}
 	s.still("its health is fine", s.is(Ready))
@@ -62,14 +63,15 @@ func TestAPluginThatAnswersNoCallInTimeIsStartedAgain(t *testing.T) {
 // late asks a question that is not answered in time.
 func (s *stage) late(t *testing.T, key string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1, Key: key}, &sdk.InboundRequest{Kind: "wait"})
+	err := s.expired(func(ctx context.Context) error {
+		_, err := s.Plugin("hostile").Translate(ctx, Subject{Business: 1, Key: key}, &sdk.InboundRequest{Kind: "wait"})
+		return err
+	})
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
 	require.ErrorContains(t, err, "it did not answer in time")
 }
 
-func TestOneCallThatIsAlwaysLatePutsNoPluginInQuarantine(t *testing.T) {
+func TestOneSlowCallDoesNotQuarantineThePlugin(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	for range mostFaults {
@@ -93,34 +95,32 @@ func TestOneCallThatIsAlwaysLatePutsNoPluginInQuarantine(t *testing.T) {
 	require.Equal(t, Quarantined, s.state().State, "that many calls are late is another matter")
 }
 
-func TestADecisionThatAPluginDoesNotReachHasFailedThere(t *testing.T) {
+func TestUnreachedDecisionIsAPluginError(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
-	for order, says := range map[string]string{"wait": "it did not answer in time", "crash": "ended while it was asked"} {
-		within := time.Minute
-		if order == "wait" {
-			within = 20 * time.Millisecond
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), within)
-		failed, got := make(chan answered, 1), answered{}
-		go func() {
-			_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1}, &pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
-			failed <- answered{err: err}
-		}()
-		ended := arrived(failed, &got)
-		s.still("the call has failed", func() bool {
-			if s.is(Backoff)() { // the deadline of the call is not to pass while processes end and start
-				s.clock.Advance(10 * time.Millisecond)
-			}
-			return ended()
-		})
-		cancel()
-		require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down")
-		require.ErrorContains(t, got.err, says)
+	plan := func(ctx context.Context, order string) error {
+		_, err := s.Plugin("hostile").PlanRiderStatus(ctx, Subject{Business: 1},
+			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
+		return err
 	}
+	err := s.expired(func(ctx context.Context) error { return plan(ctx, "wait") })
+	require.Equal(t, core.Internal, core.CodeOf(err), "it is not the plugin that is down")
+	require.ErrorContains(t, err, "it did not answer in time")
+
+	failed, got := make(chan answered, 1), answered{}
+	go func() { failed <- answered{err: plan(t.Context(), "crash")} }()
+	ended := arrived(failed, &got)
+	s.still("the call has failed", func() bool {
+		if s.is(Backoff)() { // the deadline of the call is not to pass while processes end and start
+			s.clock.Advance(10 * time.Millisecond)
+		}
+		return ended()
+	})
+	require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down")
+	require.ErrorContains(t, got.err, "ended while it was asked")
 }
 
-func TestACheckOfItemsIsBoundedWithTheWaitForAPlace(t *testing.T) {
+func TestItemCheckDeadlineIncludesTheQueueTime(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	var calls []<-chan answered
@@ -137,7 +137,7 @@ func TestACheckOfItemsIsBoundedWithTheWaitForAPlace(t *testing.T) {
 	require.Equal(t, 5, failed[core.Internal]+failed[core.Unavailable], "late, or never asked")
 }
 
-func TestAMenuThatAPluginDoesNotRenderInTimeHasFailedThere(t *testing.T) {
+func TestSlowMenuRenderingIsAPluginError(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	failed, got := make(chan answered, 1), answered{}
@@ -146,11 +146,12 @@ func TestAMenuThatAPluginDoesNotRenderInTimeHasFailedThere(t *testing.T) {
 		failed <- answered{err: err}
 	}()
 	s.until("the call has failed", arrived(failed, &got))
-	require.Equal(t, core.Internal, core.CodeOf(got.err), "it is not the plugin that is down: others are rendered meanwhile")
+	require.Equal(t, core.Internal, core.CodeOf(got.err),
+		"it is not the plugin that is down: others are rendered meanwhile")
 	require.ErrorContains(t, got.err, "Menu.Render: it did not answer in time")
 }
 
-func TestAStatusThatThePluginItselfGaveIsNoLostCall(t *testing.T) {
+func TestPluginErrorStatusIsNotALostConnection(t *testing.T) {
 	s := newStage(t)
 	s.ready("unavailable")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
@@ -159,7 +160,7 @@ func TestAStatusThatThePluginItselfGaveIsNoLostCall(t *testing.T) {
 	require.Contains(t, s.fault(), "the table is broken")
 }
 
-func TestWhyAPluginIsDegradedIsTold(t *testing.T) {
+func TestDegradedPluginShowsItsReason(t *testing.T) {
 	s := newStage(t)
 	s.ready("degraded")
 	require.Empty(t, s.state().Health)
@@ -171,7 +172,7 @@ func TestWhyAPluginIsDegradedIsTold(t *testing.T) {
 	require.Empty(t, s.state().Health)
 }
 
-func TestTheCauseOfAnEndIsOfThisProcess(t *testing.T) {
+func TestFaultNamesTheCauseOfTheLatestProcess(t *testing.T) {
 	s := newStage(t)
 	s.install("panics")
 	s.Start("hostile")
@@ -181,7 +182,7 @@ func TestTheCauseOfAnEndIsOfThisProcess(t *testing.T) {
 	require.Contains(t, s.fault(), "there is no disk")
 }
 
-func TestTextsOfAPluginAreBounded(t *testing.T) {
+func TestPluginTextsAreBounded(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	long := strings.Repeat("é", 1<<20)
@@ -194,7 +195,7 @@ func TestTextsOfAPluginAreBounded(t *testing.T) {
 	require.Less(t, len(err.Error()), longestText+50)
 }
 
-func TestTheLogThatIsKeptIsBounded(t *testing.T) {
+func TestLogBufferIsBounded(t *testing.T) {
 	s := newStage(t)
 	book := &logbook{log: s.config.Log, clock: s.clock}
 	line := []byte(strings.Repeat("x", shownOfALine))
@@ -209,7 +210,7 @@ func TestTheLogThatIsKeptIsBounded(t *testing.T) {
 	require.Empty(t, book.after(book.written()))
 }
 
-func TestMemoryThatIsSharedCounts(t *testing.T) {
+func TestSharedMemoryCountsTowardsTheLimit(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	first := s.state().PID
@@ -219,7 +220,7 @@ func TestMemoryThatIsSharedCounts(t *testing.T) {
 	require.Contains(t, s.fault(), "of memory, and its manifest allows 128")
 }
 
-func TestFilesOfAPluginAreBounded(t *testing.T) {
+func TestPluginFileSizeIsLimited(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	call := s.asked("write", "")

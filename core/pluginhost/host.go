@@ -1,7 +1,6 @@
-// Package pluginhost verifies, starts, supervises and calls plugins: programs
-// that decide for one kind of aggregator each (plugins/proto). A plugin is not
-// trusted: what it says is checked, what it takes is bounded, and whatever
-// becomes of it, the hub goes on.
+// Package pluginhost verifies, starts, supervises and calls plugins. Each plugin is a program that decides for one
+// kind of aggregator (plugins/proto). Plugins are not trusted: the host checks their answers and bounds their
+// resources. A failing plugin does not affect the hub.
 package pluginhost
 
 import (
@@ -20,27 +19,25 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Observer is told what the plugins do, for metrics.
+// Observer receives the metrics of plugins.
 type Observer interface {
-	// PluginCalled is told of an ended call, such as Menu.CheckItems. The outcome
-	// is ok, refused (the question was wrong), absent, wrong (the answer was), down,
-	// late, failed or canceled.
+	// PluginCalled reports a finished call, such as Menu.CheckItems. The outcome is ok, refused (the request was
+	// wrong), absent, wrong (the answer was wrong), down, late, failed or canceled.
 	PluginCalled(plugin, call, outcome string, took time.Duration)
-	// PluginEntered is told that a plugin has entered a state.
+	// PluginEntered reports that a plugin has entered a state.
 	PluginEntered(plugin string, state State)
 }
 
-// Config says where plugins are and how they are looked after. Zero values take
-// the defaults.
+// Config sets where plugins are and how they are supervised. Zero values take the defaults.
 type Config struct {
 	Dir         string        // one directory with a manifest for each plugin
-	TempDir     string        // os.TempDir(); must allow programs to be run, and be short
-	Hidden      []string      // directories that no plugin may see, where the system allows to hide them
-	Plain       bool          // plugins get no namespaces of their own, as where the system allows none
-	StartWithin time.Duration // sdk.StartWithin, from the start of the process until it is ready
+	TempDir     string        // os.TempDir(); must allow execution, and have a short path
+	Hidden      []string      // directories hidden from plugins, if the system supports that
+	Plain       bool          // plugins run without namespaces, as on a system that has none
+	StartWithin time.Duration // sdk.StartWithin, from the process start until it is ready
 	HealthEvery time.Duration // 3 s
-	DrainWithin time.Duration // 30 s, for the calls under way in a version that is replaced or stopped
-	Patience    time.Duration // 3 s, how long a call waits for a plugin that is being started
+	DrainWithin time.Duration // 30 s, for running calls of a version that is replaced or stopped
+	Patience    time.Duration // 3 s, how long a call waits for a plugin that is starting
 	Clock       core.Clock
 	Observer    Observer
 	Tracer      *core.Tracer // nil: none
@@ -56,21 +53,21 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Host looks after the plugins of one hub.
+// Host supervises the plugins of one hub.
 type Host struct {
 	config  Config
 	den     *den
 	stop    context.CancelFunc
 	running context.Context
 	keepers sync.WaitGroup
-	warned  sync.Once // that plugins are not isolated
+	warned  sync.Once // plugins are not isolated
 
 	mu      sync.Mutex
 	keeping map[string]*keeper
 }
 
-// Open makes a host without plugins; see Start. It removes what a hub that was
-// killed left behind, and hides this process's memory from the programs it will start.
+// Open returns a host without plugins; see Start. It removes what a killed hub left behind, and hides this process's
+// memory from the programs that it will start.
 func Open(config Config) (*Host, error) {
 	config = config.withDefaults()
 	if err := hide(); err != nil {
@@ -85,9 +82,8 @@ func Open(config Config) (*Host, error) {
 	return h, nil
 }
 
-// Start begins to look after an installed plugin and returns at once. One that
-// was started before is told to go on: it leaves quarantine, or looks for
-// another version of itself.
+// Start begins to supervise an installed plugin and returns at once. If the plugin was started before, Start ends its
+// quarantine, or upgrades it to the installed version.
 func (h *Host) Start(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -104,17 +100,16 @@ func (h *Host) Start(id string) {
 	}()
 }
 
-// Stop ends a plugin after its calls under way. It stays known, as stopped.
+// Stop stops a plugin after its running calls. Status still lists it.
 func (h *Host) Stop(id string) {
 	if k := h.keeper(id); k != nil {
 		k.want(wish{})
 	}
 }
 
-// Upgrade starts the version that is installed now, and puts it in the place of
-// the running one without a call being lost; where none is running it is started,
-// out of quarantine too. It returns when that is done; an error says why the
-// version does not serve.
+// Upgrade starts the installed version and replaces the running one without losing a call. If none is running, it
+// starts the plugin, even from quarantine. It returns when that is done. The error states why the version does not
+// serve.
 func (h *Host) Upgrade(ctx context.Context, id string) error {
 	k := h.keeper(id)
 	if k == nil {
@@ -132,7 +127,7 @@ func (h *Host) Upgrade(ctx context.Context, id string) error {
 	}
 }
 
-// Close ends every plugin after its calls under way, and returns when nothing is left.
+// Close stops every plugin after its running calls, and returns when all have ended.
 func (h *Host) Close() {
 	h.stop()
 	h.keepers.Wait()
@@ -145,7 +140,7 @@ func (h *Host) keeper(id string) *keeper {
 	return h.keeping[id]
 }
 
-// Status tells how every plugin is, by id.
+// Status returns the status of every plugin, sorted by id.
 func (h *Host) Status() []Status {
 	h.mu.Lock()
 	keepers := slices.Collect(maps.Values(h.keeping))
@@ -158,7 +153,7 @@ func (h *Host) Status() []Status {
 	return list
 }
 
-// Logs are the last lines that a plugin logged, oldest first.
+// Logs returns the last lines that a plugin logged, oldest first.
 func (h *Host) Logs(id string) []string {
 	if k := h.keeper(id); k != nil {
 		return k.log.lines()

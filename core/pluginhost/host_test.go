@@ -1,16 +1,12 @@
 package pluginhost
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
+	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,13 +14,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/deploy/check/buildtest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
-
-// built is the directory of the programs that the tests start.
-var built string
 
 func TestMain(m *testing.M) {
 	Shim()
@@ -54,215 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// stage is a host whose clock the test moves, and its directory of plugins.
-type stage struct {
-	*Host
-	t     *testing.T
-	dir   string
-	clock *clocktest.Clock
-
-	mu    sync.Mutex
-	calls map[string]int // by outcome
-	seen  []State
-}
-
-func newStage(t *testing.T) *stage {
-	t.Helper()
-	return newStageOf(t, Config{})
-}
-
-// newStageOf is a stage whose host is configured as given, beside what tests need.
-func newStageOf(t *testing.T, config Config) *stage {
-	t.Helper()
-	s := &stage{t: t, dir: t.TempDir(), clock: clocktest.New(), calls: map[string]int{}}
-	temp, err := os.MkdirTemp("", "")
-	require.NoError(t, err)
-	config.Dir, config.TempDir, config.StartWithin, config.Patience = s.dir, temp, time.Minute, time.Hour
-	config.Clock, config.Observer, config.Log = s.clock, s, slog.New(slog.DiscardHandler)
-	s.Host, err = Open(config)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		ended := make(chan struct{})
-		go func() { s.Close(); close(ended) }()
-		s.until("the host is closed", func() bool {
-			select {
-			case <-ended:
-				return true
-			default:
-				return false
-			}
-		})
-		left, err := os.ReadDir(temp)
-		require.NoError(t, err)
-		require.Empty(t, left, "the host left something behind")
-		require.NoError(t, os.Remove(temp))
-	})
-	return s
-}
-
-// PluginCalled counts a call (Observer).
-func (s *stage) PluginCalled(_, _, outcome string, _ time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.calls[outcome]++
-}
-
-// PluginEntered notes a state (Observer).
-func (s *stage) PluginEntered(_ string, state State) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.seen = append(s.seen, state)
-}
-
-func (s *stage) states() []State {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]State(nil), s.seen...)
-}
-
-// install puts the hostile plugin there under a mode; change may alter its manifest.
-func (s *stage) install(mode string, change ...func(*sdk.Manifest)) {
-	s.t.Helper()
-	dir := filepath.Join(s.dir, "hostile")
-	require.NoError(s.t, os.MkdirAll(dir, 0o700))
-	program := filepath.Join(built, "hostile")
-	file, err := os.Open(program)
-	require.NoError(s.t, err)
-	defer file.Close()
-	digest, err := sdk.Digest(file)
-	require.NoError(s.t, err)
-	_ = os.Remove(filepath.Join(dir, mode))
-	require.NoError(s.t, os.Symlink(program, filepath.Join(dir, mode)))
-	version := "1.0.0"
-	if mode == "second" {
-		version = "2.0.0"
-	}
-	manifest := &sdk.Manifest{
-		ID: "hostile", Version: version, Protocol: 1, Capabilities: []string{"menu_check", "menu_render", "order_translate", "rider_status"},
-		Binaries:  []sdk.Binary{{OS: runtime.GOOS, Arch: runtime.GOARCH, Path: mode, SHA256: digest}},
-		Endpoints: []sdk.ManifestEndpoint{{Name: "api", Hosts: []string{"api.example.com"}}}, Secrets: []string{"token"},
-		Limits: sdk.ManifestLimits{MemoryMB: 128, InFlight: 4},
-	}
-	for _, c := range change {
-		c(manifest)
-	}
-	text, err := manifest.YAML()
-	require.NoError(s.t, err)
-	require.NoError(s.t, os.WriteFile(filepath.Join(dir, sdk.ManifestName), text, 0o600))
-}
-
-// until moves the clock until a condition holds. It stands still while the host has yet to
-// notice that a process has ended: else health checks would be missed meanwhile.
-func (s *stage) until(what string, holds func() bool) {
-	s.t.Helper()
-	require.Eventually(s.t, func() bool {
-		if holds() {
-			return true
-		}
-		if !s.ending() {
-			s.clock.Advance(10 * time.Millisecond)
-		}
-		return holds()
-	}, 30*time.Second, 2*time.Millisecond, what)
-}
-
-// ending tells whether a plugin that the host takes for running has ended.
-func (s *stage) ending() bool {
-	return slices.ContainsFunc(s.Status(), func(p Status) bool {
-		if runtime.GOOS != "linux" || p.PID == 0 || p.State != Ready && p.State != Degraded {
-			return false
-		}
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
-		_, state, _ := bytes.Cut(stat, []byte(") "))
-		return err != nil || len(state) > 0 && state[0] == 'Z'
-	})
-}
-
-// still waits for a condition while the clock stands still.
-func (s *stage) still(what string, holds func() bool) {
-	s.t.Helper()
-	require.Eventually(s.t, holds, 30*time.Second, time.Millisecond, what)
-}
-
-func (s *stage) state() Status {
-	list := s.Status()
-	require.Len(s.t, list, 1)
-	return list[0]
-}
-
-// signal sends a signal to the plugin's process.
-func (s *stage) signal(signal syscall.Signal) (pid int) {
-	s.t.Helper()
-	pid = s.state().PID
-	require.Positive(s.t, pid) // 0 would be this test's own group
-	require.NoError(s.t, syscall.Kill(pid, signal))
-	return pid
-}
-
-// another tells whether another process than one serves.
-func (s *stage) another(than int) func() bool {
-	return func() bool { now := s.state(); return now.PID != than && now.PID != 0 && now.State == Ready }
-}
-
-func (s *stage) is(state State) func() bool {
-	return func() bool { return s.state().State == state }
-}
-
-// ready installs and starts a mode that gets ready.
-func (s *stage) ready(mode string) {
-	s.t.Helper()
-	s.install(mode)
-	s.Start("hostile")
-	s.still("the plugin is ready", s.is(Ready))
-}
-
-func (s *stage) check(ctx context.Context, refID, description string) (string, error) {
-	return s.checkAs(ctx, Subject{Business: 1, Platform: "tasty", Settings: []byte(`{}`)}, refID, description)
-}
-
-func (s *stage) checkAs(ctx context.Context, subject Subject, refID, description string) (string, error) {
-	findings, err := s.Plugin("hostile").CheckItems(ctx, subject, 30*time.Second, []*sdk.Item{{RefId: refID, Description: description}})
-	if err != nil || len(findings) == 0 {
-		return "", err
-	}
-	return findings[0].GetMessage(), nil
-}
-
-// asked is a call that goes on beside the test.
-func (s *stage) asked(refID, description string) <-chan answered {
-	ch := make(chan answered, 1)
-	go func() {
-		message, err := s.check(s.t.Context(), refID, description)
-		ch <- answered{message, err}
-	}()
-	return ch
-}
-
-type answered struct {
-	message string
-	err     error
-}
-
-func arrived(ch <-chan answered, into *answered) func() bool {
-	return func() bool {
-		select {
-		case *into = <-ch:
-			return true
-		default:
-			return false
-		}
-	}
-}
-
-// fault is the text of the plugin's last fault.
-func (s *stage) fault() string {
-	if faults := s.state().Faults; len(faults) > 0 {
-		return faults[0].Text
-	}
-	return ""
-}
-
-func TestAPluginIsVerifiedStartedConfiguredAndReady(t *testing.T) {
+func TestPluginPassesEveryStateUntilReady(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	require.Equal(t, []State{Discovered, Verified, Starting, Configuring, Ready}, s.states())
@@ -278,7 +62,18 @@ func TestAPluginIsVerifiedStartedConfiguredAndReady(t *testing.T) {
 	s.still("the plugin is ready again", s.is(Ready))
 }
 
-func TestAPluginThatIsNotInstalledCannotBeAskedNow(t *testing.T) {
+func TestPluginStartsBelowTheLongestDirectory(t *testing.T) {
+	const random = len("4294967295")
+	name := longestDen - len("/"+denPrefix) - random - len(filepath.Join(os.TempDir(), "x")) + 1 - random
+	if name < 0 {
+		t.Skip("the directory for temporary files has a longer path")
+	}
+	s := newStageOf(t, Config{TempDir: tempDir(t, strings.Repeat("x", name))})
+	s.ready("good")
+	require.InDelta(t, longestDen, len(s.den.dir), 4, "random numbers differ in length")
+}
+
+func TestCallToAMissingPluginIsUnavailable(t *testing.T) {
 	s := newStage(t)
 	_, err := s.check(t.Context(), "version", "")
 	require.Equal(t, core.Unavailable, core.CodeOf(err))
@@ -287,14 +82,15 @@ func TestAPluginThatIsNotInstalledCannotBeAskedNow(t *testing.T) {
 
 func TestBackoffDoublesUpToTwoMinutes(t *testing.T) {
 	for faults, want := range map[int]time.Duration{
-		1: 500 * time.Millisecond, 2: time.Second, 3: 2 * time.Second, 8: 64 * time.Second, 9: 2 * time.Minute, 100: 2 * time.Minute,
+		1: 500 * time.Millisecond, 2: time.Second, 3: 2 * time.Second, 8: 64 * time.Second, 9: 2 * time.Minute,
+		100: 2 * time.Minute,
 	} {
 		require.Equal(t, want, backoff(faults, 0))
 		require.Equal(t, want*3/4, backoff(faults, 1))
 	}
 }
 
-func TestFiveFaultsInTenMinutesAreQuarantineUntilAnotherVersionOrAnOperator(t *testing.T) {
+func TestRepeatedFaultsQuarantineThePlugin(t *testing.T) {
 	s := newStage(t)
 	s.install("dies")
 	s.Start("hostile")
@@ -313,13 +109,13 @@ func TestFiveFaultsInTenMinutesAreQuarantineUntilAnotherVersionOrAnOperator(t *t
 	s.still("the new version is ready", s.is(Ready))
 }
 
-func TestFaultsThatAreFarApartAreNoQuarantine(t *testing.T) {
+func TestOldFaultsDoNotCountForQuarantine(t *testing.T) {
 	now := time.Now()
 	late := now.Add(-9 * time.Minute)
 	require.Equal(t, []time.Time{late, now}, recent([]time.Time{now.Add(-10 * time.Minute), late, now}, now))
 }
 
-func TestSettingsOfOneBusinessNeverReachACallOfAnother(t *testing.T) {
+func TestCallsReceiveOnlyTheirBusinessSettings(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	var callers sync.WaitGroup
@@ -327,7 +123,8 @@ func TestSettingsOfOneBusinessNeverReachACallOfAnother(t *testing.T) {
 		callers.Go(func() {
 			for n := range 50 {
 				settings := fmt.Sprintf(`{"of":%d,"n":%d}`, business, n)
-				subject := Subject{Business: business, Platform: fmt.Sprintf("p%d", business), Settings: []byte(settings)}
+				subject := Subject{Business: business, Platform: fmt.Sprintf("p%d", business),
+					Settings: []byte(settings)}
 				message, err := s.checkAs(t.Context(), subject, "settings", "")
 				if want := fmt.Sprintf("%d p%d %s", business, business, settings); err != nil || message != want {
 					t.Errorf("got %q, %v; want %q", message, err, want)
@@ -338,7 +135,7 @@ func TestSettingsOfOneBusinessNeverReachACallOfAnother(t *testing.T) {
 	callers.Wait()
 }
 
-func TestCallsAtATimeAreLimited(t *testing.T) {
+func TestConcurrentPluginCallsAreLimited(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
@@ -355,7 +152,7 @@ func TestCallsAtATimeAreLimited(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAddressesOfEndpointsAreAtAllowedHosts(t *testing.T) {
+func TestEndpointURLsRequireAllowedHosts(t *testing.T) {
 	hosts := []string{"*.aggregator.example", "api.example.com", "127.0.0.1"}
 	for address, message := range map[string]string{
 		"https://api.example.com/v1":               "",
@@ -381,5 +178,6 @@ func TestAddressesOfEndpointsAreAtAllowedHosts(t *testing.T) {
 			require.Equal(t, core.Invalid, core.CodeOf(err))
 		}
 	}
-	require.ErrorContains(t, CheckAddress(&sdk.Description{Id: "x"}, "api", "https://api.example.com"), "has none of that name")
+	require.ErrorContains(t, CheckAddress(&sdk.Description{Id: "x"}, "api", "https://api.example.com"),
+		"has none of that name")
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func TestALogLineWhoseMessageIsNoStringIsWrittenAsItStands(t *testing.T) {
+func TestLogLineWithNonStringMessageIsKept(t *testing.T) {
 	s := newStage(t)
 	s.ready("logs-a-number")
 	s.still("the line is in the log", func() bool {
@@ -27,14 +27,15 @@ func TestALogLineWhoseMessageIsNoStringIsWrittenAsItStands(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAStoppedPluginIsKilledAndItsCallAskedAgain(t *testing.T) {
+func TestSuspendedPluginIsKilledAndItsCallRetried(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	first := s.state().PID
 	stopped := s.asked("stop", "")
 	s.still("the call is under way", func() bool { return s.state().InFlight == 1 })
 	s.until("the plugin is killed", s.another(first))
-	require.Contains(t, s.fault(), "missed 3 health checks in a row: it did not tell its health in time; its process is stopped")
+	require.Contains(t, s.fault(),
+		"missed 3 health checks in a row: it did not tell its health in time; its process is stopped")
 	// it stops the next one too: asked twice, and no more
 	var got answered
 	s.until("the call has failed", arrived(stopped, &got))
@@ -42,13 +43,13 @@ func TestAStoppedPluginIsKilledAndItsCallAskedAgain(t *testing.T) {
 	s.until("it is ready again", s.is(Ready))
 }
 
-func TestAStoppedPluginDoesNotKeepTheHostFromClosing(t *testing.T) {
+func TestSuspendedPluginDoesNotBlockHostShutdown(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	s.signal(syscall.SIGSTOP)
 }
 
-func TestAPluginIsKilledDuringItsStart(t *testing.T) {
+func TestHostShutdownKillsAStartingPlugin(t *testing.T) {
 	for _, mode := range []string{"mute", "stopped", "deaf"} {
 		t.Run(mode, func(t *testing.T) {
 			s := newStage(t)
@@ -63,7 +64,7 @@ func TestAPluginIsKilledDuringItsStart(t *testing.T) {
 	}
 }
 
-func TestAStartThatNeverAnswersIsGivenUp(t *testing.T) {
+func TestUnresponsivePluginStartTimesOut(t *testing.T) {
 	for _, mode := range []string{"mute", "stopped", "deaf"} {
 		t.Run(mode, func(t *testing.T) {
 			s := newStage(t)
@@ -81,10 +82,11 @@ func TestAStartThatNeverAnswersIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestAStartThatGoesWrongIsSaidInPlainWords(t *testing.T) {
+func TestPluginStartErrorsAreExplained(t *testing.T) {
 	for mode, says := range map[string]string{
-		"dies":         "it ended before it served (exit status 7; the last line of its log: there is no disk)",
-		"babbles":      "the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come before one: hello",
+		"dies": "it ended before it served (exit status 7; the last line of its log: there is no disk)",
+		"babbles": "the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come " +
+			"before one: hello",
 		"babbles-long": "handshake (1|1|unix|SOCKET|grpc)",
 		"elsewhere":    "it listens at tcp 127.0.0.1:9, outside of the directory it was given",
 		"not-serving":  "it says that it does not serve",
@@ -109,7 +111,7 @@ func TestAPluginThatStopsServingIsReplaced(t *testing.T) {
 	require.Contains(t, s.fault(), "it says that it does not serve")
 }
 
-func TestLongOutputDoesNotStopAPlugin(t *testing.T) {
+func TestLongOutputDoesNotBlockAPlugin(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	for range 3 {
@@ -126,7 +128,7 @@ func TestLongOutputDoesNotStopAPlugin(t *testing.T) {
 	}
 }
 
-func TestACrashInMidCallIsAskedAgainOfTheNextProcess(t *testing.T) {
+func TestCrashedCallIsRetriedOnTheNextProcess(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	call := s.asked("crash-once", filepath.Join(t.TempDir(), "crashed"))
@@ -136,7 +138,7 @@ func TestACrashInMidCallIsAskedAgainOfTheNextProcess(t *testing.T) {
 	require.Contains(t, s.fault(), "its process ended (exit status 3")
 }
 
-func TestACrashAtEveryTryIsUnavailable(t *testing.T) {
+func TestCallCrashingTwiceIsUnavailable(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	call := s.asked("crash", "")
@@ -146,7 +148,7 @@ func TestACrashAtEveryTryIsUnavailable(t *testing.T) {
 	require.ErrorContains(t, got.err, "ended while it was asked (Menu.CheckItems), twice")
 }
 
-func TestAPanicIsAnErrorOfTheCallAlone(t *testing.T) {
+func TestPanicFailsOnlyItsCall(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	first := s.state().PID
@@ -157,7 +159,7 @@ func TestAPanicIsAnErrorOfTheCallAlone(t *testing.T) {
 	require.Equal(t, first, s.state().PID)
 }
 
-func TestADigestIsCheckedAtEveryStart(t *testing.T) {
+func TestDigestIsVerifiedAtEveryStart(t *testing.T) {
 	// go-plugin's SecureConfig keeps the state of its hash, and refuses the same file the second time
 	s := newStage(t)
 	s.ready("good")
@@ -169,7 +171,7 @@ func TestADigestIsCheckedAtEveryStart(t *testing.T) {
 	require.Contains(t, s.fault(), "its manifest says 000000")
 }
 
-func TestWhatRunsIsWhatWasVerified(t *testing.T) {
+func TestHostRunsItsVerifiedCopy(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	program, err := os.Readlink(filepath.Join("/proc", strconv.Itoa(s.state().PID), "exe"))
@@ -180,10 +182,13 @@ func TestWhatRunsIsWhatWasVerified(t *testing.T) {
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 }
 
-func TestADescriptionUnlikeTheManifestIsRefused(t *testing.T) {
+func TestDescriptionMustMatchTheManifest(t *testing.T) {
 	for says, change := range map[string]func(*sdk.Manifest){
-		"version: the manifest says":      func(m *sdk.Manifest) { m.Version = "9.0.0" },
-		"endpoints: the manifest says":    func(m *sdk.Manifest) { m.Endpoints[0].Hosts = []string{"other.example.com"} },
+		"version: the manifest says": func(m *sdk.Manifest) { m.Version = "9.0.0" },
+		"endpoints: the manifest says": func(m *sdk.Manifest) {
+			m.Endpoints[0].Hosts =
+				[]string{"other.example.com"}
+		},
 		"capabilities: the manifest says": func(m *sdk.Manifest) { m.Capabilities = []string{"menu_check"} },
 		"secrets: the manifest says":      func(m *sdk.Manifest) { m.Secrets = nil },
 	} {
@@ -197,7 +202,7 @@ func TestADescriptionUnlikeTheManifestIsRefused(t *testing.T) {
 	}
 }
 
-func TestWithoutAManifestNothingIsStarted(t *testing.T) {
+func TestPluginWithoutManifestIsNotStarted(t *testing.T) {
 	s := newStage(t)
 	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "hostile"), 0o700))
 	s.Start("hostile")
@@ -205,7 +210,7 @@ func TestWithoutAManifestNothingIsStarted(t *testing.T) {
 	require.Contains(t, s.fault(), "it has no manifest")
 }
 
-func TestAFindingOfAnotherItemIsRefused(t *testing.T) {
+func TestFindingOfAnUnrequestedItemIsRejected(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	_, err := s.check(t.Context(), "unknown-item", "")
@@ -224,18 +229,20 @@ func TestFindingsAreBounded(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestAPlanThatReachesBeyondTheManifestIsRefused(t *testing.T) {
+func TestPlanBeyondTheManifestIsRejected(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	plan := func(order string) (*sdk.Decision, error) {
-		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1}, &pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
+		return s.Plugin("hostile").PlanRiderStatus(t.Context(), Subject{Business: 1},
+			&pb.RiderStatusRequest{Order: &pb.Order{PlatformOrderId: order}})
 	}
 	decision, err := plan("")
 	require.NoError(t, err)
 	require.Equal(t, "/riders", decision.GetPlan().GetPath())
 	for order, says := range map[string]string{
-		"other-endpoint": `endpoint "metadata" is not declared`, "other-host": "must begin with a slash and have no host",
-		"whole-address": "must begin with a slash and have no host", "host-header": "header Host is set by the hub",
+		"other-endpoint": `endpoint "metadata" is not declared`,
+		"other-host":     "must begin with a slash and have no host",
+		"whole-address":  "must begin with a slash and have no host", "host-header": "header Host is set by the hub",
 		"other-secret": `secret "of_the_hub" is not declared`, "nothing": "a decision is a plan, or a reason to skip",
 	} {
 		_, err := plan(order)
@@ -245,14 +252,14 @@ func TestAPlanThatReachesBeyondTheManifestIsRefused(t *testing.T) {
 	}
 }
 
-func TestATranslationThatSaysNothingIsRefused(t *testing.T) {
+func TestEmptyTranslationIsRejected(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{})
 	require.ErrorContains(t, err, "neither that it is an order, or which it cancels, nor why it is ignored")
 }
 
-func TestAnOrderWhoseAmountIsNoneIsRefusedAndThePluginBlamed(t *testing.T) {
+func TestInvalidOrderAmountIsAPluginFault(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	_, err := s.Plugin("hostile").Translate(t.Context(), Subject{Business: 1}, &sdk.InboundRequest{Kind: "amounts"})
@@ -261,7 +268,7 @@ func TestAnOrderWhoseAmountIsNoneIsRefusedAndThePluginBlamed(t *testing.T) {
 	require.Contains(t, s.fault(), "items[0].price")
 }
 
-func TestACopyOfAPluginByAnotherNameIsNone(t *testing.T) {
+func TestRenamedPluginCopyIsNotInstalled(t *testing.T) {
 	s := newStage(t)
 	s.install("good")
 	for _, name := range []string{"hostile.bak", "hostile-old", "My Plugin"} {
@@ -272,7 +279,7 @@ func TestACopyOfAPluginByAnotherNameIsNone(t *testing.T) {
 	require.Equal(t, []string{"hostile"}, installed)
 }
 
-func TestMemoryIsLimited(t *testing.T) {
+func TestPluginMemoryIsLimited(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	call := s.asked("eat", "")
@@ -282,7 +289,7 @@ func TestMemoryIsLimited(t *testing.T) {
 	require.NotEmpty(t, s.fault())
 }
 
-func TestAKilledHostLeavesNoProcessAndNoSocket(t *testing.T) {
+func TestKilledHostLeavesNoProcessOrSocket(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		s := newStage(t)
 		s.install("good")
@@ -320,7 +327,7 @@ func TestAKilledHostLeavesNoProcessAndNoSocket(t *testing.T) {
 	}
 }
 
-func TestADenIsNotSweptWhileItsOwnerLives(t *testing.T) {
+func TestRuntimeDirectoryOfALiveHostIsKept(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	next, err := newDen(filepath.Dir(s.den.dir))

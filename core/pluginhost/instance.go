@@ -27,8 +27,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// instance is one process of a plugin that is served from, and the calls under
-// way in it.
+// instance is a running process of a plugin, with its running calls.
 type instance struct {
 	parcel  parcel
 	about   *sdk.Description
@@ -38,21 +37,21 @@ type instance struct {
 	dir     string
 	output  sync.WaitGroup
 
-	hangs  chan hang     // receives once too many calls in a row were late
+	hangs  chan hang     // receives after too many consecutive timeouts
 	memory atomic.Uint64 // bytes, as last measured
 
 	mu      sync.Mutex
 	calls   int
-	late    []asked // the calls in a row that were not answered in time, checks of items apart
+	late    []asked // consecutive calls that timed out, except checks of items
 	leaving bool
-	idle    chan struct{} // closed once it is leaving and no call is under way
+	idle    chan struct{} // closed when it is leaving and no call is running
 }
 
-// startBackstop ends go-plugin's waiting where the clock of the host stands still.
+// startBackstop ends go-plugin's wait even if the host's clock stands still.
 const startBackstop = time.Minute
 
-// launch verifies, starts and reaches a plugin. What it returns has answered
-// nothing yet. The context bounds the start; when it ends the process is killed.
+// launch verifies, starts and connects to a plugin. The instance has not answered any call yet. The context bounds
+// the start: when it ends, the process is killed.
 func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(State)) (*instance, error) {
 	dir, err := h.den.room()
 	if err != nil {
@@ -90,9 +89,8 @@ func (h *Host) launch(ctx context.Context, p parcel, log *logbook, enter func(St
 	return i, nil
 }
 
-// open starts the process by go-plugin, which finds out where it listens and
-// agrees with it on certificates, and connects to it. The connection is ours:
-// go-plugin's own cannot be closed while the plugin is stopped.
+// open starts the process through go-plugin, which learns its address and agrees on certificates. It then opens its
+// own connection, because go-plugin's cannot be closed while the plugin is stopped.
 func (i *instance) open(log *logbook) error {
 	config := sdk.HostConfig()
 	config.AutoMTLS = i.parcel.manifest.Transport != sdk.TransportSocket
@@ -106,7 +104,8 @@ func (i *instance) open(log *logbook) error {
 	if err != nil {
 		return i.whyNot(err)
 	}
-	if address.Network() != "unix" || !strings.HasPrefix(filepath.Clean(address.String()), i.dir+string(filepath.Separator)) {
+	if address.Network() != "unix" ||
+		!strings.HasPrefix(filepath.Clean(address.String()), i.dir+string(filepath.Separator)) {
 		return fmt.Errorf("it listens at %s %s, outside of the directory it was given", address.Network(), address)
 	}
 	secure := insecure.NewCredentials()
@@ -116,7 +115,8 @@ func (i *instance) open(log *logbook) error {
 		}
 		secure = credentials.NewTLS(config.TLSConfig)
 	}
-	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0), grpc.WithStatsHandler(replies{}),
+	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(secure), grpc.WithIdleTimeout(0),
+		grpc.WithStatsHandler(replies{}),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "unix", address.String())
 		}))
@@ -132,7 +132,7 @@ func (i *instance) open(log *logbook) error {
 	return nil
 }
 
-// whyNot prefers what the system says of the process to what go-plugin guesses.
+// whyNot returns the process's exit status, if there is one, rather than go-plugin's error.
 func (i *instance) whyNot(guess error) error {
 	select {
 	case <-i.process.ended:
@@ -142,8 +142,7 @@ func (i *instance) whyNot(guess error) error {
 	return errors.New(shorten(sdk.StartFault(guess).Error(), longestFault))
 }
 
-// examine asks a started plugin what it is and holds that against its manifest,
-// checks that it answers a question and that it serves.
+// examine checks a started plugin: its description against its manifest, one call, and its health.
 func (i *instance) examine(ctx context.Context) error {
 	about, err := i.client.Describe(ctx)
 	if err != nil {
@@ -160,7 +159,7 @@ func (i *instance) examine(ctx context.Context) error {
 	return i.serving(ctx)
 }
 
-// serving asks for the plugin's health. An error is a plugin that does not serve.
+// serving checks the plugin's health. It returns an error if the plugin does not serve.
 func (i *instance) serving(ctx context.Context) error {
 	health, err := i.client.CheckHealth(ctx)
 	switch {
@@ -177,13 +176,13 @@ func (i *instance) serving(ctx context.Context) error {
 	}
 }
 
-// degraded is the health of a plugin that serves, and says that something is wrong.
+// degraded is the health of a plugin that serves but reports a problem.
 type degraded string
 
-// Error is what the plugin says.
+// Error returns the plugin's message.
 func (d degraded) Error() string { return "it says that it is degraded: " + string(d) }
 
-// begin counts a call; false when the instance is leaving.
+// begin counts a call. It returns false if the instance is leaving.
 func (i *instance) begin() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -202,7 +201,7 @@ func (i *instance) done() {
 	}
 }
 
-// leave begins no more calls; the channel is closed when those under way have ended.
+// leave rejects further calls. The channel is closed when the running ones have ended.
 func (i *instance) leave() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -215,14 +214,14 @@ func (i *instance) leave() <-chan struct{} {
 	return i.idle
 }
 
-// inTime ends a row of late calls.
+// inTime resets the count of consecutive timeouts.
 func (i *instance) inTime() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.late = nil
 }
 
-// tooLate counts the calls in a row that were not answered in time.
+// tooLate counts a timeout, and reports a fault after too many in a row.
 func (i *instance) tooLate(call asked) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -235,12 +234,11 @@ func (i *instance) tooLate(call asked) {
 	}
 }
 
-// hang is the fault of a plugin that leaves calls unanswered. It is started again in any
-// case; where they were repeats of one call, that one has no part in putting it in
-// quarantine, for all others.
+// hang is the fault of a plugin whose calls time out. The plugin is restarted in any case. Retries of a single call
+// do not count toward quarantine, because one bad call must not stop all others.
 type hang struct{ one bool }
 
-// Error says how many calls it were.
+// Error states the number of calls.
 func (h hang) Error() string {
 	if h.one {
 		return fmt.Sprintf("it did not answer %d calls in a row in time, all of them repeats of one", mostLate)
@@ -248,7 +246,7 @@ func (h hang) Error() string {
 	return fmt.Sprintf("it did not answer %d calls in a row in time", mostLate)
 }
 
-// measure tells what memory the plugin and what it started have in use, in bytes.
+// measure returns the memory of the plugin and its children, in bytes.
 func (i *instance) measure() uint64 {
 	used := i.process.resident()
 	i.memory.Store(used)
@@ -261,7 +259,7 @@ func (i *instance) underWay() int {
 	return i.calls
 }
 
-// end kills the process and returns when nothing of it is left. Calls under way fail.
+// end kills the process and all it started, and waits for their end. Running calls fail.
 func (i *instance) end() {
 	i.process.kill()
 	if i.process.started() {

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isolate sets up the namespaces of which this process is the first: the hidden
-// directories are empty, the plugin's own is there, /proc shows what runs inside, and
-// there is no network. Then it gives up the capabilities that this took, for good.
+// isolate sets up the namespaces, as their first process. The hidden directories are empty, except for the plugin's
+// own. /proc shows only processes inside, and there is no network. It then drops the capabilities that this required,
+// for good.
 func isolate(order shimOrder) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("the namespace of mounts: %w", err)
@@ -22,9 +22,10 @@ func isolate(order shimOrder) error {
 	}
 	for _, dir := range order.Hidden {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-			continue // what cannot be reached needs no hiding
+			continue // an unreachable directory needs no hiding
 		}
-		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=64k,mode=0755"); err != nil {
+		if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+			"size=64k,mode=0755"); err != nil {
 			return fmt.Errorf("hiding %s: %w", dir, err)
 		}
 	}
@@ -32,10 +33,11 @@ func isolate(order shimOrder) error {
 		return fmt.Errorf("showing %s: %w", order.Dir, err)
 	}
 	for _, dir := range order.Hidden {
-		_ = unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
+		_ = unix.Mount("", dir, "",
+			unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	}
-	// Refused where parts of /proc are covered, as in containers. The one that is there
-	// opens nothing outside: its processes belong to another namespace of users.
+	// Refused if parts of /proc are covered, as in containers. The existing /proc gives no access to outside
+	// processes, because they belong to another user namespace.
 	err = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		return fmt.Errorf("/proc: %w", err)
@@ -43,7 +45,7 @@ func isolate(order shimOrder) error {
 	return surrender()
 }
 
-// showAgain binds a directory to its path where that is covered now.
+// showAgain binds a directory to its path if a mount covers it.
 func showAgain(own int, dir string) error {
 	var before, now unix.Stat_t
 	if err := unix.Fstat(own, &before); err != nil {
@@ -58,15 +60,15 @@ func showAgain(own int, dir string) error {
 	return unix.Mount(fmt.Sprintf("/proc/self/fd/%d", own), dir, "", unix.MS_BIND, "")
 }
 
-// surrender gives up all capabilities of this thread and of what it will start. Other
-// threads keep theirs, so nothing may look into this process.
+// surrender drops all capabilities of this thread and its children. Other threads keep theirs, so this process is
+// made undumpable.
 func surrender() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("ambient capabilities: %w", err)
 	}
 	for capability := uintptr(0); ; capability++ {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0)
-		if errors.Is(err, syscall.EINVAL) { // the last was the one before
+		if errors.Is(err, syscall.EINVAL) { // past the last capability
 			break
 		}
 		if err != nil {

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// isolationWithin is how long it may take to find out whether plugins can be isolated.
+// isolationWithin bounds the check whether plugins can be isolated.
 const isolationWithin = 5 * time.Second
 
-// Isolation says why plugins get no namespaces of their own here; "" where they do. A
-// plugin without them has the rights of the hub's user: it can read what that user can,
-// signal its processes and use the network.
+// Isolation describes why plugins get no namespaces here, or returns "" if they do. Without them a plugin has the
+// rights of the hub's user. It can read that user's files, signal its processes and use the network.
 func (h *Host) Isolation() (why string) {
 	dir, err := h.den.room()
 	if err != nil {
 		return err.Error()
 	}
-	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.den.dir}, h.config.Hidden...), Plain: h.config.Plain})
+	cmd, reports, err := command(shimOrder{Dir: dir, Hidden: append([]string{h.den.dir}, h.config.Hidden...),
+		Plain: h.config.Plain})
 	switch {
 	case err != nil:
 		return err.Error()
@@ -50,7 +50,7 @@ func (h *Host) Isolation() (why string) {
 	return cmp.Or(report.Failed, report.Plain)
 }
 
-// warnOfPlain logs, once, that plugins have no namespaces of their own.
+// warnOfPlain logs once that plugins have no namespaces.
 func (h *Host) warnOfPlain(p *process) {
 	p.mu.Lock()
 	why := p.report.Plain
@@ -59,6 +59,7 @@ func (h *Host) warnOfPlain(p *process) {
 		return
 	}
 	h.warned.Do(func() {
-		h.config.Log.Warn("plugins run with all rights of this user: the system gives them no namespaces of their own", "error", why)
+		h.config.Log.Warn("plugins run with all rights of this user: the system gives them no namespaces of their own",
+			"error", why)
 	})
 }

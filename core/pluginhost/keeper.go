@@ -10,38 +10,37 @@ import (
 	"time"
 )
 
-// keeper looks after one plugin: one goroutine that starts it, watches it,
-// replaces it, and starts it again.
+// keeper supervises one plugin. One goroutine starts, monitors, replaces and restarts it.
 type keeper struct {
 	host  *Host
 	id    string
 	log   *logbook
-	slots chan struct{} // one for each call at a time; made anew by an upgrade that changes the limit
+	slots chan struct{} // the concurrency limit; replaced by an upgrade that changes it
 
-	wishes chan wish // buffered; the last counts
-	owed   wish      // what an operator wants of the next start
+	wishes chan wish // buffered; the last one counts
+	owed   wish      // what an operator requested for the next start
 
-	spare    *parcel // goes on in the place of a version that was refused; nil: none
-	refused  string  // text of the parcel that was
+	spare    *parcel // replaces a rejected version; nil: none
+	refused  string  // manifest digest of the rejected version
 	retiring sync.WaitGroup
 
 	mu      sync.Mutex
 	state   State
 	since   time.Time
-	current *instance // that is called; nil: none
-	known   *instance // the last that was ready, for its description
+	current *instance // serves calls; nil: none
+	known   *instance // the last one that was ready, for its description
 	changed chan struct{}
 	version string
 	starts  int
-	health  string      // what is wrong with it while it is degraded
+	health  string      // the problem while it is degraded
 	faults  []Fault     // newest first
-	ends    []time.Time // of late, of faults that ended the process
+	ends    []time.Time // recent faults that ended the process
 }
 
-// wish is what an operator wants of a plugin.
+// wish is the desired state of a plugin.
 type wish struct {
 	run      bool
-	upgraded chan error // of an upgrade: gets its outcome
+	upgraded chan error // of an upgrade: receives its result
 }
 
 func newKeeper(h *Host, id string) *keeper {
@@ -51,8 +50,7 @@ func newKeeper(h *Host, id string) *keeper {
 	return k
 }
 
-// want tells the keeper what is wanted. With too many wishes waiting the oldest
-// are answered first; none is lost.
+// want sends a desired state to the supervisor. If the buffer is full, it waits; no request is lost.
 func (k *keeper) want(w wish) {
 	select {
 	case k.wishes <- w:
@@ -60,7 +58,7 @@ func (k *keeper) want(w wish) {
 	}
 }
 
-// keep looks after the plugin until the context ends.
+// keep supervises the plugin until the context ends.
 func (k *keeper) keep(ctx context.Context) {
 	run := true
 	for ctx.Err() == nil {
@@ -81,7 +79,7 @@ func (k *keeper) keep(ctx context.Context) {
 	k.enter(Stopped)
 }
 
-// rest waits, stopped, until the plugin is wanted.
+// rest waits, stopped, until an operator starts the plugin.
 func (k *keeper) rest(ctx context.Context) (run bool) {
 	k.enter(Stopped)
 	select {
@@ -92,14 +90,14 @@ func (k *keeper) rest(ctx context.Context) (run bool) {
 	}
 }
 
-// answer tells the outcome of an upgrade to who waits for it.
+// answer sends the result of an upgrade to its caller.
 func (w wish) answer(err error) {
 	if w.upgraded != nil {
 		w.upgraded <- err
 	}
 }
 
-// settle tells the outcome of a start to who upgraded a plugin that did not run.
+// settle sends the result of a start to the caller of an upgrade of a stopped plugin.
 func (k *keeper) settle(err error) {
 	if err != nil {
 		err = fmt.Errorf("the version that is installed does not get ready: %w", err)
@@ -108,8 +106,8 @@ func (k *keeper) settle(err error) {
 	k.owed = wish{}
 }
 
-// begin starts the version that is installed, or the spare of one that was
-// refused, and serves calls from it. It tells the text of the parcel that is installed.
+// begin starts the installed version, or the fallback if that version was rejected, and serves calls from it. It also
+// returns the digest of the installed manifest.
 func (k *keeper) begin(ctx context.Context) (*instance, string, error) {
 	p, err := readParcel(k.host.config.Dir, k.id)
 	if k.spare == nil || k.owed.run || p.text != k.refused {
@@ -136,7 +134,7 @@ func (k *keeper) begin(ctx context.Context) (*instance, string, error) {
 	return i, p.text, err
 }
 
-// start brings one version up until it could be called.
+// start starts one version until it is ready for calls.
 func (k *keeper) start(ctx context.Context, p parcel, enter func(State)) (*instance, error) {
 	ctx, cancel := until(ctx, k.host.config.Clock, k.host.config.StartWithin)
 	defer cancel()
@@ -171,7 +169,7 @@ func (k *keeper) start(ctx context.Context, p parcel, enter func(State)) (*insta
 	return i, nil
 }
 
-// serve has calls made to an instance.
+// serve directs calls to an instance.
 func (k *keeper) serve(i *instance) {
 	k.mu.Lock()
 	k.current, k.known = i, i
@@ -183,14 +181,13 @@ func (k *keeper) serve(i *instance) {
 	k.enter(Ready)
 }
 
-// wake has the calls that wait look again; k.mu is held.
+// wake wakes the waiting calls. The caller holds k.mu.
 func (k *keeper) wake() {
 	close(k.changed)
 	k.changed = make(chan struct{})
 }
 
-// watch looks after a ready plugin until it is not wanted any more (run is
-// false), or has a fault.
+// watch monitors a ready plugin until it is stopped (run is false) or has a fault.
 func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error) {
 	misses := 0
 	for {
@@ -225,8 +222,8 @@ func (k *keeper) watch(ctx context.Context, i *instance) (run bool, fault error)
 	}
 }
 
-// check asks for the health of a plugin. It fails after too many misses in a row,
-// or when the plugin has taken more memory than it may.
+// check checks the health of a plugin. It fails after too many consecutive misses, or if the plugin exceeds its
+// memory limit.
 func (k *keeper) check(ctx context.Context, i *instance, misses *int) error {
 	ctx, cancel := until(ctx, k.host.config.Clock, healthWithin)
 	defer cancel()
@@ -244,7 +241,7 @@ func (k *keeper) check(ctx context.Context, i *instance, misses *int) error {
 	return nil
 }
 
-// feel enters the state that a plugin's health is, and keeps what is wrong with it.
+// feel enters the state that matches a plugin's health, and records the problem.
 func (k *keeper) feel(wrong error) {
 	if wrong == nil {
 		k.enter(Ready)
@@ -285,13 +282,15 @@ func (k *keeper) enter(state State) {
 	if state == Discovered || state == Verified || state == Starting || state == Configuring {
 		level = slog.LevelDebug
 	}
-	k.log.log.Log(context.Background(), level, "a plugin changed its state", "state", string(state), "version", k.version)
+	k.log.log.Log(context.Background(), level, "a plugin changed its state", "state", string(state), "version",
+		k.version)
 }
 
 func (k *keeper) status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := Status{ID: k.id, Version: k.version, State: k.state, Since: k.since, Starts: k.starts, Faults: slices.Clone(k.faults)}
+	s := Status{ID: k.id, Version: k.version, State: k.state, Since: k.since, Starts: k.starts,
+		Faults: slices.Clone(k.faults)}
 	if k.known != nil {
 		s.About = k.known.about
 	}

@@ -6,16 +6,15 @@ import (
 	"io"
 )
 
-// lines cuts what is written into lines and hands each on, without its end. Of
-// a line that is too long the beginning is kept. It never fails: a plugin must
-// not be stopped by its log.
+// lines splits what is written into lines and passes each on without its line break. It truncates a long line. It
+// never fails, because a plugin must not be stopped by its log.
 type lines struct {
 	to   io.Writer
 	part []byte
-	over int // bytes of the present line that were left out
+	over int // bytes of the current line that were dropped
 }
 
-// Write takes text.
+// Write splits text.
 func (l *lines) Write(text []byte) (int, error) {
 	for rest := text; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte{'\n'})
@@ -38,8 +37,8 @@ func (l *lines) flush() {
 	l.part, l.over = l.part[:0], 0
 }
 
-// greeting hands the first line of a plugin's output to go-plugin, and the rest
-// to the log. A first line that is too long is no greeting.
+// greeting passes the first line of a plugin's output to go-plugin, and the rest to the log. It rejects a first line
+// that is too long.
 type greeting struct {
 	hello *io.PipeWriter
 	rest  io.Writer
@@ -47,7 +46,7 @@ type greeting struct {
 	over  bool
 }
 
-// Write takes output.
+// Write passes output on.
 func (g *greeting) Write(text []byte) (int, error) {
 	if g.over {
 		_, err := g.rest.Write(text)

@@ -17,13 +17,13 @@ import (
 const (
 	keptLines     = 200 // of a plugin's log, for people
 	keptBytes     = 64 << 10
-	linesASecond  = 100 // more than that are left out and counted
+	linesASecond  = 100 // further lines are dropped and counted
 	shownOfALine  = 4 << 10
 	messageMember = "@message"
 )
 
-// logbook writes the lines that a plugin logs into the hub's log, and keeps the
-// last ones. A plugin that logs without end costs a bounded share of the log.
+// logbook writes the lines of a plugin's log to the hub's log, and keeps the last ones. A plugin that logs endlessly
+// takes a bounded share of the log.
 type logbook struct {
 	log   *slog.Logger // names the plugin
 	clock core.Clock
@@ -31,7 +31,7 @@ type logbook struct {
 	mu     sync.Mutex
 	last   []string
 	size   int // bytes of last
-	total  int // lines, with those that are not kept
+	total  int // lines, including those dropped
 	second time.Time
 	count  int
 }
@@ -53,8 +53,7 @@ func (b *logbook) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// keep remembers a line, and tells whether it may be written and how many were
-// left out in the second before.
+// keep stores a line. It reports whether the line may be written, and how many were dropped in the second before.
 func (b *logbook) keep(text string) (write bool, dropped int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -72,29 +71,29 @@ func (b *logbook) keep(text string) (write bool, dropped int) {
 	return b.count <= linesASecond, dropped
 }
 
-// lines are the last lines, oldest first.
+// lines returns the last lines, oldest first.
 func (b *logbook) lines() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.last)
 }
 
-// written is how many lines there have been.
+// written returns the number of lines so far.
 func (b *logbook) written() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.total
 }
 
-// after are the last of the lines that followed a number of them.
+// after returns the kept lines that follow the first written lines.
 func (b *logbook) after(written int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Clone(b.last[max(0, len(b.last)-(b.total-written)):])
 }
 
-// readLine reads what a plugin of the SDK writes: JSON with @level and @message.
-// Anything else, a message that is no string too, is a message as it stands.
+// readLine parses the log format of the SDK: JSON with @level and @message. Any other line, such as one whose message
+// is not a string, is a message as it is.
 func readLine(text string, line []byte) (level slog.Level, message string, attrs []slog.Attr) {
 	var members map[string]any
 	if len(line) > shownOfALine || json.Unmarshal(line, &members) != nil {

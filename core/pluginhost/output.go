@@ -9,20 +9,20 @@ import (
 	"google.golang.org/protobuf/types/known/emptypb"
 )
 
-// copyOutput writes what a plugin prints into its log, until the connection
-// ends. go-plugin's server sends it over a service of its own, whose messages
-// (channel = 1, data = 2) it does not export; unread, the plugin would stop at
-// the first 64 KiB it prints. A plugin without the service is no fault.
+// copyOutput writes a plugin's output to its log until the connection ends. go-plugin's server streams the output
+// over its own service and does not export the messages (channel = 1, data = 2). Without a reader the plugin would
+// block after 64 KiB of output. A plugin without the service is no error.
 func copyOutput(conn grpc.ClientConnInterface, log io.Writer) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio", grpc.WaitForReady(true))
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/plugin.GRPCStdio/StreamStdio",
+		grpc.WaitForReady(true))
 	if err != nil || stream.SendMsg(&emptypb.Empty{}) != nil || stream.CloseSend() != nil {
 		return
 	}
 	channels := map[uint64]*lines{}
 	for {
-		message := &emptypb.Empty{} // keeps the fields it does not know
+		message := &emptypb.Empty{} // keeps unknown fields
 		if stream.RecvMsg(message) != nil {
 			return
 		}

@@ -12,11 +12,11 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// parcel is what is installed of a plugin: its manifest, and its program for this system.
+// parcel is an installed plugin: its manifest, and its program for this system.
 type parcel struct {
 	manifest *sdk.Manifest
 	program  string // path
-	digest   string // SHA-256 that the program must have
+	digest   string // required SHA-256 of the program
 	text     string // digest of the manifest
 	memory   uint64 // bytes
 	inFlight int
@@ -24,7 +24,7 @@ type parcel struct {
 
 const defaultInFlight = 16
 
-// readParcel reads the manifest in a directory that has the name of the plugin.
+// readParcel reads the manifest in the plugin's directory.
 func readParcel(dir, id string) (parcel, error) {
 	path := filepath.Join(dir, id, sdk.ManifestName)
 	text, err := os.ReadFile(path)
@@ -52,9 +52,8 @@ func readParcel(dir, id string) (parcel, error) {
 	return p, nil
 }
 
-// Installed lists the plugins in a directory: one directory with a manifest
-// each, under the plugin's id; a copy by another name is none. A directory that
-// does not exist has none.
+// Installed lists the plugins in a directory. Each has a subdirectory named after its id, with a manifest; a copy
+// under another name does not count. A missing directory has no plugins.
 func Installed(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if os.IsNotExist(err) {
@@ -69,7 +68,8 @@ func Installed(dir string) ([]string, error) {
 		if _, err := os.Stat(path); err != nil || !sdk.IsID(entry.Name()) {
 			continue
 		}
-		if manifest, err := sdk.ReadManifest(path); err != nil || manifest.ID == entry.Name() { // one that is wrong is told of
+		// a broken one is reported later
+		if manifest, err := sdk.ReadManifest(path); err != nil || manifest.ID == entry.Name() {
 			ids = append(ids, entry.Name())
 		}
 	}
@@ -77,8 +77,8 @@ func Installed(dir string) ([]string, error) {
 	return ids, nil
 }
 
-// Digest is the SHA-256 digest of the program that is installed of a plugin, as its
-// manifest has it; "" where none can be read.
+// Digest returns the SHA-256 digest of an installed plugin's program, from its manifest, or "" if that cannot be
+// read.
 func Digest(dir, id string) string {
 	p, err := readParcel(dir, id)
 	if err != nil {

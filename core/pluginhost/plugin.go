@@ -14,21 +14,20 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// Plugin asks one plugin. The errors of its calls are described at ask: Invalid,
-// NotFound, Unavailable or Internal, with a message for people. Nothing of a call
-// is kept for another one: tenant and settings travel in each.
+// Plugin makes calls to one plugin. Their errors are Invalid, NotFound, Unavailable or Internal, as described at ask,
+// with a message for people. No state is kept between calls: each carries its tenant and settings.
 type Plugin struct {
 	host *Host
 	id   string
 }
 
-// Plugin names a plugin, whether there is one or not.
+// Plugin returns the plugin with an id, which need not exist.
 func (h *Host) Plugin(id string) Plugin { return Plugin{h, id} }
 
-// ID is the plugin's id.
+// ID returns the plugin's id.
 func (p Plugin) ID() string { return p.id }
 
-// Serves tells whether the plugin can be asked at once.
+// Serves reports whether the plugin can be called at once.
 func (p Plugin) Serves() bool {
 	k := p.host.keeper(p.id)
 	if k == nil {
@@ -39,21 +38,22 @@ func (p Plugin) Serves() bool {
 	return k.current != nil
 }
 
-// Subject is whom a call is about.
+// Subject is what a call is about.
 type Subject struct {
 	Business core.BusinessID
 	Platform string // the business's name for the aggregator
-	Store    string // ref_id, where there is one
-	Settings []byte // of the platform: a JSON object, or nothing
-	Currency string // of the business, ISO 4217; "" with calls in which no amounts are
-	Key      string // the same for every repeat of what the call is about
+	Store    string // ref_id, if any
+	Settings []byte // of the platform: a JSON object, or empty
+	Currency string // of the business, ISO 4217; "" for calls without amounts
+	Key      string // the same for every retry of a call
 }
 
 func (s Subject) call() *sdk.Call {
-	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings, IdempotencyKey: s.Key, Currency: s.Currency}
+	return &sdk.Call{Business: int64(s.Business), Platform: s.Platform, Store: s.Store, Settings: s.Settings,
+		IdempotencyKey: s.Key, Currency: s.Currency}
 }
 
-// About is what the plugin says of itself; nil until it has been ready once.
+// About returns the plugin's description, or nil if it was never ready.
 func (p Plugin) About() *sdk.Description {
 	if k := p.host.keeper(p.id); k != nil {
 		return k.status().About
@@ -61,7 +61,7 @@ func (p Plugin) About() *sdk.Description {
 	return nil
 }
 
-// CheckSettings lists what is wrong with the settings of the subject.
+// CheckSettings returns what is wrong with the subject's settings.
 func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, error) {
 	return ask(ctx, p, s, "Plugin.Configure", func(ctx context.Context, i *instance) ([]*sdk.Problem, error) {
 		problems, err := i.client.Configure(ctx, s.call())
@@ -72,10 +72,10 @@ func (p Plugin) CheckSettings(ctx context.Context, s Subject) ([]*sdk.Problem, e
 	})
 }
 
-// CheckItems tells which items break the aggregator's rules, within a time that
-// includes the wait for a place. That it takes longer is Internal: a failure at these
-// items, and no sign that the plugin hangs.
-func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration, items []*sdk.Item) ([]*sdk.Finding, error) {
+// CheckItems returns the items that break the aggregator's rules. The time limit includes the wait for a free call. A
+// timeout is Internal: a failure at these items, and no sign that the plugin hangs.
+func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
+	items []*sdk.Item) ([]*sdk.Finding, error) {
 	findings, err := bounded(ctx, p, within, func(ctx context.Context) ([]*sdk.Finding, error) {
 		return ask(ctx, p, s, checkItems, func(ctx context.Context, i *instance) ([]*sdk.Finding, error) {
 			return i.client.CheckItems(ctx, s.call(), items)
@@ -87,35 +87,37 @@ func (p Plugin) CheckItems(ctx context.Context, s Subject, within time.Duration,
 	return findings, err
 }
 
-// renderWithin bounds the rendering of a menu with the wait for a place.
+// renderWithin bounds the rendering of a menu, including the wait for a free call.
 const renderWithin = 20 * time.Second
 
-// Render turns a store and its menu into a request in the aggregator's format. That
-// it takes longer than 20 s is Internal: a failure at this very menu.
+// Render turns a store and its menu into a request in the aggregator's format. A timeout after 20 s is Internal: a
+// failure at this menu.
 func (p Plugin) Render(ctx context.Context, s Subject, menu *sdk.Menu) (*sdk.Decision, error) {
 	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, s, "Menu.Render", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
+		return decide(ctx, p, s, "Menu.Render",
+			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.Render(ctx, s.call(), menu) })
 	})
 }
 
-// InterpretPublish reads the aggregator's answer to a menu.
+// InterpretPublish interprets the aggregator's response to a menu.
 func (p Plugin) InterpretPublish(ctx context.Context, s Subject, response *sdk.Response) (*sdk.PublishOutcome, error) {
 	return ask(ctx, p, s, "Menu.InterpretPublish", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
 		return i.client.InterpretPublish(ctx, s.call(), response)
 	})
 }
 
-// PlanUnlist plans how a store is taken off the aggregator, within the time of Render.
-// The request's call is filled in from the subject, here and below.
+// PlanUnlist plans the removal of a store from the aggregator, within the time limit of Render. It sets the request's
+// call from the subject, as do the methods below.
 func (p Plugin) PlanUnlist(ctx context.Context, s Subject, r *pb.UnlistRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
 	return bounded(ctx, p, renderWithin, func(ctx context.Context) (*sdk.Decision, error) {
-		return decide(ctx, p, s, "Menu.PlanUnlist", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
+		return decide(ctx, p, s, "Menu.PlanUnlist",
+			func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanUnlist(ctx, r) })
 	})
 }
 
-// Translate reads an inbound request that brings an order, or cancels one. An order
-// whose numbers are none is refused as if it had come so, and blamed on the plugin.
+// Translate translates an inbound request that places or cancels an order. An order with malformed numbers is
+// rejected, and recorded as a fault of the plugin.
 func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.Translation, error) {
 	t, err := ask(ctx, p, s, "Orders.Translate", func(ctx context.Context, i *instance) (*sdk.Translation, error) {
 		return i.client.Translate(ctx, s.call(), request)
@@ -133,99 +135,116 @@ func (p Plugin) Translate(ctx context.Context, s Subject, request *sdk.InboundRe
 // PlanAcknowledge plans the acknowledgement of an order.
 func (p Plugin) PlanAcknowledge(ctx context.Context, s Subject, r *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanAcknowledge", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanAcknowledge",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAcknowledge(ctx, r) })
 }
 
-// PlanOrderStatus plans the news of an order's state.
+// PlanOrderStatus plans the update of an order's state.
 func (p Plugin) PlanOrderStatus(ctx context.Context, s Subject, r *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanStatus",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanOrderStatus(ctx, r) })
 }
 
-// PlanItemsOOS plans the news that items of an order are out of stock.
+// PlanItemsOOS plans the report that items of an order are out of stock.
 func (p Plugin) PlanItemsOOS(ctx context.Context, s Subject, r *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Orders.PlanItemsOOS", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
+	return decide(ctx, p, s, "Orders.PlanItemsOOS",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemsOOS(ctx, r) })
 }
 
-// InterpretItemsOOS reads the aggregator's answer to that.
-func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject, response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
-	return ask(ctx, p, s, "Orders.InterpretItemsOOS", func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
-		return i.client.InterpretItemsOOS(ctx, s.call(), response)
-	})
+// InterpretItemsOOS interprets the aggregator's response to that report.
+func (p Plugin) InterpretItemsOOS(ctx context.Context, s Subject,
+	response *sdk.Response) (*sdk.ItemsOOSOutcome, error) {
+	return ask(ctx, p, s, "Orders.InterpretItemsOOS",
+		func(ctx context.Context, i *instance) (*sdk.ItemsOOSOutcome, error) {
+			return i.client.InterpretItemsOOS(ctx, s.call(), response)
+		})
 }
 
-// PlanRiderStatus plans the relay of a rider's status.
+// PlanRiderStatus plans the update of a rider's status.
 func (p Plugin) PlanRiderStatus(ctx context.Context, s Subject, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Riders.PlanStatus", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
+	return decide(ctx, p, s, "Riders.PlanStatus",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderStatus(ctx, r) })
 }
 
-// PlanRiderLocation plans the relay of a rider's place.
+// PlanRiderLocation plans the update of a rider's location.
 func (p Plugin) PlanRiderLocation(ctx context.Context, s Subject, r *pb.RiderLocationRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Riders.PlanLocation", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
+	return decide(ctx, p, s, "Riders.PlanLocation",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanRiderLocation(ctx, r) })
 }
 
 // PlanStoreAction plans the opening or closing of a store.
 func (p Plugin) PlanStoreAction(ctx context.Context, s Subject, r *pb.StoreActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Availability.PlanStore", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
+	return decide(ctx, p, s, "Availability.PlanStore",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanStoreAction(ctx, r) })
 }
 
-// PlanItemAction plans the switching of items and options.
+// PlanItemAction plans the enabling or disabling of items and options.
 func (p Plugin) PlanItemAction(ctx context.Context, s Subject, r *pb.ItemActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Availability.PlanItems", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
+	return decide(ctx, p, s, "Availability.PlanItems",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanItemAction(ctx, r) })
 }
 
-// InterpretAvailability reads the aggregator's answer to a switch.
-func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
-	return ask(ctx, p, s, "Availability.InterpretAnswer", func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
-		return i.client.InterpretAvailability(ctx, s.call(), action, response)
-	})
+// InterpretAvailability interprets the aggregator's response to such a change.
+func (p Plugin) InterpretAvailability(ctx context.Context, s Subject, action string,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
+	return ask(ctx, p, s, "Availability.InterpretAnswer",
+		func(ctx context.Context, i *instance) (*sdk.PublishOutcome, error) {
+			return i.client.InterpretAvailability(ctx, s.call(), action, response)
+		})
 }
 
 // PlanAction plans a feature action.
 func (p Plugin) PlanAction(ctx context.Context, s Subject, r *pb.ActionRequest) (*sdk.Decision, error) {
 	r.Call = s.call()
-	return decide(ctx, p, s, "Actions.PlanAction", func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
+	return decide(ctx, p, s, "Actions.PlanAction",
+		func(ctx context.Context, c *sdk.Client) (*sdk.Decision, error) { return c.PlanAction(ctx, r) })
 }
 
-// InterpretResponse reads the aggregator's answer to an action.
-func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string, response *sdk.Response) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, s, "Actions.InterpretResponse", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-		return i.client.InterpretResponse(ctx, s.call(), action, response)
-	})
+// InterpretResponse interprets the aggregator's response to an action.
+func (p Plugin) InterpretResponse(ctx context.Context, s Subject, action string,
+	response *sdk.Response) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, s, "Actions.InterpretResponse",
+		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+			return i.client.InterpretResponse(ctx, s.call(), action, response)
+		})
 }
 
-// InterpretCallback reads an inbound request that answers an action.
-func (p Plugin) InterpretCallback(ctx context.Context, s Subject, request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
-	return ask(ctx, p, s, "Actions.InterpretCallback", func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
-		return i.client.InterpretCallback(ctx, s.call(), request)
-	})
+// InterpretCallback interprets an inbound request that carries the result of an action.
+func (p Plugin) InterpretCallback(ctx context.Context, s Subject,
+	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
+	return ask(ctx, p, s, "Actions.InterpretCallback",
+		func(ctx context.Context, i *instance) (*sdk.ActionOutcome, error) {
+			return i.client.InterpretCallback(ctx, s.call(), request)
+		})
 }
 
-// decide asks for a decision. That a plugin which is up does not get to one, in time or at
-// all, is Internal: a failure at this call, and no reason to wait for the plugin.
-func decide(ctx context.Context, p Plugin, s Subject, call string, question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
-	decision, err := ask(ctx, p, s, call, func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
+// decide requests a decision. If a running plugin times out or crashes, the error is Internal: a failure of this
+// call, and no reason to wait for the plugin.
+func decide(ctx context.Context, p Plugin, s Subject, call string,
+	question func(context.Context, *sdk.Client) (*sdk.Decision, error)) (*sdk.Decision, error) {
+	decision, err := ask(ctx, p, s, call,
+		func(ctx context.Context, i *instance) (*sdk.Decision, error) { return question(ctx, i.client) })
 	if errors.As(err, new(late)) || errors.As(err, new(fatal)) {
 		err = core.Errorf(core.Internal, "%s", err)
 	}
 	return decision, err
 }
 
-// Blame records a fault that was found in what the plugin says, beside those of its calls.
+// Blame records a fault in a plugin's output that was found after the call.
 func (p Plugin) Blame(fault error) {
 	if k := p.host.keeper(p.id); k != nil {
 		k.note(fault, false)
 	}
 }
 
-// CheckAddress tells whether a base address may be used for an endpoint: HTTPS,
-// at one of the hosts that the plugin's manifest allows. This machine may be
-// reached by HTTP, where the manifest allows it.
+// CheckAddress checks that a base URL may be used for an endpoint. It must use HTTPS and a host that the plugin's
+// manifest allows. A loopback host may use HTTP if the manifest allows it.
 func CheckAddress(about *sdk.Description, endpoint, address string) error {
 	for _, e := range about.GetEndpoints() {
 		if e.GetName() == endpoint {
@@ -238,7 +257,8 @@ func CheckAddress(about *sdk.Description, endpoint, address string) error {
 func checkHost(hosts []string, endpoint, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return core.Errorf(core.Invalid, "endpoint %q: %q is not an address such as https://api.example.com/v1", endpoint, address)
+		return core.Errorf(core.Invalid, "endpoint %q: %q is not an address such as https://api.example.com/v1",
+			endpoint, address)
 	}
 	host := strings.ToLower(u.Hostname())
 	ip := net.ParseIP(host)
@@ -251,5 +271,6 @@ func checkHost(hosts []string, endpoint, address string) error {
 			return nil
 		}
 	}
-	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed; the plugin's manifest allows %s", endpoint, host, strings.Join(hosts, ", "))
+	return core.Errorf(core.Invalid, "endpoint %q: host %s is not allowed; the plugin's manifest allows %s", endpoint,
+		host, strings.Join(hosts, ", "))
 }

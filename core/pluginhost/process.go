@@ -21,35 +21,34 @@ import (
 const (
 	openFiles   = 256
 	largestFile = 64 << 20               // that a plugin may write
-	headroom    = 384 << 20              // of data beside the memory limit: a runtime reserves more than it uses
-	lastOutput  = 250 * time.Millisecond // for output held open by what a plugin left behind
+	headroom    = 384 << 20              // of data above the memory limit: a runtime reserves more than it uses
+	lastOutput  = 250 * time.Millisecond // for output held open by orphaned children
 	longestLine = 64 << 10
 	shimWithin  = 5 * time.Second // for a shim to end its plugin
 )
 
-// process is the program of a plugin (go-plugin's runner.Runner). Its output is
-// read here and not by go-plugin, which panics on some log lines and stops
-// reading at long ones; it is ended by SIGKILL and nothing else.
+// process is the program of a plugin (go-plugin's runner.Runner). It reads its output itself, because go-plugin
+// panics on some log lines and stops reading at long ones. Only SIGKILL ends it.
 type process struct {
 	program string
-	hidden  []string // directories that it must not see
-	plain   bool     // it is to have no namespaces, for tests
+	hidden  []string // directories hidden from it
+	plain   bool     // run without namespaces, for tests
 	memory  uint64   // bytes; 0: no limit
-	log     *logbook // gets every line of stderr, and of stdout but the first
-	logged  int      // lines of the log before its own
+	log     *logbook // receives every line of stderr, and of stdout but the first
+	logged  int      // lines in the log before its own
 	hello   *io.PipeReader
-	stdin   io.Closer // its end is the end of the plugin
-	reports *os.File  // of the shim; nil where there is none
+	stdin   io.Closer // closing it ends the plugin
+	reports *os.File  // from the shim; nil if there is none
 	ended   chan struct{}
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd  // nil until it is started
-	report shimReport // what the shim said once the plugin ran
+	report shimReport // the shim's report after the plugin started
 	killed bool
 	err    error // why it ended; read after ended
 }
 
-// prepare makes the command from the one that go-plugin made for its environment.
+// prepare builds the command, with the environment of go-plugin's own command.
 func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error) {
 	order := shimOrder{Program: p.program, Dir: dir, Hidden: p.hidden, Plain: p.plain}
 	if p.memory > 0 {
@@ -73,7 +72,7 @@ func (p *process) prepare(like *exec.Cmd, dir string) (cmd *exec.Cmd, err error)
 // start runs the command, and returns once the plugin runs.
 func (p *process) start(cmd *exec.Cmd) error {
 	err := p.begin(cmd)
-	for _, file := range cmd.ExtraFiles { // the shim has its own
+	for _, file := range cmd.ExtraFiles { // the shim has its own copies
 		_ = file.Close()
 	}
 	if err != nil {
@@ -98,7 +97,7 @@ func (p *process) start(cmd *exec.Cmd) error {
 	return failed
 }
 
-// begin starts the command, unless it is not to run any more.
+// begin starts the command, unless the process was killed before.
 func (p *process) begin(cmd *exec.Cmd) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +111,7 @@ func (p *process) begin(cmd *exec.Cmd) error {
 	return nil
 }
 
-// wait waits for the end of the command, and notes why it was.
+// wait waits for the end of the command and records the reason.
 func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
 	err := cmd.Wait()
 	if p.reports != nil {
@@ -127,11 +126,11 @@ func (p *process) wait(cmd *exec.Cmd, said *json.Decoder) {
 		_ = p.reports.Close()
 	}
 	p.err = err
-	close(p.ended) // before go-plugin sees its output end, so that the end is known for the cause
+	close(p.ended) // before go-plugin sees EOF, so that it can report the reason
 	_ = p.hello.Close()
 }
 
-// kill ends the process at once, or keeps it from being started.
+// kill kills the process, or prevents its start.
 func (p *process) kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +143,7 @@ func (p *process) kill() {
 		_ = p.cmd.Process.Kill()
 		return
 	}
-	_ = p.stdin.Close() // the shim ends everything
+	_ = p.stdin.Close() // the shim kills everything
 	go func(shim int) {
 		late := time.NewTimer(shimWithin)
 		defer late.Stop()
@@ -156,14 +155,14 @@ func (p *process) kill() {
 	}(p.cmd.Process.Pid)
 }
 
-// last says how the process ended, once it has.
+// last describes how the process ended, after it has.
 func (p *process) last() string {
 	text := "it ended by itself"
 	if p.err != nil {
 		text = p.err.Error()
 	}
 	log := p.log.after(p.logged)
-	for _, line := range slices.Backward(log) { // what follows is the stack
+	for _, line := range slices.Backward(log) { // the lines after it are the stack
 		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
 			return text + "; its log: " + shorten(line, longestFault)
 		}
@@ -183,14 +182,14 @@ func (p *process) pid() int {
 	return p.report.PID
 }
 
-// started tells whether there is something to wait for.
+// started reports whether the command was started.
 func (p *process) started() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cmd != nil
 }
 
-// resident is the memory that the plugin and what it started have in use, in bytes.
+// resident returns the memory of the plugin and its children, in bytes.
 func (p *process) resident() uint64 {
 	p.mu.Lock()
 	keeper := p.report.Keeper
@@ -201,7 +200,7 @@ func (p *process) resident() uint64 {
 	return resident(keeper)
 }
 
-// runner is a prepared process, as go-plugin sees it.
+// runner is a prepared process, in the form that go-plugin expects.
 type runner struct {
 	*process
 	prepared *exec.Cmd
@@ -210,16 +209,16 @@ type runner struct {
 // Start starts the process.
 func (r runner) Start(context.Context) error { return r.start(r.prepared) }
 
-// Diagnose adds nothing: the log has what there is.
+// Diagnose returns nothing, because the log has all there is.
 func (r runner) Diagnose(context.Context) string { return "" }
 
-// Stdout is the first line of the output, by which go-plugin finds the plugin.
+// Stdout returns the first line of the output, which go-plugin uses to find the plugin.
 func (r runner) Stdout() io.ReadCloser { return r.hello }
 
-// Stderr is nothing: the log is read by the process.
+// Stderr returns an empty reader, because the process reads the log itself.
 func (r runner) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }
 
-// Name is the path of the program.
+// Name returns the path of the program.
 func (r runner) Name() string { return r.program }
 
 // Wait waits for the end.
@@ -228,21 +227,21 @@ func (r runner) Wait(context.Context) error {
 	return r.err
 }
 
-// Kill ends the process.
+// Kill kills the process.
 func (r runner) Kill(context.Context) error {
 	r.kill()
 	return nil
 }
 
-// ID is the process id.
+// ID returns the process id.
 func (r runner) ID() string { return strconv.Itoa(r.pid()) }
 
-// PluginToHost translates nothing.
+// PluginToHost returns the address unchanged.
 func (r runner) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin translates nothing.
+// HostToPlugin returns the address unchanged.
 func (r runner) HostToPlugin(network, address string) (string, string, error) {
 	return network, address, nil
 }

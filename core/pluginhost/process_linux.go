@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// command is the shim that will run a plugin, and where it reports. It is this program
-// once more, and apart from the hub: a signal from the terminal is for the hub alone.
+// command returns the shim that will run a plugin, and the pipe of its reports. The shim is this program again, in
+// its own process group, so that a signal from the terminal reaches only the hub.
 func command(order shimOrder) (*exec.Cmd, *os.File, error) {
 	if !shimReady.Load() {
 		return nil, nil, errNoShim
@@ -36,7 +36,7 @@ func command(order shimOrder) (*exec.Cmd, *os.File, error) {
 	}, reports, nil
 }
 
-// descendants are the processes below another.
+// descendants returns all processes below another.
 func descendants(of int) (all []int) {
 	for _, pid := range childrenOf(of) {
 		all = append(append(all, pid), descendants(pid)...)
@@ -44,10 +44,10 @@ func descendants(of int) (all []int) {
 	return all
 }
 
-// killTree ends a shim that does not end by itself, and what runs below it: it may
-// have been stopped by a plugin of the same user.
+// killTree kills a shim that does not end by itself, and all processes below it. A plugin of the same user can have
+// stopped the shim.
 func killTree(shim int) {
-	for range 100 { // what is killed leaves its own to the shim
+	for range 100 { // the children of a killed process move to the shim
 		below := descendants(shim)
 		for _, pid := range below {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -55,30 +55,31 @@ func killTree(shim int) {
 		if len(below) == 0 {
 			break
 		}
-		_ = syscall.Kill(shim, syscall.SIGCONT) // which has to collect them
+		_ = syscall.Kill(shim, syscall.SIGCONT) // it has to reap them
 		time.Sleep(time.Millisecond)
 	}
 	_ = syscall.Kill(shim, syscall.SIGKILL)
 }
 
-// hide keeps this process's memory and environment, where the keys are, from other
-// processes of the same user, such as plugins. What it starts is not hidden.
+// hide protects this process's memory and environment, which contain keys, from other processes of the same user,
+// such as plugins. It does not apply to child processes.
 func hide() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
-// limit bounds a process: bytes of data (0: none), open files, the size of files, no core dump.
+// limit sets limits of a process: bytes of data (0: none), open files and file size. It disables core dumps.
 func limit(pid int, data uint64) error {
 	if data == 0 {
 		return nil
 	}
 	var err error
-	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles, unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0} {
+	for resource, most := range map[int]uint64{unix.RLIMIT_DATA: data, unix.RLIMIT_NOFILE: openFiles,
+		unix.RLIMIT_FSIZE: largestFile, unix.RLIMIT_CORE: 0} {
 		err = errors.Join(err, unix.Prlimit(pid, resource, &unix.Rlimit{Cur: most, Max: most}, nil))
 	}
 	return err
 }
 
-// resident is the memory that the processes below another have in use, in bytes: what
-// they share by files is not theirs, what they share otherwise is.
+// resident returns the memory of the processes below another, in bytes: anonymous and shared memory, but not mapped
+// files.
 func resident(keeper int) uint64 {
 	var kilobytes uint64
 	for _, pid := range descendants(keeper) {
@@ -95,7 +96,7 @@ func resident(keeper int) uint64 {
 	return kilobytes << 10
 }
 
-// processes are all that there are.
+// processes returns the ids of all processes.
 func processes() (pids []int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -111,7 +112,7 @@ func processes() (pids []int) {
 	return pids
 }
 
-// condition says, where it tells something, what a process is doing.
+// condition describes an unusual state of a process, or returns "".
 func condition(pid int) string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -127,13 +128,13 @@ func condition(pid int) string {
 	return ""
 }
 
-// lock takes a lock that ends with this process; false when another process has it.
+// lock takes a lock that lasts as long as this process. It returns false if another process has it.
 func lock(file *os.File) bool {
 	return syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// killFrom ends the processes that came out of a directory: whose program lies there,
-// who work there, or to whom a plugin handed on that its socket was to be there.
+// killFrom kills the processes that belong to a directory: by their program, their working directory, or a socket
+// directory in their environment.
 func killFrom(dir string) {
 	for _, pid := range processes() {
 		if pid != os.Getpid() && isFrom(fmt.Sprintf("/proc/%d", pid), dir) {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTheMemoryOfAHubIsHiddenFromItsPlugins(t *testing.T) {
+func TestPluginsCannotReadHubMemory(t *testing.T) {
 	newStage(t)
 	dumpable, err := unix.PrctlRetInt(unix.PR_GET_DUMPABLE, 0, 0, 0, 0)
 	require.NoError(t, err)

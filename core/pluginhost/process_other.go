@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// On other systems a plugin learns of its hub's death by the end of its standard
-// input alone, has no limits, and two hubs must not share a directory.
+// On other systems only the end of its standard input shows a plugin that its hub has died. There are no limits, and
+// two hubs must not share a directory.
 
 func command(order shimOrder) (*exec.Cmd, *os.File, error) {
 	return &exec.Cmd{Path: order.Program, Args: []string{order.Program}, Env: []string{}}, nil, nil

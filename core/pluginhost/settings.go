@@ -6,17 +6,17 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// WrongSettings tells in words what settings lack, or have that is wrong, by the schema
-// that a plugin describes: the plugin itself is not asked, and may have more against them.
+// WrongSettings describes what is wrong with settings, by the schema in a plugin's description. It does not call the
+// plugin, which may reject them for other reasons.
 func WrongSettings(schema, settings []byte) (found []string) {
-	problems, _ := sdk.CheckSettings(schema, settings) // a plugin whose schema is wrong does not start
+	problems, _ := sdk.CheckSettings(schema, settings) // a plugin with a broken schema does not start
 	for _, p := range problems {
 		found = append(found, InWords(p))
 	}
 	return found
 }
 
-// InWords says what is wrong with which setting.
+// InWords describes a problem of a setting in words.
 func InWords(p *sdk.Problem) string {
 	return strings.TrimSuffix("settings."+p.GetPath(), ".") + " " + p.GetMessage()
 }

@@ -16,25 +16,23 @@ import (
 )
 
 const (
-	// shimName is the first argument of a shim, and how it is shown in the list of processes.
+	// shimName is the first argument of a shim, and its name in the process list.
 	shimName = "servery-plugin-shim"
-	// shimReports is the descriptor on which a shim reports.
+	// shimReports is the descriptor for a shim's reports.
 	shimReports = 3
 )
 
-// Shim is for the beginning of a program that opens a Host: on Linux the host starts
-// the program a second time beside each plugin, as the shim that is the plugin's
-// parent. In a shim it does not return.
+// Shim must be called first in a program that opens a Host. On Linux the host starts the program again for each
+// plugin, as the plugin's parent process. In such a shim the function does not return.
 //
-// A shim adopts whatever processes the plugin leaves behind, in whatever session, and
-// ends them all when the plugin ends or the host does. It needs no privileges. Where
-// the system allows it, the plugin has namespaces of its own, too; see isolate.
+// A shim adopts all orphans of the plugin, in whatever session. It kills them all when the plugin or the host ends.
+// It needs no privileges. If the system allows it, the plugin also has its own namespaces; see isolate.
 func Shim() {
 	if len(os.Args) != 2 || os.Args[0] != shimName {
 		shimReady.Store(true)
 		return
 	}
-	runtime.LockOSThread() // the kernel ties the death of a parent to the thread that forked
+	runtime.LockOSThread() // the kernel ties the parent-death signal to the thread that forked
 	s := &shim{reports: os.NewFile(shimReports, "reports")}
 	unix.CloseOnExec(shimReports)
 	if err := json.Unmarshal([]byte(os.Args[1]), &s.order); err != nil {
@@ -50,9 +48,10 @@ type shim struct {
 }
 
 func (s *shim) run() {
-	// A shim begins with the environment of its plugin, so that there is nothing to hide;
-	// and the identifiers of a namespace can be set for a process that is dumpable alone.
-	for _, set := range [][2]int{{unix.PR_SET_CHILD_SUBREAPER, 1}, {unix.PR_SET_DUMPABLE, 1}, {unix.PR_SET_NO_NEW_PRIVS, 1}} {
+	// A shim has the environment of its plugin, so it has nothing to hide. The id maps of a user namespace can be set
+	// only for a dumpable process.
+	for _, set := range [][2]int{{unix.PR_SET_CHILD_SUBREAPER, 1}, {unix.PR_SET_DUMPABLE, 1},
+		{unix.PR_SET_NO_NEW_PRIVS, 1}} {
 		if err := unix.Prctl(set[0], uintptr(set[1]), 0, 0, 0); err != nil {
 			s.fail("prepare", err)
 		}
@@ -73,8 +72,8 @@ func (s *shim) run() {
 	}
 }
 
-// watch ends everything when the host ends or says so: it holds the other end of the
-// standard input. A signal to end is taken the same way.
+// watch kills everything when the host ends or closes the other end of standard input. A termination signal has the
+// same effect.
 func (s *shim) watch() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
@@ -83,7 +82,7 @@ func (s *shim) watch() {
 		s.end()
 	}()
 	go func() {
-		input := []unix.PollFd{{Fd: 0}} // POLLHUP is always told of
+		input := []unix.PollFd{{Fd: 0}} // POLLHUP is always reported
 		for {
 			if _, err := unix.Poll(input, -1); !errors.Is(err, unix.EINTR) {
 				s.end()
@@ -93,7 +92,7 @@ func (s *shim) watch() {
 	}()
 }
 
-// end kills all children until none is left; what they leave become children, too.
+// end kills all children until none is left. Their orphans become children, too.
 func (s *shim) end() {
 	s.ending.Do(func() {
 		go func() {
@@ -101,7 +100,7 @@ func (s *shim) end() {
 				for _, pid := range childrenOf(os.Getpid()) {
 					_ = syscall.Kill(pid, syscall.SIGKILL)
 				}
-				time.Sleep(time.Millisecond) // a child that is killed has to leave its own first
+				time.Sleep(time.Millisecond) // the orphans of a killed child arrive first
 			}
 		}()
 	})
@@ -129,8 +128,7 @@ func (s *shim) startPlugin(report shimReport) {
 	s.reap(pid, func(status syscall.WaitStatus) { s.say(shimReport{Ended: ended(status)}) })
 }
 
-// startInside runs a second shim in namespaces of its own, which runs the plugin. Where
-// that cannot be, this one does.
+// startInside runs a second shim in new namespaces, which runs the plugin. If that fails, this shim runs it.
 func (s *shim) startInside() {
 	inside := s.order
 	inside.Inside = true
@@ -163,12 +161,12 @@ func (s *shim) startInside() {
 	if err := said.Decode(&report); err != nil {
 		report = shimReport{Failed: fmt.Sprintf("namespaces: %v", err)}
 	}
-	if report.Failed != "" && report.Errno == 0 { // of the isolation, not of the program
+	if report.Failed != "" && report.Errno == 0 { // the isolation failed, not the program
 		_, _ = syscall.Wait4(pid, nil, 0, nil)
 		s.startPlugin(shimReport{Plain: report.Failed})
 		return
 	}
-	if report.PID != 0 { // it has counted within the namespace
+	if report.PID != 0 { // the id inside the namespace
 		report.PID, report.Keeper = 0, pid
 		if first := childrenOf(pid); len(first) > 0 {
 			report.PID = first[0]
@@ -184,14 +182,14 @@ func (s *shim) startInside() {
 	})
 }
 
-// reap waits for all children; the end of the first ends the others.
+// reap waits for all children. The end of the first kills the others.
 func (s *shim) reap(first int, tell func(syscall.WaitStatus)) {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, syscall.EINTR):
-		case err != nil: // there are no more
+		case err != nil: // no children are left
 			os.Exit(0)
 		case pid == first:
 			tell(status)
@@ -203,10 +201,10 @@ func (s *shim) reap(first int, tell func(syscall.WaitStatus)) {
 	}
 }
 
-// say reports to the host. One that has gone needs no report.
+// say reports to the host. It ignores a host that has ended.
 func (s *shim) say(report shimReport) { _ = json.NewEncoder(s.reports).Encode(report) }
 
-// fail reports why the plugin cannot be run: what is empty is the program itself.
+// fail reports why the plugin cannot be run. An empty what means the program itself.
 func (s *shim) fail(what string, err error) {
 	report := shimReport{Failed: fmt.Sprintf("%s: %v", what, err)}
 	if errno := syscall.Errno(0); what == "" && errors.As(err, &errno) {
@@ -216,7 +214,7 @@ func (s *shim) fail(what string, err error) {
 	os.Exit(1)
 }
 
-// ended says how a process ended, as os/exec does; "" is status 0.
+// ended describes how a process ended, as os/exec does, or returns "" for status 0.
 func ended(status syscall.WaitStatus) string {
 	switch {
 	case status.Signaled():
@@ -231,13 +229,13 @@ func ended(status syscall.WaitStatus) string {
 	return ""
 }
 
-// childrenOf lists the children of a process, in the order in which they came.
+// childrenOf returns the children of a process, in the order of their creation.
 func childrenOf(pid int) (children []int) {
 	dir := fmt.Sprintf("/proc/%d/task", pid)
 	tasks, _ := os.ReadDir(dir)
 	for _, task := range tasks {
 		text, err := os.ReadFile(dir + "/" + task.Name() + "/children")
-		if errors.Is(err, os.ErrNotExist) && task.Name() == fmt.Sprint(pid) { // a kernel without them
+		if errors.Is(err, os.ErrNotExist) && task.Name() == fmt.Sprint(pid) { // the kernel lacks this file
 			return childrenByParent(pid)
 		}
 		for _, field := range strings.Fields(string(text)) {

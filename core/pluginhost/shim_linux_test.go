@@ -57,7 +57,8 @@ func TestEscapedChildrenEndWithTheirPlugin(t *testing.T) {
 				_, err := s.check(t.Context(), child, "")
 				require.NoError(t, err)
 				below := s.below()
-				asleep := slices.DeleteFunc(slices.Clone(below), func(pid int) bool { return !strings.Contains(commandOf(pid), "sleep") })
+				asleep := slices.DeleteFunc(slices.Clone(below),
+					func(pid int) bool { return !strings.Contains(commandOf(pid), "sleep") })
 				require.Len(t, asleep, 2, "one is the plugin's, one is nobody's")
 				s.Stop("hostile")
 				s.until("the plugin is stopped", s.is(Stopped))
@@ -91,7 +92,7 @@ func TestMemoryOfEscapedChildrenCounts(t *testing.T) {
 	})
 }
 
-func TestAKilledHubLeavesNoDescendant(t *testing.T) {
+func TestKilledHubLeavesNoChildProcess(t *testing.T) {
 	for _, uid := range users() {
 		for _, mode := range [][]string{{"plain"}, {}} {
 			t.Run(fmt.Sprintf("uid %d %v", uid, mode), func(t *testing.T) {
@@ -101,7 +102,8 @@ func TestAKilledHubLeavesNoDescendant(t *testing.T) {
 				hub := exec.Command(filepath.Join(built, "hub"), append([]string{s.dir, temp}, mode...)...)
 				hub.Env, hub.Dir, hub.Stderr = []string{"TMPDIR=" + temp}, "/", os.Stderr
 				if uid != os.Geteuid() {
-					hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+					hub.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid),
+						Gid: uint32(uid)}}
 				}
 				out, err := hub.StdoutPipe()
 				require.NoError(t, err)
@@ -149,7 +151,7 @@ func (s *stage) opened(uid int) (temp string) {
 	return temp
 }
 
-func TestAnIsolatedPluginSeesNoSecretAndNoNetwork(t *testing.T) {
+func TestIsolatedPluginSeesNoSecretsOrNetwork(t *testing.T) {
 	data := t.TempDir()
 	secret := filepath.Join(data, "secret.key")
 	require.NoError(t, os.WriteFile(secret, []byte("the key"), 0o600))
@@ -164,8 +166,10 @@ func TestAnIsolatedPluginSeesNoSecretAndNoNetwork(t *testing.T) {
 		return text
 	}
 	require.Contains(t, read(secret), "no such file")
-	require.Contains(t, read(filepath.Join(s.den.dir, denLock)), "no such file", "the directories of other plugins lie beside it")
-	for field, want := range map[string]string{"CapEff": "0000000000000000", "CapBnd": "0000000000000000", "NoNewPrivs": "1"} {
+	require.Contains(t, read(filepath.Join(s.den.dir, denLock)), "no such file",
+		"the directories of other plugins lie beside it")
+	for field, want := range map[string]string{"CapEff": "0000000000000000", "CapBnd": "0000000000000000",
+		"NoNewPrivs": "1"} {
 		require.Regexp(t, field+`:\s+`+want, read("/proc/self/status"))
 	}
 	seen, err := s.check(t.Context(), "look", "")
@@ -173,7 +177,7 @@ func TestAnIsolatedPluginSeesNoSecretAndNoNetwork(t *testing.T) {
 	require.Equal(t, "2 processes, 0 interfaces", seen, "the shim and the plugin")
 }
 
-func TestAPlainPluginIsNoWorseOffThanItsUser(t *testing.T) {
+func TestUnisolatedPluginHasNoNewPrivileges(t *testing.T) {
 	s := newStageOf(t, Config{Plain: true})
 	s.ready("good")
 	text, err := s.check(t.Context(), "read", "/proc/self/status")
@@ -182,7 +186,7 @@ func TestAPlainPluginIsNoWorseOffThanItsUser(t *testing.T) {
 	require.Equal(t, "they are not wanted", s.Isolation())
 }
 
-func TestAPluginIsGivenNoVariableOfTheHub(t *testing.T) {
+func TestPluginInheritsNoHubVariables(t *testing.T) {
 	t.Setenv("SERVERY_SECRET_KEY", "secret")
 	t.Setenv("SERVERY_PLUGIN_DIR", "/nowhere")
 	t.Setenv("PGPASSWORD", "secret")
@@ -193,14 +197,15 @@ func TestAPluginIsGivenNoVariableOfTheHub(t *testing.T) {
 			require.NoError(t, err)
 			for variable := range strings.SplitSeq(strings.TrimRight(string(given), "\x00"), "\x00") {
 				name, _, _ := strings.Cut(variable, "=")
-				protocol := strings.HasPrefix(name, "PLUGIN_") || name == "SERVERY_PLUGIN" || name == "SERVERY_PLUGIN_STDIN_HELD" || name == "GOMEMLIMIT"
+				protocol := strings.HasPrefix(name, "PLUGIN_") || name == "SERVERY_PLUGIN" ||
+					name == "SERVERY_PLUGIN_STDIN_HELD" || name == "GOMEMLIMIT"
 				require.True(t, protocol, name)
 			}
 		}
 	})
 }
 
-func TestAStoppedShimDoesNotKeepItsPluginAlive(t *testing.T) {
+func TestSuspendedShimDoesNotKeepItsPluginAlive(t *testing.T) {
 	s := newStageOf(t, Config{Plain: true})
 	s.ready("leaves-a-child")
 	below := s.below()

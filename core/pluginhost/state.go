@@ -7,62 +7,60 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// State is where a plugin is in its life.
+// State is the state of a plugin.
 type State string
 
-// The states of a plugin. It is called in Ready and Degraded.
+// The states of a plugin. It receives calls in Ready and Degraded.
 const (
 	Discovered  State = "installed"
 	Verified    State = "verified"
 	Starting    State = "starting"
 	Configuring State = "configuring"
 	Ready       State = "ready"
-	Degraded    State = "degraded" // it serves, but says that something is wrong, or missed a health check
+	Degraded    State = "degraded" // it serves, but reports a problem, or missed a health check
 	Draining    State = "draining"
 	Stopped     State = "stopped"
-	Backoff     State = "backoff"     // after a fault, until it is started again
-	Quarantined State = "quarantined" // after too many faults, until an operator says so or another version is installed
+	Backoff     State = "backoff"     // after a fault, until it is restarted
+	Quarantined State = "quarantined" // after too many faults, until it is started or upgraded
 )
 
-// Fault is something that went wrong with a plugin, in words that an operator
-// can act on.
+// Fault is a fault of a plugin, described so that an operator can act on it.
 type Fault struct {
 	At    time.Time `json:"at"`
 	Text  string    `json:"text"`
-	Ended bool      `json:"ended"` // the plugin's process was ended by it, or did not begin; too many of these put it in quarantine, repeats of one late call apart
+	Ended bool      `json:"ended"` // it ended the process; too many cause quarantine
 }
 
-// Status is how a plugin is.
+// Status is the status of a plugin.
 type Status struct {
 	ID       string           `json:"id"`
-	Version  string           `json:"version,omitzero"` // that is running, else that was tried last
-	Digest   string           `json:"digest,omitzero"`  // SHA-256 of the program that is running
-	Manifest string           `json:"-"`                // SHA-256 of the manifest of what is running
+	Version  string           `json:"version,omitzero"` // the running one, or else the last one tried
+	Digest   string           `json:"digest,omitzero"`  // SHA-256 of the running program
+	Manifest string           `json:"-"`                // SHA-256 of the manifest of the running version
 	State    State            `json:"state"`
 	Since    time.Time        `json:"since"`
 	PID      int              `json:"pid,omitzero"`
 	InFlight int              `json:"in_flight"`
-	Memory   uint64           `json:"memory,omitzero"` // bytes in use when its health was last asked for
-	Health   string           `json:"health,omitzero"` // what is wrong with it while it is degraded
+	Memory   uint64           `json:"memory,omitzero"` // bytes in use at the last health check
+	Health   string           `json:"health,omitzero"` // the problem while it is degraded
 	Starts   int              `json:"starts"`
 	Faults   []Fault          `json:"faults,omitzero"` // the last ones, newest first
-	About    *sdk.Description `json:"-"`               // nil until it was ready once
+	About    *sdk.Description `json:"-"`               // nil until it was first ready
 }
 
 const (
 	firstBackoff = 500 * time.Millisecond
 	longBackoff  = 2 * time.Minute
 	faultWindow  = 10 * time.Minute
-	mostFaults   = 5 // within faultWindow: quarantine
+	mostFaults   = 5 // within faultWindow, then quarantine
 	keptFaults   = 20
-	mostMisses   = 3 // health checks in a row
-	mostLate     = 5 // calls in a row that are not answered in time
+	mostMisses   = 3 // consecutive failed health checks
+	mostLate     = 5 // consecutive calls that time out
 	healthWithin = time.Second
 )
 
-// backoff is the wait before the next start after a number of faults, of which
-// there is at least one: doubled each time. jitter is from 0 to 1 and takes off up
-// to a quarter, so that plugins that fell together do not rise together.
+// backoff returns the delay before the next start after one or more faults. It doubles with each. The jitter, from 0
+// to 1, takes off up to a quarter, so that plugins that failed together do not restart together.
 func backoff(faults int, jitter float64) time.Duration {
 	wait := longBackoff
 	if faults < 16 {

@@ -9,16 +9,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Bounds of what a plugin says, in bytes.
+// Bounds of a plugin's texts, in bytes.
 const (
 	longestText  = 2 << 10 // for people
 	longestFault = 300
 )
 
-// forPeople are the fields of answers that people read, and nothing else depends on.
+// forPeople are the fields of answers that only people read.
 var forPeople = []protoreflect.Name{"message", "rule", "skip", "ignored", "reason"}
 
-// brief cuts the texts for people in a plugin's answer.
+// brief truncates the texts for people in a plugin's answer.
 func brief(answer proto.Message) { cut(answer.ProtoReflect()) }
 
 func cut(m protoreflect.Message) {
@@ -45,7 +45,7 @@ func shorten(text string, most int) string {
 	return text
 }
 
-// plain is the message of an error of gRPC without its wrapping.
+// plain returns the message of a gRPC error without its wrapping.
 func plain(err error) string {
 	text := err.Error()
 	if s, ok := status.FromError(err); ok && s.Message() != "" {

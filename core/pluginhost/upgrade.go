@@ -8,9 +8,8 @@ import (
 	"path/filepath"
 )
 
-// upgrade puts what is installed now in the place of an instance, where it is
-// another version; the old one ends after its calls. Where the new one does not
-// get ready the old one stays, and is started again should it end.
+// upgrade replaces an instance with the installed version, if that differs. The old one ends after its calls. If the
+// new one does not get ready, the old one stays, and is restarted if it ends.
 func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
 	p, err := readParcel(k.host.config.Dir, k.id)
 	if err == nil && p.text == old.parcel.text {
@@ -20,7 +19,7 @@ func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
 	}
 	var i *instance
 	if err == nil {
-		i, err = k.start(ctx, p, func(State) {}) // the old one serves meanwhile
+		i, err = k.start(ctx, p, func(State) {}) // the old one keeps serving
 	}
 	if err != nil {
 		k.mu.Lock()
@@ -34,15 +33,14 @@ func (k *keeper) upgrade(ctx context.Context, old *instance, w wish) *instance {
 	}
 	k.spend()
 	k.serve(i)
-	k.retiring.Go(func() { // the new one is watched meanwhile
+	k.retiring.Go(func() { // the new one is already supervised
 		k.retire(old, false)
 		w.answer(nil)
 	})
 	return i
 }
 
-// keepSpare keeps the program of an instance, so that its version can be started
-// when another one is installed.
+// keepSpare keeps the program of an instance as a fallback, because another version is installed in its place.
 func (k *keeper) keepSpare(i *instance) error {
 	if k.spare != nil { // it is what runs
 		return nil
@@ -60,7 +58,7 @@ func (k *keeper) keepSpare(i *instance) error {
 	return nil
 }
 
-// spend removes the spare: what is installed runs.
+// spend removes the fallback, because the installed version runs.
 func (k *keeper) spend() {
 	if k.spare != nil {
 		_ = os.RemoveAll(filepath.Dir(k.spare.program))
@@ -68,7 +66,7 @@ func (k *keeper) spend() {
 	}
 }
 
-// refuse notes that what is installed does not get ready, while another version serves.
+// refuse records that the installed version does not get ready while another version serves.
 func (k *keeper) refuse(text, serves string, cause error) error {
 	k.refused = text
 	err := fmt.Errorf("the upgrade was refused, version %s goes on until the hub is started again: %w", serves, cause)
@@ -76,7 +74,7 @@ func (k *keeper) refuse(text, serves string, cause error) error {
 	return err
 }
 
-// retire ends an instance after its calls under way, as long as they may take.
+// retire ends an instance after its running calls, with a time limit.
 func (k *keeper) retire(i *instance, last bool) {
 	if last {
 		k.withdraw(i)
@@ -92,6 +90,6 @@ func (k *keeper) retire(i *instance, last bool) {
 	}
 	drain, cancel := until(context.Background(), k.host.config.Clock, healthWithin)
 	defer cancel()
-	_ = i.client.Drain(drain) // its own last words; whatever it answers, it ends
+	_ = i.client.Drain(drain) // a last chance to clean up; it ends whatever it answers
 	i.end()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAnUpgradeLosesNoCall(t *testing.T) {
+func TestUpgradeLosesNoCall(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
@@ -32,7 +32,7 @@ func TestAnUpgradeLosesNoCall(t *testing.T) {
 	require.Equal(t, "2.0.0", s.state().Version)
 }
 
-func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
+func TestFailedUpgradeKeepsTheOldVersion(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	answers := func(version string) {
@@ -42,7 +42,8 @@ func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
 		require.Equal(t, version, message)
 	}
 	s.install("dies")
-	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "version 1.0.0 goes on until the hub is started again: it ended before it served")
+	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"),
+		"version 1.0.0 goes on until the hub is started again: it ended before it served")
 	require.Equal(t, Ready, s.state().State)
 	answers("1.0.0")
 
@@ -50,7 +51,8 @@ func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
 	answers("1.0.0")
 	s.Stop("hostile")
 	s.until("it is stopped", s.is(Stopped))
-	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it ended before it served", "an operator has it tried again")
+	require.ErrorContains(t, s.Upgrade(t.Context(), "hostile"), "it ended before it served",
+		"an operator has it tried again")
 	s.until("the old one is started again", s.is(Ready))
 	answers("1.0.0")
 
@@ -60,7 +62,7 @@ func TestAnUpgradeThatDoesNotGetReadyLeavesTheOldVersion(t *testing.T) {
 	answers("2.0.0")
 }
 
-func TestANewVersionIsWatchedWhileTheOldOneEndsItsCalls(t *testing.T) {
+func TestNewVersionIsSupervisedWhileTheOldDrains(t *testing.T) {
 	s := newStage(t)
 	s.ready("good")
 	file := filepath.Join(t.TempDir(), "go")
@@ -77,7 +79,7 @@ func TestANewVersionIsWatchedWhileTheOldOneEndsItsCalls(t *testing.T) {
 	require.NoError(t, <-upgraded)
 }
 
-func TestAnUpgradeOfAPluginThatDoesNotRunWaitsForItsStart(t *testing.T) {
+func TestUpgradeStartsAStoppedPlugin(t *testing.T) {
 	for _, at := range []struct {
 		state State
 		bring func(*stage)

@@ -1,7 +1,6 @@
-// Package presence knows when something was last heard of the POS of each store,
-// and which of them are silent while their store is open. Signs of life are
-// accepted deliveries and calls that name the store; they are gathered in memory
-// and stored once a minute.
+// Package presence records when the POS of each store was last active, and detects silent ones while their store is
+// open. Heartbeats are accepted deliveries and calls that name the store. They are collected in memory and stored
+// once a minute.
 package presence
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Sign is a sign of life. It tells the store by one of three.
+// Sign is a heartbeat. One of three fields identifies the store.
 type Sign struct {
 	Business core.BusinessID
 	StoreID  int64
@@ -22,17 +21,17 @@ type Sign struct {
 	OrderID  int64  // an order of the store
 }
 
-// maxSigns bounds what waits to be stored; beyond it, signs are not noted.
+// maxSigns bounds the heartbeats that are not stored yet. Further ones are dropped.
 const maxSigns = 100_000
 
-// Tally gathers signs of life in memory until they are stored. It may be used by
-// many goroutines; a crash loses those of the last minute.
+// Tally collects heartbeats in memory until they are stored. It is safe for concurrent use. A crash loses those of
+// the last minute.
 type Tally struct {
 	mu    sync.Mutex
 	signs map[Sign]time.Time
 }
 
-// Hear notes a sign of life.
+// Hear records a heartbeat.
 func (t *Tally) Hear(s Sign, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,12 +51,12 @@ func (t *Tally) take() map[Sign]time.Time {
 	return signs
 }
 
-// storeField comes before the id of the store in the hub's own events of orders.
-// In a text that somebody sent, its quotes would be escaped.
+// storeField precedes the store id in the hub's own events of orders. In a string that a client sent, its quotes
+// would be escaped.
 var storeField = []byte(`"store":{"id":`)
 
-// StoreOf is the store that an event of an order names by its id, 0 for none. It
-// reads no more of the body than it must: there is one for each delivery.
+// StoreOf returns the store id in an event of an order, or 0 if there is none. It searches the text instead of
+// decoding it, because it runs for every delivery.
 func StoreOf(body []byte) (id int64) {
 	at := bytes.LastIndex(body, storeField)
 	if at < 0 {
@@ -72,7 +71,7 @@ func StoreOf(body []byte) (id int64) {
 	return id
 }
 
-// Store is a store of which something was heard.
+// Store is a store with a recorded heartbeat.
 type Store struct {
 	Business    core.BusinessID
 	ID          int64
@@ -81,59 +80,58 @@ type Store struct {
 	SeenAt      time.Time
 	SilentSince time.Time // zero: it is not silent
 
-	// Of those that are judged.
-	Local      time.Time     // the present instant in the zone of the business
+	// For judging a store:
+	Local      time.Time     // the current time in the zone of the business
 	Timings    []byte        // its opening hours as stored
 	TakesOrder bool          // it is active and takes orders
-	After      time.Duration // how long is silent; 0: never
+	After      time.Duration // how long without a heartbeat counts as silent; 0: never
 	Closes     bool          // the business wants it closed on the platforms while it is silent
 }
 
-// Change is a store whose POS fell silent or is heard of again.
+// Change is a store whose POS fell silent or is active again.
 type Change struct {
 	Store
 	Silent bool
 }
 
-// Records keeps what was heard.
+// Records stores heartbeats.
 type Records interface {
-	// Keep stores signs of life. What it says of no store that there is, is dropped.
+	// Keep stores heartbeats. It drops those of unknown stores.
 	Keep(ctx context.Context, signs map[Sign]time.Time) error
-	// Review has judge look at the stores of which nothing was heard for so long as
-	// their business, or where it does not say, as after calls silent, and at those
-	// that are silent, and stores since when each of them has been silent; of
-	// replicas that do so at the same time one does. It returns those that changed.
-	Review(ctx context.Context, after time.Duration, judge func(Store) (silentSince time.Time, err error)) ([]Change, error)
-	// Unsettled reads the stores that are to be closed for their silence and are
-	// not, and those that are closed for it and are not to be.
+	// Review calls judge for the stores that may be silent and for those that are, and stores the result. A store may
+	// be silent after the time that its business sets, or else after the given time. Concurrent calls of replicas are
+	// serialised. Review returns the stores that changed.
+	Review(ctx context.Context, after time.Duration, judge func(Store) (silentSince time.Time, err error)) ([]Change,
+		error)
+	// Unsettled returns the silent stores that must still be closed, and the stores closed for silence that must be
+	// opened.
 	Unsettled(ctx context.Context) ([]Store, error)
-	// Settle closes an unsettled store wherever it is open, or opens it where it was
-	// closed so, and keeps that it did, all at once; where another replica was
-	// quicker, or it is to be closed and is not silent any more, it does nothing.
+	// Settle closes an unsettled store wherever it is open, or opens it where silence closed it. It records that in
+	// the same transaction. It does nothing if another replica has done so, or if a store to close is no longer
+	// silent.
 	Settle(ctx context.Context, s Store, closed bool, reason string) error
 }
 
-// Hours tells whether a store is open by its opening hours as stored, at an
-// instant of its local time, and how long ago it opened.
+// Hours reports whether a store is open at a local time, by its stored opening hours, and how long ago it opened.
 type Hours func(timings []byte, local time.Time) (open bool, ago time.Duration, err error)
 
-// Watch finds out which stores have a POS that is silent.
+// Watch detects stores with a silent POS.
 type Watch struct {
 	*Tally
 	Records Records
 	Hours   Hours
-	After   time.Duration // how long is silent, where a business does not say; 0: never
+	After   time.Duration // the silence limit of a business without its own; 0: never
 	Clock   core.Clock
 }
 
-// Store stores what was heard; where that fails, the next call does.
+// Store stores the collected heartbeats. After an error the next call stores them.
 func (w Watch) Store(ctx context.Context) error {
 	signs := w.take()
 	if len(signs) == 0 {
 		return nil
 	}
 	err := w.Records.Keep(ctx, signs)
-	if err != nil { // a POS that is heard of seldom would be taken for a silent one
+	if err != nil { // otherwise a POS with few heartbeats would seem silent
 		for sign, at := range signs {
 			w.Hear(sign, at)
 		}
@@ -141,9 +139,8 @@ func (w Watch) Store(ctx context.Context) error {
 	return err
 }
 
-// Look finds out who fell silent and who is heard of again, and closes or opens
-// the stores of those businesses that want it, also those for which that was left
-// undone before. It returns what changed.
+// Look detects stores that fell silent or are active again. For businesses that want it, it also closes or opens
+// these stores, including those left over from an earlier call. It returns the changes.
 func (w Watch) Look(ctx context.Context) ([]Change, error) {
 	changes, err := w.Records.Review(ctx, w.After, w.judge)
 	if err != nil {
@@ -167,10 +164,9 @@ func (w Watch) settle(ctx context.Context, s Store) error {
 	}
 }
 
-// judge tells since when a POS has been silent; the zero time: it is not. Silence
-// counts while the store is open: what was heard before it opened counts as heard
-// at its opening. A store that closes stays as it is until it opens again, so
-// that nobody has to be told of every evening.
+// judge returns since when a POS has been silent, or the zero time if it is not. Silence counts only while the store
+// is open: a heartbeat before opening time counts as one at opening time. A store that closes keeps its state until
+// it opens again, so that closing time causes no notification.
 func (w Watch) judge(s Store) (time.Time, error) {
 	now := w.Clock.Now()
 	if !s.TakesOrder || s.After == 0 || now.Sub(s.SeenAt) < s.After {

@@ -103,10 +103,12 @@ func TestSilenceCountsWhileTheStoreIsOpen(t *testing.T) {
 	}
 }
 
-func TestOnlyTheStoresOfThoseThatWantItAreClosed(t *testing.T) {
+func TestOnlyBusinessesThatOptInCloseSilentStores(t *testing.T) {
 	for _, closes := range []bool{true, false} {
-		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute, Closes: closes}}
-		w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), After: 20 * time.Minute, Clock: standing(noon)}
+		records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute,
+			Closes: closes}}
+		w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), After: 20 * time.Minute,
+			Clock: standing(noon)}
 		for range 2 {
 			_, err := w.Look(context.Background())
 			require.NoError(t, err)
@@ -120,12 +122,14 @@ func TestOnlyTheStoresOfThoseThatWantItAreClosed(t *testing.T) {
 			require.Empty(t, records.settled)
 			continue
 		}
-		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z", "7 false: the POS is heard of again"}, records.settled)
+		require.Equal(t, []string{"7 true: the POS has been silent since 2026-11-23T11:00:00Z",
+			"7 false: the POS is heard of again"}, records.settled)
 	}
 }
 
-func TestAClosingThatWasLeftUndoneIsDoneByTheNextLook(t *testing.T) {
-	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute, Closes: true}, broken: errors.New("the hub crashed")}
+func TestUnfinishedClosureIsCompletedByTheNextCheck(t *testing.T) {
+	records := &shelf{store: Store{ID: 7, SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: 30 * time.Minute,
+		Closes: true}, broken: errors.New("the hub crashed")}
 	w := Watch{Tally: &Tally{}, Records: records, Hours: always(true, 2*time.Hour), Clock: standing(noon)}
 	changes, err := w.Look(context.Background())
 	require.ErrorIs(t, err, records.broken)
@@ -142,7 +146,7 @@ func TestAClosingThatWasLeftUndoneIsDoneByTheNextLook(t *testing.T) {
 	require.Equal(t, "7 false: stores are not closed any more while their POS is silent", records.settled[1])
 }
 
-func TestHoursThatCannotBeReadAreTold(t *testing.T) {
+func TestUnreadableHoursAreReported(t *testing.T) {
 	wrong := errors.New("no hours")
 	records := &shelf{store: Store{SeenAt: noon.Add(-time.Hour), TakesOrder: true, After: time.Minute}}
 	w := Watch{Tally: &Tally{}, Records: records, Clock: standing(noon),
@@ -154,14 +158,17 @@ func TestHoursThatCannotBeReadAreTold(t *testing.T) {
 	require.NoError(t, err, "a store that is never silent is not looked at")
 }
 
-func TestTheLatestSignOfEachIsStoredOnce(t *testing.T) {
+func TestLatestHeartbeatOfEachStoreIsStoredOnce(t *testing.T) {
 	records, tally := &shelf{}, &Tally{}
 	w := Watch{Tally: tally, Records: records}
 	require.NoError(t, w.Store(context.Background()))
 	require.Empty(t, records.kept, "nothing was heard")
 	var hearing sync.WaitGroup
 	for n := range 100 {
-		hearing.Go(func() { tally.Hear(Sign{Business: 1, StoreID: int64(n % 2)}, noon.Add(time.Duration(n)*time.Second)) })
+		hearing.Go(func() {
+			tally.Hear(Sign{Business: 1, StoreID: int64(n % 2)},
+				noon.Add(time.Duration(n)*time.Second))
+		})
 	}
 	hearing.Wait()
 	require.NoError(t, w.Store(context.Background()))
@@ -171,7 +178,7 @@ func TestTheLatestSignOfEachIsStoredOnce(t *testing.T) {
 	}}, records.kept)
 }
 
-func TestATallyIsBounded(t *testing.T) {
+func TestHeartbeatTallyIsBounded(t *testing.T) {
 	tally := &Tally{}
 	for n := range maxSigns + 10 {
 		tally.Hear(Sign{OrderID: int64(n)}, noon)
@@ -182,7 +189,7 @@ func TestATallyIsBounded(t *testing.T) {
 	require.Equal(t, noon.Add(time.Second), signs[Sign{OrderID: 1}])
 }
 
-func TestTheStoreOfAnEvent(t *testing.T) {
+func TestStoreIDIsReadFromAnEvent(t *testing.T) {
 	for body, want := range map[string]int64{
 		`{"order":{"items":[{"title":"\"store\":{\"id\":9"}],"store":{"id":1040,"name":"x"},"next_state":""}}`: 1040,
 		`{"store":{"id":7,"ref_id":"s"}}`: 7,
@@ -194,7 +201,7 @@ func TestTheStoreOfAnEvent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { StoreOf(rapid.SliceOf(rapid.Byte()).Draw(t, "body")) })
 }
 
-func TestWhatCouldNotBeStoredIsStoredTheNextTime(t *testing.T) {
+func TestUnstoredHeartbeatsAreStoredNextTime(t *testing.T) {
 	records := &shelf{full: errors.New("the connection is lost")}
 	w := Watch{Tally: &Tally{}, Records: records}
 	seldom, often := Sign{Business: 1, StoreID: 1}, Sign{Business: 1, StoreRef: "S-2"}

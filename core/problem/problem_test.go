@@ -26,9 +26,12 @@ func TestEveryErrorCodeIsDocumentedOnce(t *testing.T) {
 			return true
 		})
 	}
+	last := 0
 	for _, e := range problem.Errors() {
 		documented = append(documented, string(e.Code))
 		require.GreaterOrEqual(t, e.Status, 400, e.Code)
+		require.GreaterOrEqual(t, e.Status, last, "in the order of their statuses")
+		last = e.Status
 		require.Equal(t, e.Status, problem.Status(e.Code))
 		for _, text := range []string{e.Meaning, e.Cause, e.Remedy} {
 			require.NotEmpty(t, text, e.Code)
@@ -61,12 +64,12 @@ func TestEveryViolationCodeInUseIsDocumented(t *testing.T) {
 	}
 }
 
-// parse reads the Go files of a directory and below; the commands and the tests are left out.
+// parse reads the Go files of a directory and below; commands, internal packages and tests are left out.
 func parse(t *testing.T, dir string) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "cmd") {
+		if err != nil || entry.IsDir() && slices.Contains([]string{"testdata", "cmd", "internal"}, entry.Name()) {
 			return filepath.SkipDir
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Debounce says when changes are published: when none has come for Quiet, but at
-// most Most after the first.
+// Debounce sets when changes are published: after Quiet without another change, and at most Most after the first.
 type Debounce struct {
 	Quiet time.Duration // 2 s
 	Most  time.Duration // 15 s
 }
 
-// OrDefault is the debounce with its defaults for what is zero.
+// OrDefault returns the debounce with defaults for zero fields.
 func (d Debounce) OrDefault() Debounce {
 	return Debounce{Quiet: cmp.Or(d.Quiet, 2*time.Second), Most: cmp.Or(d.Most, 15*time.Second)}
 }
 
-// Due is when changes are due of which the first and the latest came then.
+// Due returns when changes are due, given the times of the first and the latest.
 func (d Debounce) Due(first, latest time.Time) time.Time {
 	quiet, most := latest.Add(d.Quiet), first.Add(d.Most)
 	if most.Before(quiet) {

@@ -3,37 +3,40 @@ package publish
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
-// Observer is told what the engine does, for metrics.
+// Observer receives the engine's metrics.
 type Observer interface {
 	Published(r Result, took time.Duration)
 }
 
 // Config sets the engine's bounds. Zero values take the defaults.
 type Config struct {
-	Held             int           // publications under way in this replica: 32
-	PluginHeld       int           // of them for platforms of one plugin: half of them, about, so that an aggregator that is down leaves room for the others
-	EndpointInFlight int           // most of them to one platform of a business: 8; to one that does not answer fewer
-	Renderings       int           // of them being rendered: 1, so that menus take half of a small machine at most
-	RenderingHeld    time.Duration // 1 s; how long one that is being rendered counts so: one that hangs keeps no other waiting
-	Lease            time.Duration // 60 s; longer than rendering and sending
-	Poll             time.Duration // 1 s; how often to look when nothing wakes
-	Absence          time.Duration // 5 s; how long a platform is left alone whose plugin is down
-	StopWithin       time.Duration // 10 s; then what is under way is cut off
+	Capacity int // publications in progress in this replica: 32
+	// of them for one plugin: half, so that a failing aggregator leaves capacity for others
+	PluginCapacity int
+	EndpointLimit  int           // bound of the concurrency limit of one platform of a business: 8
+	Renderings     int           // of them being rendered: 1, so that menus take at most half of a small machine
+	RenderingTime  time.Duration // 1 s; how long a rendering counts: a hanging one must not block the others
+	Lease          time.Duration // 60 s; longer than rendering and sending
+	Poll           time.Duration // 1 s; the poll interval without a wake-up
+	Absence        time.Duration // 5 s; the pause of a platform whose plugin is down
+	StopWithin     time.Duration // 10 s; then running work is cancelled
 }
 
 func (c Config) withDefaults() Config {
-	c.Held = cmp.Or(c.Held, 32)
-	c.PluginHeld = cmp.Or(c.PluginHeld, max(1, c.Held/2))
-	c.EndpointInFlight = cmp.Or(c.EndpointInFlight, 8)
+	c.Capacity = cmp.Or(c.Capacity, 32)
+	c.PluginCapacity = cmp.Or(c.PluginCapacity, max(1, c.Capacity/2))
+	c.EndpointLimit = cmp.Or(c.EndpointLimit, 8)
 	c.Renderings = cmp.Or(c.Renderings, 1)
-	c.RenderingHeld = cmp.Or(c.RenderingHeld, time.Second)
+	c.RenderingTime = cmp.Or(c.RenderingTime, time.Second)
 	c.Lease = cmp.Or(c.Lease, time.Minute)
 	c.Poll = cmp.Or(c.Poll, time.Second)
 	c.Absence = cmp.Or(c.Absence, 5*time.Second)
@@ -41,149 +44,72 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Parts are what an engine works with; every one but the tracer is required.
+// Parts are the dependencies of an engine. Every one but the tracer is required.
 type Parts struct {
 	Queue    Queue
 	Renderer Renderer
 	Clock    core.Clock
 	Observer Observer
-	Busy     func() bool // whether this replica does what somebody waits for: a rendering makes room for it, a moment
+	Busy     func() bool // whether this replica runs work that a client waits for; a rendering then waits briefly
 	Log      *slog.Logger
 	Tracer   *core.Tracer // nil: none
 }
 
-// Engine publishes for one replica. Run owns every goroutine it starts.
+// firstLimit is the initial concurrency limit of a platform of a business without history.
+const firstLimit = 2
+
+// Engine publishes for one replica.
 type Engine struct {
 	Config
 	Parts
-	bell      core.Bell // look at the queue
-	owner     core.ID
 	rendering chan struct{}
-	calls     context.Context // of everything under way; ended by cutOff
-	cutOff    context.CancelFunc
-
-	mu      sync.Mutex
-	held    int
-	lanes   map[int64]*lane
-	plugins map[string]int // of what is held, how much is for whose platforms
-	running sync.WaitGroup
+	engine    *queue.Engine[Work, Result]
 }
 
-// firstPlaces is how much may be under way at once to a platform of a business of
-// which nothing is known yet.
-const firstPlaces = 2
-
-// lane is what this replica does at one platform of a business.
-type lane struct {
-	places   core.Places
-	inFlight int
-	absent   time.Time // until then it is left alone: its plugin is down or elsewhere, or the aggregator wants no more
-}
-
-// NewEngine makes an engine; nothing happens before Run.
+// NewEngine returns an engine that is idle until Run.
 func NewEngine(config Config, parts Parts) *Engine {
 	config = config.withDefaults()
-	calls, cutOff := context.WithCancel(context.Background())
-	return &Engine{
-		Config: config, Parts: parts, calls: calls, cutOff: cutOff, owner: core.NewID(parts.Clock.Now()),
-		bell: core.NewBell(), rendering: make(chan struct{}, config.Renderings), lanes: map[int64]*lane{}, plugins: map[string]int{},
-	}
+	e := &Engine{Config: config, Parts: parts, rendering: make(chan struct{}, config.Renderings)}
+	e.engine = queue.New(queue.Config{
+		Name: "menus for aggregators", Capacity: config.Capacity, GroupCapacity: config.PluginCapacity,
+		Batch:       max(1, config.PluginCapacity/2), // the share of a plugin is checked only between claims
+		FinishBatch: 1, Finishers: config.Capacity,   // a menu waits for no other
+		KeyLimit: config.EndpointLimit, FirstLimit: firstLimit, ClaimPerKey: firstLimit,
+		Lease: config.Lease, StartMargin: config.Lease / 2, Poll: config.Poll, StopWithin: config.StopWithin,
+	}, policy{e}, parts.Clock, parts.Log)
+	return e
 }
 
-// Wake makes the engine look at the queue soon. It never blocks.
-func (e *Engine) Wake() { e.bell.Wake() }
+// Wake makes the engine claim soon. It never blocks.
+func (e *Engine) Wake() { e.engine.Wake() }
 
-// Run publishes until the context ends, then ends what is under way (at most
-// StopWithin) and returns.
-func (e *Engine) Run(ctx context.Context) {
-	defer e.cutOff()
-	for ctx.Err() == nil {
-		e.look(ctx)
-	}
-	core.Drain(&e.running, e.StopWithin, func() {
-		e.Log.Warn("cutting off menus on their way to aggregators")
-		e.cutOff()
-	})
+// Run publishes until the context ends. It then finishes the running work, at most StopWithin, and returns.
+func (e *Engine) Run(ctx context.Context) { e.engine.Run(ctx) }
+
+// policy is how the engine processes its queue (queue.Policy).
+type policy struct{ *Engine }
+
+// Claim leases due work.
+func (p policy) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
+	until time.Time) (queue.Batch[Work], error) {
+	return p.Queue.Claim(ctx, owner, capacity, until)
 }
 
-// look claims what there is room for, then waits for a reason to look again: a
-// wake-up, the due time of the next, or the poll.
-func (e *Engine) look(ctx context.Context) {
-	now := e.Clock.Now()
-	next := now.Add(e.Poll)
-	if room, busy := e.room(now); room > 0 {
-		room = min(room, max(1, e.PluginHeld/2)) // what a plugin may hold is known only of what has been claimed
-		claimed, due, err := e.Queue.Claim(ctx, e.owner, room, firstPlaces, busy, now.Add(e.Lease).Truncate(time.Microsecond))
-		if err != nil && ctx.Err() == nil {
-			e.Log.Error("publications could not be claimed", "error", err)
-		}
-		for _, work := range claimed {
-			e.begin(work)
-		}
-		if len(claimed) > 0 {
-			return
-		}
-		if !due.IsZero() && due.Before(next) {
-			next = due
-		}
-	}
-	e.bell.Wait(ctx, e.Clock, next)
+// Lease describes leased work. A platform of a business is the key, its plugin the group.
+func (policy) Lease(work Work) queue.Lease {
+	return queue.Lease{Key: work.Endpoint, Group: work.Plugin, Until: work.LeasedTo}
 }
 
-// room tells how much may be claimed now, and for whom nothing.
-func (e *Engine) room(now time.Time) (int, core.Busy) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	var busy core.Busy
-	for endpoint, l := range e.lanes {
-		switch {
-		case l.inFlight >= l.places.Now || now.Before(l.absent):
-			busy.Endpoints = append(busy.Endpoints, endpoint)
-		case l.inFlight == 0 && l.places.Now >= e.first():
-			delete(e.lanes, endpoint)
-		}
-	}
-	for plugin, held := range e.plugins {
-		if held >= e.PluginHeld {
-			busy.Plugins = append(busy.Plugins, plugin)
-		}
-	}
-	return e.Held - e.held, busy
-}
-
-func (e *Engine) first() int { return min(firstPlaces, e.EndpointInFlight) }
-
-func (e *Engine) begin(work Work) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l := e.lanes[work.Endpoint]
-	if l == nil {
-		l = &lane{places: core.Places{Now: e.first(), Most: e.EndpointInFlight}}
-		e.lanes[work.Endpoint] = l
-	}
-	l.inFlight++
-	e.hold(work, 1)
-	e.running.Add(1)
-	go e.run(l, work)
-}
-
-// hold counts work in or out. The caller holds mu.
-func (e *Engine) hold(work Work, n int) {
-	e.held += n
-	if e.plugins[work.Plugin] += n; e.plugins[work.Plugin] == 0 {
-		delete(e.plugins, work.Plugin)
-	}
-}
-
-func (e *Engine) run(l *lane, work Work) {
-	defer e.running.Done()
-	start := e.Clock.Now()
+// Run publishes. A platform is paused while its plugin is down or elsewhere, or while the aggregator throttles.
+func (p policy) Run(ctx context.Context, work Work) (Result, queue.Outcome) {
+	start := p.Clock.Now()
 	if work.Attempts == 0 {
 		work.CallID = core.NewID(start)
 	}
-	ctx, span := e.Tracer.Begin(work.Trace.In(e.calls), core.ClientSpan, "publish", work.Plugin)
+	ctx, span := p.Tracer.Begin(work.Trace.In(ctx), core.ClientSpan, "publish", work.Plugin)
 	work.Trace = core.TraceOf(ctx)
-	result, wrong := e.publish(ctx, l, work), ""
+	result, response := p.publish(ctx, work)
+	wrong := ""
 	if result.State == Waiting || result.State == Failed {
 		wrong = result.Message
 	}
@@ -192,51 +118,49 @@ func (e *Engine) run(l *lane, work Work) {
 	span.Text("servery.store", work.StoreRef)
 	span.Text("servery.call", work.CallID.String())
 	span.End(wrong)
+	outcome := queue.Outcome{Response: response, PausedUntil: result.RetryAfter}
 	if result.State == left {
-		e.leaveAlone(l, result.RetryAt)
-		e.release(work)
-	} else {
-		e.Observer.Published(result, e.Clock.Now().Sub(start))
-		e.tell(result)
-		e.leaveAlone(l, result.SparedTo)
-		if result.Untried {
-			e.leaveAlone(l, e.Clock.Now().Add(e.Absence))
+		outcome.Next, outcome.PausedUntil = queue.Release, result.RetryAt
+		return result, outcome
+	}
+	if absent := p.Clock.Now().Add(p.Absence); result.Untried && absent.After(outcome.PausedUntil) {
+		outcome.PausedUntil = absent
+	}
+	p.Observer.Published(result, p.Clock.Now().Sub(start))
+	p.report(result)
+	return result, outcome
+}
+
+// Finish records results with their events.
+func (p policy) Finish(ctx context.Context, owner core.ID, results []Result) (queue.FinishResult, error) {
+	for _, result := range results {
+		events, err := result.events()
+		if err != nil {
+			p.Log.Error("the events of a publication could not be written", "error", err)
 		}
-		e.record(result)
+		if err := p.Queue.Finish(result.Trace.In(ctx), owner, result, events); err != nil {
+			return queue.FinishResult{}, fmt.Errorf("store %s on %s: %w", result.StoreRef, result.Platform, err)
+		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	l.inFlight--
-	e.hold(work, -1)
-	e.Wake()
+	return queue.FinishResult{Due: true}, nil
 }
 
-// leaveAlone takes no more of a lane until then. It goes before what makes the
-// work free again: this replica would take it up at once.
-func (e *Engine) leaveAlone(l *lane, until time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if until.After(l.absent) {
-		l.absent = until
+// Release returns work to the queue.
+func (p policy) Release(ctx context.Context, owner core.ID, list []Work) error {
+	for _, work := range list {
+		if err := p.Queue.Release(ctx, owner, work); err != nil {
+			return fmt.Errorf("store %s on %s: %w", work.StoreRef, work.Platform, err)
+		}
 	}
+	return nil
 }
 
-// release gives work back for another replica to take.
-func (e *Engine) release(work Work) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := e.Queue.Release(ctx, e.owner, work); err != nil {
-		e.Log.Warn("the lease of a publication could not be given back; it will run out", "store", work.StoreRef, "platform", work.Platform, "error", err)
-	}
-}
-
-// endMargin is what must be left of the lease when sending ends: time to record it.
+// endMargin is the part of the lease that is reserved for recording the result.
 const endMargin = 5 * time.Second
 
-// publish renders the menu as it is now, and sends it where it is another one
-// than the platform holds.
-func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result) {
-	defer func() { // nobody else would catch it here
+// publish renders the current menu, and sends it if it differs from what the platform has.
+func (e *Engine) publish(ctx context.Context, work Work) (result Result, response queue.Response) {
+	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
 			result = refused(work, core.Errorf(core.Internal, "the hub failed: %v", p), e.Clock.Now())
 		}
@@ -245,21 +169,21 @@ func (e *Engine) publish(ctx context.Context, l *lane, work Work) (result Result
 	defer cancel()
 	menu, err := e.render(ctx, work)
 	if err != nil {
-		return refused(work, err, e.Clock.Now())
+		return refused(work, err, e.Clock.Now()), queue.NotAsked
 	}
 	result, send := rendered(work, menu, e.Clock.Now())
 	if !send {
-		return result
+		return result, queue.NotAsked
 	}
 	sent := menu.Send(ctx)
-	e.mu.Lock()
-	l.places.Ended(sent.Answered)
-	e.mu.Unlock()
-	return settled(result, sent, e.Clock.Now())
+	if response = queue.Missing; sent.Answered {
+		response = queue.Responded
+	}
+	return settled(result, sent, e.Clock.Now()), response
 }
 
-// render renders when the replica has room for it. Where it gets none in half of the
-// lease, the work is given back as it was: the other half is for rendering and sending.
+// render renders a menu when the replica has capacity. If there is none within half of the lease, it releases the
+// work unchanged: the other half is for rendering and sending.
 func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
 	wait, cancel := context.WithTimeout(ctx, e.Lease/2)
 	defer cancel()
@@ -270,23 +194,23 @@ func (e *Engine) render(ctx context.Context, work Work) (Rendering, error) {
 	}
 	leave := sync.OnceFunc(func() { <-e.rendering })
 	defer leave()
-	defer time.AfterFunc(e.RenderingHeld, leave).Stop()
-	e.makeRoom(ctx)
+	defer time.AfterFunc(e.RenderingTime, leave).Stop()
+	e.awaitIdle(ctx)
 	return e.Renderer.Render(ctx, work)
 }
 
-// How long a rendering makes room, and how often it looks whether it still has to.
+// The longest wait of a rendering for other work, and the interval at which it checks.
 const (
-	roomTime  = 250 * time.Millisecond
-	roomPause = 5 * time.Millisecond
+	idleWait     = 250 * time.Millisecond
+	idleInterval = 5 * time.Millisecond
 )
 
-// makeRoom waits while the replica is busy. A burst of publications so takes
-// nothing from others; where there is no end of jobs it still goes on.
-func (e *Engine) makeRoom(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, roomTime)
+// awaitIdle waits while the replica is busy, up to a limit. A burst of publications thus does not slow down other
+// work, and constant load does not stop publishing.
+func (e *Engine) awaitIdle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, idleWait)
 	defer cancel()
-	look := time.NewTicker(roomPause)
+	look := time.NewTicker(idleInterval)
 	defer look.Stop()
 	for e.Busy() {
 		select {
@@ -297,23 +221,8 @@ func (e *Engine) makeRoom(ctx context.Context) {
 	}
 }
 
-// record writes a result, again and again while the database is away, for as
-// long as the lease lasts; then others take the work up.
-func (e *Engine) record(result Result) {
-	events, err := result.events()
-	if err != nil {
-		e.Log.Error("the outcome of a publication could not be told", "error", err)
-	}
-	core.Persist(result.Trace.In(e.calls), e.Clock, result.LeasedTo, func(ctx context.Context) error {
-		err := e.Queue.Finish(ctx, e.owner, result, events)
-		if err != nil {
-			e.Log.Error("the outcome of a publication could not be recorded", "store", result.StoreRef, "platform", result.Platform, "error", err)
-		}
-		return err
-	})
-}
-
-func (e *Engine) tell(r Result) {
+// report logs a result.
+func (e *Engine) report(r Result) {
 	level := slog.LevelDebug
 	switch r.State {
 	case Waiting:
@@ -321,6 +230,7 @@ func (e *Engine) tell(r Result) {
 	case Failed:
 		level = slog.LevelWarn
 	}
-	e.Log.Log(context.Background(), level, "menu to an aggregator", "call", r.CallID, "business", r.Business, "store", r.StoreRef,
-		"platform", r.Platform, "attempt", r.Attempts+1, "state", r.State, "unchanged", r.Unchanged, "message", r.Message)
+	e.Log.Log(context.Background(), level, "menu to an aggregator", "call", r.CallID, "business", r.Business, "store",
+		r.StoreRef, "platform", r.Platform, "attempt", r.Attempts+1, "state", r.State, "unchanged", r.Unchanged,
+		"message", r.Message)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // shelf is a queue in memory of one publication for each endpoint; the plugin of
@@ -23,26 +24,29 @@ type shelf struct {
 	left    int
 	results map[int64][]Result
 	block   chan struct{} // what hangs from endpoint 5 on; nil: sending takes no time
-	hangs   chan struct{} // gets a word when a rendering of endpoint 50 begins, which ends when it is closed
+	hangs   chan struct{} // receives a value when a rendering of endpoint 50 begins
+	resume  chan struct{} // ends the renderings of endpoint 50 when it is closed
 }
 
-func (s *shelf) Claim(_ context.Context, _ core.ID, limit, share int, busy core.Busy, until time.Time) (work []Work, _ time.Time, _ error) {
+func (s *shelf) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
+	until time.Time) (batch queue.Batch[Work], _ error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var rest []Work
 	taken := map[int64]int{}
 	for _, w := range s.due {
-		if len(work) == limit || taken[w.Endpoint] == share || slices.Contains(busy.Endpoints, w.Endpoint) || slices.Contains(busy.Plugins, w.Plugin) {
+		if len(batch.Items) == capacity.Items || taken[w.Endpoint] == capacity.OtherKeys ||
+			slices.Contains(capacity.Busy, w.Endpoint) || slices.Contains(capacity.BusyGroups, w.Plugin) {
 			rest = append(rest, w)
 			continue
 		}
 		taken[w.Endpoint]++
 		w.LeasedTo = until
 		s.claims[w.Endpoint]++
-		work = append(work, w)
+		batch.Items = append(batch.Items, w)
 	}
 	s.due = rest
-	return work, time.Time{}, nil
+	return batch, nil
 }
 
 func (s *shelf) Finish(_ context.Context, _ core.ID, r Result, _ []core.Event) error {
@@ -72,11 +76,11 @@ func (s *shelf) Render(ctx context.Context, w Work) (Rendering, error) {
 		return Rendering{}, core.Postponed{Until: time.Now().Add(time.Hour)}
 	case 50:
 		s.hangs <- struct{}{}
-		<-s.hangs
+		<-s.resume
 	}
 	return Rendering{Content: []string{"menu"}, Send: func(ctx context.Context) Sent {
 		if w.Endpoint == 40 {
-			return Sent{State: Waiting, RetryAt: time.Now(), SparedTo: time.Now().Add(time.Hour)}
+			return Sent{State: Waiting, RetryAt: time.Now(), RetryAfter: time.Now().Add(time.Hour)}
 		}
 		if s.block != nil && w.Endpoint > 4 {
 			select {
@@ -103,7 +107,8 @@ func (s *shelf) start(t *testing.T, config Config, due ...int64) (stop func()) {
 		s.due = append(s.due, Work{Endpoint: endpoint, StoreID: int64(n)})
 	}
 	config.Poll = time.Millisecond
-	e := NewEngine(config, Parts{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s, Busy: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
+	e := NewEngine(config, Parts{Queue: s, Renderer: s, Clock: core.NewSystemClock(nil), Observer: s,
+		Busy: func() bool { return false }, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Run(ctx) }()
@@ -115,7 +120,7 @@ func await(t *testing.T, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
 }
 
-func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
+func TestUnavailablePluginPausesOnlyItsPlatform(t *testing.T) {
 	s := &shelf{}
 	stop := s.start(t, Config{Absence: time.Hour}, 1, 2, 3)
 	await(t, func() bool {
@@ -127,13 +132,14 @@ func TestAPlatformWhosePluginIsDownIsLeftAloneAndTheOthersGoOn(t *testing.T) {
 	stop()
 	claims, _ := s.count(1)
 	require.Equal(t, 1, claims)
-	require.Equal(t, []any{Waiting, true, "it is down"}, []any{s.results[1][0].State, s.results[1][0].Untried, s.results[1][0].Message})
+	require.Equal(t, []any{Waiting, true, "it is down"},
+		[]any{s.results[1][0].State, s.results[1][0].Untried, s.results[1][0].Message})
 	require.Contains(t, s.results[2][0].Message, "the hub failed: broken")
 	require.Equal(t, Published, s.results[3][0].State)
 	require.NotZero(t, s.results[3][0].CallID)
 }
 
-func TestAnAggregatorThatIsAskedTooOftenIsSparedTheOtherMenus(t *testing.T) {
+func TestThrottlingAggregatorReceivesNoFurtherMenus(t *testing.T) {
 	s := &shelf{}
 	stop := s.start(t, Config{}, 40, 40, 40, 40, 40, 40)
 	await(t, func() bool { _, results := s.count(40); return results > 0 })
@@ -145,11 +151,11 @@ func TestAnAggregatorThatIsAskedTooOftenIsSparedTheOtherMenus(t *testing.T) {
 	await(t, func() bool { _, results := s.count(3); return results == 20 })
 	stop()
 	claims, results := s.count(40)
-	require.LessOrEqual(t, claims, firstPlaces, "those that were under way already")
+	require.LessOrEqual(t, claims, firstLimit, "those that were under way already")
 	require.Equal(t, claims, results)
 }
 
-func TestWhatAnotherReplicaCanDoIsLeftToIt(t *testing.T) {
+func TestWorkOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	s := &shelf{}
 	stop := s.start(t, Config{Absence: time.Millisecond}, 4, 3)
 	await(t, func() bool {
@@ -163,32 +169,33 @@ func TestWhatAnotherReplicaCanDoIsLeftToIt(t *testing.T) {
 	await(t, func() bool { _, results := s.count(3); return results == 2 })
 	stop()
 	claims, results := s.count(4)
-	require.Equal(t, []int{1, 0}, []int{claims, results}, "it is given back as it was, and not taken again before its time")
+	require.Equal(t, []int{1, 0}, []int{claims, results},
+		"it is given back as it was, and not taken again before its time")
 	require.Len(t, s.due, 1)
 }
 
-func TestAnEndpointTakesNoMoreThanItsShareAndTheReplicaNoMoreThanItHolds(t *testing.T) {
+func TestConcurrencyLimitsHoldPerEndpointAndReplica(t *testing.T) {
 	s := &shelf{block: make(chan struct{})}
-	stop := s.start(t, Config{Held: 3, PluginHeld: 3, EndpointInFlight: 2}, 5, 6, 7, 8)
+	stop := s.start(t, Config{Capacity: 3, PluginCapacity: 3, EndpointLimit: 2}, 5, 6, 7, 8)
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 1 })
 	close(s.block)
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.results) == 4 })
 	stop()
 }
 
-func TestAnAggregatorThatHangsLeavesRoomForTheOthers(t *testing.T) {
+func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 	s := &shelf{block: make(chan struct{})}
 	for n := range int64(60) { // at twenty businesses, before everything else
 		s.due = append(s.due, Work{Endpoint: 100 + n/3, StoreID: n, Plugin: "hangs"})
 	}
-	stop := s.start(t, Config{Held: 8}, 3, 3, 3, 3, 3, 3)
+	stop := s.start(t, Config{Capacity: 8}, 3, 3, 3, 3, 3, 3)
 	await(t, func() bool { _, results := s.count(3); return results == 6 })
 	close(s.block)
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return len(s.due) == 0 })
 	stop()
 }
 
-func TestAStopEndsWhatIsUnderWayAndGivesBackWhatDoesNotEnd(t *testing.T) {
+func TestStopCutsOffHangingPublications(t *testing.T) {
 	s := &shelf{block: make(chan struct{})}
 	stop := s.start(t, Config{StopWithin: time.Millisecond}, 9)
 	await(t, func() bool { claims, _ := s.count(9); return claims == 1 })
@@ -196,13 +203,13 @@ func TestAStopEndsWhatIsUnderWayAndGivesBackWhatDoesNotEnd(t *testing.T) {
 	require.Equal(t, "cut off", s.results[9][0].Message)
 }
 
-func TestARenderingThatHangsKeepsNoOtherWaiting(t *testing.T) {
-	s := &shelf{hangs: make(chan struct{})}
+func TestHangingRenderingDoesNotBlockOthers(t *testing.T) {
+	s := &shelf{hangs: make(chan struct{}), resume: make(chan struct{})}
 	due := []int64{50, 50}
 	for range 100 {
 		due = append(due, 3, 6)
 	}
-	stop := s.start(t, Config{RenderingHeld: time.Millisecond}, due...)
+	stop := s.start(t, Config{RenderingTime: time.Millisecond}, due...)
 	await(t, func() bool {
 		_, one := s.count(3)
 		_, other := s.count(6)
@@ -212,20 +219,20 @@ func TestARenderingThatHangsKeepsNoOtherWaiting(t *testing.T) {
 	<-s.hangs
 	_, results := s.count(50)
 	require.Zero(t, results)
-	close(s.hangs)
+	close(s.resume)
 	await(t, func() bool { _, results := s.count(50); return results == 2 })
 	stop()
 }
 
-func TestWorkThatFindsNoRoomToBeRenderedIsGivenBackAsItWas(t *testing.T) {
-	s := &shelf{hangs: make(chan struct{})}
-	stop := s.start(t, Config{RenderingHeld: time.Hour, Lease: endMargin + 20*time.Millisecond, Absence: time.Hour}, 50)
+func TestWorkWithoutRenderingCapacityIsReleased(t *testing.T) {
+	s := &shelf{hangs: make(chan struct{}), resume: make(chan struct{})}
+	stop := s.start(t, Config{RenderingTime: time.Hour, Lease: endMargin + 20*time.Millisecond, Absence: time.Hour}, 50)
 	<-s.hangs
 	s.mu.Lock()
 	s.due = append(s.due, Work{Endpoint: 3})
 	s.mu.Unlock()
 	await(t, func() bool { s.mu.Lock(); defer s.mu.Unlock(); return s.left > 0 })
-	close(s.hangs)
+	close(s.resume)
 	await(t, func() bool { _, results := s.count(3); return results == 1 })
 	stop()
 	require.Equal(t, Published, s.results[3][0].State, "its platform was not left alone")

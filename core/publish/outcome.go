@@ -15,11 +15,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxProblems is how many problems of a publication are kept and told.
+// MaxProblems bounds the problems of a publication that are stored and reported.
 const MaxProblems = 1000
 
-// digest tells contents apart. The key of the call may stand anywhere in it: it
-// is another one for every publication, and no content.
+// digest returns a hash of contents. It ignores the call's key, which can occur anywhere in the content and differs
+// for every publication.
 func digest(key core.ID, content []string) []byte {
 	sum := sha256.New()
 	for _, part := range content {
@@ -30,11 +30,12 @@ func digest(key core.ID, content []string) []byte {
 	return sum.Sum(nil)
 }
 
-// rendered is what follows from a rendering before anything is sent; send tells
-// whether something is to be.
+// rendered returns the result of a rendering before anything is sent. It also reports whether something is to be
+// sent.
 func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) {
 	work.Waiting = r.Waiting
-	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note, Outlet: r.Outlet}
+	result = Result{Work: work, State: Published, At: now, LeftOut: bounded(r.LeftOut), Message: r.Note,
+		Outlet: r.Outlet}
 	switch {
 	case r.Skip != "":
 		result.State, result.Message = Skipped, r.Skip
@@ -50,11 +51,11 @@ func rendered(work Work, r Rendering, now time.Time) (result Result, send bool) 
 	return result, !result.Unchanged
 }
 
-// settled is what follows from having sent. What the platform holds is known only
-// when it has taken what it was told.
+// settled returns the result after sending. What the platform has is known only if it accepted the menu.
 func settled(result Result, sent Sent, now time.Time) Result {
 	unlisted := result.State == Unlisted && sent.State == Published
-	result.At, result.Problems, result.RetryAt, result.SparedTo = now, bounded(sent.Problems), sent.RetryAt, sent.SparedTo
+	result.At, result.Problems, result.RetryAt, result.RetryAfter = now, bounded(sent.Problems), sent.RetryAt,
+		sent.RetryAfter
 	if sent.State != Published {
 		result.Digest = nil
 	}
@@ -67,13 +68,12 @@ func settled(result Result, sent Sent, now time.Time) Result {
 	return result
 }
 
-// maxAttempts is the first rendering and five more, after 1, 2, 4, 8 and 16 seconds:
-// the schedule of sending (spec, Delivery rules).
+// maxAttempts is the first rendering and five retries, after 1, 2, 4, 8 and 16 seconds. This is the schedule of
+// sending (spec, Delivery rules).
 const maxAttempts = 6
 
-// refused is what follows where nothing could be rendered. A menu at which
-// plugin or hub fail is tried again like one that its aggregator does not take; a
-// plugin or a database that is down is waited for.
+// refused returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
+// rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
 func refused(work Work, err error, now time.Time) Result {
 	var elsewhere core.Postponed
 	if errors.As(err, &elsewhere) {
@@ -104,8 +104,7 @@ func bounded(list []Problem) []Problem {
 	return append(list[:MaxProblems-1:MaxProblems-1], rest)
 }
 
-// Errors are the problems of a result together: what was
-// left out, then what the aggregator refused.
+// Errors returns all problems of a result: what was left out, then what the aggregator rejected.
 func (r Result) Errors() []Problem {
 	list := append(append([]Problem{}, r.LeftOut...), r.Problems...)
 	whole := map[State]string{Failed: "not_published", Unlisted: "not_listed", Skipped: "not_told"}[r.State]
@@ -122,9 +121,9 @@ func (r Result) Errors() []Problem {
 	return bounded(list)
 }
 
-// events tell a result: to each who asked for it, and of what was sent, or came to
-// nothing, to each whose change is in it, else once. That a store was taken off is
-// success to whose change it was, and none to who asked for its menu.
+// events returns the events of a result: one for each request that asked for the publication. If a menu was sent or
+// failed, there is also one for each request whose change is in it, and at least one. Delisting a store is a success
+// for the request that caused it, but an error for one that asked for its menu.
 func (r Result) events() ([]core.Event, error) {
 	if r.State == Waiting {
 		return nil, nil
@@ -153,7 +152,7 @@ func (r Result) events() ([]core.Event, error) {
 		if err != nil {
 			return nil, fmt.Errorf("writing the event: %w", err)
 		}
-		// A microsecond apart, so that the ids sort as the events do.
+		// One microsecond apart, so that the ids sort in the order of the events.
 		events[i] = core.Event{ID: core.NewID(r.At.Add(time.Duration(i) * time.Microsecond)), Business: r.Business,
 			Type: core.HubMenuPublish, At: r.At, Body: body, Reference: reference.String()}
 	}

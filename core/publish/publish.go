@@ -1,7 +1,6 @@
-// Package publish brings the menus of stores to the aggregators on which they are
-// listed: once for a burst of changes, the newest content, one at a time for each
-// store and platform, tried again like deliveries. What came of it is kept and
-// told (spec, Events: hub_menu_publish).
+// Package publish sends the menus of stores to the aggregators that list them. A burst of changes is published once,
+// with the latest content. There is one publication at a time for each store and platform, retried like a delivery.
+// The result is stored and reported (spec, Events: hub_menu_publish).
 package publish
 
 import (
@@ -12,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // Work is a store and platform that is leased to this replica.
@@ -20,64 +20,64 @@ type Work struct {
 	StoreID   int64
 	StoreRef  string
 	Platform  string
-	Plugin    string // that serves the platform; core.ServedByOwn: none does any more
-	Endpoint  int64  // what fairness goes by: one for each platform of a business
-	Version   int64  // of the changes, as it was claimed
-	Attempts  int    // at this content, finished so far
+	Plugin    string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Endpoint  int64  // the unit of fairness: one for each platform of a business
+	Version   int64  // of the changes, when it was claimed
+	Attempts  int    // finished so far, for this content
 	CallID    core.ID
 	Reference core.ID   // of the latest change
-	Waiting   []core.ID // of the requests that led to it and were not told its outcome yet
-	Asked     []core.ID // of those who asked for it: each is answered, and it is sent even unchanged
-	Digest    []byte    // of what the platform is known to hold; nil: not known
+	Waiting   []core.ID // of the requests that led to it and have not been notified of its outcome
+	Asked     []core.ID // of the explicit requests: each is notified, and the menu is sent even if unchanged
+	Digest    []byte    // of the content that the platform has; nil: unknown
 	LeasedTo  time.Time
 	Trace     core.Trace // of the latest change
 }
 
-// Problem is an object that is not on the platform as it should be, and why.
+// Problem is an object that could not be published as intended, with the reason.
 type Problem struct {
 	Entity  string `json:"entity"` // menu, store, category, item, option_group, option, tax or charge
-	RefID   string `json:"ref_id"` // empty where the whole menu is meant
-	Code    string `json:"code"`   // which rule, for programs
+	RefID   string `json:"ref_id"` // empty if it concerns the whole menu
+	Code    string `json:"code"`   // identifies the rule, for programs
 	Message string `json:"message"`
 }
 
 // Rendering is a store's menu in the aggregator's own format.
 type Rendering struct {
-	Unlisted string    // why the store is not listed on the platform; "" where it is
-	Skip     string    // why nothing is to be sent; "" where something is
-	Content  []string  // all that would be sent, and where to; none of a store that is unlisted without a word
-	Waiting  []core.ID // of the requests whose changes are in it, as far as their outcome was not told
-	Outlet   string    // by which the platform will know the store once it has taken the menu
-	LeftOut  []Problem // by the rules of the platform, or for want of a place in its format
-	Note     string    // for people, kept with the outcome
+	Unlisted string    // why the store is not listed on the platform; "" if it is
+	Skip     string    // why nothing is to be sent; "" if something is
+	Content  []string  // all that would be sent, and where to; empty if nothing is sent for an unlisted store
+	Waiting  []core.ID // of the requests whose changes are in it and that have not been notified
+	Outlet   string    // the platform store's id after the platform accepts the menu
+	LeftOut  []Problem // because of the platform's rules or the limits of its format
+	Note     string    // for people, stored with the outcome
 	Send     func(ctx context.Context) Sent
 }
 
-// Sent is what came of sending.
+// Sent is the result of sending.
 type Sent struct {
-	State    State // Published, Failed, or Waiting: it is to be tried again
-	Message  string
-	Problems []Problem // of the aggregator
-	RetryAt  time.Time // of Waiting
-	SparedTo time.Time // until then the aggregator, asked too often, wants no more menus; zero: it does not say
-	Answered bool      // whatever the answer was, but for 429
+	State      State // Published, Failed, or Waiting for a retry
+	Message    string
+	Problems   []Problem // reported by the aggregator
+	RetryAt    time.Time // of Waiting
+	RetryAfter time.Time // the aggregator throttles menus until then (429); zero: it does not say
+	Answered   bool      // with any status but 429
 }
 
-// State is where a publication stands.
+// State is the state of a publication.
 type State string
 
 // The states of a publication.
 const (
-	Waiting   State = "waiting"   // nothing came of it yet
-	Published State = "published" // the platform has taken the menu
-	Failed    State = "failed"    // the platform refused what it was told, or could not be reached
-	Unlisted  State = "unlisted"  // the store is not listed on the platform, which was told so where its plugin can
-	Skipped   State = "skipped"   // the platform is not told of menus
+	Waiting   State = "waiting"   // no result yet
+	Published State = "published" // the platform accepted the menu
+	Failed    State = "failed"    // the platform rejected the menu, or could not be reached
+	Unlisted  State = "unlisted"  // the store is not listed on the platform, which was notified if its plugin can
+	Skipped   State = "skipped"   // the platform does not receive menus
 
-	left State = "left" // to another replica; never recorded
+	left State = "left" // left to another replica; never recorded
 )
 
-// ParseState reads the name of a state.
+// ParseState parses the name of a state.
 func ParseState(name string) (State, bool) {
 	switch s := State(name); s {
 	case Waiting, Published, Failed, Unlisted, Skipped:
@@ -86,60 +86,57 @@ func ParseState(name string) (State, bool) {
 	return "", false
 }
 
-// Result is what came of claimed work.
+// Result is the result of claimed work.
 type Result struct {
 	Work
-	State     State
-	Unchanged bool // of Published: the platform held it already, nothing was sent
-	Message   string
-	LeftOut   []Problem
-	Problems  []Problem
-	Digest    []byte    // of what the platform is known to hold now
-	Outlet    string    // by which the platform knows the store once it has taken the menu
-	RetryAt   time.Time // of Waiting
-	Untried   bool      // of Waiting: it does not count as an attempt
-	SparedTo  time.Time // until then the aggregator wants no more menus
-	At        time.Time
+	State      State
+	Unchanged  bool // of Published: the platform already had it, nothing was sent
+	Message    string
+	LeftOut    []Problem
+	Problems   []Problem
+	Digest     []byte    // of the content that the platform now has
+	Outlet     string    // the platform store's id after the platform accepts the menu
+	RetryAt    time.Time // of Waiting
+	Untried    bool      // of Waiting: it does not count as an attempt
+	RetryAfter time.Time // the aggregator throttles menus until then
+	At         time.Time
 }
 
-// Renderer renders menus. An Invalid error says that the menu will never be
-// rendered as it is, NotFound that the platform's plugin renders none,
-// core.Postponed that another replica has the plugin: the work is left to it, and
-// until then none of the platform is taken. After a core.Error of Internal, a
-// failure at this very menu, it is tried again a few times; with any other the work waits.
+// Renderer renders menus. An Invalid error means that this menu can never be rendered. NotFound means that the
+// platform's plugin renders no menus. With core.Postponed another replica runs the plugin: the work is left to that
+// replica, and no work of the platform is claimed until then. A core.Error with Internal is a failure at this menu,
+// which is retried a few times. With any other error the work waits.
 type Renderer interface {
 	Render(ctx context.Context, work Work) (Rendering, error)
 }
 
-// Queue is where work waits; replicas share it.
+// Queue stores pending work. Replicas share it.
 type Queue interface {
-	// Claim leases due work to the owner, none of it for who is busy and for each
-	// endpoint at most share, and tells when to ask again at the latest; the zero time:
-	// nothing waits.
-	Claim(ctx context.Context, owner core.ID, limit, share int, busy core.Busy, until time.Time) (work []Work, next time.Time, err error)
-	// Finish records a result with the events that tell it, in one transaction; it
-	// does nothing where the lease is not the owner's any more.
+	// Claim leases due work to the owner, within the capacity. The keys are endpoints, and the groups are plugins.
+	Claim(ctx context.Context, owner core.ID, capacity queue.Capacity, until time.Time) (queue.Batch[Work], error)
+	// Finish records a result with its events, in one transaction. It does nothing if the owner no longer holds the
+	// lease.
 	Finish(ctx context.Context, owner core.ID, result Result, events []core.Event) error
-	// Release gives leased work back, due as it was.
+	// Release returns leased work to the queue without changing its due time.
 	Release(ctx context.Context, owner core.ID, work Work) error
 }
 
-// Publication is what is kept of a store and platform.
+// Publication is the stored state of a store and platform.
 type Publication struct {
 	StoreRef    string
 	Platform    string
 	State       State
 	Message     string
 	Errors      []Problem
-	Reference   core.ID   // the change of which the outcome is; zero before the first
-	PublishedAt time.Time // the latest time that the platform took the menu; zero: never
-	SettledAt   time.Time // when the state was told last
-	DueAt       time.Time // of what is on the way; zero: nothing
+	Reference   core.ID   // the change that led to the outcome; zero before the first
+	PublishedAt time.Time // when the platform last accepted the menu; zero: never
+	SettledAt   time.Time // when the state was last updated
+	DueAt       time.Time // of pending work; zero: none
 	Note        string    // why it still waits
-	Attempts    int       // at what is on the way
+	Attempts    int       // at the pending work
 }
 
-// Filter narrows a list; empty fields narrow nothing.
+// Filter narrows a list. Empty fields match all.
 type Filter struct {
 	StoreRef string
 	Platform string
@@ -148,15 +145,15 @@ type Filter struct {
 	Limit    int
 }
 
-// Cursor is a place in the list, which is sorted by store and platform.
+// Cursor is a position in the list, which is sorted by store and platform.
 type Cursor struct{ StoreRef, Platform string }
 
-// String writes a cursor as text without a meaning to others.
+// String encodes a cursor as opaque text.
 func (c Cursor) String() string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.StoreRef + "\x00" + c.Platform)) // neither holds a NUL
+	return base64.RawURLEncoding.EncodeToString([]byte(c.StoreRef + "\x00" + c.Platform)) // neither contains a NUL
 }
 
-// ParseCursor reads what String writes.
+// ParseCursor parses the output of String.
 func ParseCursor(text string) (c Cursor, ok bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	c.StoreRef, c.Platform, ok = strings.Cut(string(raw), "\x00")

@@ -14,19 +14,22 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestABurstOfChangesIsPublishedOnceItIsQuietOrHasLastedLongEnough(t *testing.T) {
+func TestDebounceWaitsForQuietUpToALimit(t *testing.T) {
 	d := Debounce{}.OrDefault()
 	for _, c := range []struct{ latest, due time.Duration }{
-		{0, 2 * time.Second}, {time.Second, 3 * time.Second}, {13 * time.Second, 15 * time.Second}, {14 * time.Second, 15 * time.Second}, {20 * time.Second, 15 * time.Second},
+		{0, 2 * time.Second}, {time.Second, 3 * time.Second}, {13 * time.Second, 15 * time.Second},
+		{14 * time.Second, 15 * time.Second}, {20 * time.Second, 15 * time.Second},
 	} {
 		require.Equal(t, noon.Add(c.due), d.Due(noon, noon.Add(c.latest)))
 	}
-	require.Equal(t, Debounce{Quiet: time.Minute, Most: time.Hour}, Debounce{Quiet: time.Minute, Most: time.Hour}.OrDefault())
+	require.Equal(t, Debounce{Quiet: time.Minute, Most: time.Hour},
+		Debounce{Quiet: time.Minute, Most: time.Hour}.OrDefault())
 }
 
-func TestChangesAreNeverDueLaterThanMostAfterTheFirstNorBeforeTheyAreQuiet(t *testing.T) {
+func TestDebounceStaysWithinItsBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d := Debounce{Quiet: time.Duration(rapid.IntRange(1, 100).Draw(t, "quiet")), Most: time.Duration(rapid.IntRange(1, 1000).Draw(t, "most"))}
+		d := Debounce{Quiet: time.Duration(rapid.IntRange(1, 100).Draw(t, "quiet")),
+			Most: time.Duration(rapid.IntRange(1, 1000).Draw(t, "most"))}
 		latest, last := noon, noon
 		for range rapid.IntRange(0, 20).Draw(t, "changes") {
 			latest = latest.Add(time.Duration(rapid.IntRange(0, 200).Draw(t, "pause")))
@@ -39,7 +42,7 @@ func TestChangesAreNeverDueLaterThanMostAfterTheFirstNorBeforeTheyAreQuiet(t *te
 	})
 }
 
-func TestADigestTellsContentsApartButNotKeys(t *testing.T) {
+func TestDigestDependsOnContentNotKeys(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.StringMatching(`[ab]{0,3}`), 0, 4)
 		a, b := parts.Draw(t, "a"), parts.Draw(t, "b")
@@ -59,7 +62,7 @@ func TestADigestTellsContentsApartButNotKeys(t *testing.T) {
 
 var burger = Problem{Entity: "item", RefID: "burger", Code: "nutrition_fat", Message: "fat is missing"}
 
-func TestWhatFollowsFromARendering(t *testing.T) {
+func TestRenderingDecidesWhetherToSend(t *testing.T) {
 	ref, asker := core.ID{1}, core.ID{2}
 	work := Work{Reference: ref, Digest: digest(core.ID{}, []string{"a"})}
 	asked := work
@@ -70,13 +73,15 @@ func TestWhatFollowsFromARendering(t *testing.T) {
 		state     State
 		send      bool
 	}{
-		"content that is new":              {work, Rendering{Content: []string{"b"}}, Published, true},
-		"content that the platform holds":  {work, Rendering{Content: []string{"a"}}, Published, false},
-		"the same, but somebody asked":     {asked, Rendering{Content: []string{"a"}}, Published, true},
-		"nobody knows what it holds":       {Work{}, Rendering{Content: []string{"a"}}, Published, true},
-		"a store that is not listed":       {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
-		"one that is to be taken off":      {work, Rendering{Unlisted: "not listed", Content: []string{"off"}}, Unlisted, true},
-		"one that was taken off already":   {work, Rendering{Unlisted: "not listed", Content: []string{"a"}}, Unlisted, false},
+		"content that is new":             {work, Rendering{Content: []string{"b"}}, Published, true},
+		"content that the platform holds": {work, Rendering{Content: []string{"a"}}, Published, false},
+		"the same, but somebody asked":    {asked, Rendering{Content: []string{"a"}}, Published, true},
+		"nobody knows what it holds":      {Work{}, Rendering{Content: []string{"a"}}, Published, true},
+		"a store that is not listed":      {work, Rendering{Unlisted: "not listed"}, Unlisted, false},
+		"one that is to be taken off": {work, Rendering{Unlisted: "not listed", Content: []string{"off"}},
+			Unlisted, true},
+		"one that was taken off already": {work, Rendering{Unlisted: "not listed", Content: []string{"a"}}, Unlisted,
+			false},
 		"a plugin that has nothing to say": {work, Rendering{Skip: "no menus"}, Skipped, false},
 	} {
 		result, send := rendered(c.work, c.rendering, noon)
@@ -86,7 +91,7 @@ func TestWhatFollowsFromARendering(t *testing.T) {
 	}
 }
 
-func TestWhatThePlatformHoldsIsKnownOnlyOnceItHasTakenIt(t *testing.T) {
+func TestDigestIsKeptOnlyAfterPublication(t *testing.T) {
 	result, _ := rendered(Work{Digest: []byte("old")}, Rendering{Content: []string{"new"}, Note: "closed"}, noon)
 	require.NotNil(t, settled(result, Sent{State: Published}, noon).Digest)
 	require.Equal(t, "closed", settled(result, Sent{State: Published}, noon).Message)
@@ -95,7 +100,7 @@ func TestWhatThePlatformHoldsIsKnownOnlyOnceItHasTakenIt(t *testing.T) {
 	}
 }
 
-func TestAStoreIsUnlistedOnceItsPlatformHasTakenThat(t *testing.T) {
+func TestStoreIsUnlistedOnceThePlatformAccepts(t *testing.T) {
 	result, send := rendered(Work{}, Rendering{Unlisted: "taken off", Content: []string{"off"}}, noon)
 	require.True(t, send)
 	off := settled(result, Sent{State: Published, Message: "thanks"}, noon)
@@ -108,7 +113,7 @@ func TestAStoreIsUnlistedOnceItsPlatformHasTakenThat(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRendered(t *testing.T) {
+func TestRenderingErrorsDecideTheResult(t *testing.T) {
 	for _, c := range []struct {
 		err   error
 		state State
@@ -123,17 +128,18 @@ func TestWhatCannotBeRendered(t *testing.T) {
 	}
 }
 
-func TestAMenuAtWhichItsPluginFailsIsTriedAgainAFewTimes(t *testing.T) {
+func TestFailedRenderingIsRetriedThenFails(t *testing.T) {
 	fault := core.Errorf(core.Internal, "plugin a: its answer was refused")
 	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
 		r := refused(Work{Attempts: attempts}, fault, noon)
 		require.Equal(t, []any{Waiting, false, noon.Add(wait * time.Second)}, []any{r.State, r.Untried, r.RetryAt})
 	}
 	r := refused(Work{Attempts: 5, Digest: []byte("held")}, fault, noon)
-	require.Equal(t, []any{Failed, fault.Error(), []byte("held")}, []any{r.State, r.Message, r.Digest}, "nothing was sent: what the platform holds is known")
+	require.Equal(t, []any{Failed, fault.Error(), []byte("held")}, []any{r.State, r.Message, r.Digest},
+		"nothing was sent: what the platform holds is known")
 }
 
-func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t *testing.T) {
+func TestOutcomesAreReportedPerRequest(t *testing.T) {
 	first, second, change, later := core.NewID(noon), core.NewID(noon), core.NewID(noon), core.NewID(noon)
 	asked, waiting := []core.ID{first, second}, []core.ID{change, later}
 	for _, c := range []struct {
@@ -141,18 +147,25 @@ func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t
 		told   []string
 		status string
 	}{
-		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"}, // no request led to it
-		{Result{State: Published, Work: Work{Reference: later, Waiting: waiting[:1]}}, []string{change.String()}, "success"},
+		// no request led to it
+		{Result{State: Published, Work: Work{Reference: later}}, []string{later.String()}, "success"},
+		{Result{State: Published, Work: Work{Reference: later, Waiting: waiting[:1]}}, []string{change.String()},
+			"success"},
 		{Result{State: Published, Work: Work{Waiting: waiting}}, []string{change.String(), later.String()}, "success"},
 		{Result{State: Published, Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "success"},
-		{Result{State: Published, Work: Work{Asked: asked[:1], Waiting: waiting[:1]}}, []string{first.String(), change.String()}, "success"},
+		{Result{State: Published, Work: Work{Asked: asked[:1], Waiting: waiting[:1]}},
+			[]string{first.String(), change.String()}, "success"},
 		{Result{State: Published, Unchanged: true, Work: Work{Waiting: waiting}}, nil, ""},
 		{Result{State: Failed, Message: "503", Work: Work{Waiting: waiting[:1]}}, []string{change.String()}, "error"},
 		{Result{State: Unlisted, Message: "not listed", Work: Work{Waiting: waiting}}, nil, ""},
-		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
-		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Waiting: waiting}}, []string{change.String(), later.String()}, "success"},
-		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Unchanged: true, Work: Work{Waiting: waiting}}, nil, ""},
-		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Asked: asked}}, []string{first.String(), second.String()}, "error"},
+		{Result{State: Unlisted, Message: "not listed", Work: Work{Asked: asked[:1]}}, []string{first.String()},
+			"error"},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Waiting: waiting}},
+			[]string{change.String(), later.String()}, "success"},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Unchanged: true,
+			Work: Work{Waiting: waiting}}, nil, ""},
+		{Result{State: Unlisted, Message: "taken off", Digest: []byte("off"), Work: Work{Asked: asked}},
+			[]string{first.String(), second.String()}, "error"},
 		{Result{State: Skipped, Message: "no menus", Work: Work{Asked: asked[:1]}}, []string{first.String()}, "error"},
 		{Result{State: Waiting, Work: Work{Asked: asked}}, nil, ""},
 	} {
@@ -170,12 +183,12 @@ func TestOutcomesAreToldToThoseWhoAskedAndOfWhatWasSentToEachWhoseChangeIsInIt(t
 	}
 }
 
-func TestWhatAnotherReplicaCanRenderIsNoResult(t *testing.T) {
+func TestPostponedRenderingIsNoResult(t *testing.T) {
 	r := refused(Work{}, core.Postponed{Until: noon.Add(time.Minute)}, noon)
 	require.Equal(t, []any{left, noon.Add(time.Minute)}, []any{r.State, r.RetryAt})
 }
 
-func TestProblemsAreBoundedAndSayHowManyMore(t *testing.T) {
+func TestProblemListIsBoundedWithACount(t *testing.T) {
 	many := make([]Problem, 2500)
 	for i := range many {
 		many[i] = burger
@@ -186,7 +199,7 @@ func TestProblemsAreBoundedAndSayHowManyMore(t *testing.T) {
 	require.Contains(t, bounded(many)[MaxProblems-1].Message, "1501 more")
 }
 
-func TestACursorIsReadAsItWasWritten(t *testing.T) {
+func TestCursorRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringOf(rapid.RuneFrom([]rune("aé/ ")))
 		c := Cursor{text.Draw(t, "store"), text.Draw(t, "platform")}

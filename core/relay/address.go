@@ -9,13 +9,11 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// secretPlace stands, in the template of a secret header, for the secret.
+// secretPlace is the placeholder for the secret in the template of a secret header.
 const secretPlace = "{secret}"
 
-// fillIn makes a plan a request: with the address that the business's platform
-// has for its endpoint, which must be among the hosts that the plugin's manifest
-// allows, and with the secrets it names. The error says in plain words what is
-// missing.
+// fillIn builds the request of a plan. It adds the URL that the platform has for the endpoint, and the secrets. The
+// host must be one that the plugin's manifest allows. The error states what is missing.
 func (p Plan) fillIn(access Access) (Request, error) {
 	address := access.Addresses[p.Endpoint]
 	if address == "" {
@@ -23,10 +21,13 @@ func (p Plan) fillIn(access Access) (Request, error) {
 	}
 	base, err := url.Parse(address)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return Request{}, fmt.Errorf("the platform's address for the endpoint %q is no http or https address", p.Endpoint)
+		return Request{}, fmt.Errorf("the platform's address for the endpoint %q is no http or https address",
+			p.Endpoint)
 	}
 	if !p.allows(base.Hostname()) {
-		return Request{}, fmt.Errorf("the host %s is none that the plugin may reach for the endpoint %q; allowed are: %s", base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
+		return Request{},
+			fmt.Errorf("the host %s is none that the plugin may reach for the endpoint %q; allowed are: %s",
+				base.Hostname(), p.Endpoint, strings.Join(p.Hosts, ", "))
 	}
 	whole, err := url.Parse(strings.TrimSuffix(base.Scheme+"://"+base.Host+base.EscapedPath(), "/") + p.Path)
 	if err != nil || whole.Host != base.Host || !strings.HasPrefix(p.Path, "/") {
@@ -43,8 +44,11 @@ func (p Plan) fillIn(access Access) (Request, error) {
 		if !known {
 			return Request{}, fmt.Errorf("the platform has no secret %q, which its plugin needs", h.Secret)
 		}
-		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret, 1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
-			return Request{}, fmt.Errorf("the platform's secret %q has a line break or another character that no header may have", h.Secret)
+		if r.Secrets[h.Header] = strings.Replace(h.Template, secretPlace, secret,
+			1); !httpguts.ValidHeaderFieldValue(r.Secrets[h.Header]) {
+			return Request{},
+				fmt.Errorf("the platform's secret %q has a line break or another character that no header may have",
+					h.Secret)
 		}
 	}
 	return r, nil

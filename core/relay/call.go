@@ -12,16 +12,16 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Bounds of one call: how long it may take to plan and to read its answer, and
-// how much of its lease must be left when it starts.
+// Bounds of one call: the time to plan it or to interpret its response, and the part of its lease that must be left
+// when it starts.
 const (
 	planTime    = 4 * time.Second
 	startMargin = 13 * time.Second
 )
 
-// make plans a call, sends it, and judges the answer.
+// make plans a call, sends it and judges the response.
 func (e *Engine) make(calls context.Context, c Call) (result Result) {
-	defer func() { // nobody else would catch it here
+	defer func() { // a panic here would end the process
 		if p := recover(); p != nil {
 			result = unsent(c, Plan{}, fmt.Errorf("the hub failed: %v", p), e.Clock.Now())
 		}
@@ -29,8 +29,8 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	if c.Plugin == core.ServedByOwn || c.Plugin == "" {
 		return Result{Call: c, State: Skipped, Message: "the platform is served by no plugin", Executed: e.Clock.Now()}
 	}
-	if until := e.sparedUntil(c); !until.IsZero() {
-		return spared(c, until, e.Clock.Now())
+	if until := e.throttledUntil(c); !until.IsZero() {
+		return throttled(c, until, e.Clock.Now())
 	}
 	ctx, cancel := context.WithTimeout(calls, planTime)
 	defer cancel()
@@ -53,23 +53,26 @@ func (e *Engine) make(calls context.Context, c Call) (result Result) {
 	case err != nil:
 		return absent(c, "the plugin did not plan the call: "+err.Error(), e.Clock.Now())
 	case decision.Plan == nil:
-		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"), Executed: e.Clock.Now()}
+		return Result{Call: c, State: Skipped, Message: cmp.Or(decision.Skip, "the plugin sends nothing"),
+			Executed: e.Clock.Now()}
 	}
-	return Carrier{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Carry(calls, c, *decision.Plan, access, func(ctx context.Context, response Response) (Outcome, error) {
-		return e.Plugins.Interpret(ctx, c, access.Settings, response)
-	})
+	return Dispatcher{Sender: e.Sender, Clock: e.Clock, Log: e.Log}.Send(calls, c, *decision.Plan, access,
+		func(ctx context.Context, response Response) (Outcome, error) {
+			return e.Plugins.Interpret(ctx, c, access.Settings, response)
+		})
 }
 
-// Carrier sends plans, with address and secrets, one attempt each.
-type Carrier struct {
+// Dispatcher sends plans, with URL and secrets, one attempt each.
+type Dispatcher struct {
 	Sender Sender
 	Clock  core.Clock
 	Log    *slog.Logger
 }
 
-// Carry sends the plan of a call and judges the answer, which interpret reads
-// for the plugin. The attempt is not recorded.
-func (e Carrier) Carry(ctx context.Context, c Call, plan Plan, access Access, interpret func(context.Context, Response) (Outcome, error)) Result {
+// Send sends the plan of a call and judges the response, which interpret reads on behalf of the plugin. It does not
+// record the attempt.
+func (e Dispatcher) Send(ctx context.Context, c Call, plan Plan, access Access,
+	interpret func(context.Context, Response) (Outcome, error)) Result {
 	request, err := plan.fillIn(access)
 	if err != nil {
 		return unsent(c, plan, err, e.Clock.Now())
@@ -79,7 +82,8 @@ func (e Carrier) Carry(ctx context.Context, c Call, plan Plan, access Access, in
 	if attempt.ErrorClass == "" {
 		ctx, cancel := context.WithTimeout(ctx, planTime)
 		defer cancel()
-		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)), Body: attempt.ResponseBody}
+		response := Response{Status: attempt.Status, Headers: make(map[string]string, len(attempt.ResponseHeaders)),
+			Body: attempt.ResponseBody}
 		for name, value := range attempt.ResponseHeaders {
 			response.Headers[strings.ToLower(name)] = value
 		}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // bench is a queue, plugins, platforms and an aggregator in memory.
@@ -23,27 +24,32 @@ type bench struct {
 	due      []Call
 	results  []Result
 	released []Call
-	failing  int // recordings that fail
+	busy     []int64 // endpoints, at the last claim
+	failing  int     // recordings that fail
 	hanging  chan struct{}
+	sending  int // to what hangs, so far
 	sent     []string
 }
 
-func (b *bench) Claim(_ context.Context, _ core.ID, limit, share int, busy core.Busy, until time.Time) ([]Call, time.Time, error) {
+func (b *bench) Claim(_ context.Context, _ core.ID, capacity queue.Capacity,
+	until time.Time) (batch queue.Batch[Call], _ error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var claimed, left []Call
+	var left []Call
 	taken := map[int64]int{}
 	for _, c := range b.due {
-		if slices.Contains(busy.Endpoints, c.Endpoint) || slices.Contains(busy.Plugins, c.Plugin) || len(claimed) == limit || taken[c.Endpoint] == share {
+		if slices.Contains(capacity.Busy, c.Endpoint) || slices.Contains(capacity.BusyGroups, c.Plugin) ||
+			len(batch.Items) == capacity.Items || taken[c.Endpoint] == capacity.OtherKeys {
 			left = append(left, c)
 			continue
 		}
 		taken[c.Endpoint]++
 		c.LeasedTo = until
-		claimed = append(claimed, c)
+		batch.Items = append(batch.Items, c)
 	}
-	b.due = left
-	return claimed, time.Time{}, nil
+	b.due, b.busy = left, capacity.Busy
+	batch.More = len(batch.Items) == capacity.Items
+	return batch, nil
 }
 
 func (b *bench) Finish(_ context.Context, _ core.ID, results []Result) error {
@@ -104,6 +110,9 @@ func (b *bench) Called(Result) {}
 
 func (b *bench) Send(ctx context.Context, r Request) Attempt {
 	if r.URL == "https://hangs/" {
+		b.mu.Lock()
+		b.sending++
+		b.mu.Unlock()
 		select {
 		case <-b.hanging:
 		case <-ctx.Done():
@@ -120,7 +129,8 @@ func (b *bench) Send(ctx context.Context, r Request) Attempt {
 
 func (b *bench) calls(platform string, endpoint int64, n int) {
 	for range n {
-		b.due = append(b.due, Call{ID: core.NewID(time.Now()), Platform: platform, Plugin: "p", Endpoint: endpoint, Since: time.Now()})
+		b.due = append(b.due, Call{ID: core.NewID(time.Now()), Platform: platform, Plugin: "p", Endpoint: endpoint,
+			Since: time.Now()})
 	}
 }
 
@@ -138,7 +148,8 @@ func (b *bench) finished(platform string) (n int) {
 // run runs an engine until stop is called.
 func (b *bench) run(t *testing.T, config Config) (e *Engine, stop func()) {
 	t.Helper()
-	e = NewEngine(config, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
+	e = NewEngine(config, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil),
+		Observer: b, Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
@@ -156,12 +167,12 @@ func await(t *testing.T, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, time.Millisecond)
 }
 
-func TestAPlatformThatHangsDelaysOnlyItself(t *testing.T) {
+func TestHangingPlatformDelaysOnlyItsOwnCalls(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b := &bench{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 100)
 	b.calls("swift", 2, 300)
-	_, stop := b.run(t, Config{EndpointInFlight: 4, Poll: time.Millisecond})
+	_, stop := b.run(t, Config{EndpointLimit: 4, Poll: time.Millisecond})
 	await(t, func() bool { return b.finished("swift") == 300 })
 	require.Zero(t, b.finished("hangs"))
 	b.mu.Lock()
@@ -172,7 +183,7 @@ func TestAPlatformThatHangsDelaysOnlyItself(t *testing.T) {
 	stop()
 }
 
-func TestAnAggregatorThatHangsLeavesRoomForTheOthers(t *testing.T) {
+func TestHangingAggregatorLeavesCapacityForOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b := &bench{hanging: make(chan struct{})}
 	for endpoint := range int64(100) { // at a hundred businesses, before everything else
@@ -182,19 +193,19 @@ func TestAnAggregatorThatHangsLeavesRoomForTheOthers(t *testing.T) {
 	for i := range b.due {
 		b.due[i].Plugin = b.due[i].Platform
 	}
-	_, stop := b.run(t, Config{Held: 128, Poll: time.Millisecond})
+	_, stop := b.run(t, Config{Capacity: 128, Poll: time.Millisecond})
 	await(t, func() bool { return b.finished("swift") == 300 })
 	close(b.hanging)
 	await(t, func() bool { return b.finished("hangs") == 1000 })
 	stop()
 }
 
-func TestAStopEndsWhatIsUnderWayAndGivesBackTheRest(t *testing.T) {
+func TestStopFinishesInFlightCallsAndReleasesOthers(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	b := &bench{hanging: make(chan struct{})}
 	b.calls("hangs", 1, 8)
-	e, stop := b.run(t, Config{EndpointInFlight: 3, StopWithin: time.Minute})
-	await(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.lanes[1] != nil && e.lanes[1].inFlight == 3 })
+	_, stop := b.run(t, Config{EndpointLimit: 3, StopWithin: time.Minute})
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return b.sending == 3 })
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -206,7 +217,7 @@ func TestAStopEndsWhatIsUnderWayAndGivesBackTheRest(t *testing.T) {
 	require.Equal(t, 3, b.finished("hangs"))
 }
 
-func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
+func TestResultIsKeptDuringADatabaseOutage(t *testing.T) {
 	b := &bench{failing: 3}
 	b.calls("swift", 2, 5)
 	_, stop := b.run(t, Config{})
@@ -215,7 +226,7 @@ func TestAResultIsKeptWhileTheDatabaseIsAway(t *testing.T) {
 	require.Equal(t, Done, b.results[0].State, "an answer that the plugin does not read is judged by the plan")
 }
 
-func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
+func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	b := &bench{failing: math.MaxInt}
 	b.calls("swift", 2, 1)
 	_, stop := b.run(t, Config{Lease: time.Hour, StopWithin: time.Millisecond})
@@ -233,7 +244,7 @@ func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
 	require.Empty(t, b.results)
 }
 
-func TestAFailureAtACallIsAnAttemptAndAPluginThatIsAwayIsNone(t *testing.T) {
+func TestUnavailablePluginUsesNoAttempt(t *testing.T) {
 	for platform, attempted := range map[string]bool{"panics": true, "fails": true, "down": false, "cut": false} {
 		b := &bench{}
 		b.calls(platform, 3, 1)
@@ -246,16 +257,17 @@ func TestAFailureAtACallIsAnAttemptAndAPluginThatIsAwayIsNone(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatThePluginCannotReadIsNoSuccess(t *testing.T) {
+func TestUnreadableResponseIsNotSuccess(t *testing.T) {
 	b := &bench{}
 	b.calls("unread", 3, 1)
 	_, stop := b.run(t, Config{})
 	await(t, func() bool { return b.finished("unread") == 1 })
 	stop()
-	require.Equal(t, []any{Waiting, false, "the answer could not be read: it fell"}, []any{b.results[0].State, b.results[0].Untried, b.results[0].Message})
+	require.Equal(t, []any{Waiting, false, "the answer could not be read: it fell"},
+		[]any{b.results[0].State, b.results[0].Untried, b.results[0].Message})
 }
 
-func TestAnAggregatorThatIsAskedTooOftenIsSparedTheRestOfTheKind(t *testing.T) {
+func TestThrottlingAggregatorReceivesNoMoreOfThatKind(t *testing.T) {
 	b := &bench{}
 	b.calls("limits", 3, 20)
 	for i := range b.due {
@@ -275,32 +287,34 @@ func TestAnAggregatorThatIsAskedTooOftenIsSparedTheRestOfTheKind(t *testing.T) {
 			sent[r.Call.Kind]++
 		}
 	}
-	require.LessOrEqual(t, sent[RiderLocation], firstPlaces, "those that were under way already")
+	require.LessOrEqual(t, sent[RiderLocation], firstLimit, "those that were under way already")
 	require.Equal(t, 1, sent[OrderAcknowledge], "other kinds may have other limits")
 }
 
-func TestACallWhosePluginAnotherReplicaHasIsLeftToIt(t *testing.T) {
+func TestCallOfAnotherReplicasPluginIsReleased(t *testing.T) {
 	b := &bench{}
 	b.calls("swift", 2, 3)
 	plugins := &afar{bench: b}
-	e := NewEngine(Config{}, Parts{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
+	e := NewEngine(Config{},
+		Parts{Queue: b, Plugins: plugins, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b,
+			Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Run(ctx) }()
 	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 3 })
-	await(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return e.held == 0 })
-	_, busy := e.room()
-	require.Equal(t, []int64{2}, busy.Endpoints, "no more of the platform is taken")
+	e.Wake()
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return slices.Equal(b.busy, []int64{2}) })
 	cancel()
 	<-ended
 	require.EqualValues(t, 3, plugins.asked.Load())
 	require.Empty(t, b.results, "nothing is recorded: it is as if nobody had taken the calls")
 }
 
-func TestACallThatCannotStartInTimeIsLeftToOthers(t *testing.T) {
+func TestCallWithExpiringLeaseIsReleased(t *testing.T) {
 	b := &bench{}
-	e := NewEngine(Config{}, Parts{Queue: b, Plugins: b, Platforms: b, Sender: b, Clock: core.NewSystemClock(nil), Observer: b, Log: slog.New(slog.DiscardHandler)})
-	e.accept([]Call{{Endpoint: 1, Platform: "swift", LeasedTo: time.Now().Add(startMargin - time.Second)}})
-	require.Zero(t, e.lanes[1].inFlight)
-	require.Zero(t, e.held)
+	b.calls("swift", 2, 1)
+	_, stop := b.run(t, Config{Lease: startMargin - time.Second})
+	await(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.released) == 1 })
+	stop()
+	require.Empty(t, b.sent)
 }

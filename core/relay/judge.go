@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// maxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16
-// seconds: the schedule of deliveries (spec, Delivery rules).
+// maxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16 seconds. This is the schedule of
+// deliveries (spec, Delivery rules).
 const maxAttempts = 6
 
 func retryAfter(attempts int) (time.Duration, bool) {
@@ -26,13 +26,13 @@ func retryAfter(attempts int) (time.Duration, bool) {
 	return time.Second << (attempts - 1), true
 }
 
-// Bounds of waiting for a plugin that is not there.
+// Bounds of the wait for an unavailable plugin.
 const (
 	absencePause = 2 * time.Second
 	absenceLimit = 24 * time.Hour
 )
 
-// absent lets a call wait for its plugin, for a day: what is older is no news.
+// absent delays a call until its plugin is available. After a day the call fails, because its content is outdated.
 func absent(c Call, reason string, now time.Time) Result {
 	r := Result{Call: c, State: Waiting, Message: reason, RetryAt: now.Add(absencePause), Untried: true, Executed: now}
 	if now.Sub(c.Since) >= absenceLimit {
@@ -41,25 +41,25 @@ func absent(c Call, reason string, now time.Time) Result {
 	return r
 }
 
-// spared lets a call wait as long as its aggregator wants none of the kind.
-func spared(c Call, until, now time.Time) Result {
+// throttled delays a call while its aggregator throttles its kind.
+func throttled(c Call, until, now time.Time) Result {
 	r := absent(c, "the aggregator asked to be left alone until "+until.UTC().Format(time.RFC3339), now)
 	r.RetryAt = until
 	return r
 }
 
-// mostSpared bounds how long an aggregator may ask to be left alone.
-const mostSpared = time.Hour
+// maxThrottle bounds a Retry-After of an aggregator.
+const maxThrottle = time.Hour
 
-// askedUntil is until when an answer asks to be left alone: Retry-After in seconds or as
-// a date (RFC 9110, 10.2.3). The zero time: it does not.
-func askedUntil(a Attempt, now time.Time) time.Time {
+// retryAfterHeader returns the time of a Retry-After header, in seconds or as a date (RFC 9110, 10.2.3). It returns the
+// zero time if there is none.
+func retryAfterHeader(a Attempt, now time.Time) time.Time {
 	text := a.ResponseHeaders["Retry-After"]
 	until, err := http.ParseTime(text)
 	if seconds, wrong := strconv.Atoi(text); wrong == nil {
-		until, err = now.Add(time.Duration(min(seconds, int(mostSpared/time.Second)))*time.Second), nil
+		until, err = now.Add(time.Duration(min(seconds, int(maxThrottle/time.Second)))*time.Second), nil
 	}
-	switch most := now.Add(mostSpared); {
+	switch most := now.Add(maxThrottle); {
 	case err != nil || !until.After(now):
 		return time.Time{}
 	case until.After(most):
@@ -68,14 +68,15 @@ func askedUntil(a Attempt, now time.Time) time.Time {
 	return until
 }
 
-// unsent judges an attempt of which nothing was sent.
+// unsent judges an attempt that sent nothing.
 func unsent(c Call, plan Plan, why error, now time.Time) Result {
-	return judge(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()}, Outcome{}, now)
+	return judge(c, plan, Attempt{StartedAt: now, Method: plan.Method, ErrorClass: "not_sent", Error: why.Error()},
+		Outcome{}, now)
 }
 
-// unread is the outcome by an answer that the plugin could not read: the plan's own rule
-// judges where it has none to read it with, or where the rule takes it for a failure. Else nobody
-// knows, and the call is made again, by the same key.
+// unread returns the outcome of a response that the plugin failed to interpret. The plan's own rule decides if the
+// plugin does not interpret responses, or if the rule counts the response as a failure. Otherwise the outcome is
+// unknown, and the call is retried with the same key.
 func unread(plan Plan, response Response, why error) Outcome {
 	if core.CodeOf(why) == core.NotFound || plan.Success.failure(response) != "" {
 		return Outcome{}
@@ -83,8 +84,8 @@ func unread(plan Plan, response Response, why error) Outcome {
 	return Outcome{State: OutcomeRetry, Message: "the answer could not be read: " + why.Error()}
 }
 
-// judge decides what follows from an attempt: by the plugin's reading of the
-// answer where there is one, else by the plan's rule.
+// judge returns the result of an attempt. The plugin's interpretation of the response decides, or else the plan's
+// rule.
 func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result {
 	r := Result{Call: c, Attempt: &a, Outcome: outcome, Executed: now}
 	final := false
@@ -106,13 +107,14 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 		r.State, r.Message = Pending, outcome.Message
 		return r
 	}
-	if r.Attempt.ErrorClass == "" { // it is the plugin who says so
-		r.Attempt.ErrorClass, r.Attempt.Error = "refused", cmp.Or(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
+	if r.Attempt.ErrorClass == "" { // the plugin reported the failure
+		r.Attempt.ErrorClass, r.Attempt.Error = "refused",
+			cmp.Or(outcome.Message, fmt.Sprintf("the aggregator answered %d", a.Status))
 	}
 	r.Message = r.Attempt.Error
-	until := askedUntil(a, now)
+	until := retryAfterHeader(a, now)
 	if a.Status == http.StatusTooManyRequests {
-		r.SparedTo = until
+		r.RetryAfter = until
 	}
 	wait, more := retryAfter(c.Attempts + 1)
 	if outcome.State == OutcomeFailed || !more {
@@ -126,7 +128,7 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 	return r
 }
 
-// failure tells in plain words why an answer is no success; "" where it is one.
+// failure describes why a response is not a success, or returns "" if it is one.
 func (s Success) failure(response Response) string {
 	status := response.Status
 	accepted := status >= 200 && status < 300
@@ -140,18 +142,19 @@ func (s Success) failure(response Response) string {
 		return ""
 	}
 	if found, ok := pointed(response.Body, s.Pointer); !ok || !reflect.DeepEqual(found, read([]byte(s.Equals))) {
-		return fmt.Sprintf("the aggregator answered %d, but its answer does not say %s at %s", status, s.Equals, s.Pointer)
+		return fmt.Sprintf("the aggregator answered %d, but its answer does not say %s at %s", status, s.Equals,
+			s.Pointer)
 	}
 	return ""
 }
 
-// read is a JSON value as Go has it; nil where it is none.
+// read decodes a JSON value, or returns nil if it is not valid.
 func read(text []byte) (value any) {
 	_ = json.Unmarshal(text, &value)
 	return value
 }
 
-// pointed is the value at a JSON pointer (RFC 6901).
+// pointed returns the value at a JSON pointer (RFC 6901).
 func pointed(body []byte, pointer string) (any, bool) {
 	value := read(body)
 	for token := range jsontext.Pointer(pointer).Tokens() {

@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func TestAnAnswerIsJudgedByThePlugin(t *testing.T) {
+func TestPluginDecidesTheCallOutcome(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		plan    Plan
@@ -24,20 +24,33 @@ func TestAnAnswerIsJudgedByThePlugin(t *testing.T) {
 		message string
 	}{
 		{"2xx", Plan{}, Attempt{Status: 204}, Outcome{}, Done, ""},
-		{"5xx is tried again", Plan{}, Attempt{Status: 503}, Outcome{}, Waiting, "the aggregator answered 503 Service Unavailable"},
-		{"a redirect is not followed", Plan{}, Attempt{Status: 302}, Outcome{}, Waiting, "the aggregator answered 302 Found"},
-		{"a final status", Plan{Success: Success{Final: []int{409}}}, Attempt{Status: 409}, Outcome{}, Failed, "the aggregator answered 409 Conflict"},
-		{"a status that is named", Plan{Success: Success{Statuses: []int{409}}}, Attempt{Status: 409}, Outcome{}, Done, ""},
-		{"2xx that is not named", Plan{Success: Success{Statuses: []int{201}}}, Attempt{Status: 200}, Outcome{}, Waiting, "the aggregator answered 200 OK"},
-		{"the body says so", Plan{Success: Success{Pointer: "/a/0/b~1c", Equals: `"ok"`}}, Attempt{Status: 200, ResponseBody: []byte(`{"a":[{"b/c":"ok"}]}`)}, Outcome{}, Done, ""},
-		{"the body says otherwise", Plan{Success: Success{Pointer: "/ok", Equals: `true`}}, Attempt{Status: 200, ResponseBody: []byte(`{"ok":false}`)}, Outcome{}, Waiting, "does not say true at /ok"},
-		{"the body says nothing", Plan{Success: Success{Pointer: "/ok", Equals: `null`}}, Attempt{Status: 200, ResponseBody: []byte(`{}`)}, Outcome{}, Waiting, "does not say null at /ok"},
-		{"the body is no JSON", Plan{Success: Success{Pointer: "/ok", Equals: `true`}}, Attempt{Status: 200, ResponseBody: []byte(`{`)}, Outcome{}, Waiting, "does not say true"},
-		{"no answer", Plan{}, Attempt{ErrorClass: "timeout", Error: "no connection within 3s"}, Outcome{}, Waiting, "no connection within 3s"},
-		{"the plugin says it failed", Plan{}, Attempt{Status: 200}, Outcome{State: OutcomeFailed, Message: "unknown rider"}, Failed, "unknown rider"},
+		{"5xx is tried again", Plan{}, Attempt{Status: 503}, Outcome{}, Waiting,
+			"the aggregator answered 503 Service Unavailable"},
+		{"a redirect is not followed", Plan{}, Attempt{Status: 302}, Outcome{}, Waiting,
+			"the aggregator answered 302 Found"},
+		{"a final status", Plan{Success: Success{Final: []int{409}}}, Attempt{Status: 409}, Outcome{}, Failed,
+			"the aggregator answered 409 Conflict"},
+		{"a status that is named", Plan{Success: Success{Statuses: []int{409}}}, Attempt{Status: 409}, Outcome{}, Done,
+			""},
+		{"2xx that is not named", Plan{Success: Success{Statuses: []int{201}}}, Attempt{Status: 200}, Outcome{},
+			Waiting, "the aggregator answered 200 OK"},
+		{"the body says so", Plan{Success: Success{Pointer: "/a/0/b~1c", Equals: `"ok"`}},
+			Attempt{Status: 200, ResponseBody: []byte(`{"a":[{"b/c":"ok"}]}`)}, Outcome{}, Done, ""},
+		{"the body says otherwise", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
+			Attempt{Status: 200, ResponseBody: []byte(`{"ok":false}`)}, Outcome{}, Waiting, "does not say true at /ok"},
+		{"the body says nothing", Plan{Success: Success{Pointer: "/ok", Equals: `null`}},
+			Attempt{Status: 200, ResponseBody: []byte(`{}`)}, Outcome{}, Waiting, "does not say null at /ok"},
+		{"the body is no JSON", Plan{Success: Success{Pointer: "/ok", Equals: `true`}},
+			Attempt{Status: 200, ResponseBody: []byte(`{`)}, Outcome{}, Waiting, "does not say true"},
+		{"no answer", Plan{}, Attempt{ErrorClass: "timeout", Error: "no connection within 3s"}, Outcome{}, Waiting,
+			"no connection within 3s"},
+		{"the plugin says it failed", Plan{}, Attempt{Status: 200},
+			Outcome{State: OutcomeFailed, Message: "unknown rider"}, Failed, "unknown rider"},
 		{"the plugin says it is done", Plan{}, Attempt{Status: 500}, Outcome{State: OutcomeDone}, Done, ""},
-		{"the plugin says later", Plan{}, Attempt{Status: 202}, Outcome{State: OutcomePending, Message: "soon"}, Pending, "soon"},
-		{"the plugin says again", Plan{Success: Success{Final: []int{429}}}, Attempt{Status: 429}, Outcome{State: OutcomeRetry}, Waiting, "the aggregator answered 429"},
+		{"the plugin says later", Plan{}, Attempt{Status: 202}, Outcome{State: OutcomePending, Message: "soon"},
+			Pending, "soon"},
+		{"the plugin says again", Plan{Success: Success{Final: []int{429}}}, Attempt{Status: 429},
+			Outcome{State: OutcomeRetry}, Waiting, "the aggregator answered 429"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := judge(Call{}, c.plan, c.attempt, c.outcome, noon)
@@ -48,7 +61,7 @@ func TestAnAnswerIsJudgedByThePlugin(t *testing.T) {
 	}
 }
 
-func TestACallIsTriedAgainAfterPowersOfTwo(t *testing.T) {
+func TestCallRetriesBackOffExponentially(t *testing.T) {
 	for attempts, wait := range []time.Duration{1, 2, 4, 8, 16} {
 		r := judge(Call{Attempts: attempts}, Plan{}, Attempt{Status: 500}, Outcome{}, noon)
 		require.Equal(t, Waiting, r.State)
@@ -57,7 +70,7 @@ func TestACallIsTriedAgainAfterPowersOfTwo(t *testing.T) {
 	require.Equal(t, Failed, judge(Call{Attempts: 5}, Plan{}, Attempt{Status: 500}, Outcome{}, noon).State)
 }
 
-func TestACallIsTriedAgainWhenItsAggregatorSaysSo(t *testing.T) {
+func TestCallRetryHonoursRetryAfter(t *testing.T) {
 	for _, c := range []struct {
 		says     string
 		attempts int
@@ -71,51 +84,61 @@ func TestACallIsTriedAgainWhenItsAggregatorSaysSo(t *testing.T) {
 		{"86400", 0, time.Hour, true},
 		{noon.Add(24 * time.Hour).Format(http.TimeFormat), 0, time.Hour, true},
 		{noon.Add(-time.Hour).Format(http.TimeFormat), 0, time.Second, false},
-		{"0", 0, time.Second, false}, {"-5", 0, time.Second, false}, {"soon", 0, time.Second, false}, {"", 0, time.Second, false},
+		{"0", 0, time.Second, false}, {"-5", 0, time.Second, false}, {"soon", 0, time.Second, false},
+		{"", 0, time.Second, false},
 	} {
 		for _, status := range []int{429, 503} {
 			for _, outcome := range []Outcome{{}, {State: OutcomeRetry}} {
-				r := judge(Call{Attempts: c.attempts}, Plan{}, Attempt{Status: status, ResponseHeaders: map[string]string{"Retry-After": c.says}}, outcome, noon)
+				r := judge(Call{Attempts: c.attempts}, Plan{},
+					Attempt{Status: status, ResponseHeaders: map[string]string{"Retry-After": c.says}}, outcome, noon)
 				require.Equal(t, []any{Waiting, c.wait}, []any{r.State, r.RetryAt.Sub(noon)}, "%q", c.says)
-				require.Equal(t, status == 429 && c.asked, !r.SparedTo.IsZero(), "%d %q", status, c.says)
+				require.Equal(t, status == 429 && c.asked, !r.RetryAfter.IsZero(), "%d %q", status, c.says)
 			}
 		}
 	}
 }
 
-func TestAnAnswerThatCannotBeReadIsJudgedByThePlanWhereThatTakesItForAFailure(t *testing.T) {
+func TestUnreadableResponseFallsBackToThePlan(t *testing.T) {
 	fell := errors.New("it fell")
 	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 400}, fell))
 	require.Equal(t, OutcomeRetry, unread(Plan{}, Response{Status: 200}, fell).State)
 	require.Equal(t, Outcome{}, unread(Plan{}, Response{Status: 200}, core.Errorf(core.NotFound, "it reads none")))
 }
 
-func TestACallWaitsADayForItsPlugin(t *testing.T) {
+func TestCallWaitsOneDayForItsPlugin(t *testing.T) {
 	c := Call{Since: noon, Attempts: 3}
 	r := absent(c, "it is not running", noon.Add(24*time.Hour-time.Second))
 	require.Equal(t, []any{Waiting, true}, []any{r.State, r.Untried})
 	require.Equal(t, Failed, absent(c, "it is not running", noon.Add(24*time.Hour)).State)
 }
 
-func TestAPlanIsFilledInWithAddressAndSecrets(t *testing.T) {
+func TestPlanIsCompletedWithURLAndSecrets(t *testing.T) {
 	plan := Plan{
-		Endpoint: "api", Hosts: []string{"*.agg.example", "other.example"}, Method: "POST", Path: "/v2/orders/a%2Fb", Query: map[string]string{"q": "1 2"},
-		Body: []byte("{}"), Secrets: []SecretHeader{{"Authorization", "token", "Bearer {secret}"}},
+		Endpoint: "api", Hosts: []string{"*.agg.example", "other.example"}, Method: "POST", Path: "/v2/orders/a%2Fb",
+		Query: map[string]string{"q": "1 2"},
+		Body:  []byte("{}"), Secrets: []SecretHeader{{"Authorization", "token", "Bearer {secret}"}},
 	}
-	access := Access{Addresses: map[string]string{"api": "https://api.agg.example:8443/base/?v=3"}, Secrets: map[string]string{"token": "s3{secret}"}}
+	access := Access{Addresses: map[string]string{"api": "https://api.agg.example:8443/base/?v=3"},
+		Secrets: map[string]string{"token": "s3{secret}"}}
 	r, err := plan.fillIn(access)
 	require.NoError(t, err)
 	require.Equal(t, "https://api.agg.example:8443/base/v2/orders/a%2Fb?q=1+2&v=3", r.URL)
 	require.Equal(t, map[string]string{"Authorization": "Bearer s3{secret}"}, r.Secrets)
 
 	for says, spoil := range map[string]func(*Plan, *Access){
-		`no address for the endpoint "x"`:          func(p *Plan, _ *Access) { p.Endpoint = "x" },
-		"no http or https address":                 func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
-		"host agg.example is none":                 func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
-		"host evilagg.example is none":             func(_ *Plan, a *Access) { a.Addresses["api"] = "https://evilagg.example" },
-		"host 10.0.0.1 is none":                    func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
-		`has no secret "token"`:                    func(_ *Plan, a *Access) { a.Secrets = nil },
-		`secret "token" has a line break`:          func(_ *Plan, a *Access) { a.Secrets = map[string]string{"token": "s3\n"} },
+		`no address for the endpoint "x"`: func(p *Plan, _ *Access) { p.Endpoint = "x" },
+		"no http or https address":        func(_ *Plan, a *Access) { a.Addresses["api"] = "ftp://api.agg.example" },
+		"host agg.example is none":        func(_ *Plan, a *Access) { a.Addresses["api"] = "https://agg.example" },
+		"host evilagg.example is none": func(_ *Plan,
+			a *Access) {
+			a.Addresses["api"] = "https://evilagg.example"
+		},
+		"host 10.0.0.1 is none": func(_ *Plan, a *Access) { a.Addresses["api"] = "http://10.0.0.1" },
+		`has no secret "token"`: func(_ *Plan, a *Access) { a.Secrets = nil },
+		`secret "token" has a line break`: func(_ *Plan,
+			a *Access) {
+			a.Secrets = map[string]string{"token": "s3\n"}
+		},
 		"the plan's path":                          func(p *Plan, _ *Access) { p.Path = ".evil.example/x" },
 		"the plan's path \"@evil.example/\" is no": func(p *Plan, _ *Access) { p.Path = "@evil.example/" },
 	} {
@@ -128,7 +151,8 @@ func TestAPlanIsFilledInWithAddressAndSecrets(t *testing.T) {
 
 func TestNoPathLeadsToAnotherHost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		plan := Plan{Endpoint: "api", Hosts: []string{"api.example"}, Path: rapid.StringMatching(`[/@:.?#\\a-z%0-9]{0,12}`).Draw(t, "path")}
+		plan := Plan{Endpoint: "api", Hosts: []string{"api.example"},
+			Path: rapid.StringMatching(`[/@:.?#\\a-z%0-9]{0,12}`).Draw(t, "path")}
 		r, err := plan.fillIn(Access{Addresses: map[string]string{"api": "https://api.example"}})
 		if err == nil {
 			require.Regexp(t, `^https://api\.example/`, r.URL)

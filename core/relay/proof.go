@@ -12,30 +12,28 @@ import (
 	"time"
 )
 
-// Proof is how the requests of an aggregator show that they are genuine, as its
-// plugin says: by one header.
+// Proof specifies how a plugin's aggregator authenticates its requests: by one header.
 type Proof struct {
 	Scheme    ProofScheme
 	Header    string // in lower case
-	Prefix    string // before what Scheme says
+	Prefix    string // precedes the value that Scheme specifies
 	Secret    string // name of the platform's secret
 	Base64    bool   // of an HMAC: not hexadecimal
-	Timestamp string // of an HMAC of timestamp, "." and body: the header of the timestamp, in lower case; "": of the body alone
+	Timestamp string // the timestamp's header, in lower case, if it is signed before "." and the body; "": body only
 	Tolerance time.Duration
 }
 
-// ProofScheme says what stands in the header of a proof.
+// ProofScheme specifies the value of a proof's header.
 type ProofScheme string
 
 // The schemes of proofs.
 const (
 	ProofToken ProofScheme = "token" // the secret
 	ProofBasic ProofScheme = "basic" // the secret, which is name:password, in base64 (RFC 7617)
-	ProofHMAC  ProofScheme = "hmac"  // the HMAC-SHA256 by the secret
+	ProofHMAC  ProofScheme = "hmac"  // the HMAC-SHA256 with the secret
 )
 
-// check tells why a request does not show that it is genuine. It takes the same
-// time wherever the proof differs from the right one.
+// check returns why a request is not authentic. It compares values in constant time.
 func (p Proof) check(headers map[string]string, body []byte, secret string, now time.Time) error {
 	shown := headers[p.Header]
 	switch {
@@ -49,7 +47,8 @@ func (p Proof) check(headers map[string]string, body []byte, secret string, now 
 		at := headers[p.Timestamp]
 		seconds, err := strconv.ParseInt(at, 10, 64)
 		if away := now.Sub(time.Unix(seconds, 0)).Abs(); err != nil || away > p.Tolerance {
-			return fmt.Errorf("the header %s must be a time in seconds since 1970, at most %s from now", p.Timestamp, p.Tolerance)
+			return fmt.Errorf("the header %s must be a time in seconds since 1970, at most %s from now", p.Timestamp,
+				p.Tolerance)
 		}
 		signed = append([]byte(at+"."), body...)
 	}
@@ -58,14 +57,14 @@ func (p Proof) check(headers map[string]string, body []byte, secret string, now 
 	if p.Scheme == ProofHMAC && !p.Base64 {
 		given = strings.ToLower(given)
 	}
-	// Letter case does not matter in names of schemes such as Bearer.
+	// The names of schemes, such as Bearer, are case-insensitive.
 	if !strings.EqualFold(shown[:n], p.Prefix) || !same(given, p.right(secret, signed)) {
 		return fmt.Errorf("the header %s is not right", p.Header)
 	}
 	return nil
 }
 
-// right is what stands behind the prefix of a genuine request's header.
+// right returns the expected header value, without the prefix.
 func (p Proof) right(secret string, signed []byte) string {
 	switch p.Scheme {
 	case ProofBasic:
@@ -82,7 +81,7 @@ func (p Proof) right(secret string, signed []byte) string {
 	}
 }
 
-// same compares two texts in a time that tells nothing of them, their lengths included.
+// same compares two texts in constant time, without revealing their lengths.
 func same(a, b string) bool {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:]) == 1

@@ -23,13 +23,14 @@ func macOf(secret, text string) []byte {
 	return mac.Sum(nil)
 }
 
-func TestAProofIsCheckedAsThePluginDescribesIt(t *testing.T) {
+func TestCallbackVerificationFollowsThePluginDescription(t *testing.T) {
 	const secret, body = "s3cret:word", `{"id":1}`
 	now := time.Unix(1_700_000_000, 0)
 	at := func(away time.Duration) string { return strconv.FormatInt(now.Add(away).Unix(), 10) }
 	plain := Proof{Scheme: ProofHMAC, Header: "x-signature", Secret: "key"}
 	prefixed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "sha256=", Secret: "key", Base64: true}
-	timed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time", Tolerance: 5 * time.Minute}
+	timed := Proof{Scheme: ProofHMAC, Header: "x-signature", Prefix: "v1=", Secret: "key", Timestamp: "x-time",
+		Tolerance: 5 * time.Minute}
 	bearer := Proof{Scheme: ProofToken, Header: "authorization", Prefix: "Bearer ", Secret: "key"}
 	signed := hex.EncodeToString(macOf(secret, body))
 	over := func(time string) string { return "v1=" + hex.EncodeToString(macOf(secret, time+"."+body)) }
@@ -41,24 +42,37 @@ func TestAProofIsCheckedAsThePluginDescribesIt(t *testing.T) {
 	}{
 		{"hexadecimal", plain, map[string]string{"x-signature": signed}, ""},
 		{"digits in capitals", plain, map[string]string{"x-signature": strings.ToUpper(signed)}, ""},
-		{"of another body", plain, map[string]string{"x-signature": hex.EncodeToString(macOf(secret, body+" "))}, "x-signature is not right"},
-		{"by another secret", plain, map[string]string{"x-signature": hex.EncodeToString(macOf("other", body))}, "x-signature is not right"},
+		{"of another body", plain, map[string]string{"x-signature": hex.EncodeToString(macOf(secret, body+" "))},
+			"x-signature is not right"},
+		{"by another secret", plain, map[string]string{"x-signature": hex.EncodeToString(macOf("other", body))},
+			"x-signature is not right"},
 		{"cut short", plain, map[string]string{"x-signature": signed[:62]}, "x-signature is not right"},
 		{"missing", plain, nil, "there is no header x-signature"},
-		{"base64 behind a prefix", prefixed, map[string]string{"x-signature": "sha256=" + base64.StdEncoding.EncodeToString(macOf(secret, body))}, ""},
-		{"without its prefix", prefixed, map[string]string{"x-signature": base64.StdEncoding.EncodeToString(macOf(secret, body))}, "is not right"},
+		{"base64 behind a prefix", prefixed,
+			map[string]string{"x-signature": "sha256=" + base64.StdEncoding.EncodeToString(macOf(secret, body))}, ""},
+		{"without its prefix", prefixed,
+			map[string]string{"x-signature": base64.StdEncoding.EncodeToString(macOf(secret, body))}, "is not right"},
 		{"nothing but a prefix", prefixed, map[string]string{"x-signature": "sha256="}, "is not right"},
 		{"with a timestamp", timed, map[string]string{"x-signature": over(at(0)), "x-time": at(0)}, ""},
-		{"at the edge of the tolerance", timed, map[string]string{"x-signature": over(at(-5 * time.Minute)), "x-time": at(-5 * time.Minute)}, ""},
-		{"too old", timed, map[string]string{"x-signature": over(at(-301 * time.Second)), "x-time": at(-301 * time.Second)}, "at most 5m0s from now"},
-		{"from the future", timed, map[string]string{"x-signature": over(at(301 * time.Second)), "x-time": at(301 * time.Second)}, "at most 5m0s from now"},
-		{"with another timestamp than was signed", timed, map[string]string{"x-signature": over(at(0)), "x-time": at(time.Second)}, "is not right"},
+		{"at the edge of the tolerance", timed,
+			map[string]string{"x-signature": over(at(-5 * time.Minute)), "x-time": at(-5 * time.Minute)}, ""},
+		{"too old", timed, map[string]string{"x-signature": over(at(-301 * time.Second)),
+			"x-time": at(-301 * time.Second)}, "at most 5m0s from now"},
+		{"from the future", timed,
+			map[string]string{"x-signature": over(at(301 * time.Second)), "x-time": at(301 * time.Second)},
+			"at most 5m0s from now"},
+		{"with another timestamp than was signed", timed,
+			map[string]string{"x-signature": over(at(0)), "x-time": at(time.Second)}, "is not right"},
 		{"without its timestamp", timed, map[string]string{"x-signature": over("")}, "x-time must be a time"},
 		{"bearer", bearer, map[string]string{"authorization": "bearer " + secret}, ""},
-		{"wrong bearer", bearer, map[string]string{"authorization": "Bearer " + secret + "x"}, "authorization is not right"},
-		{"basic", Proof{Scheme: ProofBasic, Header: "authorization", Prefix: "Basic "}, map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
-		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-token": secret}, ""},
-		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret}, "there is no header x-token"},
+		{"wrong bearer", bearer, map[string]string{"authorization": "Bearer " + secret + "x"},
+			"authorization is not right"},
+		{"basic", Proof{Scheme: ProofBasic, Header: "authorization", Prefix: "Basic "},
+			map[string]string{"authorization": "Basic czNjcmV0OndvcmQ="}, ""},
+		{"a header that is the secret", Proof{Scheme: ProofToken, Header: "x-token"},
+			map[string]string{"x-token": secret}, ""},
+		{"of another header", Proof{Scheme: ProofToken, Header: "x-token"}, map[string]string{"x-other": secret},
+			"there is no header x-token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.proof.check(c.headers, []byte(body), secret, now)
@@ -67,7 +81,8 @@ func TestAProofIsCheckedAsThePluginDescribesIt(t *testing.T) {
 			} else {
 				require.ErrorContains(t, err, c.refused)
 			}
-			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret", "a secret that is not set proves nothing")
+			require.ErrorContains(t, c.proof.check(c.headers, []byte(body), "", now), "has no secret",
+				"a secret that is not set proves nothing")
 		})
 	}
 }
@@ -89,7 +104,7 @@ func (gate) Proof(_, kind string) (Proof, error) {
 	return Proof{Scheme: ProofToken, Header: "x-token", Secret: "key"}, nil
 }
 
-func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
+func TestCallbackVerificationIsBoundToBusinessAndPlatform(t *testing.T) {
 	noted := notes{}
 	callers := Callers{Records: noted, Directory: gate{}, Proofs: gate{}, Clock: core.NewSystemClock(nil)}
 	knock := Knock{Business: 7, Platform: "tasty", Kind: "orders", Headers: map[string]string{"x-token": "s3cret"}}
@@ -98,7 +113,8 @@ func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
 	require.Equal(t, Caller{Business: 7, Platform: "tasty", Plugin: "p", Proof: "x-token"}, caller)
 	require.Empty(t, noted)
 	for name, change := range map[string]func(*Knock){
-		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" }, "kind": func(k *Knock) { k.Kind = "actions" },
+		"business": func(k *Knock) { k.Business = 8 }, "platform": func(k *Knock) { k.Platform = "other" },
+		"kind":  func(k *Knock) { k.Kind = "actions" },
 		"proof": func(k *Knock) { k.Headers = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,8 +124,11 @@ func TestAProofCountsForItsBusinessPlatformAndKindAlone(t *testing.T) {
 			require.Equal(t, core.Unauthenticated, core.CodeOf(err))
 			var refusal *core.Error
 			require.ErrorAs(t, err, &refusal)
-			require.Equal(t, "the request does not show that it comes from this platform of the business", refusal.Message, "nothing tells what is wrong")
-			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)], map[bool]string{true: "there is no header x-token", false: "none"}[name == "proof"], "but to the merchant's support")
+			require.Equal(t, "the request does not show that it comes from this platform of the business",
+				refusal.Message, "nothing tells what is wrong")
+			require.Contains(t, noted[fmt.Sprint(other.Business, other.Platform)],
+				map[bool]string{true: "there is no header x-token", false: "none"}[name == "proof"],
+				"but to the merchant's support")
 		})
 	}
 }

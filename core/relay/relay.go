@@ -1,7 +1,6 @@
-// Package relay carries calls to aggregators: durable, one after the other where
-// their order matters, tried again like deliveries, each attempt on record. What
-// is sent is planned by the plugin that serves the platform; the relay adds the
-// address and the secrets, sends, and keeps what came of it (contract, Riders and
+// Package relay makes calls to aggregators. Calls are durable, sequential if their order matters, and retried like
+// deliveries, and each attempt is recorded. The plugin that serves the platform plans the request and interprets the
+// response. The relay adds the URL and the secrets, sends the request and stores the result (contract, Riders and
 // Feature actions).
 package relay
 
@@ -14,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Kind is what a call tells the aggregator.
+// Kind is the kind of a call.
 type Kind string
 
 // The kinds of call.
@@ -22,42 +21,39 @@ const (
 	RiderStatus   Kind = "rider_status"
 	RiderLocation Kind = "rider_location"
 	Action        Kind = "action"
-	// OrderAcknowledge tells that an order was taken, or refused.
+	// OrderAcknowledge reports that an order was accepted or rejected.
 	OrderAcknowledge Kind = "order_acknowledge"
-	// OrderStatus tells of an order's new state.
+	// OrderStatus reports the new state of an order.
 	OrderStatus Kind = "order_status"
-	// ItemsOOS tells that items of an order are out of stock.
+	// ItemsOOS reports that items of an order are out of stock.
 	ItemsOOS Kind = "items_oos"
-	// StoreAction opens or closes a store, ItemAction switches items and options of one.
+	// StoreAction opens or closes a store. ItemAction enables or disables its items and options.
 	StoreAction Kind = "store_action"
 	ItemAction  Kind = "item_action"
 )
 
-// PlaceEvery is how often an order's platform is told where its rider is, at
-// most: what comes meanwhile is told as the newest place when the time has come.
+// PlaceEvery is the least interval between rider locations sent to an order's platform. Of the locations received in
+// between, only the latest is sent.
 const PlaceEvery = time.Second
 
-// Line names what of an order goes to its platform one after the other: the
-// statuses of its rider, the places of its rider, or a single action.
+// Line returns the ordering key of calls about an order: the statuses of its rider, the locations of its rider, or a
+// single action.
 func Line(kind Kind, subject string) string { return string(kind) + ":" + subject }
 
-// OrderLine names the line of what an order's platform is told of the order
-// itself: first that it was taken, then its states.
+// OrderLine returns the ordering key of calls about the order itself: its acknowledgement, then its states.
 func OrderLine(id int64) string { return "order:" + strconv.FormatInt(id, 10) }
 
-// RefusalLine names the line of what a platform is told of an order that the hub
-// did not take, by the platform's own id of it.
+// RefusalLine returns the ordering key of calls about a rejected order, by the platform's own id of it.
 func RefusalLine(platform, platformOrderID string) string {
 	return "refusal:" + platform + "/" + platformOrderID
 }
 
-// StoreLine names the line of what a platform is told of a store beside its menu,
-// by the hub's id of the store.
+// StoreLine returns the ordering key of calls about a store, except its menu, by the hub's id of the store.
 func StoreLine(platform string, store int64) string {
 	return "store:" + platform + "/" + strconv.FormatInt(store, 10)
 }
 
-// Order is the order that a call is about.
+// Order is the order of a call.
 type Order struct {
 	ID              int64
 	PlatformOrderID string
@@ -68,7 +64,7 @@ type Order struct {
 	Bulk            bool
 }
 
-// RiderStatusPayload is what a call of kind RiderStatus tells.
+// RiderStatusPayload is the payload of a RiderStatus call.
 type RiderStatusPayload struct {
 	Status string `json:"status"`
 	Name   string `json:"name,omitzero"`
@@ -76,34 +72,34 @@ type RiderStatusPayload struct {
 	At     int64  `json:"at"` // epoch milliseconds
 }
 
-// RiderLocationPayload is what a call of kind RiderLocation tells.
+// RiderLocationPayload is the payload of a RiderLocation call.
 type RiderLocationPayload struct {
 	Latitude  string `json:"latitude"` // decimal degrees
 	Longitude string `json:"longitude"`
 	At        int64  `json:"at"` // epoch milliseconds
 }
 
-// OrderAcknowledgePayload is what a call of kind OrderAcknowledge tells. An order
-// that the hub did not take is named by what the platform calls it and its store.
+// OrderAcknowledgePayload is the payload of an OrderAcknowledge call. A rejected order is identified by the
+// platform's ids of the order and its store.
 type OrderAcknowledgePayload struct {
 	Accepted        bool   `json:"accepted"`
-	PrepMinutes     int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: not known
-	Reason          string `json:"reason,omitzero"`       // of a refusal
+	PrepMinutes     int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: unknown
+	Reason          string `json:"reason,omitzero"`       // of a rejection
 	ReasonCode      string `json:"reason_code,omitzero"`
 	PlatformOrderID string `json:"platform_order_id,omitzero"`
 	PlatformStoreID string `json:"platform_store_id,omitzero"`
 }
 
-// OrderStatusPayload is what a call of kind OrderStatus tells.
+// OrderStatusPayload is the payload of an OrderStatus call.
 type OrderStatusPayload struct {
 	Status      string `json:"status"` // Acknowledged, Food Ready, Dispatched, Completed or Cancelled
 	Message     string `json:"message,omitzero"`
-	PrepMinutes int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: not known
+	PrepMinutes int64  `json:"prep_minutes,omitzero"` // until the food is ready; 0: unknown
 	ReasonCode  string `json:"reason_code,omitzero"`
 	At          int64  `json:"at"` // epoch milliseconds
 }
 
-// ActionPayload is what a call of kind Action tells.
+// ActionPayload is the payload of an Action call.
 type ActionPayload struct {
 	Action      string `json:"action"`
 	Temp        string `json:"temp,omitzero"` // decimal, degrees Fahrenheit
@@ -111,7 +107,7 @@ type ActionPayload struct {
 	Phone       string `json:"phone,omitzero"`
 }
 
-// ItemsOOSPayload is what a call of kind ItemsOOS tells.
+// ItemsOOSPayload is the payload of an ItemsOOS call.
 type ItemsOOSPayload struct {
 	RefIDs       []string `json:"ref_ids,omitempty"` // of items that are out of stock
 	OptionRefIDs []string `json:"option_ref_ids,omitempty"`
@@ -119,30 +115,29 @@ type ItemsOOSPayload struct {
 	At           int64    `json:"at"`         // epoch milliseconds
 }
 
-// Outlet is the store that a call of kind StoreAction or ItemAction is about, and
-// the request that it comes of.
+// Outlet is the store of a StoreAction or ItemAction call, with the request that caused it.
 type Outlet struct {
 	StoreID         int64   `json:"store_id"`
 	StoreRefID      string  `json:"store_ref_id"`
 	PlatformStoreID string  `json:"platform_store_id,omitzero"`
 	Reference       core.ID `json:"reference"`
-	Source          string  `json:"source"` // who asked: api, console, presence, timer
+	Source          string  `json:"source"` // the origin of the request: api, console, presence, timer
 	Enable          bool    `json:"enable"`
 	At              int64   `json:"at"` // epoch milliseconds
 }
 
-// StoreActionPayload is what a call of kind StoreAction tells.
+// StoreActionPayload is the payload of a StoreAction call.
 type StoreActionPayload struct{ Outlet }
 
-// ItemActionPayload is what a call of kind ItemAction tells.
+// ItemActionPayload is the payload of an ItemAction call.
 type ItemActionPayload struct {
 	Outlet
-	Items   []core.Switched `json:"items,omitempty"` // those with a reason are not told
+	Items   []core.Switched `json:"items,omitempty"` // those with a reason are not sent
 	Options []core.Switched `json:"options,omitempty"`
-	Version int64           `json:"version"` // of what is published of the store there, once this was stored
+	Version int64           `json:"version"` // of the store's published content, after this change was stored
 }
 
-// Told are the ref_ids of those that are told.
+// Told returns the ref_ids to send.
 func (p ItemActionPayload) Told() (items, options []string) {
 	return refIDs(p.Items), refIDs(p.Options)
 }
@@ -156,7 +151,7 @@ func refIDs(list []core.Switched) (refs []string) {
 	return refs
 }
 
-// Refusal is an item or option that the aggregator did not switch.
+// Refusal is an item or option that the aggregator did not enable or disable.
 type Refusal struct {
 	Entity  string `json:"entity"`
 	RefID   string `json:"ref_id"`
@@ -168,8 +163,8 @@ type Call struct {
 	ID       core.ID // also its idempotency key, the same in every attempt
 	Business core.BusinessID
 	Platform string
-	Plugin   string // that serves the platform; core.ServedByOwn: none does any more
-	Endpoint int64  // what fairness goes by: one for each platform of a business
+	Plugin   string // the plugin that serves the platform; core.ServedByOwn: none any more
+	Endpoint int64  // the unit of fairness: one for each platform of a business
 	Line     string
 	Kind     Kind
 	Order    Order
@@ -178,16 +173,16 @@ type Call struct {
 	Attempts int // finished so far
 	DueAt    time.Time
 	LeasedTo time.Time
-	Version  int64 // of the line, as it was claimed
+	Version  int64 // of the ordering key, when it was claimed
 	Trace    core.Trace
 }
 
-// Plan is one request to the aggregator, without address and secrets.
+// Plan is one request to the aggregator, without URL and secrets.
 type Plan struct {
 	Endpoint string   // name of one of the plugin's endpoints
-	Hosts    []string // that the plugin's manifest allows for it; *.example.com stands for all below example.com
+	Hosts    []string // allowed by the plugin's manifest; *.example.com matches every subdomain of example.com
 	Method   string
-	Path     string // begins with a slash, escaped already
+	Path     string // begins with a slash, already escaped
 	Query    map[string]string
 	Headers  map[string]string
 	Body     []byte
@@ -198,15 +193,14 @@ type Plan struct {
 // SecretHeader is a header that carries a secret.
 type SecretHeader struct {
 	Header, Secret string
-	Template       string // holds {secret} once
+	Template       string // contains {secret} once
 }
 
-// Success tells an answer's success. An answer that is none is tried again,
-// unless its status is among the final ones.
+// Success specifies which responses are a success. Any other response is retried, unless its status is in Final.
 type Success struct {
 	Statuses []int  // none: every 2xx
-	Pointer  string // RFC 6901, into the answer's body; "": the body does not matter
-	Equals   string // what stands there, as JSON
+	Pointer  string // RFC 6901, into the response's body; "": the body does not matter
+	Equals   string // the expected value there, as JSON
 	Final    []int
 }
 
@@ -216,63 +210,60 @@ type Decision struct {
 	Skip string
 }
 
-// Response is what the aggregator answered.
+// Response is the aggregator's response.
 type Response struct {
 	Status  int
 	Headers map[string]string // names in lower case
 	Body    []byte            // the first 64 KiB
 }
 
-// Outcome is what became of a call by its answer, or by what came later.
+// Outcome is the result of a call, from its response or from a later callback.
 type Outcome struct {
-	State         OutcomeState // "": the plugin has nothing to say of it
+	State         OutcomeState // "": the plugin does not decide it
 	Message       string
-	CustomerPhone string    // of an action that asks for it, and of ItemsOOS: leads to the customer
-	Pin           string    // of ItemsOOS: that is asked for behind it
+	CustomerPhone string    // of an action that asks for it, and of ItemsOOS: a number that reaches the customer
+	Pin           string    // of ItemsOOS: the code to enter after dialling
 	Refused       []Refusal // of an ItemAction that is done
 
-	// Of what came later: the call that is meant, by its id where the aggregator
-	// repeats that, else by the action and the order.
+	// Of a later callback: identifies the call, by its id if the aggregator repeats it, and otherwise by the action
+	// and the order.
 	CallID          core.ID
 	Action          string
 	PlatformOrderID string
 }
 
-// OutcomeState is what an answer means.
+// OutcomeState is the meaning of a response.
 type OutcomeState string
 
 // The states of an outcome.
 const (
 	OutcomeDone    OutcomeState = "done"
 	OutcomeFailed  OutcomeState = "failed"  // for good
-	OutcomePending OutcomeState = "pending" // the outcome comes later
+	OutcomePending OutcomeState = "pending" // the outcome follows later
 	OutcomeRetry   OutcomeState = "retry"
 )
 
-// Plugins plan calls and read answers. An Invalid error says that the call is
-// wrong in itself and will never be planned, NotFound that the plugin tells the
-// aggregator nothing of the kind, core.Postponed that another replica has the
-// plugin: the call is left to it, and until then none of the platform is taken.
-// After a core.Error of Internal, a failure at this very call, it is tried again a few
-// times; with any other error the call waits.
+// Plugins plans calls and interprets responses. An Invalid error means that the call itself is wrong and must not be
+// retried. NotFound means that the plugin does not send this kind of call. With core.Postponed another replica runs
+// the plugin: the call is left to that replica, and no call of the platform is claimed until then. A core.Error with
+// Internal is a failure of this call, which is retried a few times. With any other error the call waits.
 type Plugins interface {
 	Plan(ctx context.Context, call Call, settings []byte) (Decision, error)
-	// Interpret reads an answer; the outcome's state is "" where the plugin does not. Where
-	// it fails at one that the plan takes for success, the call is made again.
+	// Interpret reads a response. The outcome's state is "" if the plugin does not decide it. If Interpret fails for
+	// a response that the plan counts as success, the call is retried.
 	Interpret(ctx context.Context, call Call, settings []byte, response Response) (Outcome, error)
 }
 
 // Accept is who accepts the orders of a platform.
 type Accept string
 
-// Who accepts orders: the hub, as soon as it has stored one, or the POS, when it
-// acknowledges one.
+// The hub accepts an order as soon as it has stored it. The POS accepts an order when it acknowledges it.
 const (
 	AcceptHub Accept = "hub"
 	AcceptPOS Accept = "pos"
 )
 
-// ParseAccept reads who accepts orders; Invalid where it is neither.
+// ParseAccept parses a value of Accept. It returns Invalid for any other text.
 func ParseAccept(text string) (Accept, error) {
 	if accept := Accept(text); accept == AcceptHub || accept == AcceptPOS {
 		return accept, nil
@@ -280,22 +271,27 @@ func ParseAccept(text string) (Accept, error) {
 	return "", core.Errorf(core.Invalid, "accept: %q must be hub or pos", text)
 }
 
-// Access is how a platform of a business is set up: what is needed to reach it,
-// and who accepts its orders.
+// Access is the configuration of a platform of a business: how to reach it, and who accepts its orders.
 type Access struct {
-	Settings  []byte            // a JSON object, or nothing
-	Addresses map[string]string // base address by name of endpoint
+	Settings  []byte            // a JSON object, or empty
+	Addresses map[string]string // base URL by endpoint name
 	Secrets   map[string]string
 	Accept    Accept
 	Currency  string // of the business, ISO 4217
 }
 
-// Platforms knows how the platforms of businesses are reached.
+// AccessUpdate changes the configuration of a platform that is still at a version; "" creates the platform.
+type AccessUpdate struct {
+	Version string
+	Set     func(*Access) error
+}
+
+// Platforms returns the configuration of platforms.
 type Platforms interface {
 	Access(ctx context.Context, business core.BusinessID, platform string) (Access, error)
 }
 
-// Request is a plan with address and secrets.
+// Request is a plan with URL and secrets.
 type Request struct {
 	Method, URL string
 	Headers     map[string]string
@@ -303,18 +299,18 @@ type Request struct {
 	Body        []byte
 }
 
-// Sender makes one attempt, within a time of its own.
+// Sender makes one attempt, within its own time limit.
 type Sender interface {
 	Send(ctx context.Context, r Request) Attempt
 }
 
-// Attempt is the record of one try.
+// Attempt is the record of one attempt.
 type Attempt struct {
 	StartedAt       time.Time
 	Method, URL     string
 	RequestHeaders  map[string]string // secrets masked
 	RequestBody     []byte
-	Status          int    // 0 when there was no answer
+	Status          int    // 0 without a response
 	ErrorClass      string // "" on success
 	Error           string // in plain words
 	ResponseHeaders map[string]string
@@ -322,36 +318,35 @@ type Attempt struct {
 	Took            time.Duration
 }
 
-// Answered tells whether the aggregator gave a complete answer, and not that it is
-// asked too often (429).
+// Answered reports whether the aggregator sent a complete response other than 429 (too many requests).
 func (a Attempt) Answered() bool {
 	complete := a.ErrorClass == "" || a.ErrorClass == "status" || a.ErrorClass == "refused"
 	return complete && a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
 
-// State is where a call stands.
+// State is the state of a call.
 type State string
 
-// The states of a call. Waiting is also one that was tried and will be again.
+// The states of a call. Waiting includes a call that will be retried.
 const (
 	Waiting State = "waiting"
 	Done    State = "done"
 	Failed  State = "failed"
 	Skipped State = "skipped"
-	Pending State = "pending" // sent; what comes of it is told later
+	Pending State = "pending" // sent; the outcome follows later
 
-	left State = "left" // to another replica; never recorded
+	left State = "left" // left to another replica; never recorded
 )
 
-// Result is what came of a call that was claimed.
+// Result is the result of a claimed call.
 type Result struct {
-	Call     Call
-	Attempt  *Attempt // nil where nothing was sent
-	State    State
-	Message  string // why, in plain words
-	Outcome  Outcome
-	RetryAt  time.Time // of Waiting
-	Untried  bool      // of Waiting: it does not count as an attempt
-	SparedTo time.Time // until then the aggregator, asked too often, wants no more of the kind; zero: it does not say
-	Executed time.Time // when it was decided
+	Call       Call
+	Attempt    *Attempt // nil if nothing was sent
+	State      State
+	Message    string // why, in plain words
+	Outcome    Outcome
+	RetryAt    time.Time // of Waiting
+	Untried    bool      // of Waiting: it does not count as an attempt
+	RetryAfter time.Time // the aggregator throttles this kind until then (429); zero: it does not say
+	Executed   time.Time // when the result was determined
 }

@@ -45,7 +45,8 @@ func check(o *Object, at core.Object, v *core.Violations) {
 	c.list("notification_emails", o.NotificationEmails)
 	for i, address := range o.NotificationEmails {
 		if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address {
-			c.fail(fmt.Sprintf("notification_emails[%d]", i), "email", "must be an e-mail address such as store@example.com")
+			c.fail(fmt.Sprintf("notification_emails[%d]", i), "email",
+				"must be an e-mail address such as store@example.com")
 		}
 	}
 	c.list("zip_codes", o.ZipCodes)

@@ -19,7 +19,8 @@ func newEnvelope() envelope { return envelope{Stores: core.Array{Limit: MaxStore
 func (e *envelope) excess() error {
 	var v core.Violations
 	if e.Stores.Count > e.Stores.Limit {
-		v.AddBody("stores", "limit", fmt.Sprintf("must hold at most %d stores; %d were sent", e.Stores.Limit, e.Stores.Count))
+		v.AddBody("stores", "limit",
+			fmt.Sprintf("must hold at most %d stores; %d were sent", e.Stores.Limit, e.Stores.Count))
 	}
 	return v.Err()
 }

@@ -90,9 +90,11 @@ func effective(s Stored, p Premises, local time.Time) Effective {
 	open, _ := OpenAt(s.Timings, local)
 	e := Effective{
 		ID: s.ID, RefID: *s.RefID, Name: *s.Name, City: *s.City, Address: s.Address, ContactPhone: s.ContactPhone,
-		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime, MinDeliveryTime: s.MinDeliveryTime,
-		MinOrderValue: s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active, OrderingEnabled: *s.OrderingEnabled,
-		OpenNow: open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
+		Latitude: s.Latitude, Longitude: s.Longitude, MinPickupTime: s.MinPickupTime,
+		MinDeliveryTime: s.MinDeliveryTime,
+		MinOrderValue:   s.MinOrderValue, HideFromUI: *s.HideFromUI, Active: *s.Active,
+		OrderingEnabled: *s.OrderingEnabled,
+		OpenNow:         open, Timings: s.Timings, ZipCodes: s.ZipCodes, Platforms: listing.Effective(platforms),
 		PlatformData: s.PlatformData, Translations: s.Translations,
 	}
 	for _, closing := range s.ClosedOn {

@@ -21,9 +21,10 @@ func localTime(t *testing.T, text string) time.Time {
 	return at
 }
 
-func TestOpeningHours(t *testing.T) {
+func TestOpeningHoursDecideWhetherAStoreIsOpen(t *testing.T) {
 	week := []Timing{
-		{Day: "monday", Slots: []Slot{{StartTime: "10:00:00", EndTime: "14:00:00"}, {StartTime: "22:00:00", EndTime: "02:00:00"}}},
+		{Day: "monday", Slots: []Slot{{StartTime: "10:00:00", EndTime: "14:00:00"},
+			{StartTime: "22:00:00", EndTime: "02:00:00"}}},
 		{Day: "wednesday", Slots: []Slot{{StartTime: "00:00:00", EndTime: "23:59:59"}}},
 		{Day: "friday"},
 	}
@@ -56,7 +57,7 @@ func TestOpeningHours(t *testing.T) {
 	}
 }
 
-func TestAStoreIsOpenAsLongAsItsSlotLasts(t *testing.T) {
+func TestStoreIsOpenExactlyDuringItsSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		start, length := rapid.IntRange(0, 86399).Draw(t, "start"), rapid.IntRange(1, 86399).Draw(t, "length")
 		if (start+length)%86400 == 86399 {
@@ -66,7 +67,8 @@ func TestAStoreIsOpenAsLongAsItsSlotLasts(t *testing.T) {
 			return
 		}
 		clock := func(s int) string { return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60) }
-		timings := []Timing{{Day: "monday", Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
+		timings := []Timing{{Day: "monday",
+			Slots: []Slot{{StartTime: clock(start), EndTime: clock((start + length) % 86400)}}}}
 		offset := rapid.IntRange(0, 7*86400-1).Draw(t, "moment")
 		monday := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 		open, ago := OpenAt(timings, monday.Add(time.Duration(offset)*time.Second))
@@ -77,7 +79,7 @@ func TestAStoreIsOpenAsLongAsItsSlotLasts(t *testing.T) {
 	})
 }
 
-func TestZipCodesDecideOnOwnPlatformsOnceAStoreHasSome(t *testing.T) {
+func TestZipCodesApplyOnlyToOwnPlatforms(t *testing.T) {
 	own, plugin := core.Platform{ServedBy: core.ServedByOwn}, core.Platform{ServedBy: "aggregator-a"}
 	require.False(t, Premises{}.ByZipCodes(own))
 	require.True(t, Premises{ZipCodes: true}.ByZipCodes(own))
@@ -106,12 +108,14 @@ func (f fewStores) Page(_ context.Context, _ core.BusinessID, after string, limi
 	return rest[:min(limit, len(rest))], nil
 }
 
-func TestListsGoThroughEveryPageOfTheStores(t *testing.T) {
-	reader := fewStores{premises: Premises{Timezone: "UTC", ZipCodes: true, Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}}}
+func TestStoreListReadsEveryPage(t *testing.T) {
+	reader := fewStores{premises: Premises{Timezone: "UTC", ZipCodes: true,
+		Platforms: []core.Platform{{Name: "web", ServedBy: core.ServedByOwn}}}}
 	yes, no, name := true, false, "N"
 	for n := range 2*pageSize + 7 {
 		ref := fmt.Sprintf("s%05d", n)
-		object := Object{RefID: &ref, Name: &name, City: &name, HideFromUI: &no, Active: &yes, OrderingEnabled: &yes, IncludedPlatforms: []string{}}
+		object := Object{RefID: &ref, Name: &name, City: &name, HideFromUI: &no, Active: &yes, OrderingEnabled: &yes,
+			IncludedPlatforms: []string{}}
 		if n%100 == 3 {
 			object.IncludedPlatforms, object.ZipCodes = []string{"web"}, []string{"1"}
 		}

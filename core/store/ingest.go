@@ -16,7 +16,8 @@ type Records interface {
 	// lets decide make the plan, and writes the changes, the event with its
 	// deliveries, and the job's outcome. It writes nothing and returns Conflict when
 	// the job's lease is no longer held.
-	Ingest(ctx context.Context, job core.Job, request Request, decide func(known Known, newID func() int64) (Ingested, error)) error
+	Ingest(ctx context.Context, job core.Job, request Request,
+		decide func(known Known, newID func() int64) (Ingested, error)) error
 	// Get and Page read stores back.
 	Get(ctx context.Context, business core.BusinessID, refID string) (Stored, error)
 	Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]Stored, error)
@@ -86,7 +87,8 @@ func (p Plan) summary(request Request) any {
 	var failed []core.FailedObject
 	for i, outcome := range p.Outcomes {
 		if outcome.Message != "" && len(failed) < core.MaxFailed {
-			failed = append(failed, core.FailedObject{Entity: "stores", RefID: *request.Stores[i].Object.RefID, Message: outcome.Message})
+			failed = append(failed, core.FailedObject{Entity: "stores", RefID: *request.Stores[i].Object.RefID,
+				Message: outcome.Message})
 		}
 	}
 	return struct {

@@ -12,7 +12,8 @@ import (
 type Known struct {
 	Stores    map[string]Present // by ref_id, of those the request names
 	Platforms []core.Platform    // of the business
-	Outlets   map[Outlet]string  // ref_ids of other stores of the business, of outlets that those of the request may be given
+	// ref_ids of other stores of the business, of outlets that those of the request may be given
+	Outlets map[Outlet]string
 }
 
 // Present is a stored store, as far as a plan depends on it.
@@ -130,7 +131,8 @@ func firstWrong(o Object, exists bool, platforms map[string]bool) string {
 }
 
 func unknownPlatform(field, name string) string {
-	return fmt.Sprintf("%s names the platform %q, which this business does not have", field, strings.ToValidUTF8(name, "?"))
+	return fmt.Sprintf("%s names the platform %q, which this business does not have", field,
+		strings.ToValidUTF8(name, "?"))
 }
 
 // Failed is the plan of a request that the hub could not carry out at all:

@@ -33,7 +33,8 @@ const pageSize = 500
 
 // List is the effective stores in the order of ref_id, at most as many as asked
 // for, and whether zip codes decided. NotFound where the business has no such platform.
-func (w Window) List(ctx context.Context, business core.BusinessID, q Query) (list []Effective, byZipCodes bool, err error) {
+func (w Window) List(ctx context.Context, business core.BusinessID,
+	q Query) (list []Effective, byZipCodes bool, err error) {
 	premises, local, platform, err := w.look(ctx, business, q.Platform)
 	if err != nil {
 		return nil, false, err
@@ -67,7 +68,8 @@ func (w Window) List(ctx context.Context, business core.BusinessID, q Query) (li
 
 // Deliverable tells whether a store delivers to a zip code, and whether zip
 // codes decided. NotFound where the business has no such store or platform.
-func (w Window) Deliverable(ctx context.Context, business core.BusinessID, refID, zip, platformName string) (deliverable, byZipCodes bool, err error) {
+func (w Window) Deliverable(ctx context.Context, business core.BusinessID, refID, zip,
+	platformName string) (deliverable, byZipCodes bool, err error) {
 	premises, _, platform, err := w.look(ctx, business, platformName)
 	if err != nil {
 		return false, false, err
@@ -82,7 +84,8 @@ func (w Window) Deliverable(ctx context.Context, business core.BusinessID, refID
 
 // look reads the premises and the local time. No platform named is one of the
 // merchant's own.
-func (w Window) look(ctx context.Context, business core.BusinessID, name string) (p Premises, local time.Time, platform core.Platform, err error) {
+func (w Window) look(ctx context.Context, business core.BusinessID,
+	name string) (p Premises, local time.Time, platform core.Platform, err error) {
 	if p, err = w.Reader.Premises(ctx, business); err != nil {
 		return p, local, platform, err
 	}

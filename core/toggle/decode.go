@@ -1,7 +1,5 @@
-// Package toggle switches stores, items and options on and off on the platforms:
-// by request, by the hub where a POS is silent, and on again by itself at a time
-// that was asked for (spec, Events: store_action, item_state_toggle and
-// option_state_toggle).
+// Package toggle enables and disables stores, items and options on platforms. It does so on request, while a POS is
+// silent, and again at a requested time (spec, Events: store_action, item_state_toggle and option_state_toggle).
 package toggle
 
 import (
@@ -13,10 +11,10 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Action is what is to be done.
+// Action is the requested change.
 type Action string
 
-// The actions. Publish is of stores alone.
+// The actions. Publish applies to stores only.
 const (
 	Enable  Action = "enable"
 	Disable Action = "disable"
@@ -31,31 +29,31 @@ const (
 	maxName      = 255
 )
 
-// Between what moments from now a thing may be turned on again by itself.
+// The bounds of the delay until a store, item or option is enabled again.
 const (
 	Soonest = 5 * time.Minute
 	Latest  = 30 * 24 * time.Hour
 )
 
-// StoreRequest asks for something of a store on platforms.
+// StoreRequest requests a change of a store on platforms.
 type StoreRequest struct {
 	LocationRefID string
-	Platforms     []string // none: all on which the store is listed
+	Platforms     []string // empty: all that list the store
 	Action        Action
-	TurnOnAt      time.Time // of Disable; zero: it stays so
+	TurnOnAt      time.Time // of Disable; zero: until it is enabled by request
 }
 
-// ItemRequest asks for items and options of a store to be switched.
+// ItemRequest requests to enable or disable items and options of a store.
 type ItemRequest struct {
 	LocationRefID string
 	Items         []string
 	Options       []string
 	Action        Action
-	TurnOnAt      time.Time // of Disable; zero: they stay so
+	TurnOnAt      time.Time // of Disable; zero: until they are enabled by request
 }
 
-// DecodeStore reads the body of a request about a store. Any violation refuses it
-// with an Invalid error naming the field.
+// DecodeStore decodes the body of a request about a store. Any violation rejects it with an Invalid error that names
+// the field.
 func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 	var sent struct {
 		Location  core.Identifier    `json:"location_ref_id"`
@@ -73,8 +71,8 @@ func DecodeStore(body []byte, now time.Time) (StoreRequest, error) {
 	}, c.Err()
 }
 
-// DecodeItems reads the body of a request about items and options. Any violation
-// refuses it with an Invalid error naming the field.
+// DecodeItems decodes the body of a request about items and options. Any violation rejects it with an Invalid error
+// that names the field.
 func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 	var sent struct {
 		Location core.Identifier    `json:"location_ref_id"`
@@ -98,7 +96,7 @@ func DecodeItems(body []byte, now time.Time) (ItemRequest, error) {
 	return r, c.Err()
 }
 
-// checker collects what is wrong with a request.
+// checker collects the violations of a request.
 type checker struct {
 	core.Violations
 	now time.Time
@@ -114,7 +112,7 @@ func (c *checker) location(ref string) string {
 	return ref
 }
 
-// names are each once, in the order in which they came. A null is none.
+// names returns the distinct names in the order in which they were sent. It skips nulls.
 func (c *checker) names(field string, sent []*core.Identifier, most int) []string {
 	if len(sent) > most {
 		c.AddBody(field, "limit", fmt.Sprintf("must have at most %d elements; %d were sent", most, len(sent)))
@@ -130,7 +128,8 @@ func (c *checker) names(field string, sent []*core.Identifier, most int) []strin
 		case name == "":
 			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "required", "must not be empty")
 		case len([]rune(name)) > maxName:
-			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length", fmt.Sprintf("must be at most %d characters long", maxName))
+			c.AddBody(fmt.Sprintf("%s[%d]", field, i), "length",
+				fmt.Sprintf("must be at most %d characters long", maxName))
 		case !known[name]:
 			known[name] = true
 			list = append(list, name)
@@ -152,8 +151,7 @@ func (c *checker) action(sent string, allowed ...Action) Action {
 	return ""
 }
 
-// turnOnAt is when to turn a thing on again that is to be turned off; beside other
-// actions it says nothing.
+// turnOnAt returns when to enable something that the request disables. It is ignored with other actions.
 func (c *checker) turnOnAt(sent core.Whole, action string) time.Time {
 	if sent == 0 || Action(action) != Disable {
 		return time.Time{}

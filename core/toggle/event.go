@@ -8,14 +8,14 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Who asked, as events tell it.
+// The origin of a change, as events state it.
 const (
 	ByAPI      = "api"
-	ByPresence = "presence" // the hub, where a POS fell silent or is heard of again
+	ByPresence = "presence" // the hub, when a POS fell silent or sent a heartbeat again
 	ByTimer    = "timer"    // the hub, at the turn_on_at of a request
 )
 
-// Switch is what was asked of a store on a platform.
+// Switch is a requested change of a store on a platform.
 type Switch struct {
 	Business  core.BusinessID
 	StoreID   int64
@@ -26,24 +26,24 @@ type Switch struct {
 	Reference core.ID
 }
 
-// Outcome is what became of it.
+// Outcome is the result of a change.
 type Outcome struct {
 	Switch
 	Done    bool
-	Message string // why not, or why it was asked for
+	Message string // the reason of a failure, or of the request
 	At      time.Time
 }
 
-// Standing is where a request stands.
+// Standing is the state of a request.
 type Standing struct {
-	Told    []core.Event // its outcomes, type and body, the oldest first
-	Waiting []Waiting    // platforms of which the outcome is still to come
+	Told    []core.Event // its outcomes as events, with type and body, oldest first
+	Waiting []Waiting    // platforms without an outcome yet
 }
 
-// Waiting is a platform that is still to be told.
+// Waiting is a platform that has not been notified yet.
 type Waiting struct {
 	Platform string
-	Because  string // what went wrong with the latest attempt; "" before there was one
+	Because  string // the error of the latest attempt; "" before the first
 }
 
 func (s Switch) action() Action {
@@ -53,7 +53,7 @@ func (s Switch) action() Action {
 	return Disable
 }
 
-// StoreEvent is the store_action event of a store that went on or off.
+// StoreEvent returns the store_action event of a store that was enabled or disabled.
 func (o Outcome) StoreEvent() (core.Event, error) {
 	return o.event(core.StoreAction, struct {
 		Action    Action `json:"action"`
@@ -65,7 +65,8 @@ func (o Outcome) StoreEvent() (core.Event, error) {
 		Status    bool   `json:"status"`
 		At        int64  `json:"ts_utc"`
 		Message   string `json:"message,omitzero"`
-	}{o.action(), o.StoreRef, o.StoreID, o.Platform, o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(), o.Message})
+	}{o.action(), o.StoreRef, o.StoreID, o.Platform, o.Source, o.Reference.String(), o.Done, o.At.UnixMilli(),
+		o.Message})
 }
 
 type location struct {
@@ -73,9 +74,8 @@ type location struct {
 	RefID string `json:"ref_id"`
 }
 
-// ItemEvents are the item_state_toggle and option_state_toggle events of items
-// and options that went on or off at a store; none of what there is none. Where
-// it was not done, none of them was.
+// ItemEvents returns the item_state_toggle and option_state_toggle events of a change at a store. It returns none for
+// an empty list. If the change failed, each item and option has failed.
 func (o Outcome) ItemEvents(items, options []core.Switched) (events []core.Event, err error) {
 	if len(items) > 0 {
 		event, err := o.itemEvent(items)
@@ -94,7 +94,7 @@ func (o Outcome) ItemEvents(items, options []core.Switched) (events []core.Event
 	return events, nil
 }
 
-// reason is why something is not as it was asked for; "": it is.
+// reason returns why an item or option could not be changed, or "" if it was.
 func (o Outcome) reason(s core.Switched) string {
 	if s.Reason == "" && !o.Done {
 		return o.Message
@@ -104,7 +104,7 @@ func (o Outcome) reason(s core.Switched) string {
 
 func (o Outcome) itemEvent(items []core.Switched) (core.Event, error) {
 	type item struct {
-		ID      int64  `json:"id"` // 0: there is none of the ref_id
+		ID      int64  `json:"id"` // 0: no item has this ref_id
 		RefID   string `json:"ref_id"`
 		Status  string `json:"status"`
 		Message string `json:"message,omitzero"`
@@ -153,5 +153,6 @@ func (o Outcome) optionEvent(options []core.Switched) (core.Event, error) {
 
 func (o Outcome) event(kind core.EventType, body any) (core.Event, error) {
 	text, err := json.Marshal(body)
-	return core.Event{ID: core.NewID(o.At), Business: o.Business, Type: kind, At: o.At, Body: text, Reference: o.Reference.String()}, err
+	return core.Event{ID: core.NewID(o.At), Business: o.Business, Type: kind, At: o.At, Body: text,
+		Reference: o.Reference.String()}, err
 }

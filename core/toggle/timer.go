@@ -8,16 +8,16 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Records keeps what is to be turned on again, and when; replicas share it.
+// Records stores what is to be enabled again, and when. Replicas share it.
 type Records interface {
-	// TurnOn turns on what is due, at most so many of each business, each by one
-	// transaction once, however many replicas do so at a time. What fails is tried by
-	// the next call, and keeps nothing else waiting. It tells how many it turned on, and
-	// where those are none when the next is due; the zero time: nothing waits.
+	// TurnOn enables what is due, at most limit for each business. Each is enabled once, in its own transaction, even
+	// if replicas run at the same time. A failed one is retried by the next call and does not delay others. TurnOn
+	// returns the number enabled. If that is 0, it also returns the next due time, or the zero time if none is
+	// pending.
 	TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error)
 }
 
-// Timer turns on what is due. Run owns no goroutine but its caller's.
+// Timer enables what is due. Run starts no goroutine.
 type Timer struct {
 	Records Records
 	Clock   core.Clock
@@ -26,11 +26,11 @@ type Timer struct {
 
 const (
 	batch   = 500
-	atLeast = time.Second            // how often it looks for what others have asked for
-	atMost  = 100 * time.Millisecond // how long it leaves to others what they are turning on
+	atLeast = time.Second            // the poll interval for new requests
+	atMost  = 100 * time.Millisecond // the least pause, which leaves other replicas time to finish
 )
 
-// Run turns on what is due until the context ends.
+// Run enables what is due until the context ends.
 func (t Timer) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		turned, next, err := t.Records.TurnOn(ctx, batch)

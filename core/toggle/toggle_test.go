@@ -20,67 +20,89 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-func TestRequestsAreReadAsClientsSendThem(t *testing.T) {
-	r, err := toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":["a","b","a"],"action":"disable","turn_on_at":null,"reason":"?"}`), noon)
+func TestSwitchRequestsAcceptRealClientForms(t *testing.T) {
+	r, err :=
+		toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":["a","b","a"],"action":"disable",`+
+			`"turn_on_at":null,"reason":"?"}`), noon)
 	require.NoError(t, err)
-	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{"a", "b"}, Action: toggle.Disable}, r)
+	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{"a", "b"}, Action: toggle.Disable},
+		r)
 	r, err = toggle.DecodeStore([]byte(`{"location_ref_id":"S-1","platforms":null,"action":"publish"}`), noon)
 	require.NoError(t, err)
 	require.Equal(t, toggle.StoreRequest{LocationRefID: "S-1", Platforms: []string{}, Action: toggle.Publish}, r)
-	items, err := toggle.DecodeItems([]byte(`{"location_ref_id":"S-1","item_ref_ids":["i","j","i"],"option_ref_ids":null,"action":"enable"}`), noon)
+	items, err :=
+		toggle.DecodeItems([]byte(`{"location_ref_id":"S-1","item_ref_ids":["i","j","i"],"option_ref_ids":null,`+
+			`"action":"enable"}`), noon)
 	require.NoError(t, err)
-	require.Equal(t, toggle.ItemRequest{LocationRefID: "S-1", Items: []string{"i", "j"}, Options: []string{}, Action: toggle.Enable}, items)
+	require.Equal(t, toggle.ItemRequest{LocationRefID: "S-1", Items: []string{"i", "j"}, Options: []string{},
+		Action: toggle.Enable}, items)
 
-	items, err = toggle.DecodeItems([]byte(`{"location_ref_id":17,"item_ref_ids":[null,5,"i"],"option_ref_ids":[null],"action":"disable"}`), noon)
+	items, err =
+		toggle.DecodeItems([]byte(`{"location_ref_id":17,"item_ref_ids":[null,5,"i"],"option_ref_ids":[null],`+
+			`"action":"disable"}`), noon)
 	require.NoError(t, err)
-	require.Equal(t, toggle.ItemRequest{LocationRefID: "17", Items: []string{"5", "i"}, Options: []string{}, Action: toggle.Disable}, items)
+	require.Equal(t, toggle.ItemRequest{LocationRefID: "17", Items: []string{"5", "i"}, Options: []string{},
+		Action: toggle.Disable}, items)
 }
 
-func TestAMomentToTurnOnAtIsReadAsClientsSendIt(t *testing.T) {
+func TestTurnOnTimeAcceptsEveryNotation(t *testing.T) {
 	inTime, past := noon.Add(time.Hour).UnixMilli(), noon.Add(-time.Hour).UnixMilli()
 	for sent, at := range map[string]time.Time{
 		"null": {}, "0": {}, `""`: {}, `"0"`: {}, "0.0": {},
-		fmt.Sprint(inTime): noon.Add(time.Hour), fmt.Sprintf("%d.0", inTime): noon.Add(time.Hour), fmt.Sprintf(`"%d"`, inTime): noon.Add(time.Hour),
+		fmt.Sprint(inTime): noon.Add(time.Hour), fmt.Sprintf("%d.0", inTime): noon.Add(time.Hour),
+		fmt.Sprintf(`"%d"`, inTime):    noon.Add(time.Hour),
 		fmt.Sprintf(`"%d.00"`, inTime): noon.Add(time.Hour), fmt.Sprintf("%de3", inTime/1000): noon.Add(time.Hour),
 	} {
-		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","platforms":["a",null],"action":"disable","turn_on_at":%s}`, sent), noon)
+		r, err := toggle.DecodeStore(fmt.Appendf(nil,
+			`{"location_ref_id":"S","platforms":["a",null],"action":"disable","turn_on_at":%s}`, sent), noon)
 		require.NoError(t, err, sent)
 		require.Equal(t, []string{"a"}, r.Platforms)
 		require.True(t, at.Equal(r.TurnOnAt), "%s: %s", sent, r.TurnOnAt)
 	}
 	for _, action := range []string{"enable", "publish"} { // beside which it says nothing
-		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":%q,"turn_on_at":%d}`, action, past), noon)
+		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":%q,"turn_on_at":%d}`, action,
+			past), noon)
 		require.NoError(t, err, action)
 		require.Zero(t, r.TurnOnAt)
 	}
 }
 
-func TestWhatIsWrongWithARequestIsNamed(t *testing.T) {
+func TestInvalidSwitchRequestErrorsNameTheProblem(t *testing.T) {
 	tooSoon, inTime := noon.Add(time.Minute).UnixMilli(), noon.Add(time.Hour).UnixMilli()
 	for body, wrong := range map[string]string{
-		`{"action":"disable"}`:                                                              "location_ref_id is required",
-		`{"location_ref_id":"S-1","action":"close"}`:                                        "action must be enable, disable or publish",
-		`{"location_ref_id":"S-1"}`:                                                         "action must be enable, disable or publish",
-		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:                      "platforms[0] must not be empty",
-		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`:                     "platforms must be",
-		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d.5}`, inTime): "turn_on_at must be a positive whole number",
-		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":-%d}`, inTime):  "turn_on_at must be a positive whole number",
-		`{"location_ref_id":{},"action":"enable"}`:                                          "location_ref_id must be a string or a whole number",
-		`{"location_ref_id":"S-1","action":"enable","platforms":["a",{}]}`:                  "platforms[1] must be a string or a whole number",
-		`{"location_ref_id":"S-1","action":"enable","platforms":[null,1.5]}`:                "platforms[1] must be a string or a whole number",
-		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d}`, tooSoon):  "turn_on_at must lie between",
-		`{"location_ref_id":"S","action":"disable","turn_on_at":"soon"}`:                    "turn_on_at must be",
+		`{"action":"disable"}`:                                          "location_ref_id is required",
+		`{"location_ref_id":"S-1","action":"close"}`:                    "action must be enable, disable or publish",
+		`{"location_ref_id":"S-1"}`:                                     "action must be enable, disable or publish",
+		`{"location_ref_id":"S-1","action":"enable","platforms":[""]}`:  "platforms[0] must not be empty",
+		`{"location_ref_id":"S-1","action":"enable","platforms":"web"}`: "platforms must be",
+		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d.5}`,
+			inTime): "turn_on_at must be a positive whole number",
+		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":-%d}`,
+			inTime): "turn_on_at must be a positive whole number",
+		`{"location_ref_id":{},"action":"enable"}`: "location_ref_id must " +
+			"be a string or a whole number",
+		`{"location_ref_id":"S-1","action":"enable","platforms":["a",{}]}`: "platforms[1] must be a " +
+			"string or a whole number",
+		`{"location_ref_id":"S-1","action":"enable","platforms":[null,1.5]}`: "platforms[1] must be a " +
+			"string or a whole number",
+		fmt.Sprintf(`{"location_ref_id":"S","action":"disable","turn_on_at":%d}`,
+			tooSoon): "turn_on_at must lie between",
+		`{"location_ref_id":"S","action":"disable","turn_on_at":"soon"}`: "turn_on_at must be",
 	} {
 		_, err := toggle.DecodeStore([]byte(body), noon)
 		require.ErrorContains(t, err, wrong, body)
 		require.Equal(t, core.Invalid, core.CodeOf(err))
 	}
 	for body, wrong := range map[string]string{
-		`{"location_ref_id":"S-1","action":"enable"}`:                                         "item_ref_ids or option_ref_ids must name at least one",
-		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null]}`:                   "item_ref_ids or option_ref_ids must name at least one",
-		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`:                   "action must be enable or disable",
-		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) + `]}`:     "item_ref_ids must have at most 2000 elements; 2001 were sent",
-		`{"location_ref_id":"S-1","action":"enable","option_ref_ids":[` + many(10_001) + `]}`: "option_ref_ids must have at most 10000 elements",
+		`{"location_ref_id":"S-1","action":"enable"}`: "item_ref_ids or option_ref_ids must " +
+			"name at least one",
+		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[null]}`: "item_ref_ids or option_ref_ids must " +
+			"name at least one",
+		`{"location_ref_id":"S-1","action":"publish","item_ref_ids":["i"]}`: "action must be enable or disable",
+		`{"location_ref_id":"S-1","action":"enable","item_ref_ids":[` + many(2001) +
+			`]}`: "item_ref_ids must have at most 2000 elements; 2001 were sent",
+		`{"location_ref_id":"S-1","action":"enable","option_ref_ids":[` + many(10_001) +
+			`]}`: "option_ref_ids must have at most 10000 elements",
 	} {
 		_, err := toggle.DecodeItems([]byte(body), noon)
 		require.ErrorContains(t, err, wrong)
@@ -94,19 +116,22 @@ func many(n int) (list string) {
 	return list[:len(list)-1]
 }
 
-func TestSomethingGoesOnAgainBetweenFiveMinutesAndThirtyDaysFromNow(t *testing.T) {
+func TestTurnOnTimeIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ahead := rapid.Int64Range(-int64(time.Hour), int64(40*24*time.Hour)).Draw(t, "ahead")
 		at := noon.Add(time.Duration(ahead)).Truncate(time.Millisecond)
-		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":"disable","turn_on_at":%d}`, at.UnixMilli()), noon)
+		r, err := toggle.DecodeStore(fmt.Appendf(nil, `{"location_ref_id":"S","action":"disable","turn_on_at":%d}`,
+			at.UnixMilli()), noon)
 		within := !at.Before(noon.Add(5*time.Minute)) && !at.After(noon.Add(30*24*time.Hour))
 		require.Equal(t, within, err == nil)
 		require.True(t, err != nil || r.TurnOnAt.Equal(at))
 	})
 }
 
-func TestOutcomesAreToldByTheirSchemas(t *testing.T) {
-	o := toggle.Outcome{At: noon, Done: true, Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.ByTimer, Enable: true, Reference: core.NewID(noon)}}
+func TestSwitchEventsMatchTheirSchemas(t *testing.T) {
+	o := toggle.Outcome{At: noon, Done: true,
+		Switch: toggle.Switch{Business: 1, StoreID: 1040, StoreRef: "S-17", Platform: "tasty", Source: toggle.ByTimer,
+			Enable: true, Reference: core.NewID(noon)}}
 	things := []core.Switched{{ID: 7, RefID: "latte"}, {RefID: "nothing", Reason: "there is no item with this ref_id"}}
 	for _, done := range []bool{true, false} {
 		o.Done, o.Message = done, ""
@@ -121,9 +146,11 @@ func TestOutcomesAreToldByTheirSchemas(t *testing.T) {
 		require.NoError(t, err)
 		eventtest.Check(t, core.ItemStateToggle, events[0].Body)
 		eventtest.Check(t, core.OptionStateToggle, events[1].Body)
-		first := map[bool]string{true: `"status":"success"}`, false: `"status":"error","message":"the aggregator answered 500"}`}[done]
+		first := map[bool]string{true: `"status":"success"}`,
+			false: `"status":"error","message":"the aggregator answered 500"}`}[done]
 		require.Contains(t, string(events[0].Body), `{"id":7,"ref_id":"latte",`+first)
-		require.Contains(t, string(events[0].Body), `{"id":0,"ref_id":"nothing","status":"error","message":"there is no item with this ref_id"}`)
+		require.Contains(t, string(events[0].Body),
+			`{"id":0,"ref_id":"nothing","status":"error","message":"there is no item with this ref_id"}`)
 		require.Contains(t, string(events[1].Body), fmt.Sprintf(`{"id":7,"ref_id":"latte","success":%t`, done))
 		require.Equal(t, o.Reference.String(), events[1].Reference)
 	}
@@ -170,7 +197,7 @@ func (s *shelf) is(turned int) bool {
 	return len(s.turned) == turned
 }
 
-func TestATimerTurnsOnWhatIsDueInBatchesAndGoesOnAfterAFailure(t *testing.T) {
+func TestTimerWorksInBatchesAndSurvivesFailures(t *testing.T) {
 	clock := clocktest.New()
 	s := &shelf{clock: clock, fails: 1}
 	for n := range 1001 {

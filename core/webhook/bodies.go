@@ -1,12 +1,19 @@
 package webhook
 
-import "github.com/servery-hub/servery/core"
+import (
+	"sync"
 
-// bodies are the large ones that a replica holds: one of each event, however many
-// endpoints it goes to.
+	"github.com/servery-hub/servery/core"
+)
+
+// bodies holds the large bodies of a replica: one for each event, however many endpoints it goes to.
 type bodies struct {
+	limit int
+
+	mu    sync.Mutex
 	of    map[core.ID]*body // by event
 	bytes int               // of all
+	short bool              // the last claim could not take all
 }
 
 type body struct {
@@ -14,11 +21,21 @@ type body struct {
 	deliveries int
 }
 
-// hold counts the body of a delivery, and shares it with the others of its event.
+// free returns how many bytes a claim may take. The last body of a claim may exceed it.
+func (b *bodies) free() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.short = b.bytes > 0
+	return max(0, b.limit-b.bytes)
+}
+
+// hold counts the body of a delivery and shares it with the other deliveries of its event.
 func (b *bodies) hold(d *Delivery) {
 	if len(d.Body) <= LargeBody {
 		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	one := b.of[d.EventID]
 	if one == nil {
 		one = &body{bytes: d.Body}
@@ -29,14 +46,18 @@ func (b *bodies) hold(d *Delivery) {
 	d.Body = one.bytes
 }
 
-// letGo forgets the body of a delivery that hold counted.
-func (b *bodies) letGo(d Delivery) {
+// letGo undoes one hold and drops the body after the last one. It reports whether a claim waits for its bytes.
+func (b *bodies) letGo(d Delivery) bool {
 	if len(d.Body) <= LargeBody {
-		return
+		return false
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	one := b.of[d.EventID]
-	if one.deliveries--; one.deliveries == 0 {
-		delete(b.of, d.EventID)
-		b.bytes -= len(one.bytes)
+	if one.deliveries--; one.deliveries > 0 {
+		return false
 	}
+	delete(b.of, d.EventID)
+	b.bytes -= len(one.bytes)
+	return b.short
 }

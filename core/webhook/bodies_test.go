@@ -11,9 +11,9 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// TestLargeBodiesAreHeldWithinTheirBound has 40 events with large bodies, each to
+// TestLargeBodiesInMemoryAreBounded has 40 events with large bodies, each to
 // three endpoints, and room for two bodies at a time.
-func TestLargeBodiesAreHeldWithinTheirBound(t *testing.T) {
+func TestLargeBodiesInMemoryAreBounded(t *testing.T) {
 	const size = 2 * LargeBody
 	l := newLine(120, func(i int) int64 { return int64(i) + 1 })
 	for i := range l.waiting {
@@ -44,20 +44,21 @@ func TestLargeBodiesAreHeldWithinTheirBound(t *testing.T) {
 	require.LessOrEqual(t, most, 2)
 }
 
-func TestLargeBodiesThatHaveNoRoomKeepNothingElseWaiting(t *testing.T) {
+func TestLargeBodiesWithoutCapacityDoNotBlockOthers(t *testing.T) {
 	l := newLine(60, func(i int) int64 { return int64(i) + 1 })
 	l.expected = 50
 	for i := range 10 { // the large ones stand in front
 		l.waiting[i].EventID = core.ID{byte(i)}
 		l.waiting[i].Body = make([]byte, 2*LargeBody)
 	}
-	runEngine(t, l, Config{Bodies: LargeBody, Poll: time.Hour, StopWithin: time.Millisecond}, func(ctx context.Context, d Delivery) Attempt {
-		if len(d.Body) > LargeBody {
-			<-ctx.Done()
-			return Attempt{Error: "cut off"}
-		}
-		return accepted(ctx, d)
-	})
+	runEngine(t, l, Config{Bodies: LargeBody, Poll: time.Hour, StopWithin: time.Millisecond},
+		func(ctx context.Context, d Delivery) Attempt {
+			if len(d.Body) > LargeBody {
+				<-ctx.Done()
+				return Attempt{Error: "cut off"}
+			}
+			return accepted(ctx, d)
+		})
 	select {
 	case <-l.all:
 	case <-time.After(20 * time.Second):

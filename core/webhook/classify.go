@@ -16,7 +16,7 @@ import (
 	"syscall"
 )
 
-// judgeStatus is the verdict on an answer: only 2xx is success.
+// judgeStatus classifies a response: only 2xx is success.
 func judgeStatus(response *http.Response) (ErrorClass, string) {
 	status := response.StatusCode
 	switch {
@@ -25,14 +25,16 @@ func judgeStatus(response *http.Response) (ErrorClass, string) {
 	case status == http.StatusGone:
 		return Gone, "the endpoint answered 410 Gone: it wants no more deliveries"
 	case status >= 300 && status < 400:
-		return Redirect, fmt.Sprintf("the endpoint answered %d, a redirect; redirects are not followed: subscribe the final address", status)
+		return Redirect,
+			fmt.Sprintf("the endpoint answered %d, a redirect; redirects are not followed: subscribe the final address",
+				status)
 	default:
 		return Status, fmt.Sprintf("the endpoint answered %d %s; only 2xx is success", status, http.StatusText(status))
 	}
 }
 
-// classify puts a transport error into a class and into plain words; shaking:
-// where it is not of the dialling, it is of the TLS handshake.
+// classify returns the class and a plain description of a transport error. If shaking is set, an error that is not
+// from dialling is from the TLS handshake.
 func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string) {
 	var (
 		lookup    *net.DNSError
@@ -40,8 +42,8 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 		timeout   net.Error
 		whole     *url.Error
 	)
-	host := ""                  // a name, where the URL has one
-	if errors.As(err, &whole) { // the address may say anything
+	host := ""                  // a host name, if the URL has one
+	if errors.As(err, &whole) { // the URL in the message may contain secrets
 		host, err = nameIn(whole.URL), whole.Err
 	}
 	isTimeout := errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
@@ -79,13 +81,13 @@ func classify(err error, config SenderConfig, shaking bool) (ErrorClass, string)
 	return Protocol, "the endpoint's answer is not proper HTTP"
 }
 
-// noAddress says the same of a name that does not exist and of one that leads to a private
-// address: else whoever may subscribe could list the names of the operator's network.
+// noAddress returns the same message for an unknown name and for one that resolves to a private address. Otherwise a
+// subscriber could list the names of the operator's network.
 func noAddress(name string) string {
 	return fmt.Sprintf("the name %s has no public address", name)
 }
 
-// nameIn is the host name of a URL; "" where its host is an IP address.
+// nameIn returns the host name of a URL, or "" if its host is an IP address.
 func nameIn(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || net.ParseIP(u.Hostname()) != nil {
@@ -94,7 +96,7 @@ func nameIn(address string) string {
 	return u.Hostname()
 }
 
-// tlsProblem is what went wrong with TLS; "" where it was not that.
+// tlsProblem describes a TLS error, or returns "" for any other error.
 func tlsProblem(err error, shaking bool) string {
 	var (
 		certificate *tls.CertificateVerificationError
@@ -104,7 +106,7 @@ func tlsProblem(err error, shaking bool) string {
 	switch {
 	case errors.As(err, &certificate):
 		return "the endpoint's certificate is not valid: " + certificateProblem(certificate)
-	case errors.As(err, &alert) && alert.Op == "remote error": // that is what crypto/tls calls an alert
+	case errors.As(err, &alert) && alert.Op == "remote error": // crypto/tls reports an alert this way
 		return "the endpoint broke TLS off: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
 	case errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch):
 		return "the endpoint does not speak TLS"
@@ -116,27 +118,29 @@ func tlsProblem(err error, shaking bool) string {
 	return "the TLS handshake failed: " + strings.TrimPrefix(err.Error(), "tls: ")
 }
 
-// hungUp is what breach says of a connection that was closed.
+// hungUp is the description that breach returns for a closed connection.
 const hungUp = "the endpoint closed the connection before the answer was complete"
 
-// breach tells how the connection broke, or the exchange on it; "" where it did not.
+// breach describes how the connection or the exchange was interrupted, or returns "" if it was not.
 func breach(err error) string {
 	var reset streamError
 	switch text := err.Error(); {
-	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer", // else it is we who would not have it
+	case errors.As(err, &reset) && reset.Cause != nil && reset.Cause.Error() == "received from peer", // else local
 		strings.Contains(text, "cannot retry err [stream error"):
 		return "the endpoint reset the HTTP/2 stream before the answer was complete"
 	case strings.Contains(text, "http2: client connection lost"):
 		return "the connection went dead: nothing came over it any more"
-	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE),
-		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"), strings.Contains(text, "server closed idle connection"):
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, syscall.EPIPE),
+		strings.Contains(text, "http2: client conn"), strings.Contains(text, "GOAWAY"),
+		strings.Contains(text, "server closed idle connection"):
 		return hungUp
 	}
 	return ""
 }
 
-// streamError is the error of an HTTP/2 stream: net/http keeps its own to itself,
-// but fills in what looks like it.
+// streamError matches the error of an HTTP/2 stream. The error type of net/http is not exported, but its As method
+// fills a type of the same shape.
 type streamError struct {
 	StreamID uint32
 	Code     uint32
@@ -145,7 +149,7 @@ type streamError struct {
 
 func (streamError) Error() string { return "HTTP/2 stream error" }
 
-// certificateProblem is why a certificate was not accepted.
+// certificateProblem describes why a certificate was not accepted.
 func certificateProblem(err *tls.CertificateVerificationError) string {
 	var (
 		name    x509.HostnameError
@@ -171,7 +175,7 @@ func certificateProblem(err *tls.CertificateVerificationError) string {
 	}
 }
 
-// namesOf lists the first names and addresses that a certificate is for.
+// namesOf lists the first names and IP addresses of a certificate.
 func namesOf(c *x509.Certificate) string {
 	names := c.DNSNames
 	for _, ip := range c.IPAddresses {

@@ -13,12 +13,14 @@ func TestInternalNamesLookLikeUnknownOnes(t *testing.T) {
 		return classify(&url.Error{Op: "Post", URL: "https://POS.internal:8443/hook", Err: err}, SenderConfig{}, false)
 	}
 	internal, words := failed(&net.OpError{Op: "dial", Net: "tcp", Err: errRefused})
-	unknown, others := failed(&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "pos.internal", IsNotFound: true}})
+	unknown, others := failed(&net.OpError{Op: "dial", Net: "tcp",
+		Err: &net.DNSError{Name: "pos.internal", IsNotFound: true}})
 	require.Equal(t, unknown, internal)
 	require.Equal(t, others, words)
 	require.Equal(t, "the name POS.internal has no public address", words)
 
-	class, words := classify(&url.Error{URL: "https://[fd00::1]/", Err: &net.OpError{Op: "dial", Err: errRefused}}, SenderConfig{}, false)
+	class, words := classify(&url.Error{URL: "https://[fd00::1]/", Err: &net.OpError{Op: "dial", Err: errRefused}},
+		SenderConfig{}, false)
 	require.Equal(t, Refused, class)
 	require.Equal(t, errRefused.Error(), words)
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPostSaysWhatWentWrong(t *testing.T) {
+func TestPostClassifiesErrors(t *testing.T) {
 	as := func(change func(*httptest.Server)) func(http.HandlerFunc) func(*testing.T) string {
 		return func(handler http.HandlerFunc) func(*testing.T) string {
 			return func(t *testing.T) string { return serve(t, handler, change) }
@@ -45,54 +45,75 @@ func TestPostSaysWhatWentWrong(t *testing.T) {
 		class   ErrorClass
 		words   string
 	}{
-		"200":              {plain(answer(200)), 200, "", ""},
-		"204":              {plain(answer(204)), 204, "", ""},
-		"299":              {plain(answer(299)), 299, "", ""},
-		"301":              {plain(answer(301)), 301, Redirect, "the endpoint answered 301, a redirect; redirects are not followed: subscribe the final address"},
-		"308":              {plain(answer(308)), 308, Redirect, "the endpoint answered 308, a redirect; redirects are not followed: subscribe the final address"},
-		"400":              {plain(answer(400)), 400, Status, "the endpoint answered 400 Bad Request; only 2xx is success"},
-		"404":              {plain(answer(404)), 404, Status, "the endpoint answered 404 Not Found; only 2xx is success"},
-		"410":              {plain(answer(410)), 410, Gone, "the endpoint answered 410 Gone: it wants no more deliveries"},
-		"429":              {plain(answer(429)), 429, Status, "the endpoint answered 429 Too Many Requests; only 2xx is success"},
-		"500":              {plain(answer(500)), 500, Status, "the endpoint answered 500 Internal Server Error; only 2xx is success"},
-		"gigabyte":         {plain(lots(200)), 200, "", ""},
-		"gigabyte of 500":  {plain(lots(500)), 500, Status, "the endpoint answered 500 Internal Server Error; only 2xx is success"},
-		"hangs":            {plain(hang), 0, Timeout, "no complete answer within 2s"},
-		"hangs after 200":  {plain(after200(hang)), 200, Timeout, "no complete answer within 2s"},
-		"drips":            {plain(drip), 200, Timeout, "no complete answer within 2s"},
-		"hangs up":         {plain(hangUp), 0, Broken, "the endpoint closed the connection before the answer was complete"},
-		"resets":           {tcp("http", resets), 0, Broken, "the endpoint closed the connection before the answer was complete"},
-		"no HTTP":          {tcp("http", says("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the endpoint's answer is not proper HTTP"},
-		"lying length":     {tcp("http", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, Broken, "the endpoint closed the connection before the answer was complete"},
-		"endless headers":  {tcp("http", says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0, Protocol, "the endpoint's answer is not proper HTTP"},
-		"no such name":     {at("http://nowhere.invalid"), 0, DNS, "the name nowhere.invalid has no public address"},
-		"nothing listens":  {at("http://127.0.0.1:1"), 0, Connect, "the connection was refused: nothing listens at the address"},
-		"private":          {at("http://10.1.2.3"), 0, Refused, "the address is not on the public internet and is not allowed here"},
+		"200": {plain(answer(200)), 200, "", ""},
+		"204": {plain(answer(204)), 204, "", ""},
+		"299": {plain(answer(299)), 299, "", ""},
+		"301": {plain(answer(301)), 301, Redirect,
+			"the endpoint answered 301, a redirect; redirects are not followed: subscribe the final address"},
+		"308": {plain(answer(308)), 308, Redirect,
+			"the endpoint answered 308, a redirect; redirects are not followed: subscribe the final address"},
+		"400": {plain(answer(400)), 400, Status, "the endpoint answered 400 Bad Request; only 2xx is success"},
+		"404": {plain(answer(404)), 404, Status, "the endpoint answered 404 Not Found; only 2xx is success"},
+		"410": {plain(answer(410)), 410, Gone, "the endpoint answered 410 Gone: it wants no more deliveries"},
+		"429": {plain(answer(429)), 429, Status, "the endpoint answered 429 Too Many Requests; only 2xx is success"},
+		"500": {plain(answer(500)), 500, Status,
+			"the endpoint answered 500 Internal Server Error; only 2xx is success"},
+		"gigabyte": {plain(lots(200)), 200, "", ""},
+		"gigabyte of 500": {plain(lots(500)), 500, Status,
+			"the endpoint answered 500 Internal Server Error; only 2xx is success"},
+		"hangs":           {plain(hang), 0, Timeout, "no complete answer within 2s"},
+		"hangs after 200": {plain(after200(hang)), 200, Timeout, "no complete answer within 2s"},
+		"drips":           {plain(drip), 200, Timeout, "no complete answer within 2s"},
+		"hangs up": {plain(hangUp), 0, Broken,
+			"the endpoint closed the connection before the answer was complete"},
+		"resets": {tcp("http", resets), 0, Broken,
+			"the endpoint closed the connection before the answer was complete"},
+		"no HTTP": {tcp("http", says("SSH-2.0-x\r\n\r\n")), 0, Protocol, "the endpoint's answer is not proper HTTP"},
+		"lying length": {tcp("http", says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nshort")), 200, Broken,
+			"the endpoint closed the connection before the answer was complete"},
+		"endless headers": {tcp("http", says("HTTP/1.1 200 OK\r\nX: "+strings.Repeat("x", 1<<20)+"\r\n\r\n")), 0,
+			Protocol, "the endpoint's answer is not proper HTTP"},
+		"no such name": {at("http://nowhere.invalid"), 0, DNS, "the name nowhere.invalid has no public address"},
+		"nothing listens": {at("http://127.0.0.1:1"), 0, Connect,
+			"the connection was refused: nothing listens at the address"},
+		"private": {at("http://10.1.2.3"), 0, Refused,
+			"the address is not on the public internet and is not allowed here"},
 		"accepts, no more": {tcp("http", listens), 0, Timeout, "no complete answer within 2s"},
 
-		"TLS":                    {secure(answer(200)), 200, "", ""},
-		"TLS that never speaks":  {tcp("https", listens), 0, Timeout, "no TLS handshake within 1s"},
-		"TLS cut off":            {tcp("https", says("")), 0, TLS, "the endpoint closed the connection during the TLS handshake"},
-		"plain HTTP under https": {tcp("https", says("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS, "the endpoint does not speak TLS"},
-		"no TLS at all":          {tcp("https", says("220 mail.example ESMTP\r\n")), 0, TLS, "the endpoint does not speak TLS"},
-		"no common cipher": {under(&tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}), 0, TLS,
+		"TLS":                   {secure(answer(200)), 200, "", ""},
+		"TLS that never speaks": {tcp("https", listens), 0, Timeout, "no TLS handshake within 1s"},
+		"TLS cut off": {tcp("https", says("")), 0, TLS,
+			"the endpoint closed the connection during the TLS handshake"},
+		"plain HTTP under https": {tcp("https", says("HTTP/1.1 400 Bad Request\r\n\r\n")), 0, TLS,
+			"the endpoint does not speak TLS"},
+		"no TLS at all": {tcp("https", says("220 mail.example ESMTP\r\n")), 0, TLS, "the endpoint does not speak TLS"},
+		"no common cipher": {under(&tls.Config{MaxVersion: tls.VersionTLS12,
+			CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_GCM_SHA256}}), 0, TLS,
 			"the endpoint broke TLS off: handshake failure"},
-		"unknown name": {under(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return &tls.Config{}, nil }}), 0, TLS,
+		"unknown name": {under(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config,
+			error) {
+			return &tls.Config{}, nil
+		}}), 0, TLS,
 			"the endpoint broke TLS off: unrecognized name"},
 		"old TLS": {under(&tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}), 0, TLS,
 			"the endpoint broke TLS off: protocol version not supported"},
-		"wants a certificate":  {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), 0, TLS, "the endpoint broke TLS off: certificate required"},
-		"wants one by TLS 1.2": {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}), 0, TLS, "the endpoint broke TLS off: handshake failure"},
+		"wants a certificate": {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert}), 0, TLS,
+			"the endpoint broke TLS off: certificate required"},
+		"wants one by TLS 1.2": {under(&tls.Config{ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}),
+			0, TLS, "the endpoint broke TLS off: handshake failure"},
 
 		"HTTP/2":                 {h2(answer(200)), 200, "", ""},
 		"HTTP/2 hangs":           {h2(hang), 0, Timeout, "no complete answer within 2s"},
 		"HTTP/2 hangs after 200": {h2(after200(hang)), 200, Timeout, "no complete answer within 2s"},
-		"HTTP/2 resets":          {h2(hangUp), 0, Broken, "the endpoint reset the HTTP/2 stream before the answer was complete"},
-		"HTTP/2 200 and resets":  {h2(after200(hangUp)), 200, Broken, "the endpoint reset the HTTP/2 stream before the answer was complete"},
+		"HTTP/2 resets": {h2(hangUp), 0, Broken,
+			"the endpoint reset the HTTP/2 stream before the answer was complete"},
+		"HTTP/2 200 and resets": {h2(after200(hangUp)), 200, Broken,
+			"the endpoint reset the HTTP/2 stream before the answer was complete"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sender := testSender(t, SenderConfig{ConnectTimeout: time.Second, ExchangeTimeout: 2 * time.Second, TLS: trusting().Clone()}, "127.0.0.0/8")
+			sender := testSender(t, SenderConfig{ConnectTimeout: time.Second, ExchangeTimeout: 2 * time.Second,
+				TLS: trusting().Clone()}, "127.0.0.0/8")
 			attempt := sender.Post(context.Background(), testDelivery(row.address(t)))
 			require.Equal(t, row.class, attempt.ErrorClass, attempt.Error)
 			require.Equal(t, row.status, attempt.Status)
@@ -102,25 +123,34 @@ func TestPostSaysWhatWentWrong(t *testing.T) {
 	}
 }
 
-func TestACertificateThatIsNotValidIsDescribed(t *testing.T) {
-	authority := certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
+func TestInvalidCertificateErrorsAreExplained(t *testing.T) {
+	authority := certificate(t,
+		x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
 	known := x509.NewCertPool()
 	known.AddCert(authority.Leaf)
 	here := []net.IP{net.IPv4(127, 0, 0, 1)}
-	stranger := certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
+	stranger := certificate(t,
+		x509.Certificate{Subject: pkix.Name{CommonName: "Root"}, IsCA: true, BasicConstraintsValid: true}, nil)
 	for name, row := range map[string]struct {
 		shown tls.Certificate
 		words string
 	}{
-		"good":              {certificate(t, x509.Certificate{IPAddresses: here}, &authority), ""},
-		"unknown authority": {certificate(t, x509.Certificate{IPAddresses: here}, &stranger), "it is signed by an unknown authority, or the endpoint does not send its intermediate certificates"},
-		"self-signed":       {certificate(t, x509.Certificate{IPAddresses: here, Subject: pkix.Name{CommonName: "me"}}, nil), "it is signed by itself, not by a known authority"},
-		"expired":           {certificate(t, x509.Certificate{IPAddresses: here, NotAfter: time.Now().Add(-time.Hour)}, &authority), "it has expired or is not valid yet"},
-		"other names": {certificate(t, x509.Certificate{DNSNames: []string{"a.example", "*.b.example"}, IPAddresses: []net.IP{net.IPv4(10, 1, 1, 1)}}, &authority),
+		"good": {certificate(t, x509.Certificate{IPAddresses: here}, &authority), ""},
+		"unknown authority": {certificate(t, x509.Certificate{IPAddresses: here}, &stranger),
+			"it is signed by an unknown authority, or the endpoint does not send its intermediate certificates"},
+		"self-signed": {certificate(t, x509.Certificate{IPAddresses: here, Subject: pkix.Name{CommonName: "me"}}, nil),
+			"it is signed by itself, not by a known authority"},
+		"expired": {certificate(t, x509.Certificate{IPAddresses: here, NotAfter: time.Now().Add(-time.Hour)},
+			&authority), "it has expired or is not valid yet"},
+		"other names": {certificate(t,
+			x509.Certificate{DNSNames: []string{"a.example", "*.b.example"},
+				IPAddresses: []net.IP{net.IPv4(10, 1, 1, 1)}}, &authority),
 			"it is for a.example, *.b.example, 10.1.1.1, not for 127.0.0.1"},
-		"many names": {certificate(t, x509.Certificate{DNSNames: strings.Split("a.example b.example c.example d.example e.example f.example g.example", " ")}, &authority),
+		"many names": {certificate(t,
+			x509.Certificate{DNSNames: strings.Split("a.example b.example c.example d.example e.example f.example g.example", " ")}, &authority),
 			"it is for a.example, b.example, c.example, d.example, e.example and 2 more, not for 127.0.0.1"},
-		"no name, self-signed": {certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "me"}}, nil), "it is for no name, not for 127.0.0.1, and signed by itself"},
+		"no name, self-signed": {certificate(t, x509.Certificate{Subject: pkix.Name{CommonName: "me"}}, nil),
+			"it is for no name, not for 127.0.0.1, and signed by itself"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, answer(200), func(s *httptest.Server) {
@@ -129,7 +159,8 @@ func TestACertificateThatIsNotValidIsDescribed(t *testing.T) {
 				}}
 				s.StartTLS()
 			})
-			attempt := testSender(t, SenderConfig{TLS: &tls.Config{RootCAs: known}}, "127.0.0.0/8").Post(context.Background(), testDelivery(url))
+			attempt := testSender(t, SenderConfig{TLS: &tls.Config{RootCAs: known}},
+				"127.0.0.0/8").Post(context.Background(), testDelivery(url))
 			if row.words == "" {
 				require.True(t, attempt.OK(), attempt.Error)
 				require.Positive(t, attempt.Timing.TLS)

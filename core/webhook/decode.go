@@ -2,7 +2,10 @@ package webhook
 
 import (
 	"fmt"
+	"maps"
+	"mime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -11,12 +14,12 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxHeaders is the most custom headers of a subscription.
+// MaxHeaders bounds the custom headers of a subscription.
 const MaxHeaders = 32
 
 const maxHeaderValue = 4096
 
-// Input is what a request says about a subscription; nil was not sent.
+// Input is the part of a subscription that a request sets. A nil field was not sent.
 type Input struct {
 	Active    *bool
 	EventType core.EventType // "" when not sent
@@ -25,8 +28,8 @@ type Input struct {
 	Units     *Units
 }
 
-// DecodeInput reads the body of a creation or, with update, of a change (in
-// which nothing is required). Violations name the field.
+// DecodeInput decodes the body of a creation or, with update, of a change, which requires no field. Violations name
+// the field.
 func DecodeInput(body []byte, update bool) (Input, error) {
 	var root struct {
 		Active    *bool              `json:"active"`
@@ -56,11 +59,31 @@ func DecodeInput(body []byte, update bool) (Input, error) {
 		}
 		input.Units = &units
 	}
+	dropUsual(input.Headers, input.EventType)
 	checkHeaders(input.Headers, &v)
 	return input, v.Err()
 }
 
-// sent are the headers that have a value: null was not sent.
+// dropUsual drops the headers that every delivery has anyway. Many clients send them along.
+func dropUsual(headers map[string]string, event core.EventType) {
+	maps.DeleteFunc(headers, func(name, value string) bool {
+		switch {
+		case strings.EqualFold(name, "Content-Type"):
+			media, parameters, err := mime.ParseMediaType(value)
+			if strings.EqualFold(parameters["charset"], "utf-8") { // JSON has no other
+				delete(parameters, "charset")
+			}
+			return err == nil && media == contentType && len(parameters) == 0
+		case strings.EqualFold(name, HeaderEventType):
+			return event != "" && value == string(event)
+		case strings.EqualFold(name, HeaderEventTypeID):
+			return event != "" && value == strconv.Itoa(event.Number())
+		}
+		return false
+	})
+}
+
+// sent drops the headers that are null, which count as not sent.
 func sent(headers map[string]*string) map[string]string {
 	if headers == nil {
 		return nil
@@ -96,10 +119,10 @@ func readEventType(field string, raw jsontext.Value, required bool, v *core.Viol
 	return event
 }
 
-// reservedHeaders are set by the hub itself or by the connection.
+// reservedHeaders are set by the hub or by the connection.
 var reservedHeaders = []string{
 	"Host", "Connection", "Keep-Alive", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Expect",
-	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType, HeaderTest,
+	"Accept-Encoding", "Idempotency-Key", "X-Idempotency-Key", HeaderEventType, HeaderEventTypeID, HeaderTest,
 	HeaderTrace, "tracestate",
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestDecodeInputRefusesNamingTheField(t *testing.T) {
+func TestDecodeInputErrorsNameTheField(t *testing.T) {
 	const good = `"event_type":"order_placed","url":"https://pos.example.com/hook"`
 	many := make([]string, MaxHeaders+1)
 	for i := range many {
@@ -52,14 +52,43 @@ func TestDecodeInputRefusesNamingTheField(t *testing.T) {
 	}
 }
 
+func TestHeadersThatTheHubSendsAreDropped(t *testing.T) {
+	for header, dropped := range map[string]bool{
+		`"content-type":"application/json"`:                 true,
+		`"Content-Type":"Application/JSON; charset=UTF-8"`:  true,
+		`"X-Event-Type":"order_placed"`:                     true,
+		`"content-type":"application/json; charset=latin1"`: false,
+		`"content-type":"application/json; version=2"`:      false,
+		`"x-event-type-id":"18"`:                            true,
+		`"x-event-type-id":"19"`:                            false,
+		`"content-type":"application/xml"`:                  false,
+		`"content-type":""`:                                 false,
+		`"x-event-type":"order_status_update"`:              false,
+		`"Content-Length":"10"`:                             false,
+		`"webhook-signature":"v1,x"`:                        false,
+	} {
+		input, err := DecodeInput([]byte(`{"event_type":18,"url":"https://a.example",`+
+			`"headers":{"x-key":"k",`+header+`}}`),
+			false)
+		require.Equal(t, dropped, err == nil, header)
+		if dropped {
+			require.Equal(t, map[string]string{"x-key": "k"}, input.Headers, header)
+		}
+	}
+}
+
 func TestDecodeInputReadsNamesAndNumbers(t *testing.T) {
 	for text, event := range map[string]core.EventType{
-		`"order_placed"`: core.OrderPlaced, `18`: core.OrderPlaced, `"18"`: core.OrderPlaced, `12002`: core.HubMenuPublish, `12004`: core.ItemStateToggle,
-		`12005`: core.OptionStateToggle, `60008`: core.OrderStatusUpdate, `60012`: core.RiderStatusUpdate, `60013`: core.InventoryUpdate,
-		`60014`: core.StoreCreation, `60015`: core.StoreAction, `60016`: core.CatalogueTimingGroup, `60018`: core.OrderItemsOOSProcessed,
+		`"order_placed"`: core.OrderPlaced, `18`: core.OrderPlaced, `"18"`: core.OrderPlaced,
+		`12002`: core.HubMenuPublish, `12004`: core.ItemStateToggle,
+		`12005`: core.OptionStateToggle, `60008`: core.OrderStatusUpdate, `60012`: core.RiderStatusUpdate,
+		`60013`: core.InventoryUpdate,
+		`60014`: core.StoreCreation, `60015`: core.StoreAction, `60016`: core.CatalogueTimingGroup,
+		`60018`:           core.OrderItemsOOSProcessed,
 		`"webhook_retry"`: core.WebhookRetry, `"feature_action"`: core.FeatureAction,
 	} {
-		input, err := DecodeInput([]byte(`{"event_type":`+text+`,"url":"https://a.example","retrial_interval_units":"Seconds"}`), false)
+		input, err := DecodeInput([]byte(`{"event_type":`+text+
+			`,"url":"https://a.example","retrial_interval_units":"Seconds"}`), false)
 		require.NoError(t, err, text)
 		require.Equal(t, event, input.EventType)
 		require.Equal(t, Seconds, *input.Units)
@@ -72,7 +101,7 @@ func TestDecodeInputReadsNamesAndNumbers(t *testing.T) {
 	require.Empty(t, input.EventType)
 }
 
-func TestDecodeInputTakesANullForNotSent(t *testing.T) {
+func TestDecodeInputTreatsNullAsNotSent(t *testing.T) {
 	for headers, kept := range map[string]map[string]string{
 		`null`:                            nil,
 		`{}`:                              {},
@@ -85,7 +114,7 @@ func TestDecodeInputTakesANullForNotSent(t *testing.T) {
 	}
 }
 
-func TestRetrySchedule(t *testing.T) {
+func TestRetryScheduleDoublesInEachUnit(t *testing.T) {
 	for units, unit := range map[Units]int{Minutes: 60, Seconds: 1} {
 		var waits []int
 		for n := 1; ; n++ {
@@ -101,7 +130,8 @@ func TestRetrySchedule(t *testing.T) {
 
 func FuzzDecodeInput(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"event_type":18,"url":"https://a.example","headers":{"x":"y"}}`, `{"event_type":"\u0000"}`, `{"event_type":1e3}`, `{"headers":{"\ud83d":"x"}}`,
+		`{}`, `{"event_type":18,"url":"https://a.example","headers":{"x":"y"}}`, `{"event_type":"\u0000"}`,
+		`{"event_type":1e3}`, `{"headers":{"\ud83d":"x"}}`,
 	} {
 		f.Add([]byte(seed), true)
 	}

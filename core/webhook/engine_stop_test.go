@@ -10,23 +10,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // goneLine is a queue whose database goes away before anything is recorded.
 type goneLine struct{ *line }
 
-func (goneLine) Finish(context.Context, core.ID, []Result, Probing) (Outlook, error) {
-	return Outlook{}, errors.New("the database is away")
+func (goneLine) Finish(context.Context, core.ID, []Result, Probing) (queue.FinishResult, error) {
+	return queue.FinishResult{}, errors.New("the database is away")
 }
 
-func TestAStopGivesUpRecordingWhileTheDatabaseIsAway(t *testing.T) {
+func TestStopAbandonsRecordingDuringADatabaseOutage(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	post := poster(func(context.Context, Delivery) Attempt {
 		stop()
 		return Attempt{Status: 200}
 	})
 	l := newLine(1, func(int) int64 { return 1 })
-	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, goneLine{l}, post, core.NewSystemClock(nil), blind{}, slog.New(slog.DiscardHandler))
+	e := NewEngine(Config{Lease: time.Hour, StopWithin: time.Millisecond}, goneLine{l}, post, core.NewSystemClock(nil),
+		blind{}, slog.New(slog.DiscardHandler))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

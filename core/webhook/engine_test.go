@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/queue"
 )
 
 // line is a queue in memory.
@@ -30,34 +31,35 @@ type line struct {
 func newLine(n int, endpoint func(i int) int64) *line {
 	l := &line{leased: map[core.ID]Delivery{}, finished: map[core.ID]int{}, all: make(chan struct{}), expected: n}
 	for i := range n {
-		l.waiting = append(l.waiting, Delivery{ID: core.NewID(time.Now()), Endpoint: endpoint(i), WebhookID: endpoint(i), DueAt: time.Now()})
+		l.waiting = append(l.waiting,
+			Delivery{ID: core.NewID(time.Now()), Endpoint: endpoint(i), WebhookID: endpoint(i), DueAt: time.Now()})
 	}
 	return l
 }
 
-func (l *line) Claim(_ context.Context, _ core.ID, room Room, until time.Time) (Batch, error) {
+func (l *line) Claim(_ context.Context, _ core.ID, capacity Capacity,
+	until time.Time) (batch queue.Batch[Delivery], _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var batch Batch
 	of := map[int64]int{} // endpoints have a share of a claim each
 	most := func(endpoint int64) int {
-		if n, known := room.Most[endpoint]; known {
+		if n, known := capacity.PerKey[endpoint]; known {
 			return n
 		}
-		return room.First
+		return capacity.OtherKeys
 	}
 	bodies := 0
 	l.waiting = slices.DeleteFunc(l.waiting, func(d Delivery) bool {
-		if len(batch.Deliveries) == room.Deliveries || l.share > 0 && of[d.Endpoint] == l.share || slices.Contains(room.Busy, d.Endpoint) {
+		if len(batch.Items) == capacity.Items || slices.Contains(capacity.Busy, d.Endpoint) {
 			return false
 		}
-		if of[d.Endpoint] == most(d.Endpoint) {
+		if of[d.Endpoint] == most(d.Endpoint) || l.share > 0 && of[d.Endpoint] == l.share {
 			batch.NextDue = d.DueAt // it is due still
 			return false
 		}
 		if len(d.Body) > LargeBody {
-			if bodies >= room.Bodies {
-				if room.Bodies > 0 { // it is due still
+			if bodies >= capacity.Bodies {
+				if capacity.Bodies > 0 { // it is due still
 					batch.NextDue = d.DueAt
 				}
 				return false
@@ -67,14 +69,14 @@ func (l *line) Claim(_ context.Context, _ core.ID, room Room, until time.Time) (
 		of[d.Endpoint]++
 		d.LeasedTo, d.Version = until, l.version
 		l.leased[d.ID] = d
-		batch.Deliveries = append(batch.Deliveries, d)
+		batch.Items = append(batch.Items, d)
 		return true
 	})
-	batch.More = len(batch.Deliveries) == room.Deliveries
+	batch.More = len(batch.Items) == capacity.Items
 	return batch, nil
 }
 
-func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ Probing) (Outlook, error) {
+func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ Probing) (queue.FinishResult, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range results {
@@ -84,7 +86,7 @@ func (l *line) Finish(_ context.Context, _ core.ID, results []Result, _ Probing)
 			close(l.all)
 		}
 	}
-	return Outlook{}, nil
+	return queue.FinishResult{}, nil
 }
 
 func (l *line) Release(_ context.Context, _ core.ID, deliveries []Delivery) error {
@@ -138,9 +140,9 @@ func runEngine(t *testing.T, l *line, config Config, post poster) *Engine {
 	return e
 }
 
-// TestNothingWaitsForThePoll has a queue that nobody announces anything of and
+// TestDeliveriesDoNotDependOnPolling has a queue that nobody announces anything of and
 // a poll that never comes: the engine's own results must keep it going.
-func TestNothingWaitsForThePoll(t *testing.T) {
+func TestDeliveriesDoNotDependOnPolling(t *testing.T) {
 	for name, endpoint := range map[string]func(i int) int64{
 		"one endpoint":   func(int) int64 { return 1 },
 		"many endpoints": func(i int) int64 { return int64(i%97) + 1 },
@@ -161,11 +163,11 @@ func TestNothingWaitsForThePoll(t *testing.T) {
 	}
 }
 
-func TestNoMoreThanTheLimitInFlightToOneEndpoint(t *testing.T) {
+func TestInFlightDeliveriesPerEndpointAreLimited(t *testing.T) {
 	l := newLine(500, func(i int) int64 { return int64(i%3) + 1 })
 	var mu sync.Mutex
 	flying, most := map[int64]int{}, 0
-	runEngine(t, l, Config{EndpointInFlight: 4}, func(ctx context.Context, d Delivery) Attempt {
+	runEngine(t, l, Config{EndpointLimit: 4}, func(ctx context.Context, d Delivery) Attempt {
 		mu.Lock()
 		flying[d.Endpoint]++
 		most = max(most, flying[d.Endpoint])
@@ -181,17 +183,18 @@ func TestNoMoreThanTheLimitInFlightToOneEndpoint(t *testing.T) {
 	require.LessOrEqual(t, most, 4)
 }
 
-func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
+func TestHangingEndpointsLeaveCapacityForOthers(t *testing.T) {
 	const hanging, each, room = 100, 20, 512
 	l := newLine((hanging+10)*each, func(i int) int64 { return int64(i/each) + 1 }) // the hanging ones stand in front
 	l.share, l.expected = 4, 10*each
-	runEngine(t, l, Config{Held: room, Poll: time.Hour, StopWithin: time.Millisecond}, func(ctx context.Context, d Delivery) Attempt {
-		if d.Endpoint <= hanging {
-			<-ctx.Done()
-			return Attempt{Error: "cut off"}
-		}
-		return accepted(ctx, d)
-	})
+	runEngine(t, l, Config{Capacity: room, Poll: time.Hour, StopWithin: time.Millisecond},
+		func(ctx context.Context, d Delivery) Attempt {
+			if d.Endpoint <= hanging {
+				<-ctx.Done()
+				return Attempt{Error: "cut off"}
+			}
+			return accepted(ctx, d)
+		})
 	select {
 	case <-l.all:
 	case <-time.After(20 * time.Second):
@@ -199,57 +202,14 @@ func TestManyEndpointsThatHangLeaveRoomForTheOthers(t *testing.T) {
 	}
 }
 
-func TestAnEndpointHasAsManyPlacesAsItEarns(t *testing.T) {
-	at := time.Now()
-	l := &lane{places: core.Places{Now: firstPlaces, Most: 16}, longest: 1000, inFlight: 3000}
-	for _, step := range []struct {
-		times           int
-		well            bool
-		took            time.Duration
-		places, allowed int
-	}{
-		{1, true, 10 * time.Millisecond, 5, 5 + 5*16}, {1, true, 400 * time.Millisecond, 6, 6 + 6*2}, {1, true, 1500 * time.Millisecond, 7, 7 + 3},
-		{28, true, 1500 * time.Millisecond, 16, 16 + 31}, {1, false, 5 * time.Second, 8, 8 + 31}, {9, false, 5 * time.Second, 1, 1 + 31},
-		{3, true, 0, 4, 4 + 4*16}, {2000, true, 0, 16, 16 + 1000},
-	} {
-		for range step.times {
-			l.ended(at, step.took, step.well)
-		}
-		require.Equal(t, []int{step.places, step.allowed}, []int{l.places.Now, l.allowed(at)}, "%+v", step)
-	}
-	l.inFlight = 0
-	require.Equal(t, 16+16*16, l.allowed(at.Add(3*time.Second)), "what it took in the last seconds counts no longer")
-	l.inFlight = 1
-	require.Equal(t, 16, l.allowed(at.Add(3*time.Second)), "it hangs")
-	for took, allowed := range map[time.Duration]int{5 * time.Second: 1, time.Millisecond: 1 + 16} { // hangs, refuses at once
-		l = &lane{places: core.Places{Now: firstPlaces, Most: 16}, longest: 1000}
-		for range firstPlaces {
-			l.ended(at, took, false)
-		}
-		require.Equal(t, allowed, l.allowed(at), "%v", took)
-	}
-}
-
-func TestMoreIsClaimedForAnEndpointBeforeItsLineIsUsedUp(t *testing.T) {
-	at := time.Now()
-	l := &lane{places: core.Places{Now: 16, Most: 16}, longest: 1000, recent: 10, since: at, moved: at, pace: time.Second, inFlight: 16}
-	for waiting, room := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
-		l.waiting = make([]Delivery, waiting)
-		require.Equal(t, room, l.room(at, 512), "%d waiting", waiting)
-	}
-	l.recent, l.waiting = 900, make([]Delivery, 750)
-	require.Zero(t, l.room(at, 200))
-	l.recent = 1000
-	require.Equal(t, 250, l.room(at, 200), "a whole claim, though the line is not half used up")
-}
-
-func TestADeliveryThatCannotStartWithinItsLeaseIsGivenBackAtOnce(t *testing.T) {
+func TestDeliveryWithExpiringLeaseIsReleased(t *testing.T) {
 	l := newLine(1, func(int) int64 { return 1 })
 	tried := make(chan struct{}, 1)
-	runEngine(t, l, Config{Lease: startMargin - time.Second, Poll: 10 * time.Millisecond}, func(ctx context.Context, d Delivery) Attempt {
-		tried <- struct{}{}
-		return accepted(ctx, d)
-	})
+	runEngine(t, l, Config{Lease: startMargin - time.Second, Poll: 10 * time.Millisecond},
+		func(ctx context.Context, d Delivery) Attempt {
+			tried <- struct{}{}
+			return accepted(ctx, d)
+		})
 	require.Eventually(t, func() bool { return l.givenBack() > 0 }, 5*time.Second, time.Millisecond)
 	require.Empty(t, tried)
 }

@@ -8,12 +8,11 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Exchange makes one request of another's making, with the guard and within the
-// bounds of deliveries, and records it; the headers in secret are masked there,
-// also where the answer repeats them.
-// An answer is no failure, whatever its status. It always returns within the
-// exchange timeout.
-func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secret map[string]string, body []byte) Attempt {
+// Exchange sends one request that the caller built, with the guard and limits of deliveries, and records it. It masks
+// the headers in secret, even if the response repeats them. A response is not an error, whatever its status. Exchange
+// always returns within the exchange timeout.
+func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secret map[string]string,
+	body []byte) Attempt {
 	a := Attempt{StartedAt: s.clock.Now(), URL: url}
 	ctx, cancel := context.WithTimeout(ctx, s.config.ExchangeTimeout)
 	defer cancel()
@@ -37,7 +36,7 @@ func (s *Sender) Exchange(ctx context.Context, method, url string, headers, secr
 	if err == nil {
 		err = s.read(response, &a, secret)
 	}
-	a.Timing = trace.timing()
+	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {
 		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
 	}

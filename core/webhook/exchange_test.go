@@ -14,7 +14,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestAnExchangeIsRecordedWithItsSecretsMasked(t *testing.T) {
+func TestRecordedExchangeMasksSecrets(t *testing.T) {
 	var got *http.Request
 	var body []byte
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -25,11 +25,15 @@ func TestAnExchangeIsRecordedWithItsSecretsMasked(t *testing.T) {
 	}))
 	defer server.Close()
 	clock := core.NewSystemClock(nil)
-	open := NewSender(SenderConfig{KeepLimit: 8 << 10}, NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), clock)
+	open := NewSender(SenderConfig{KeepLimit: 8 << 10}, NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}),
+		clock)
 	defer open.Close()
-	a := open.Exchange(context.Background(), "PUT", server.URL+"/a?b=c", map[string]string{"X-Plain": "p"}, map[string]string{"x-key": "s3cret"}, []byte(`{"n":1}`))
-	require.Equal(t, []any{"PUT", "/a?b=c", "p", "s3cret", `{"n":1}`}, []any{got.Method, got.URL.String(), got.Header.Get("X-Plain"), got.Header.Get("X-Key"), string(body)})
-	require.Equal(t, []any{http.StatusTeapot, ErrorClass(""), 8 << 10}, []any{a.Status, a.ErrorClass, len(a.ResponseBody)}, "any answer is one")
+	a := open.Exchange(context.Background(), "PUT", server.URL+"/a?b=c", map[string]string{"X-Plain": "p"},
+		map[string]string{"x-key": "s3cret"}, []byte(`{"n":1}`))
+	require.Equal(t, []any{"PUT", "/a?b=c", "p", "s3cret", `{"n":1}`},
+		[]any{got.Method, got.URL.String(), got.Header.Get("X-Plain"), got.Header.Get("X-Key"), string(body)})
+	require.Equal(t, []any{http.StatusTeapot, ErrorClass(""), 8 << 10},
+		[]any{a.Status, a.ErrorClass, len(a.ResponseBody)}, "any answer is one")
 	require.Equal(t, []string{"p", mask}, []string{a.RequestHeaders["X-Plain"], a.RequestHeaders["X-Key"]})
 	require.Positive(t, a.Timing.Total)
 

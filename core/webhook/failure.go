@@ -1,19 +1,19 @@
 package webhook
 
-// Failure documents why attempts fail: a class, what it means and what to do.
-// Its texts are Markdown of one line.
+// Failure documents a class of failed attempts: its meaning and the remedy. The texts are single-line Markdown.
 type Failure struct {
 	Class   ErrorClass
 	Meaning string
 	Remedy  string
 }
 
-// Failures lists every class, in the order in which an attempt can fail.
+// Failures returns every class, in the order in which an attempt can fail.
 func Failures() []Failure {
 	return []Failure{
 		{Refused, "The host resolves to an IP address that the hub does not send to, such as a private one.",
 			"Use a URL on the public internet, or ask the operator to allow the network with `SERVERY_WEBHOOK_ALLOW`."},
-		{DNS, "The host name does not exist or could not be resolved.", "Check the host in the URL and its DNS records."},
+		{DNS, "The host name does not exist or could not be resolved.",
+			"Check the host in the URL and its DNS records."},
 		{Connect, "The endpoint refused the connection or is unreachable.",
 			"Check that the endpoint listens on the port and that its firewall accepts the hub."},
 		{TLS, "The TLS handshake failed: the certificate is expired, self-signed, incomplete or for another name.",

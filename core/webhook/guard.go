@@ -11,12 +11,11 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Guard decides which addresses deliveries may reach: public ones, and the
-// ranges that the operator allows. It looks at the resolved address at the
-// moment of dialling, so no name, form of number or change of DNS gets around it.
+// Guard decides which IP addresses deliveries may reach: public ones, and the ranges that the operator allows. It
+// checks the resolved address while dialling, so host names, number formats and DNS changes cannot bypass it.
 type Guard struct{ guardian *ssrf.Guardian }
 
-// NewGuard makes a guard that allows the given ranges besides the public internet.
+// NewGuard returns a guard that allows the given ranges in addition to the public internet.
 func NewGuard(allow []netip.Prefix) *Guard {
 	var v4, v6 []netip.Prefix
 	for _, prefix := range allow {
@@ -30,15 +29,14 @@ func NewGuard(allow []netip.Prefix) *Guard {
 		ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))}
 }
 
-// wireServer is a public address behind which Azure's virtual machines find what
-// manages them (Microsoft, "What is IP address 168.63.129.16?").
+// wireServer is a public address that serves the management of Azure's virtual machines (Microsoft, "What is IP
+// address 168.63.129.16?").
 var wireServer = netip.MustParsePrefix("168.63.129.16/32")
 
-// errRefused is the guard's no. It does not say what a name resolves to: whoever
-// may subscribe could map the operator's network by it.
+// errRefused does not state what a name resolves to. A subscriber could otherwise map the operator's network.
 var errRefused = errors.New("the address is not on the public internet and is not allowed here")
 
-// control is a net.Dialer's Control: it sees the address that is about to be connected to.
+// control is the Control function of a net.Dialer. It checks the address about to be connected to.
 func (g *Guard) control(network, address string, c syscall.RawConn) error {
 	if err := g.guardian.Safe(network, address, c); err != nil {
 		return errRefused
@@ -46,9 +44,8 @@ func (g *Guard) control(network, address string, c syscall.RawConn) error {
 	return nil
 }
 
-// CheckURL refuses an address whose host is written as a forbidden IP address,
-// so that the mistake shows when it is made; "" when there is nothing to say. Names are
-// judged when they are dialled.
+// CheckURL rejects a URL whose host is a forbidden IP address, so that the mistake shows at once. It returns "" if
+// there is no objection. Host names are checked when they are dialled.
 func (g *Guard) CheckURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Probing says when an endpoint counts as failing and how it is probed then.
-// Zero values take the defaults.
+// Probing sets when the circuit of an endpoint opens and how the endpoint is probed then. Zero values take the
+// defaults.
 type Probing struct {
-	After   int           // attempts in a row that find it unwell: 20
-	For     time.Duration // and that the first of them is ago: 60 s
-	First   time.Duration // 1 s from the beginning to the first probe; from probe to probe twice as much
-	Longest time.Duration // 30 s, at most
+	After   int           // consecutive failures that open the circuit: 20
+	For     time.Duration // and the least time since the first of them: 60 s
+	First   time.Duration // 1 s until the first probe; doubles from probe to probe
+	Longest time.Duration // 30 s; the longest interval
 }
 
 func (p Probing) withDefaults() Probing {
@@ -23,37 +23,35 @@ func (p Probing) withDefaults() Probing {
 	return p
 }
 
-// Health is how an endpoint fares, over all its deliveries; zero while it is well.
+// Health is the health of an endpoint over all its deliveries. It is zero while the circuit is closed.
 type Health struct {
-	Failures     int       // attempts in a row that found it unwell
-	Since        time.Time // when the first of them began
-	Status       int       // of the last; 0 when there was no answer
-	Error        string    // of the last, in plain words
-	ProbingSince time.Time // zero: its deliveries go on as usual
+	Failures     int       // consecutive failures
+	Since        time.Time // when the first of them started
+	Status       int       // of the last attempt; 0 without a response
+	Error        string    // of the last attempt, in plain words
+	ProbingSince time.Time // when the circuit opened; zero: it is closed
 	NextProbe    time.Time
 	Pause        time.Duration // before the next probe
 }
 
-// Probed tells whether single attempts go to the endpoint while its deliveries wait.
+// Probed reports whether the circuit is open: the endpoint gets single probes while its deliveries wait.
 func (h Health) Probed() bool { return !h.ProbingSince.IsZero() }
 
-// Answered tells whether the endpoint gave a complete answer, and not that it is
-// asked too often (429).
+// Answered reports whether the endpoint sent a complete response other than 429 (too many requests).
 func (a Attempt) Answered() bool {
 	switch a.ErrorClass {
-	case Timeout, Broken, Protocol: // also after a status, where the answer did not end
+	case Timeout, Broken, Protocol: // even after a status, if the response did not end
 		return false
 	}
 	return a.Status != 0 && a.Status != http.StatusTooManyRequests
 }
 
-// FoundUnwell tells whether the attempt shows that the endpoint itself is in
-// trouble: no complete answer, 5xx, 429. Any other answer, also a refusal, is one.
+// FoundUnwell reports whether the attempt counts against the endpoint's health: no complete response, 5xx or 429. Any
+// other response counts as healthy, even a rejection.
 func (a Attempt) FoundUnwell() bool { return !a.Answered() || a.Status >= 500 }
 
-// After is the health after one more attempt, recorded at the given instant.
-// Only a probe moves the next probe: attempts that were under way when probing
-// began say nothing new, unless they find the endpoint well.
+// After returns the health after one more attempt, recorded at the given time. Only a probe reschedules the next
+// probe. Attempts that started before the circuit opened are no news unless they succeed.
 func (h Health) After(r Result, at time.Time, rules Probing) Health {
 	if !r.Attempt.FoundUnwell() {
 		return Health{}

@@ -18,7 +18,7 @@ func result(status int, probe bool, at time.Time) Result {
 	return Result{Delivery: Delivery{Probe: probe}, Attempt: a}
 }
 
-func TestWhatFindsAnEndpointUnwell(t *testing.T) {
+func TestFailureStatusesCountAgainstTheEndpoint(t *testing.T) {
 	for status, unwell := range map[int]bool{
 		0: true, 500: true, 502: true, 503: true, 599: true, 429: true,
 		200: false, 204: false, 301: false, 400: false, 401: false, 404: false, 408: false, 410: false, 499: false,
@@ -29,7 +29,8 @@ func TestWhatFindsAnEndpointUnwell(t *testing.T) {
 		Timeout: true, Broken: true, Protocol: true, Redirect: false, Status: false, Gone: false, "": false,
 	} {
 		for _, status := range []int{200, 302, 404, 410} {
-			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.FoundUnwell(), "%s after %d", class, status)
+			require.Equal(t, unwell, Attempt{Status: status, ErrorClass: class}.FoundUnwell(), "%s after %d", class,
+				status)
 		}
 	}
 }
@@ -62,9 +63,10 @@ func TestProbingBeginsAfterTwentyFailuresOverAMinute(t *testing.T) {
 	}
 }
 
-func TestProbesComeAtGrowingIntervals(t *testing.T) {
+func TestProbeIntervalsGrow(t *testing.T) {
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	h := Health{Failures: 20, Since: at.Add(-time.Minute), ProbingSince: at, Pause: time.Second, NextProbe: at.Add(time.Second)}
+	h := Health{Failures: 20, Since: at.Add(-time.Minute), ProbingSince: at, Pause: time.Second,
+		NextProbe: at.Add(time.Second)}
 	for _, seconds := range []int{2, 4, 8, 16, 30, 30} {
 		at = at.Add(time.Second)
 		before := h.NextProbe
@@ -81,7 +83,8 @@ func TestProbesComeAtGrowingIntervals(t *testing.T) {
 func TestHealthAgreesWithTheWholeHistory(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rules := Probing{
-			After: rapid.IntRange(1, 6).Draw(t, "after"), For: time.Duration(rapid.IntRange(0, 20).Draw(t, "for")) * time.Second,
+			After: rapid.IntRange(1, 6).Draw(t, "after"),
+			For:   time.Duration(rapid.IntRange(0, 20).Draw(t, "for")) * time.Second,
 			First: time.Second, Longest: 5 * time.Second,
 		}
 		at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// mask stands for a secret in records.
+// mask replaces a secret in records.
 const mask = "••••••"
 
-// shortestSecret, in bytes, is what is looked for in answers: anything shorter
-// would be found where it is not meant.
+// shortestSecret is the least length in bytes of a secret that is masked in responses. A shorter one would match
+// unrelated text.
 const shortestSecret = 6
 
-// shown is the request's headers for the record, custom values masked.
+// shown returns the request's headers for the record, with custom values masked.
 func shown(h http.Header, custom map[string]string) map[string]string {
 	m := make(map[string]string, len(h))
 	for name, values := range h {
@@ -31,14 +31,14 @@ func shown(h http.Header, custom map[string]string) map[string]string {
 	return m
 }
 
-// masker hides secrets in what an endpoint answers, since some repeat the request:
-// all that is not to be seen, the longest first.
+// masker hides secrets in responses, because some endpoints repeat the request. It lists the texts to mask, the
+// longest first.
 type masker []string
 
-// newMasker hides the values of the headers, and the credentials in them.
+// newMasker returns a masker for the header values and the credentials in them.
 func newMasker(headers map[string]string) (m masker) {
 	for name, value := range headers {
-		if http.CanonicalHeaderKey(name) == "Accept" { // no secret, and the type of the answer is often just that
+		if http.CanonicalHeaderKey(name) == "Accept" { // not a secret, and often equal to the response's content type
 			continue
 		}
 		for _, secret := range credentials(value) {
@@ -58,7 +58,7 @@ func (m masker) in(s string) string {
 	return s
 }
 
-// longest is how many bytes of an answer a secret takes at most.
+// longest returns the length in bytes of the longest text to mask.
 func (m masker) longest() int {
 	if len(m) == 0 {
 		return 0
@@ -66,8 +66,8 @@ func (m masker) longest() int {
 	return len(m[0])
 }
 
-// credentials are a header's value as it arrives, what follows its scheme ("Bearer
-// TOKEN"), and of a name and a password the password.
+// credentials returns the secrets in a header value: the value itself, what follows its scheme ("Bearer TOKEN"), and
+// the password of a name and password.
 func credentials(value string) []string {
 	value = strings.Trim(value, " \t")
 	all := []string{value}
@@ -87,14 +87,14 @@ func credentials(value string) []string {
 	return all
 }
 
-// quotings are the ways in which JSON has a string: the shortest, PHP's and Go's.
+// quotings are the common ways to escape a string in JSON: the shortest, PHP's and Go's.
 var quotings = []*strings.Replacer{
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`),
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "/", `\/`),
 	strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\t", `\t`, "<", `\u003c`, ">", `\u003e`, "&", `\u0026`),
 }
 
-// forms are a secret as it is and as JSON, HTML and forms have it.
+// forms returns a secret as it is and as escaped in JSON, HTML and form data.
 func forms(secret string) []string {
 	all := []string{secret, html.EscapeString(secret), url.QueryEscape(secret)}
 	for _, quoting := range quotings {

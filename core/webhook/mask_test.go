@@ -18,21 +18,26 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestWhatAnEndpointRepeatsIsMasked(t *testing.T) {
+func TestEchoedSecretsAreMasked(t *testing.T) {
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("till:pass/word"))
 	for name, row := range map[string]struct {
 		header, value string
 		answered      string
 		kept          string
 	}{
-		"the value":             {"X-Token", "s3cr3t-value", "X-Token: s3cr3t-value, s3cr3t-valu", "X-Token: ••••••, s3cr3t-valu"},
-		"without its margins":   {"X-Token", " s3cr3t-value ", "<s3cr3t-value>", "<••••••>"},
-		"five bytes are kept":   {"X-Env", "stage", "stage", "stage"},
-		"six are not":           {"X-Token", "secret", "a secret", "a ••••••"},
-		"bearer":                {"Authorization", "Bearer t0k3n-42", "Bearer t0k3n-42 t0k3n-42", "•••••• ••••••"},
-		"basic":                 {"authorization", basic, basic + " | " + basic[6:] + " | till:pass/word | pass/word | till", "•••••• | •••••• | •••••• | •••••• | till"},
-		"a key with its name":   {"Authorization", "apikey till:k-123456", `{"user":"till","key":"k-123456"}`, `{"user":"till","key":"••••••"}`},
-		"JSON":                  {"X-Token", `a"b\c/d<e`, `"a\"b\\c/d<e" "a\"b\\c\/d<e" "a\"b\\c/d\u003ce"`, `"••••••" "••••••" "••••••"`},
+		"the value": {"X-Token", "s3cr3t-value", "X-Token: s3cr3t-value, s3cr3t-valu",
+			"X-Token: ••••••, s3cr3t-valu"},
+		"without its margins": {"X-Token", " s3cr3t-value ", "<s3cr3t-value>", "<••••••>"},
+		"five bytes are kept": {"X-Env", "stage", "stage", "stage"},
+		"six are not":         {"X-Token", "secret", "a secret", "a ••••••"},
+		"bearer":              {"Authorization", "Bearer t0k3n-42", "Bearer t0k3n-42 t0k3n-42", "•••••• ••••••"},
+		"basic": {"authorization", basic,
+			basic + " | " + basic[6:] + " | till:pass/word | pass/word | till",
+			"•••••• | •••••• | •••••• | •••••• | till"},
+		"a key with its name": {"Authorization", "apikey till:k-123456", `{"user":"till","key":"k-123456"}`,
+			`{"user":"till","key":"••••••"}`},
+		"JSON": {"X-Token", `a"b\c/d<e`, `"a\"b\\c/d<e" "a\"b\\c\/d<e" "a\"b\\c/d\u003ce"`,
+			`"••••••" "••••••" "••••••"`},
 		"HTML, a form":          {"X-Token", `a+b&c=d`, `a+b&amp;c=d a%2Bb%26c%3Dd`, `•••••• ••••••`},
 		"what says the content": {"Accept", "application/json", "application/json", "application/json"},
 	} {
@@ -42,7 +47,7 @@ func TestWhatAnEndpointRepeatsIsMasked(t *testing.T) {
 	}
 }
 
-func TestASecretAcrossTheEndOfWhatIsKeptIsMaskedToo(t *testing.T) {
+func TestSecretAtTheTruncationPointIsMasked(t *testing.T) {
 	body := strings.Repeat("x", 100-8) + "s3cr3t-value and more"
 	attempt := Attempt{}
 	sender := testSender(t, SenderConfig{KeepLimit: 100})
@@ -51,9 +56,9 @@ func TestASecretAcrossTheEndOfWhatIsKeptIsMaskedToo(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 100-8)+mask[:8], string(attempt.ResponseBody))
 }
 
-// TestNoSecretSentIsEverInTheRecord has an endpoint repeat its request at any
+// TestRecordNeverContainsASecret has an endpoint repeat its request at any
 // place of its answer, in several ways of writing.
-func TestNoSecretSentIsEverInTheRecord(t *testing.T) {
+func TestRecordNeverContainsASecret(t *testing.T) {
 	var filler string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, values := range r.Header {
@@ -64,7 +69,8 @@ func TestNoSecretSentIsEverInTheRecord(t *testing.T) {
 			long, _ := stdjson.Marshal(values[0])
 			short, _ := json.Marshal(values[0])
 			php := strings.ReplaceAll(string(short), "/", `\/`)
-			fmt.Fprintln(w, values[0], string(long), string(short), php, html.EscapeString(values[0]), url.QueryEscape(values[0]))
+			fmt.Fprintln(w, values[0], string(long), string(short), php, html.EscapeString(values[0]),
+				url.QueryEscape(values[0]))
 		}
 	}))
 	defer server.Close()
@@ -75,14 +81,16 @@ func TestNoSecretSentIsEverInTheRecord(t *testing.T) {
 		token := secret.Draw(t, "token")
 		password := secret.Draw(t, "password")
 		headers := map[string]string{"X-Token": plain, "Authorization": rapid.SampledFrom([]string{
-			"Bearer " + token, "Basic " + base64.StdEncoding.EncodeToString([]byte(token+":"+password)), "apikey me:" + token,
+			"Bearer " + token, "Basic " + base64.StdEncoding.EncodeToString([]byte(token+":"+password)),
+			"apikey me:" + token,
 		}).Draw(t, "authorization")}
 		filler = strings.Repeat("x", rapid.IntRange(0, 5000).Draw(t, "filler"))
 		d := testDelivery(server.URL)
 		d.Headers = headers
 		attempt := sender.Post(context.Background(), d)
 		require.True(t, attempt.OK(), attempt.Error)
-		record := fmt.Sprint(attempt.RequestHeaders, attempt.ResponseHeaders, string(attempt.ResponseBody), attempt.Error)
+		record := fmt.Sprint(attempt.RequestHeaders, attempt.ResponseHeaders, string(attempt.ResponseBody),
+			attempt.Error)
 		called := sender.Exchange(context.Background(), "POST", server.URL, nil, headers, nil)
 		record += fmt.Sprint(called.RequestHeaders, called.ResponseHeaders, string(called.ResponseBody), called.Error)
 		for _, value := range append([]string{plain, token, password}, headers["Authorization"]) {

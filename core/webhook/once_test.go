@@ -14,9 +14,9 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// TestAnAttemptIsOneRequestBesidesTheRepeatOfOneThatDiedWithItsConnection has an
+// TestAttemptRetriesOnceOnAStaleConnection has an
 // endpoint die of one event, or drop what it had kept, with 16 connections to it.
-func TestAnAttemptIsOneRequestBesidesTheRepeatOfOneThatDiedWithItsConnection(t *testing.T) {
+func TestAttemptRetriesOnceOnAStaleConnection(t *testing.T) {
 	const warm = 16
 	type connection struct{}
 	post := func(s *Sender, url string) Attempt { return s.Post(context.Background(), testDelivery(url)) }
@@ -31,12 +31,16 @@ func TestAnAttemptIsOneRequestBesidesTheRepeatOfOneThatDiedWithItsConnection(t *
 		requests int64
 		class    ErrorClass
 	}{
-		"a delivery of which every worker dies":             {post, func(int64) bool { return true }, 2, Broken},
-		"a call of which every worker dies":                 {exchange("PUT", []byte(`{}`)), func(int64) bool { return true }, 2, Broken},
-		"a question of which every worker dies":             {exchange("GET", nil), func(int64) bool { return true }, 1, Broken},
-		"a call without a body of which every worker dies":  {exchange("POST", nil), func(int64) bool { return true }, 1, Broken},
-		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 }, 2, ""},
-		"a call where every kept connection was closed":     {exchange("POST", []byte(`{}`)), func(requests int64) bool { return requests > 1 }, 2, ""},
+		"a delivery of which every worker dies": {post, func(int64) bool { return true }, 2, Broken},
+		"a call of which every worker dies": {exchange("PUT", []byte(`{}`)),
+			func(int64) bool { return true }, 2, Broken},
+		"a question of which every worker dies": {exchange("GET", nil), func(int64) bool { return true }, 1, Broken},
+		"a call without a body of which every worker dies": {exchange("POST", nil), func(int64) bool { return true },
+			1, Broken},
+		"a delivery where every kept connection was closed": {post, func(requests int64) bool { return requests > 1 },
+			2, ""},
+		"a call where every kept connection was closed": {exchange("POST", []byte(`{}`)),
+			func(requests int64) bool { return requests > 1 }, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -75,19 +79,23 @@ func TestAnAttemptIsOneRequestBesidesTheRepeatOfOneThatDiedWithItsConnection(t *
 			attempt := row.make(sender, url)
 			require.Equal(t, row.class, attempt.ErrorClass, attempt.Error)
 			require.Equal(t, row.requests, requests.Load())
+			require.Equal(t, row.requests == 2, attempt.SentTwice)
 		})
 	}
 }
 
-// TestARequestOverHTTP2IsRepeatedWhereItsConnectionWasClosedAlone has an endpoint
+// TestHTTP2RequestRetriesOnlyAfterConnectionClose has an endpoint
 // do as the row says at the second request, and answer the others.
-func TestARequestOverHTTP2IsRepeatedWhereItsConnectionWasClosedAlone(t *testing.T) {
+func TestHTTP2RequestRetriesOnlyAfterConnectionClose(t *testing.T) {
 	for name, row := range map[string]struct {
 		does     func(f *http2.Framer, stream uint32) error
 		requests int64
 		words    string
 	}{
-		"shuts the connection down": {func(f *http2.Framer, _ uint32) error { return f.WriteGoAway(1, http2.ErrCodeNo, nil) }, 3, ""},
+		"shuts the connection down": {func(f *http2.Framer,
+			_ uint32) error {
+			return f.WriteGoAway(1, http2.ErrCodeNo, nil)
+		}, 3, ""},
 		"refuses the request": {func(f *http2.Framer, stream uint32) error {
 			return f.WriteRSTStream(stream, http2.ErrCodeRefusedStream)
 		}, 2,
@@ -109,7 +117,9 @@ func TestARequestOverHTTP2IsRepeatedWhereItsConnectionWasClosedAlone(t *testing.
 					var frame http2.Frame
 					if frame, err = f.ReadFrame(); err == nil && frame.Header().Type == http2.FrameHeaders {
 						if stream := frame.Header().StreamID; requests.Add(1) != 2 {
-							err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88}, EndStream: true, EndHeaders: true}) // :status: 200
+							// :status: 200
+							err = f.WriteHeaders(http2.HeadersFrameParam{StreamID: stream, BlockFragment: []byte{0x88},
+								EndStream: true, EndHeaders: true})
 						} else {
 							err = row.does(f, stream)
 						}

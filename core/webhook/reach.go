@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// reachWithin bounds an attempt to connect to an endpoint without sending anything.
+// reachWithin bounds a connection check, which sends no request.
 const reachWithin = 3 * time.Second
 
-// Reach tells in plain words why no delivery could connect to an address, or ""
-// where it takes connections and shows a good certificate. It waits at most 3 s.
+// Reach describes why no delivery could connect to a URL. It returns "" if the endpoint accepts connections with a
+// valid certificate. It waits at most 3 s.
 func (g *Guard) Reach(ctx context.Context, address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -26,12 +26,13 @@ func (g *Guard) Reach(ctx context.Context, address string) string {
 	defer cancel()
 	dialer := &net.Dialer{Timeout: reachWithin, Control: g.control}
 	dial := dialer.DialContext
-	if u.Scheme == "https" { // most that fails there is the certificate
+	if u.Scheme == "https" { // the certificate is the most common failure
 		dial = (&tls.Dialer{NetDialer: dialer}).DialContext
 	}
 	connection, err := dial(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin, ExchangeTimeout: reachWithin}, u.Scheme == "https")
+		_, words := classify(err, SenderConfig{ConnectTimeout: reachWithin, ExchangeTimeout: reachWithin},
+			u.Scheme == "https")
 		return words
 	}
 	_ = connection.Close()

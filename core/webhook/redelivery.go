@@ -13,10 +13,10 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// MaxRedeliveryIDs is the most deliveries that one request names.
+// MaxRedeliveryIDs bounds the deliveries that one request can name.
 const MaxRedeliveryIDs = 1000
 
-// Choice is a set of deliveries: those named, or those that a filter finds.
+// Choice selects deliveries, by id or by a filter.
 type Choice struct {
 	IDs       []core.ID      `json:"ids,omitempty"` // sorted
 	State     State          `json:"state,omitempty"`
@@ -26,13 +26,12 @@ type Choice struct {
 	Reference string         `json:"reference,omitempty"`
 	From      time.Time      `json:"from,omitzero"`     // created at or after
 	To        time.Time      `json:"to,omitzero"`       // created before
-	EndedBy   time.Time      `json:"ended_by,omitzero"` // came to its end by then: such a choice never grows
+	EndedBy   time.Time      `json:"ended_by,omitzero"` // finished by then, so the selection never grows
 }
 
-// DecodeRedelivery reads the body of a request to send deliveries again: ids,
-// or a filter. Without a state the filter is for deliveries that have failed;
-// none created after now is chosen. A field that it does not know is refused: left
-// out, it would choose more than was meant.
+// DecodeRedelivery decodes the body of a bulk resend: ids or a filter. Without a state the filter selects failed
+// deliveries. It never selects deliveries created after now. An unknown field is rejected, because ignoring it would
+// select more than intended.
 func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	var root struct {
 		IDs    []string `json:"ids"`
@@ -57,7 +56,7 @@ func DecodeRedelivery(body []byte, now time.Time) (Choice, error) {
 	if root.Filter == nil {
 		return chosenIDs(root.IDs, &v), v.Err()
 	}
-	end := now.Add(time.Millisecond) // ids tell milliseconds, and the present one belongs to it
+	end := now.Add(time.Millisecond) // ids have millisecond precision, and the current millisecond is included
 	f, c := root.Filter, Choice{State: Failed, To: end}
 	if f.State != nil {
 		c.State = State(*f.State)
@@ -112,13 +111,13 @@ func chosenIDs(texts []string, v *core.Violations) Choice {
 	return Choice{IDs: slices.Compact(ids)}
 }
 
-// redelivery is the body of a job: what was chosen, and how many there were then.
+// redelivery is the body of a job: the selection, and how many deliveries it had when the job was created.
 type redelivery struct {
 	Choice
 	Count int `json:"count"`
 }
 
-// Job is the sending again of what was chosen, as a job of the business.
+// Job returns the bulk resend as a job of the business.
 func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(redelivery{c, count})
 	if err != nil {
@@ -127,34 +126,33 @@ func (c Choice) Job(business core.BusinessID, count int, now time.Time) (core.Jo
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.RedeliveryJob, Body: body, CreatedAt: now}, nil
 }
 
-// Redone is how far the sending again of deliveries is.
+// Redone is the progress of a bulk resend.
 type Redone struct {
 	Resent  int `json:"resent"`
-	Skipped int `json:"skipped"` // switched off, under way, or no longer kept, or of ids that there are not
+	Skipped int `json:"skipped"` // disabled, in flight or expired, or an unknown id
 }
 
-// Redeliveries sends chosen deliveries again.
+// Redeliveries stores the progress of bulk resends.
 type Redeliveries interface {
-	// Again sends the next of the chosen deliveries again, at most limit, and
-	// remembers in the same transaction where it goes on; more is false when there
-	// are no more.
+	// Again resends the next selected deliveries, at most limit, and stores the cursor in the same transaction. It
+	// returns more as false after the last one.
 	Again(ctx context.Context, job core.Job, choice Choice, limit int) (so Redone, more bool, err error)
-	// EndRedelivery ends the job with what it has come to.
+	// EndRedelivery ends the job with its final counts.
 	EndRedelivery(ctx context.Context, job core.Job, failure string) error
 }
 
-// Redelivery carries out the sending again of deliveries.
+// Redelivery runs bulk resends.
 type Redelivery struct {
 	Records Redeliveries
 	Clock   core.Clock
 }
 
-// redeliveryShift is how long one attempt works before it makes room for other
-// jobs: far less than after which the runner cuts it off.
+// redeliveryShift is how long one attempt works before it yields to other jobs. It is far shorter than the runner's
+// limit for an attempt.
 const redeliveryShift = time.Minute
 
-// Run sends again what was chosen, in the order of the ids (job.Handler). Cut
-// off at any point, it goes on where it was.
+// Run resends the selected deliveries in the order of their ids (job.Handler). After an interruption it continues
+// from the stored cursor.
 func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var work redelivery
 	if err := json.Unmarshal(job.Body, &work); err != nil {
@@ -177,7 +175,7 @@ func (r Redelivery) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 }
 
-// Fail ends the job; what has been sent again stays so (job.Handler).
+// Fail ends the job. Deliveries already resent stay so (job.Handler).
 func (r Redelivery) Fail(ctx context.Context, job core.Job, cause error) error {
 	return r.Records.EndRedelivery(ctx, job, cause.Error())
 }

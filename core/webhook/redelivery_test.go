@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestDecodeRedelivery(t *testing.T) {
+func TestDecodeBulkResendValidatesItsFilter(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	const one, two = "01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab", "01937a3e-9c1c-7d05-a1be-0f6c3b1d9e42"
 	c, err := DecodeRedelivery([]byte(`{"ids":["`+two+`","`+one+`","`+strings.ToUpper(two)+`"]}`), now)
@@ -26,10 +26,13 @@ func TestDecodeRedelivery(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Choice{State: Failed, To: end}, c)
 	for _, event := range []string{`"order_placed"`, `"18"`, `18`} {
-		c, err = DecodeRedelivery(fmt.Appendf(nil, `{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r","from":"%d","to":%d.0}}`,
+		c, err = DecodeRedelivery(fmt.Appendf(nil,
+			`{"filter":{"state":"delivered","event_type":%s,"webhook_id":7,"order_id":"10001","reference":"r",`+
+				`"from":"%d","to":%d.0}}`,
 			event, now.Add(-time.Hour).UnixMilli(), now.Add(time.Hour).UnixMilli()), now)
 		require.NoError(t, err)
-		require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001, Reference: "r", From: now.Add(-time.Hour), To: end}, c)
+		require.Equal(t, Choice{State: Delivered, EventType: core.OrderPlaced, WebhookID: 7, OrderID: 10001,
+			Reference: "r", From: now.Add(-time.Hour), To: end}, c)
 	}
 	c, err = DecodeRedelivery([]byte(`{"ids":null,"filter":{"from":0,"order_id":null,"event_type":null}}`), now)
 	require.NoError(t, err)
@@ -62,8 +65,9 @@ func TestDecodeRedelivery(t *testing.T) {
 	}
 }
 
-func FuzzDecodeRedelivery(f *testing.F) {
-	for _, seed := range []string{`{"ids":["01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab"]}`, `{"filter":{"from":1,"to":2}}`, `{"filter":null}`, `[]`} {
+func FuzzDecodeBulkResend(f *testing.F) {
+	for _, seed := range []string{`{"ids":["01937a3e-9c1b-7cc4-8f0a-52d1c6e0b7ab"]}`, `{"filter":{"from":1,"to":2}}`,
+		`{"filter":null}`, `[]`} {
 		f.Add([]byte(seed))
 	}
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -100,7 +104,7 @@ func (r *redone) Again(_ context.Context, _ core.Job, _ Choice, limit int) (Redo
 	return r.so, n == limit, nil
 }
 
-func TestALongRedeliveryIsDoneInShifts(t *testing.T) {
+func TestLongBulkResendRunsInChunks(t *testing.T) {
 	job, err := Choice{State: Failed}.Job(7, 4000, time.Now())
 	require.NoError(t, err)
 	r := &redone{chunk: 20 * time.Second, left: 4200}

@@ -11,22 +11,20 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Window is a span of time: From belongs to it, To does not.
+// Window is a time range. From is inclusive, To is exclusive.
 type Window struct {
 	From time.Time `json:"from"`
 	To   time.Time `json:"to"`
 }
 
-// RetryRequest asks that orders be sent again which their endpoint has not
-// accepted (spec, Endpoint 4).
+// RetryRequest asks to resend the orders that their endpoint has not accepted (spec, Endpoint 4).
 type RetryRequest struct {
 	Window
-	Clipped bool // the window reached before the business's present day
+	Clipped bool // the window began before the current day of the business
 }
 
-// DecodeRetryRequest reads the body of an order retry. Only orders of the
-// present day in the business's time zone are covered: a window that begins
-// earlier is clipped, one that ends before is refused.
+// DecodeRetryRequest decodes the body of an order retry. Only orders of the current day in the business's time zone
+// are covered. A window that begins earlier is clipped, one that ends before that day is rejected.
 func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryRequest, error) {
 	var root struct {
 		EventType jsontext.Value `json:"event_type"`
@@ -56,7 +54,9 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 	case !r.From.Before(r.To):
 		v.AddBody("start_time", "range", "must be before end_time")
 	case !r.To.After(today):
-		v.AddBody("end_time", "range", "must be later than the beginning of the present day ("+today.Format(time.RFC3339)+"): only orders of the day are sent again")
+		v.AddBody("end_time", "range",
+			"must be later than the beginning of the present day ("+today.Format(time.RFC3339)+
+				"): only orders of the day are sent again")
 	case r.From.After(now):
 		v.AddBody("start_time", "range", "must not be in the future")
 	case r.From.Before(today):
@@ -65,8 +65,8 @@ func DecodeRetryRequest(body []byte, now time.Time, zone *time.Location) (RetryR
 	return r, v.Err()
 }
 
-// dayOf is when the day of a moment began, in its zone: at midnight, or where the
-// clocks are put forward at midnight, so that the day has none, when they were.
+// dayOf returns the start of the day in the zone of now. That is midnight, or the clock change if the clocks are put
+// forward at midnight.
 func dayOf(now time.Time) time.Time {
 	y, m, d := now.Date()
 	midnight := time.Date(y, m, d, 0, 0, 0, 0, now.Location())
@@ -76,14 +76,14 @@ func dayOf(now time.Time) time.Time {
 	return midnight
 }
 
-// Instants are in epoch milliseconds: what is less than the earliest was sent in
-// seconds. The latest is the end of the year 9999, after which times have no usual form.
+// Instants are in epoch milliseconds. A value below the earliest was sent in seconds. The latest is the end of the
+// year 9999, because later times have no RFC 3339 form.
 const (
 	earliestInstant = 1_000_000_000_000
 	latestInstant   = 253402300799999
 )
 
-// instant reads an instant; 0 is the beginning of time.
+// instant reads a time in epoch milliseconds. 0 means no lower bound.
 func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 	switch {
 	case ms == nil:
@@ -96,7 +96,7 @@ func instant(field string, ms *core.Integer, v *core.Violations) time.Time {
 	return time.Time{}
 }
 
-// Job is the request as a job of the business.
+// Job returns the request as a job of the business.
 func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, error) {
 	body, err := json.Marshal(r.Window)
 	if err != nil {
@@ -105,29 +105,29 @@ func (r RetryRequest) Job(business core.BusinessID, now time.Time) (core.Job, er
 	return core.Job{ID: core.NewID(now), Business: business, Kind: core.OrderRetryJob, Body: body, CreatedAt: now}, nil
 }
 
-// Tally is how far the sending again of orders is. An order that goes to several
-// webhooks is one order, and has failed where any of them has not accepted it.
+// Tally is the progress of an order retry. An order that goes to several webhooks counts once. It has failed if any
+// of them did not accept it.
 type Tally struct {
-	Chosen   int // orders that the window covers
-	Sent     int // of them, sent again
-	Answered int // of those, with all answers, timeouts included
-	Failed   int // of those, not accepted again
+	Chosen   int // orders within the window
+	Sent     int // of them, resent
+	Answered int // of those, with all responses, timeouts included
+	Failed   int // of those, rejected again
 }
 
-// Resends keeps what is sent again by order retries.
+// Resends stores the progress of order retries.
 type Resends interface {
-	// Choose fixes which deliveries the job sends again, the first time it is called.
+	// Choose selects the deliveries that the job resends. Later calls keep the first selection.
 	Choose(ctx context.Context, job core.Job, window Window) error
-	// Resend makes the next chosen deliveries due, at most limit, and tells how many
-	// it found; none when all have been sent.
+	// Resend makes the next selected deliveries due, at most limit, and returns their number. It returns 0 when all
+	// have been resent.
 	Resend(ctx context.Context, job core.Job, limit int) (int, error)
-	// Tally looks for answers that have come.
+	// Tally counts the responses received so far.
 	Tally(ctx context.Context, job core.Job) (Tally, error)
 	// End stores the event and the outcome and ends the job, in one transaction.
 	End(ctx context.Context, job core.Job, event core.Event, tally Tally, failure string) error
 }
 
-// OrderRetry carries order retries out.
+// OrderRetry runs order retries.
 type OrderRetry struct {
 	Records Resends
 	Clock   core.Clock
@@ -136,15 +136,15 @@ type OrderRetry struct {
 // resendChunk is how many deliveries one transaction makes due.
 const resendChunk = 500
 
-// Answers are looked for this often, and less often while many are to come: the
-// looking must not keep what is looked for.
+// The interval between counts of the responses. It grows with the number of missing responses, so that counting does
+// not delay the deliveries.
 const (
 	answersPoll  = 250 * time.Millisecond
 	answerTaking = 50 * time.Microsecond
 )
 
-// Run sends again what the window covers and, once every re-send has an answer,
-// tells the business (job.Handler). Cut off at any point, it goes on where it was.
+// Run resends the orders within the window and notifies the business after every response (job.Handler). After an
+// interruption it continues where it stopped.
 func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, total int)) error {
 	var window Window
 	if err := json.Unmarshal(job.Body, &window); err != nil {
@@ -168,13 +168,13 @@ func (o OrderRetry) Run(ctx context.Context, job core.Job, report func(done, tot
 	}
 	report(tally.Answered, tally.Chosen)
 	if tally.Answered < tally.Sent {
-		return core.Postponed{Until: o.Clock.Now().Add(answersPoll + time.Duration(tally.Sent-tally.Answered)*answerTaking)}
+		return core.Postponed{Until: o.Clock.Now().Add(answersPoll +
+			time.Duration(tally.Sent-tally.Answered)*answerTaking)}
 	}
 	return o.end(ctx, job, tally, "")
 }
 
-// Fail ends an order retry that could not be carried out; the callback tells
-// how far it came (job.Handler).
+// Fail ends an order retry that could not be completed. The callback states its progress (job.Handler).
 func (o OrderRetry) Fail(ctx context.Context, job core.Job, cause error) error {
 	tally, err := o.Records.Tally(ctx, job)
 	if err != nil {
@@ -195,6 +195,7 @@ func (o OrderRetry) end(ctx context.Context, job core.Job, tally Tally, failure 
 	}
 	now := o.Clock.Now()
 	return o.Records.End(ctx, job, core.Event{
-		ID: core.NewID(now), Business: job.Business, Type: core.WebhookRetry, At: now, Body: body, Reference: job.ID.String(),
+		ID: core.NewID(now), Business: job.Business, Type: core.WebhookRetry, At: now, Body: body,
+		Reference: job.ID.String(),
 	}, tally, failure)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/eventtest"
 )
 
-func TestDecodeRetryRequest(t *testing.T) {
+func TestDecodeRetryRequestLimitsTheTimeRange(t *testing.T) {
 	zone, err := time.LoadLocation("America/Los_Angeles")
 	require.NoError(t, err)
 	now := time.Date(2026, 3, 8, 15, 0, 0, 0, zone) // the day on which summer time began: its midnight is UTC-8
@@ -29,29 +29,42 @@ func TestDecodeRetryRequest(t *testing.T) {
 		from    time.Time
 		clipped bool
 	}{
-		"a window within the day":               {body: body("18", noon, now), from: noon},
-		"the id as text":                        {body: body(`"18"`, noon, now), from: noon},
-		"from the very beginning of the day":    {body: body("18", midnight, now), from: midnight},
-		"a millisecond earlier is clipped":      {body: body("18", midnight.Add(-time.Millisecond), now), from: midnight, clipped: true},
-		"since a week ago is clipped":           {body: body("18", now.AddDate(0, 0, -7), now), from: midnight, clipped: true},
-		"an end in the future":                  {body: body("18", noon, now.AddDate(0, 0, 3)), from: noon},
-		"wholly before the day":                 {body: body("18", midnight.Add(-2*time.Hour), midnight), problem: "end_time must be later than the beginning of the present day (2026-03-08T00:00:00-08:00)"},
-		"wholly in the future":                  {body: body("18", now.Add(time.Hour), now.Add(2*time.Hour)), problem: "start_time must not be in the future"},
-		"the end before the start":              {body: body("18", now, noon), problem: "start_time must be before end_time"},
-		"an empty window":                       {body: body("18", noon, noon), problem: "start_time must be before end_time"},
-		"another event type":                    {body: body("60008", noon, now), problem: "event_type must be 18"},
-		"the name of the event type":            {body: body(`"order_placed"`, noon, now), problem: "event_type must be 18"},
-		"no event type":                         {body: `{"start_time":1,"end_time":2}`, problem: "event_type must be 18"},
-		"no times":                              {body: `{"event_type":18}`, problem: "start_time is required, in epoch milliseconds (and 1 more)"},
-		"null is not sent":                      {body: `{"event_type":18,"start_time":null,"end_time":1}`, problem: "start_time is required"},
-		"numbers as text":                       {body: fmt.Sprintf(`{"event_type":"18","start_time":"%d","end_time":"%d.0"}`, ms(noon), ms(now)), from: noon},
-		"a zero after the point":                {body: fmt.Sprintf(`{"event_type":18.0,"start_time":%d.0,"end_time":%d.00}`, ms(noon), ms(now)), from: noon},
-		"a part of a millisecond":               {body: fmt.Sprintf(`{"event_type":18,"start_time":%d.5,"end_time":%d}`, ms(noon), ms(now)), problem: "start_time must be a whole number"},
-		"no event type but text":                {body: `{"event_type":"","start_time":1,"end_time":2}`, problem: "event_type must be 18"},
-		"a time of another age":                 {body: `{"event_type":18,"start_time":-1,"end_time":2}`, problem: "start_time must be in epoch milliseconds"},
-		"since ever":                            {body: fmt.Sprintf(`{"event_type":18,"start_time":0,"end_time":%d}`, ms(now)), from: midnight, clipped: true},
-		"seconds are taken for no instant":      {body: `{"event_type":18,"start_time":0,"end_time":1772960400}`, problem: "end_time must be in epoch milliseconds"},
-		"microseconds are taken for no instant": {body: `{"event_type":18,"start_time":0,"end_time":1772960400000000}`, problem: "end_time must be in epoch milliseconds"},
+		"a window within the day":            {body: body("18", noon, now), from: noon},
+		"the id as text":                     {body: body(`"18"`, noon, now), from: noon},
+		"from the very beginning of the day": {body: body("18", midnight, now), from: midnight},
+		"a millisecond earlier is clipped": {body: body("18", midnight.Add(-time.Millisecond), now), from: midnight,
+			clipped: true},
+		"since a week ago is clipped": {body: body("18", now.AddDate(0, 0, -7), now), from: midnight, clipped: true},
+		"an end in the future":        {body: body("18", noon, now.AddDate(0, 0, 3)), from: noon},
+		"wholly before the day": {body: body("18", midnight.Add(-2*time.Hour), midnight),
+			problem: "end_time must be later than the beginning of the present day (2026-03-08T00:00:00-08:00)"},
+		"wholly in the future": {body: body("18", now.Add(time.Hour), now.Add(2*time.Hour)),
+			problem: "start_time must not be in the future"},
+		"the end before the start":   {body: body("18", now, noon), problem: "start_time must be before end_time"},
+		"an empty window":            {body: body("18", noon, noon), problem: "start_time must be before end_time"},
+		"another event type":         {body: body("60008", noon, now), problem: "event_type must be 18"},
+		"the name of the event type": {body: body(`"order_placed"`, noon, now), problem: "event_type must be 18"},
+		"no event type":              {body: `{"start_time":1,"end_time":2}`, problem: "event_type must be 18"},
+		"no times": {body: `{"event_type":18}`,
+			problem: "start_time is required, in epoch milliseconds (and 1 more)"},
+		"null is not sent": {body: `{"event_type":18,"start_time":null,"end_time":1}`,
+			problem: "start_time is required"},
+		"numbers as text": {body: fmt.Sprintf(`{"event_type":"18","start_time":"%d","end_time":"%d.0"}`,
+			ms(noon), ms(now)), from: noon},
+		"a zero after the point": {body: fmt.Sprintf(`{"event_type":18.0,"start_time":%d.0,"end_time":%d.00}`, ms(noon),
+			ms(now)), from: noon},
+		"a part of a millisecond": {body: fmt.Sprintf(`{"event_type":18,"start_time":%d.5,"end_time":%d}`,
+			ms(noon), ms(now)), problem: "start_time must be a whole number"},
+		"no event type but text": {body: `{"event_type":"","start_time":1,"end_time":2}`,
+			problem: "event_type must be 18"},
+		"a time of another age": {body: `{"event_type":18,"start_time":-1,"end_time":2}`,
+			problem: "start_time must be in epoch milliseconds"},
+		"since ever": {body: fmt.Sprintf(`{"event_type":18,"start_time":0,"end_time":%d}`, ms(now)), from: midnight,
+			clipped: true},
+		"seconds are taken for no instant": {body: `{"event_type":18,"start_time":0,"end_time":1772960400}`,
+			problem: "end_time must be in epoch milliseconds"},
+		"microseconds are taken for no instant": {body: `{"event_type":18,"start_time":0,"end_time":1772960400000000}`,
+			problem: "end_time must be in epoch milliseconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request, err := DecodeRetryRequest([]byte(row.body), now, zone)
@@ -67,8 +80,9 @@ func TestDecodeRetryRequest(t *testing.T) {
 	}
 }
 
-func TestTheDayBeginsWithItsFirstInstantAlsoWhereItHasNoMidnight(t *testing.T) {
-	for _, name := range []string{"America/Santiago", "America/Havana", "Atlantic/Azores", "Asia/Beirut", "Africa/Cairo", "Asia/Kolkata", "Pacific/Auckland"} {
+func TestDayBeginsCorrectlyInZonesWithoutMidnight(t *testing.T) {
+	for _, name := range []string{"America/Santiago", "America/Havana", "Atlantic/Azores", "Asia/Beirut",
+		"Africa/Cairo", "Asia/Kolkata", "Pacific/Auckland"} {
 		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
 		for noon := time.Date(2026, 1, 1, 12, 0, 0, 0, zone); noon.Year() == 2026; noon = noon.AddDate(0, 0, 1) {
@@ -84,7 +98,8 @@ func TestTheDayBeginsWithItsFirstInstantAlsoWhereItHasNoMidnight(t *testing.T) {
 }
 
 func FuzzDecodeRetryRequest(f *testing.F) {
-	for _, seed := range []string{`{"event_type":18,"start_time":1,"end_time":2}`, `{"event_type":"18","start_time":1772960400000,"end_time":1e15}`, `[]`, `{"event_type":18,"event_type":18}`} {
+	for _, seed := range []string{`{"event_type":18,"start_time":1,"end_time":2}`,
+		`{"event_type":"18","start_time":1772960400000,"end_time":1e15}`, `[]`, `{"event_type":18,"event_type":18}`} {
 		f.Add([]byte(seed))
 	}
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -124,7 +139,7 @@ func (r *resends) End(_ context.Context, _ core.Job, event core.Event, _ Tally, 
 	return nil
 }
 
-func TestOrderRetryTellsTheBusinessOnceEveryReSendHasAnAnswer(t *testing.T) {
+func TestOrderRetryReportsAfterEveryResendFinished(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	job, err := RetryRequest{Window: Window{now.Add(-time.Hour), now}}.Job(7, now)
 	require.NoError(t, err)
@@ -145,7 +160,8 @@ func TestOrderRetryTellsTheBusinessOnceEveryReSendHasAnAnswer(t *testing.T) {
 	require.NoError(t, run())
 	require.Len(t, records.ended, 1)
 	require.Equal(t, core.WebhookRetry, records.ended[0].Type)
-	require.JSONEq(t, `{"reference_id":"`+job.ID.String()+`","num_webhooks_retried":1200,"num_webhooks_retry_failed":3}`, string(records.ended[0].Body))
+	require.JSONEq(t, `{"reference_id":"`+job.ID.String()+
+		`","num_webhooks_retried":1200,"num_webhooks_retry_failed":3}`, string(records.ended[0].Body))
 	eventtest.Check(t, core.WebhookRetry, records.ended[0].Body)
 }
 
@@ -157,11 +173,12 @@ func TestOrderRetryOfNothingEndsAtOnce(t *testing.T) {
 	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":0`)
 }
 
-func TestAnOrderRetryThatFailsCountsWhatHasNoAnswerAsFailed(t *testing.T) {
+func TestFailedOrderRetryCountsUnfinishedResendsAsFailed(t *testing.T) {
 	job, err := RetryRequest{}.Job(7, time.Now())
 	require.NoError(t, err)
 	records := &resends{chosen: 10, sent: 6, answers: 4, failed: 1}
-	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Fail(context.Background(), job, errors.New("broken")))
+	require.NoError(t, OrderRetry{records, core.NewSystemClock(nil)}.Fail(context.Background(), job,
+		errors.New("broken")))
 	require.Contains(t, string(records.ended[0].Body), `"num_webhooks_retried":6,"num_webhooks_retry_failed":3`)
 	require.Equal(t, "broken", records.failure)
 }

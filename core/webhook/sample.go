@@ -11,24 +11,24 @@ type Publisher interface {
 	Publish(ctx context.Context, events ...core.Event) error
 }
 
-// Tester sends samples on request, by the way that every event goes.
+// Tester sends sample events on request, through the regular delivery path.
 type Tester struct {
 	Records   Records
 	Publisher Publisher
-	Sample    func(core.EventType) []byte // a body as receivers get it
+	Sample    func(core.EventType) []byte // returns a body as receivers get it
 	Clock     core.Clock
 }
 
-// Test sends a sample of its event type to the subscription alone, and returns
-// the reference under which its delivery is found. NotFound where the business
-// has no such webhook, Conflict while it is switched off.
+// Test sends a sample event to the subscription alone. It returns the reference of the delivery. It returns NotFound
+// for an unknown webhook and Conflict for a disabled one.
 func (t Tester) Test(ctx context.Context, business core.BusinessID, id int64) (core.ID, error) {
 	sub, err := t.Records.Get(ctx, business, id)
 	if err != nil {
 		return core.ID{}, err
 	}
 	if !sub.Active {
-		return core.ID{}, core.Errorf(core.Conflict, "webhook %d is switched off; switch it on to send it a test event", id)
+		return core.ID{}, core.Errorf(core.Conflict, "webhook %d is switched off; switch it on to send it a test event",
+			id)
 	}
 	now := t.Clock.Now()
 	reference := core.NewID(now)

@@ -2,12 +2,12 @@ package webhook
 
 import "time"
 
-// MaxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16
-// units (spec, Delivery rules: 2^n with n from 0 to 4).
+// MaxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16 units (spec, Delivery rules: 2^n with n
+// from 0 to 4).
 const MaxAttempts = 6
 
-// RetryAfter is how long to wait after the given number of failed attempts;
-// false when the delivery has failed for good.
+// RetryAfter returns the delay after the given number of failed attempts. It returns false when the delivery has
+// failed for good.
 func RetryAfter(attempts int, units Units) (time.Duration, bool) {
 	if attempts < 1 || attempts >= MaxAttempts {
 		return 0, false
@@ -19,9 +19,9 @@ func RetryAfter(attempts int, units Units) (time.Duration, bool) {
 	return unit << (attempts - 1), true
 }
 
-// judge decides what follows from an attempt that ended at the given instant. Who
-// answers 410 wants no more: a subscription is switched off, and what was on its way
-// waits until it is on again; a callback_url is not tried again.
+// judge returns the result of an attempt that ended at the given time. A 410 response means that the endpoint wants
+// no more deliveries. A subscription is then disabled and its deliveries are held until it is enabled. A callback_url
+// is not retried.
 func judge(d Delivery, a Attempt, ended time.Time) Result {
 	r := Result{Delivery: d, Attempt: a, State: Delivered}
 	if a.OK() {

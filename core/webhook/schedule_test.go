@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWhoAnswers410IsToldNoMore(t *testing.T) {
+func TestGoneResponseEndsDeliveries(t *testing.T) {
 	now := time.Now()
 	gone := Attempt{Status: 410, ErrorClass: Gone}
 	for name, c := range map[string]struct {
@@ -15,8 +15,9 @@ func TestWhoAnswers410IsToldNoMore(t *testing.T) {
 		state   State
 		disable bool
 	}{
-		"a webhook is switched off, and what was on its way waits":  {Delivery{WebhookID: 1}, Pending, true},
-		"also where that was the last attempt":                      {Delivery{WebhookID: 1, Attempts: MaxAttempts - 1}, Failed, true},
+		"a webhook is switched off, and what was on its way waits": {Delivery{WebhookID: 1}, Pending, true},
+		"also where that was the last attempt": {Delivery{WebhookID: 1, Attempts: MaxAttempts - 1},
+			Failed, true},
 		"a callback_url has nothing to switch off, and is given up": {Delivery{}, Failed, false},
 	} {
 		r := judge(c.d, gone, now)

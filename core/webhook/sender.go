@@ -17,11 +17,11 @@ import (
 // SenderConfig bounds an exchange with an endpoint. Zero values take the defaults.
 type SenderConfig struct {
 	ConnectTimeout  time.Duration // 3 s
-	ExchangeTimeout time.Duration // 5 s, from lookup to the last byte read
+	ExchangeTimeout time.Duration // 5 s, from DNS lookup to the last byte read
 	ReadLimit       int64         // 64 KiB of the response are read
-	KeepLimit       int           // 4 KiB of them are kept
+	KeepLimit       int           // 4 KiB of them are stored
 	IdlePerHost     int           // 32 kept-alive connections to a host
-	TLS             *tls.Config   // for tests with a certificate authority of their own
+	TLS             *tls.Config   // for tests with their own certificate authority
 	UserAgent       string
 }
 
@@ -35,17 +35,16 @@ func (c SenderConfig) withDefaults() SenderConfig {
 	return c
 }
 
-// Sender posts deliveries. It keeps connections alive, speaks HTTP/2 where the
-// endpoint offers it, follows no redirect, uses no proxy, and connects only to
-// addresses that the guard allows.
+// Sender posts deliveries. It keeps connections alive, uses HTTP/2 if the endpoint supports it, follows no redirect
+// and uses no proxy. It connects only to addresses that the guard allows.
 type Sender struct {
 	config SenderConfig
 	client *http.Client
-	anew   *http.Client // every request over a connection of its own
+	anew   *http.Client // opens a connection for every request
 	clock  core.Clock
 }
 
-// NewSender makes a sender.
+// NewSender returns a Sender.
 func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 	config = config.withDefaults()
 	dialer := &net.Dialer{Timeout: config.ConnectTimeout, Control: guard.control}
@@ -54,14 +53,15 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 		TLSClientConfig:        config.TLS,
 		TLSHandshakeTimeout:    config.ConnectTimeout,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // a compressed bomb would slip past the read limit
+		DisableCompression:     true, // a compression bomb would bypass the read limit
 		MaxIdleConns:           4096,
 		MaxIdleConnsPerHost:    config.IdlePerHost,
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
-		// A connection that died silently fails what is under way, and nothing after it:
-		// exchanges that run out of time leave an HTTP/2 connection in use.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5, PingTimeout: config.ExchangeTimeout / 5},
+		// Detects a dead HTTP/2 connection before it fails later exchanges: an exchange that times out leaves its
+		// connection in use.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: config.ExchangeTimeout * 2 / 5,
+			PingTimeout: config.ExchangeTimeout / 5},
 	}
 	own := kept.Clone()
 	own.DisableKeepAlives = true
@@ -73,11 +73,11 @@ func NewSender(config SenderConfig, guard *Guard, clock core.Clock) *Sender {
 	}
 }
 
-// Close drops the kept-alive connections.
+// Close closes the idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
-// Post makes one attempt and records it. It always returns within the exchange
-// timeout; what went wrong is part of the record.
+// Post makes one attempt and returns its record, which includes any error. It always returns within the exchange
+// timeout.
 func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	a := Attempt{StartedAt: s.clock.Now(), URL: d.URL}
 	if d.Unready != "" {
@@ -97,7 +97,7 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	if err == nil {
 		err = s.read(response, &a, d.Headers)
 	}
-	a.Timing = trace.timing()
+	a.Timing, a.SentTwice = trace.timing(), trace.sentTwice
 	if err != nil {
 		a.ErrorClass, a.Error = classify(err, s.config, trace.shaking.Load())
 	} else {
@@ -105,6 +105,9 @@ func (s *Sender) Post(ctx context.Context, d Delivery) Attempt {
 	}
 	return a
 }
+
+// contentType is that of every delivery.
+const contentType = "application/json"
 
 func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.URL, bytes.NewReader(d.Body))
@@ -126,7 +129,7 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	for name, value := range d.Headers {
 		h.Set(name, value)
 	}
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", contentType)
 	if h.Get("User-Agent") == "" {
 		h.Set("User-Agent", s.config.UserAgent)
 	}
@@ -134,6 +137,9 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	h.Set(HeaderTimestamp, strconv.FormatInt(at.Unix(), 10))
 	h.Set(HeaderSignature, signature)
 	h.Set(HeaderEventType, string(d.EventType))
+	if number := d.EventType.Number(); number != 0 {
+		h.Set(HeaderEventTypeID, strconv.Itoa(number))
+	}
 	if d.Test {
 		h.Set(HeaderTest, "true")
 	}
@@ -143,15 +149,14 @@ func (s *Sender) request(ctx context.Context, d Delivery, at time.Time) (*http.R
 	return request, nil
 }
 
-// once has a request made once: of itself the transport repeats it on as many kept
-// connections as die of it. Where such a connection was closed before anything was
-// answered, as endpoints do with those that idle, the request is made a second time, on
-// a connection of its own; the receiver knows it by its webhook-id, or by its call.
+// once sends the request, retrying once if the endpoint closed a stale keep-alive connection before it responded. The
+// transport alone would retry on every stale connection. The retry uses a new connection. The receiver recognises it
+// by its webhook-id, or by its call id.
 func (s *Sender) once(request *http.Request, t *trace) (*http.Response, error) {
 	body := request.GetBody
-	request.GetBody = nil // without it the transport repeats nothing that has a body
+	request.GetBody = nil // without GetBody the transport never retries a request with a body
 	if request.Body == http.NoBody {
-		return s.anew.Do(request) // and nothing at all over a new connection
+		return s.anew.Do(request) // nor any request on a new connection
 	}
 	response, err := s.client.Do(request)
 	if err == nil || !t.kept.Load() || t.first.Load() != 0 {
@@ -164,12 +169,12 @@ func (s *Sender) once(request *http.Request, t *trace) (*http.Response, error) {
 	if again.Body, err = body(); err != nil {
 		return nil, err
 	}
+	t.sentTwice = true
 	return s.anew.Do(again)
 }
 
-// read takes the bounded part of the response, with the secrets that were sent
-// masked. A body that is longer than the limit is left unread: the connection is
-// closed, the status counts.
+// read reads the bounded part of the response and masks the secrets that were sent. If the body is longer than the
+// limit, the connection is closed and the status counts.
 func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]string) error {
 	defer response.Body.Close()
 	hidden := newMasker(secret)
@@ -178,7 +183,7 @@ func (s *Sender) read(response *http.Response, a *Attempt, secret map[string]str
 	for name, values := range response.Header {
 		a.ResponseHeaders[name] = clip(hidden.in(values[0]), 1024)
 	}
-	keep := s.config.KeepLimit + hidden.longest() // a secret must not lie across the end of what is kept
+	keep := s.config.KeepLimit + hidden.longest() // a secret must not be split by the end of what is kept
 	kept := make([]byte, 0, 512)
 	defer func() {
 		kept = []byte(hidden.in(string(kept)))

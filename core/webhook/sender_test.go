@@ -32,8 +32,10 @@ func testSender(t *testing.T, config SenderConfig, allow ...string) *Sender {
 
 func testDelivery(url string) Delivery {
 	return Delivery{
-		ID: core.NewID(time.Now()), EventID: core.NewID(time.Now()), EventType: core.StoreCreation, Body: []byte(`{"reference":"r","ü":1}`),
-		WebhookID: 1, Endpoint: 1, URL: url, Units: Seconds, Secret: NewSecret(), Headers: map[string]string{"x-token": "hush", "User-Agent": "mine"},
+		ID: core.NewID(time.Now()), EventID: core.NewID(time.Now()), EventType: core.StoreCreation,
+		Body:      []byte(`{"reference":"r","ü":1}`),
+		WebhookID: 1, Endpoint: 1, URL: url, Units: Seconds, Secret: NewSecret(),
+		Headers: map[string]string{"x-token": "hush", "User-Agent": "mine"},
 	}
 }
 
@@ -68,7 +70,7 @@ func TestPostSignsByTheStandardScheme(t *testing.T) {
 	require.Positive(t, attempt.Timing.Connect)
 }
 
-func TestGuardRefusesPrivateAddressesHoweverTheyAreWritten(t *testing.T) {
+func TestGuardRejectsPrivateAddressesInEveryNotation(t *testing.T) {
 	var reached atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	defer server.Close()
@@ -76,8 +78,10 @@ func TestGuardRefusesPrivateAddressesHoweverTheyAreWritten(t *testing.T) {
 	require.NoError(t, err)
 	s := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second})
 	for _, host := range []string{
-		"127.0.0.1", "127.1.2.3", "0.0.0.0", "[::1]", "[::]", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
-		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[64:ff9b::7f00:1]", "[fe80::1]", "[fd00::1]", "[fec0::1]", "224.0.0.1", "255.255.255.255",
+		"127.0.0.1", "127.1.2.3", "0.0.0.0", "[::1]", "[::]", "10.1.2.3", "172.16.0.1", "192.168.1.1",
+		"169.254.169.254", "100.64.0.1",
+		"[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[64:ff9b::7f00:1]", "[fe80::1]", "[fd00::1]", "[fec0::1]",
+		"224.0.0.1", "255.255.255.255",
 		"localhost", "localhost.", "2130706433", "0177.0.0.1", "0x7f.0.0.1", "127.1", "017700000001",
 	} {
 		attempt := s.Post(context.Background(), testDelivery("http://"+host+":"+port+"/"))
@@ -105,27 +109,30 @@ func TestRedirectToAPrivateAddressIsNotFollowed(t *testing.T) {
 	require.Zero(t, reached.Load())
 }
 
-func TestGuardCheckURL(t *testing.T) {
+func TestGuardCheckURLRejectsPrivateHosts(t *testing.T) {
 	guard := NewGuard([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")})
 	for url, refused := range map[string]bool{
-		"https://pos.example.com/": false, "https://8.8.8.8/": false, "https://10.1.2.3/": false, "https://10.2.2.3/": true,
-		"http://127.0.0.1:8080/": true, "http://localhost/": true, "http://LOCALHOST./": true, "http://[::ffff:127.0.0.1]/": true, "http://[::1]/": true,
+		"https://pos.example.com/": false, "https://8.8.8.8/": false, "https://10.1.2.3/": false,
+		"https://10.2.2.3/":      true,
+		"http://127.0.0.1:8080/": true, "http://localhost/": true, "http://LOCALHOST./": true,
+		"http://[::ffff:127.0.0.1]/": true, "http://[::1]/": true,
 		"http://169.254.169.254/latest": true, "http://168.63.129.16/machine": true,
 	} {
 		require.Equal(t, refused, guard.CheckURL(url) != "", url)
 	}
 }
 
-// TestADeadConnectionIsNotUsedAgain puts between hub and endpoint what swallows
+// TestDeadConnectionIsNotReused puts between hub and endpoint what swallows
 // all there is on the connections it has, as a firewall does that forgot them.
-func TestADeadConnectionIsNotUsedAgain(t *testing.T) {
+func TestDeadConnectionIsNotReused(t *testing.T) {
 	for name, row := range map[string]struct {
 		start func(*httptest.Server)
 		class ErrorClass
 		words string
 	}{
 		"HTTP/1.1": {(*httptest.Server).StartTLS, Timeout, "no complete answer within 2s"},
-		"HTTP/2":   {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, Broken, "the connection went dead: nothing came over it any more"},
+		"HTTP/2": {func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() }, Broken,
+			"the connection went dead: nothing came over it any more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -153,7 +160,8 @@ func TestADeadConnectionIsNotUsedAgain(t *testing.T) {
 				go carry(near, far)
 				carry(far, near)
 			})
-			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trusting().Clone()}, "127.0.0.0/8")
+			sender := testSender(t, SenderConfig{ExchangeTimeout: 2 * time.Second, TLS: trusting().Clone()},
+				"127.0.0.0/8")
 			post := func() Attempt { return sender.Post(context.Background(), testDelivery("https://"+proxy)) }
 			require.Empty(t, post().Error)
 			dead.Store(opened.Load())

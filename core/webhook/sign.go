@@ -12,17 +12,17 @@ import (
 
 // Names of the headers of the Standard Webhooks scheme and of the event type.
 const (
-	HeaderID        = "Webhook-Id"
-	HeaderTimestamp = "Webhook-Timestamp"
-	HeaderSignature = "Webhook-Signature"
-	HeaderEventType = "X-Event-Type"
-	HeaderTest      = "X-Event-Test" // "true": the event is a sample, sent on request
-	HeaderTrace     = "Traceparent"  // W3C Trace Context
+	HeaderID          = "Webhook-Id"
+	HeaderTimestamp   = "Webhook-Timestamp"
+	HeaderSignature   = "Webhook-Signature"
+	HeaderEventType   = "X-Event-Type"
+	HeaderEventTypeID = "X-Event-Type-Id" // absent for event types without a numeric id
+	HeaderTest        = "X-Event-Test"    // "true": the event is a sample, sent on request
+	HeaderTrace       = "Traceparent"     // W3C Trace Context
 )
 
-// Sign computes the signature header of a delivery by the Standard Webhooks
-// scheme: version 1, HMAC-SHA256 over id, timestamp in seconds and body, joined
-// by dots. It fails only on a secret that NewSecret did not make.
+// Sign computes the signature header of a delivery by the Standard Webhooks scheme, version 1. It is the HMAC-SHA256
+// of id, timestamp in seconds and body, joined by dots. It fails only for a secret that NewSecret did not create.
 func Sign(secret string, id core.ID, at time.Time, body []byte) (string, error) {
 	key, err := signingKey(secret)
 	if err != nil {

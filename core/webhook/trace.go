@@ -8,13 +8,14 @@ import (
 	"time"
 )
 
-// trace notes when the phases of an exchange ended. The transport may report
-// from a dial that outlives the exchange, hence the atomics.
+// trace records when the phases of an exchange ended. It uses atomics because the transport may report from a dial
+// that outlives the exchange.
 type trace struct {
 	start                         time.Time
 	dns, connect, tls, first, end atomic.Int64
-	shaking                       atomic.Bool // a TLS handshake has begun and not come to a good end
-	kept                          atomic.Bool // the connection had been used before
+	shaking                       atomic.Bool // a TLS handshake has started and not succeeded
+	kept                          atomic.Bool // the connection was reused
+	sentTwice                     bool        // set by Sender.once alone
 }
 
 func newTrace() *trace { return &trace{start: time.Now()} }
@@ -37,7 +38,7 @@ func (t *trace) attach(ctx context.Context) context.Context {
 			}
 		},
 		GotConn: func(got httptrace.GotConnInfo) {
-			t.shaking.Store(false) // perhaps another than the one dialled
+			t.shaking.Store(false) // may be a different connection from the one dialled
 			t.kept.Store(got.Reused)
 		},
 		GotFirstResponseByte: func() { t.mark(&t.first) },
@@ -47,5 +48,6 @@ func (t *trace) attach(ctx context.Context) context.Context {
 func (t *trace) timing() Timing {
 	t.mark(&t.end)
 	load := func(at *atomic.Int64) time.Duration { return time.Duration(at.Load()) }
-	return Timing{DNS: load(&t.dns), Connect: load(&t.connect), TLS: load(&t.tls), FirstByte: load(&t.first), Total: load(&t.end)}
+	return Timing{DNS: load(&t.dns), Connect: load(&t.connect), TLS: load(&t.tls), FirstByte: load(&t.first),
+		Total: load(&t.end)}
 }

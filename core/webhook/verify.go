@@ -11,30 +11,27 @@ import (
 	"time"
 )
 
-// Tolerance is how far the timestamp of a delivery may be from the clock of who
-// verifies it (Standard Webhooks, Verifying signatures).
+// Tolerance is the greatest difference between a delivery's timestamp and the verifier's clock (Standard Webhooks,
+// Verifying signatures).
 const Tolerance = 5 * time.Minute
 
-// ErrUnsigned is Verify's answer where there is no signature to verify.
+// ErrUnsigned is the error of Verify if there is no signature.
 var ErrUnsigned = errors.New("it is not signed: a webhook-id, webhook-timestamp or webhook-signature is missing")
 
-// Signature is the headers of the Standard Webhooks scheme as they came along
-// with a delivery.
+// Signature holds the Standard Webhooks headers of a received delivery.
 type Signature struct {
 	ID         string
 	Timestamp  string
-	Signatures string // separated by spaces, while a secret is changed for another
+	Signatures string // separated by spaces; more than one during a rotation
 }
 
-// SignatureOf takes the signature from the headers of a delivery.
+// SignatureOf returns the signature in the headers of a delivery.
 func SignatureOf(h http.Header) Signature {
 	return Signature{ID: h.Get(HeaderID), Timestamp: h.Get(HeaderTimestamp), Signatures: h.Get(HeaderSignature)}
 }
 
-// Verify checks a delivery's signature over its whole body, as its receiver
-// does, and returns the index of the first secret that made one of the
-// signatures. Otherwise the error, which names no secret, says in plain words
-// why the delivery is not to be trusted.
+// Verify checks a delivery's signature over its whole body, as its receiver does. It returns the index of the first
+// secret that matches one of the signatures. Otherwise it returns an error with the reason, which names no secret.
 func Verify(secrets []string, s Signature, body []byte, now time.Time) (int, error) {
 	if s.ID == "" || s.Timestamp == "" || s.Signatures == "" {
 		return 0, ErrUnsigned
@@ -49,7 +46,7 @@ func Verify(secrets []string, s Signature, body []byte, now time.Time) (int, err
 	for i, secret := range secrets {
 		key, err := signingKey(secret)
 		if err != nil {
-			continue // no secret: it cannot have made the signature
+			continue // not a secret: it cannot have made the signature
 		}
 		if s.has(signature(key, s.ID, s.Timestamp, body)) {
 			return i, nil
@@ -58,7 +55,7 @@ func Verify(secrets []string, s Signature, body []byte, now time.Time) (int, err
 	return 0, errors.New("no known secret made the signature")
 }
 
-// has tells whether the expected one is among the signatures.
+// has reports whether expected is among the signatures.
 func (s Signature) has(expected string) bool {
 	for given := range strings.FieldsSeq(s.Signatures) {
 		if hmac.Equal([]byte(given), []byte(expected)) {
@@ -68,9 +65,8 @@ func (s Signature) has(expected string) bool {
 	return false
 }
 
-// CheckSecret tells whether a text can be a signing secret: whsec_ and 24 to 64
-// bytes in base64 (Standard Webhooks, Signature scheme). The error does not
-// repeat the text.
+// CheckSecret checks that a text can be a signing secret: whsec_ and 24 to 64 bytes in base64 (Standard Webhooks,
+// Signature scheme). The error does not repeat the text.
 func CheckSecret(secret string) error {
 	if !strings.HasPrefix(secret, secretPrefix) {
 		return fmt.Errorf("a signing secret begins with %s", secretPrefix)
@@ -80,12 +76,13 @@ func CheckSecret(secret string) error {
 		return err
 	}
 	if len(key) < 24 || len(key) > 64 {
-		return fmt.Errorf("a signing secret has 24 to 64 bytes, this one has %d: perhaps a part of it is missing", len(key))
+		return fmt.Errorf("a signing secret has 24 to 64 bytes, this one has %d: perhaps a part of it is missing",
+			len(key))
 	}
 	return nil
 }
 
-// signingKey is the key that a secret stands for.
+// signingKey decodes the key of a secret.
 func signingKey(secret string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, secretPrefix))
 	if err != nil || len(key) == 0 {

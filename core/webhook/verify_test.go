@@ -13,7 +13,7 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-func TestVerifyTellsGoodFromBad(t *testing.T) {
+func TestVerifyAcceptsOnlyValidSignatures(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	known, other, body := NewSecret(), NewSecret(), []byte(`{"reference":"r"}`)
 	id := core.NewID(now)
@@ -23,24 +23,28 @@ func TestVerifyTellsGoodFromBad(t *testing.T) {
 		change func(*Signature)
 		reason string
 	}{
-		"good":                {known, 0, nil, ""},
-		"five minutes old":    {known, -Tolerance, nil, ""},
-		"five minutes ahead":  {known, Tolerance, nil, ""},
-		"several signatures":  {known, 0, func(s *Signature) { s.Signatures = "v1,AAAA v1a,BBBB  " + s.Signatures + " v1,CCCC" }, ""},
-		"too old":             {known, -Tolerance - time.Second, nil, "more than 5 minutes off"},
-		"from the future":     {known, Tolerance + time.Second, nil, "more than 5 minutes off"},
-		"another secret":      {other, 0, nil, "no known secret"},
-		"another id":          {known, 0, func(s *Signature) { s.ID = core.NewID(now).String() }, "no known secret"},
-		"an id in capitals":   {known, 0, func(s *Signature) { s.ID = strings.ToUpper(s.ID) }, "no known secret"},
-		"another second":      {known, 0, func(s *Signature) { s.Timestamp = strconv.FormatInt(now.Unix()+1, 10) }, "no known secret"},
-		"a second rewritten":  {known, 0, func(s *Signature) { s.Timestamp = "+" + s.Timestamp }, "no known secret"},
-		"another version":     {known, 0, func(s *Signature) { s.Signatures = "v2" + s.Signatures[2:] }, "no known secret"},
+		"good":               {known, 0, nil, ""},
+		"five minutes old":   {known, -Tolerance, nil, ""},
+		"five minutes ahead": {known, Tolerance, nil, ""},
+		"several signatures": {known, 0,
+			func(s *Signature) { s.Signatures = "v1,AAAA v1a,BBBB  " + s.Signatures + " v1,CCCC" }, ""},
+		"too old":           {known, -Tolerance - time.Second, nil, "more than 5 minutes off"},
+		"from the future":   {known, Tolerance + time.Second, nil, "more than 5 minutes off"},
+		"another secret":    {other, 0, nil, "no known secret"},
+		"another id":        {known, 0, func(s *Signature) { s.ID = core.NewID(now).String() }, "no known secret"},
+		"an id in capitals": {known, 0, func(s *Signature) { s.ID = strings.ToUpper(s.ID) }, "no known secret"},
+		"another second": {known, 0, func(s *Signature) { s.Timestamp = strconv.FormatInt(now.Unix()+1, 10) },
+			"no known secret"},
+		"a second rewritten": {known, 0, func(s *Signature) { s.Timestamp = "+" + s.Timestamp }, "no known secret"},
+		"another version": {known, 0, func(s *Signature) { s.Signatures = "v2" + s.Signatures[2:] },
+			"no known secret"},
 		"a clipped signature": {known, 0, func(s *Signature) { s.Signatures = s.Signatures[:20] }, "no known secret"},
 		"a time that is none": {known, 0, func(s *Signature) { s.Timestamp = "noon" }, "not a number of seconds"},
-		"a time out of range": {known, 0, func(s *Signature) { s.Timestamp = "9223372036854775807" }, "more than 5 minutes off"},
-		"no signature":        {known, 0, func(s *Signature) { s.Signatures = "" }, "not signed"},
-		"no id":               {known, 0, func(s *Signature) { s.ID = "" }, "not signed"},
-		"no time":             {known, 0, func(s *Signature) { s.Timestamp = "" }, "not signed"},
+		"a time out of range": {known, 0, func(s *Signature) { s.Timestamp = "9223372036854775807" },
+			"more than 5 minutes off"},
+		"no signature": {known, 0, func(s *Signature) { s.Signatures = "" }, "not signed"},
+		"no id":        {known, 0, func(s *Signature) { s.ID = "" }, "not signed"},
+		"no time":      {known, 0, func(s *Signature) { s.Timestamp = "" }, "not signed"},
 	} {
 		at := now.Add(row.at)
 		signed, err := Sign(row.secret, id, at, body)
@@ -76,10 +80,11 @@ func TestVerifyAgreesWithTheStandardLibrary(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestCheckSecret(t *testing.T) {
+func TestCheckSecretRejectsInvalidSecrets(t *testing.T) {
 	require.NoError(t, CheckSecret(NewSecret()))
 	for _, wrong := range []string{
-		"", "whsec_", "WHSEC_" + NewSecret()[6:], NewSecret()[6:], NewSecret()[:20], "whsec_not base64", "whsec_aHVzaA==",
+		"", "whsec_", "WHSEC_" + NewSecret()[6:], NewSecret()[6:], NewSecret()[:20], "whsec_not base64",
+		"whsec_aHVzaA==",
 		"whsec_" + strings.Repeat("AAAA", 30),
 	} {
 		err := CheckSecret(wrong)

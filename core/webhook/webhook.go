@@ -1,6 +1,5 @@
-// Package webhook holds subscriptions and the delivery engine: what a
-// subscription may say, how a delivery is signed, sent, tried again and given
-// up, and which addresses may be reached (spec, Webhook subscription and Events).
+// Package webhook manages subscriptions and delivers events to them. It validates subscriptions, signs, sends and
+// retries deliveries, and restricts which addresses they reach (spec, Webhook subscription and Events).
 package webhook
 
 import (
@@ -20,7 +19,7 @@ const (
 	Seconds Units = "seconds"
 )
 
-// Subscription is a webhook: one event type posted to one address.
+// Subscription is a webhook: one event type posted to one URL.
 type Subscription struct {
 	ID             int64
 	Business       core.BusinessID
@@ -30,27 +29,27 @@ type Subscription struct {
 	Units          Units
 	Headers        map[string]string
 	Secret         string    // whsec_…, signs every delivery
-	OldSecretUntil time.Time // until when the one before signs too; set by Rotate alone
-	DisabledReason string    // why the hub switched it off
+	OldSecretUntil time.Time // until when the previous secret also signs; set by Rotate only
+	DisabledReason string    // why the hub disabled it
 	CreatedAt      time.Time
 	UpdatedAt      time.Time
 }
 
-// MaxActive is how many active subscriptions to one event type a business may have:
-// each is another delivery in the transaction that takes in an order.
+// MaxActive bounds the active subscriptions of a business to one event type. Each adds a delivery to the transaction
+// that stores an order.
 const MaxActive = 100
 
 // secretPrefix marks a signing secret (Standard Webhooks, Signature scheme).
 const secretPrefix = "whsec_"
 
-// NewSecret makes a signing secret of 32 random bytes.
+// NewSecret returns a signing secret of 32 random bytes.
 func NewSecret() string {
 	var key [32]byte
 	_, _ = rand.Read(key[:]) // never fails (crypto/rand)
 	return secretPrefix + base64.StdEncoding.EncodeToString(key[:])
 }
 
-// Delivery is an event on its way to one endpoint.
+// Delivery is an event to be sent to one endpoint.
 type Delivery struct {
 	ID        core.ID
 	Business  core.BusinessID
@@ -58,53 +57,50 @@ type Delivery struct {
 	EventType core.EventType
 	Body      []byte
 	WebhookID int64 // 0: to the callback_url of a request
-	Endpoint  int64 // what fairness goes by
+	Endpoint  int64 // the unit of fairness between receivers
 	URL       string
 	Units     Units
 	Headers   map[string]string
 	Secret    string
-	Earlier   []string  // secrets that sign too
-	Version   int64     // of the webhook, as these were read
-	Unready   string    // why it cannot be sent, in plain words: the attempt fails for that; "": it can
+	Earlier   []string  // earlier secrets that also sign
+	Version   int64     // of the webhook, when these were read
+	Unready   string    // why it cannot be sent, in plain words; the attempt then fails; "" if it can
 	Attempts  int       // finished so far
-	Base      int       // of them, before the schedule was begun anew by hand
-	DueAt     time.Time // when the next attempt was to start
-	LeasedTo  time.Time // until when nobody else takes it
-	Line      int64     // its order: at one server, one of its deliveries goes after the other; 0: none
-	Place     int       // of its event among those of the order, from 1
-	Asked     bool      // a person asked for this attempt
-	Probe     bool      // the attempt tries out an endpoint that fails
+	Base      int       // attempts before the schedule was restarted by hand
+	DueAt     time.Time // when the next attempt was due
+	LeasedTo  time.Time // end of the lease
+	Line      int64     // ordering key: its order; at one server, deliveries of an order are sequential; 0: none
+	Place     int       // sequence of its event in the order, from 1
+	Asked     bool      // a person requested this attempt
+	Probe     bool      // the attempt probes a failing endpoint
 	Test      bool      // its event is a sample
 	Trace     core.Trace
 }
 
-// patient tells whether the delivery waits while its endpoint fails: it is no probe,
-// and nobody asked for it.
-func (d Delivery) patient() bool { return !d.Probe && !d.Asked }
-
-// Attempt is the record of one try.
+// Attempt is the record of one attempt.
 type Attempt struct {
 	StartedAt       time.Time
 	URL             string
 	RequestHeaders  map[string]string // values of custom headers masked
-	Status          int               // 0 when there was no answer
+	Status          int               // 0 without a response
 	ErrorClass      ErrorClass
 	Error           string // in plain words
 	ResponseHeaders map[string]string
 	ResponseBody    []byte // the first 4 KiB
 	Timing          Timing
+	SentTwice       bool // an idle connection was closed before a response, so the request was sent again
 }
 
-// Timing holds instants of an attempt as time since its start; zero where a
-// phase did not take place (a kept-alive connection has no lookup).
+// Timing holds the end of each phase as time since the start. It is zero for a skipped phase: a kept-alive connection
+// has no lookup.
 type Timing struct {
 	DNS, Connect, TLS, FirstByte, Total time.Duration
 }
 
-// OK tells whether the endpoint accepted the delivery: only 2xx is success.
+// OK reports whether the endpoint accepted the delivery: only 2xx is success.
 func (a Attempt) OK() bool { return a.ErrorClass == "" }
 
-// ErrorClass names why an attempt failed.
+// ErrorClass is the class of a failed attempt.
 type ErrorClass string
 
 // The classes of failure.
@@ -118,24 +114,24 @@ const (
 	Protocol ErrorClass = "protocol"
 	Redirect ErrorClass = "redirect"
 	Status   ErrorClass = "status"
-	Gone     ErrorClass = "gone" // 410: the subscription is switched off
+	Gone     ErrorClass = "gone" // 410: the subscription is disabled
 )
 
-// State is where a delivery stands after an attempt.
+// State is the state of a delivery after an attempt.
 type State string
 
-// The states that an attempt can lead to.
+// The possible states after an attempt.
 const (
 	Pending   State = "pending"
 	Delivered State = "delivered"
 	Failed    State = "failed"
 )
 
-// Result is what an attempt led to.
+// Result is the result of an attempt.
 type Result struct {
 	Delivery Delivery
 	Attempt  Attempt
 	State    State
 	RetryAt  time.Time // of Pending
-	Disable  bool      // the subscription is to be switched off
+	Disable  bool      // disable the subscription
 }

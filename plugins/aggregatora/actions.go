@@ -66,14 +66,16 @@ func (plugin) PlanAction(_ context.Context, request *pb.ActionRequest) (*sdk.Dec
 		}
 		return send(request.GetCall(), http.MethodPost, path+"/additional-rider", riderRequest{phone})
 	case customerData:
-		return send(request.GetCall(), http.MethodPost, path+"/customer-contact", contactRequest{request.GetCall().GetIdempotencyKey(), phone})
+		return send(request.GetCall(), http.MethodPost, path+"/customer-contact",
+			contactRequest{request.GetCall().GetIdempotencyKey(), phone})
 	}
 	return nil, sdk.Refusef("action %q is not offered", request.GetAction())
 }
 
 // InterpretResponse reads A's answer to an action. The customer's contact comes
 // later, unless A has it at hand.
-func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.ActionOutcome, error) {
+func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string,
+	response *sdk.Response) (*sdk.ActionOutcome, error) {
 	var answer struct {
 		Message     string `json:"message"`
 		MaskedPhone string `json:"masked_phone"`
@@ -92,7 +94,8 @@ func (plugin) InterpretResponse(_ context.Context, _ *sdk.Call, action string, r
 }
 
 // InterpretCallback reads the customer's masked contact.
-func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call, request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
+func (plugin) InterpretCallback(_ context.Context, _ *sdk.Call,
+	request *sdk.InboundRequest) (*sdk.ActionOutcome, error) {
 	var sent struct {
 		RequestID   string `json:"request_id"`
 		OrderID     text   `json:"order_id"`

@@ -35,7 +35,8 @@ type outletListing struct {
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := outletPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), http.MethodPut, path+"/listing", outletListing{false})
-	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent, http.StatusNotFound}
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent,
+		http.StatusNotFound}
 	return decision, err
 }
 
@@ -51,10 +52,12 @@ func outletPath(id, reference string) string {
 }
 
 // InterpretAvailability reads A's answer to a switch. What A does not have is off.
-func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readAnswer(response)
 	if err == nil && action == sdk.Disable {
-		outcome.Errors = slices.DeleteFunc(outcome.Errors, func(e *pb.PublishError) bool { return e.GetCode() == "unknown" })
+		outcome.Errors = slices.DeleteFunc(outcome.Errors,
+			func(e *pb.PublishError) bool { return e.GetCode() == "unknown" })
 	}
 	return outcome, err
 }

@@ -21,8 +21,10 @@ const (
 const settingsSchema = `{
   "type": "object",
   "properties": {
-    "nutrition": {"enum": ["if_present", "required"], "description": "whether every item needs NutritionalInfo, or only what is there must be complete"},
-    "brand": {"type": "string", "minLength": 1, "maxLength": 64, "description": "the merchant's brand at the aggregator"}
+    "nutrition": {"enum": ["if_present", "required"], "description": "whether every item needs NutritionalInfo,` +
+	` or only what is there must be complete"},
+    "brand": {"type": "string", "minLength": 1, "maxLength": 64,` +
+	` "description": "the merchant's brand at the aggregator"}
   },
   "additionalProperties": false,
   "examples": [{}, {"nutrition": "required", "brand": "harbour-kitchen"}]
@@ -52,8 +54,10 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 			{Name: "webhook_secret", Description: "signs what the aggregator sends"},
 		},
 		Inbound: []*pb.Inbound{
-			{Kind: "orders", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
-			{Kind: "customer-data", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ACTION, Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
+			{Kind: "orders", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
+			{Kind: "customer-data", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ACTION,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256, Header: "x-signature", Secret: "webhook_secret"},
 		},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil

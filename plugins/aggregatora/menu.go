@@ -104,24 +104,30 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 		ModifierGroups: modifierGroups(menu), Taxes: []levy{}, Charges: []levy{},
 	}
 	for _, c := range menu.GetCategories() {
-		body.Categories = append(body.Categories, category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder(), openingHours(c.GetTimings())})
+		body.Categories = append(body.Categories,
+			category{c.GetRefId(), c.GetName(), c.GetParentRefId(), c.GetSortOrder(), openingHours(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
 		body.Products = append(body.Products, renderProduct(item))
 	}
 	for _, t := range menu.GetTaxes() {
-		body.Taxes = append(body.Taxes, levy{Code: t.GetCode(), Name: t.GetTitle(), Value: t.GetValue(), Products: list(t.GetItemRefIds())})
+		body.Taxes = append(body.Taxes,
+			levy{Code: t.GetCode(), Name: t.GetTitle(), Value: t.GetValue(), Products: list(t.GetItemRefIds())})
 	}
 	for _, c := range menu.GetCharges() {
-		body.Charges = append(body.Charges, levy{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), list(c.GetItemRefIds()), c.GetFulfillmentModes()})
+		body.Charges = append(body.Charges,
+			levy{c.GetCode(), c.GetTitle(), c.GetValue(), c.GetApplicableOn(), list(c.GetItemRefIds()),
+				c.GetFulfillmentModes()})
 	}
 	return send(call, http.MethodPut, "/v2/outlets/"+url.PathEscape(body.Outlet.ID)+"/menu", body)
 }
 
 func renderOutlet(store *pb.Store, s settings) outlet {
 	return outlet{
-		ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Reference: store.GetRefId(), Brand: s.Brand, Name: store.GetName(),
-		City: store.GetCity(), Open: store.GetActive() && store.GetOrderingEnabled(), Currency: store.GetCurrency(), Timezone: store.GetTimezone(),
+		ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Reference: store.GetRefId(), Brand: s.Brand,
+		Name: store.GetName(),
+		City: store.GetCity(), Open: store.GetActive() &&
+			store.GetOrderingEnabled(), Currency: store.GetCurrency(), Timezone: store.GetTimezone(),
 		Hours: openingHours(store.GetTimings()),
 	}
 }
@@ -142,9 +148,12 @@ func openingHours(timings []*pb.Timing) []hours {
 
 func renderProduct(item *sdk.Item) product {
 	p := product{
-		ID: item.GetRefId(), Name: item.GetTitle(), Description: item.GetDescription(), Price: item.GetPrice(), Was: item.GetMarkupPrice(),
-		Categories: list(item.GetCategoryRefIds()), ModifierGroups: item.GetOptionGroupRefIds(), Diet: diets[item.GetFoodType()],
-		Position: item.GetSortOrder(), Featured: item.GetRecommended(), Image: item.GetImgUrl(), Labels: item.GetTags(), Modes: item.GetFulfillmentModes(),
+		ID: item.GetRefId(), Name: item.GetTitle(), Description: item.GetDescription(), Price: item.GetPrice(),
+		Was:        item.GetMarkupPrice(),
+		Categories: list(item.GetCategoryRefIds()), ModifierGroups: item.GetOptionGroupRefIds(),
+		Diet:     diets[item.GetFoodType()],
+		Position: item.GetSortOrder(), Featured: item.GetRecommended(), Image: item.GetImgUrl(), Labels: item.GetTags(),
+		Modes: item.GetFulfillmentModes(),
 	}
 	if stock := item.GetCurrentStock(); stock >= 0 {
 		p.Stock = &stock
@@ -157,7 +166,8 @@ func renderProduct(item *sdk.Item) product {
 func modifierGroups(menu *sdk.Menu) []modifierGroup {
 	groups := make([]modifierGroup, 0, len(menu.GetOptionGroups()))
 	for _, g := range menu.GetOptionGroups() {
-		group := modifierGroup{ID: g.GetRefId(), Name: g.GetTitle(), Min: g.GetMinSelectable(), Repeat: g.GetMultiOptionsEnabled(), Modifiers: []modifier{}}
+		group := modifierGroup{ID: g.GetRefId(), Name: g.GetTitle(), Min: g.GetMinSelectable(),
+			Repeat: g.GetMultiOptionsEnabled(), Modifiers: []modifier{}}
 		if most := g.GetMaxSelectable(); most >= 0 {
 			group.Max = &most
 		}
@@ -170,7 +180,9 @@ func modifierGroups(menu *sdk.Menu) []modifierGroup {
 	for _, o := range menu.GetOptions() {
 		for _, ref := range o.GetOptGrpRefIds() {
 			if i, known := at[ref]; known {
-				groups[i].Modifiers = append(groups[i].Modifiers, modifier{o.GetRefId(), o.GetTitle(), o.GetPrice(), diets[o.GetFoodType()], o.GetSortOrder(), o.GetNestedOptGrps()})
+				groups[i].Modifiers = append(groups[i].Modifiers,
+					modifier{o.GetRefId(), o.GetTitle(), o.GetPrice(), diets[o.GetFoodType()], o.GetSortOrder(),
+						o.GetNestedOptGrps()})
 			}
 		}
 	}
@@ -208,9 +220,11 @@ func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 	if success && answer.Accepted {
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
 	}
-	entities := map[string]string{"outlet": "store", "product": "item", "modifier": "option", "modifier_group": "option_group"}
+	entities := map[string]string{"outlet": "store", "product": "item", "modifier": "option",
+		"modifier_group": "option_group"}
 	for _, p := range answer.Problems {
-		outcome.Errors = append(outcome.Errors, &pb.PublishError{Entity: cmp.Or(entities[p.Kind], p.Kind), RefId: p.ID, Code: p.Code, Message: p.Detail})
+		outcome.Errors = append(outcome.Errors,
+			&pb.PublishError{Entity: cmp.Or(entities[p.Kind], p.Kind), RefId: p.ID, Code: p.Code, Message: p.Detail})
 	}
 	return outcome, nil
 }

@@ -98,9 +98,11 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	}
 	order := &sdk.NewOrder{
 		PlatformOrderId: string(o.ID), StoreRefId: o.OutletReference, PlatformStoreId: o.OutletID,
-		OrderType: "delivery", DeliveryType: "partner", IsBulkOrder: o.Bulk, Instructions: o.Note, Customer: normalCustomer(o.Customer),
-		Charges: amounts(o.Fees), Taxes: amounts(o.Taxes), Discounts: amounts(o.Promotions),
-		OrderSubtotal: string(o.Totals.Lines), OrderTotal: string(o.Totals.Total), PayableAmount: string(o.Totals.Payable),
+		OrderType: "delivery", DeliveryType: "partner", IsBulkOrder: o.Bulk, Instructions: o.Note,
+		Customer: normalCustomer(o.Customer),
+		Charges:  amounts(o.Fees), Taxes: amounts(o.Taxes), Discounts: amounts(o.Promotions),
+		OrderSubtotal: string(o.Totals.Lines), OrderTotal: string(o.Totals.Total),
+		PayableAmount: string(o.Totals.Payable),
 	}
 	if o.Fulfilment == "pickup" {
 		order.OrderType = "pickup"
@@ -115,29 +117,34 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 		order.Items = append(order.Items, normalItem(l))
 	}
 	for _, p := range o.Payments {
-		order.Payment = append(order.Payment, &pb.Payment{Option: p.Method, Amount: string(p.Amount), SrvrTrxId: p.Reference})
+		order.Payment = append(order.Payment,
+			&pb.Payment{Option: p.Method, Amount: string(p.Amount), SrvrTrxId: p.Reference})
 	}
 	return sdk.Placed(order)
 }
 
 func normalCustomer(c customer) *pb.Customer {
 	return &pb.Customer{Name: c.Name, Phone: c.Phone, Email: c.Email, Address: &pb.Address{
-		Line_1: c.Address.Line1, Line_2: c.Address.Line2, Landmark: c.Address.Landmark, City: c.Address.City, SubLocality: c.Address.Area,
-		Pin: string(c.Address.Postcode), Latitude: string(c.Address.Lat), Longitude: string(c.Address.Lng),
+		Line_1: c.Address.Line1, Line_2: c.Address.Line2, Landmark: c.Address.Landmark, City: c.Address.City,
+		SubLocality: c.Address.Area,
+		Pin:         string(c.Address.Postcode), Latitude: string(c.Address.Lat), Longitude: string(c.Address.Lng),
 	}}
 }
 
 func normalItem(l line) *pb.OrderItem {
-	item := &pb.OrderItem{RefId: l.SKU, Quantity: l.Qty, Price: string(l.UnitPrice), Title: l.Name, Instructions: l.Note}
+	item := &pb.OrderItem{RefId: l.SKU, Quantity: l.Qty, Price: string(l.UnitPrice), Title: l.Name,
+		Instructions: l.Note}
 	for _, m := range l.Modifiers {
-		item.Options = append(item.Options, &pb.OrderOption{RefId: m.SKU, Quantity: max(m.Qty, 1), Price: string(m.UnitPrice), Title: m.Name})
+		item.Options = append(item.Options,
+			&pb.OrderOption{RefId: m.SKU, Quantity: max(m.Qty, 1), Price: string(m.UnitPrice), Title: m.Name})
 	}
 	return item
 }
 
 func amounts(list []amount) (normal []*pb.OrderAmount) {
 	for _, a := range list {
-		normal = append(normal, &pb.OrderAmount{Title: cmp.Or(a.Label, a.Code), Value: string(a.Amount), Rate: string(a.Rate), Code: a.Code})
+		normal = append(normal, &pb.OrderAmount{Title: cmp.Or(a.Label, a.Code), Value: string(a.Amount),
+			Rate: string(a.Rate), Code: a.Code})
 	}
 	return normal
 }
@@ -155,7 +162,8 @@ type rejection struct {
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	path := "/v2/orders/" + url.PathEscape(request.GetOrder().GetPlatformOrderId())
 	if !request.GetAccepted() {
-		return send(request.GetCall(), http.MethodPost, path+"/reject", rejection{request.GetReason(), request.GetReasonCode()})
+		return send(request.GetCall(), http.MethodPost, path+"/reject",
+			rejection{request.GetReason(), request.GetReasonCode()})
 	}
 	return send(request.GetCall(), http.MethodPost, path+"/accept", acceptance{(request.GetPrepTime() + 59) / 60})
 }
@@ -168,20 +176,24 @@ type orderStatus struct {
 }
 
 // statuses are A's names of the states that it wants to know of.
-var statuses = map[string]string{"Food Ready": "ready", "Dispatched": "dispatched", "Completed": "completed", "Cancelled": "cancelled"}
+var statuses = map[string]string{"Food Ready": "ready", "Dispatched": "dispatched", "Completed": "completed",
+	"Cancelled": "cancelled"}
 
 // PlanOrderStatus tells A of an order's new state, or, by accepting it once more,
 // how long it is prepared.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
-		return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/accept", acceptance{minutes})
+		return send(request.GetCall(), http.MethodPost,
+			"/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/accept", acceptance{minutes})
 	}
 	name, known := statuses[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator A is not told of the state " + request.GetStatus())
 	}
-	body := orderStatus{name, request.GetMessage(), request.GetReasonCode(), time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)}
-	return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/status", body)
+	body := orderStatus{name, request.GetMessage(), request.GetReasonCode(),
+		time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)}
+	return send(request.GetCall(), http.MethodPost,
+		"/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/status", body)
 }
 
 type outOfStock struct {
@@ -193,8 +205,10 @@ type outOfStock struct {
 
 // PlanItemsOOS tells A what of an order is out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
-	body := outOfStock{list(request.GetItemRefIds()), list(request.GetOptionRefIds()), request.GetAllowEdit(), time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)}
-	return send(request.GetCall(), http.MethodPost, "/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/out-of-stock", body)
+	body := outOfStock{list(request.GetItemRefIds()), list(request.GetOptionRefIds()), request.GetAllowEdit(),
+		time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)}
+	return send(request.GetCall(), http.MethodPost,
+		"/v2/orders/"+url.PathEscape(request.GetOrder().GetPlatformOrderId())+"/out-of-stock", body)
 }
 
 // InterpretItemsOOS reads A's answer, which may hold a number that leads to the customer.
@@ -210,7 +224,8 @@ func (plugin) InterpretItemsOOS(_ context.Context, _ *sdk.Call, response *sdk.Re
 	case again:
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	case success:
-		outcome.State, outcome.CustomerMaskedNumber, outcome.Pin = pb.OutcomeState_OUTCOME_STATE_DONE, answer.MaskedPhone, string(answer.Pin)
+		outcome.State, outcome.CustomerMaskedNumber, outcome.Pin = pb.OutcomeState_OUTCOME_STATE_DONE,
+			answer.MaskedPhone, string(answer.Pin)
 	}
 	return outcome, nil
 }

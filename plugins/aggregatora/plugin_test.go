@@ -47,7 +47,8 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		order := translation.GetOrder()
-		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" || translation.GetIgnored() != "")
+		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" ||
+			translation.GetIgnored() != "")
 		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
 	})
 }

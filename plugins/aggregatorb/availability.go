@@ -25,7 +25,8 @@ type stock struct {
 // PlanStoreAction opens or closes a restaurant.
 func (plugin) PlanStoreAction(_ context.Context, request *pb.StoreActionRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
-	return send(request.GetCall(), catalogue, http.MethodPut, path+"/opening", opening{request.GetOpen(), instant(request.GetChangedAt())})
+	return send(request.GetCall(), catalogue, http.MethodPut, path+"/opening",
+		opening{request.GetOpen(), instant(request.GetChangedAt())})
 }
 
 type listing struct {
@@ -36,7 +37,8 @@ type listing struct {
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	decision, err := send(request.GetCall(), catalogue, http.MethodPut, path+"/listing", listing{false})
-	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent, http.StatusNotFound}
+	decision.GetPlan().Success.Statuses = []int32{http.StatusOK, http.StatusAccepted, http.StatusNoContent,
+		http.StatusNotFound}
 	return decision, err
 }
 
@@ -44,7 +46,8 @@ func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Dec
 func (plugin) PlanItemAction(_ context.Context, request *pb.ItemActionRequest) (*sdk.Decision, error) {
 	path := restaurantPath(request.GetPlatformStoreId(), request.GetStoreRefId())
 	return send(request.GetCall(), catalogue, http.MethodPost, path+"/stock", stock{
-		request.GetAvailable(), append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...), instant(request.GetChangedAt())})
+		request.GetAvailable(), append([]string{}, request.GetItemRefIds()...),
+		append([]string{}, request.GetOptionRefIds()...), instant(request.GetChangedAt())})
 }
 
 func restaurantPath(id, ref string) string {
@@ -53,7 +56,8 @@ func restaurantPath(id, ref string) string {
 
 // InterpretAvailability reads B's answer to a switch. Of a stock B rejects what it
 // does not have, which is off.
-func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readAnswer(response)
 	if err == nil && action == sdk.Disable {
 		outcome.Errors = nil

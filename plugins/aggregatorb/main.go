@@ -26,8 +26,10 @@ const (
 const settingsSchema = `{
   "type": "object",
   "properties": {
-    "merchant_id": {"type": "string", "minLength": 1, "maxLength": 64, "description": "the merchant's number at the aggregator"},
-    "nutrition_in_description": {"type": "boolean", "description": "false leaves nutritional values out of the descriptions"}
+    "merchant_id": {"type": "string", "minLength": 1, "maxLength": 64,` +
+	` "description": "the merchant's number at the aggregator"},
+    "nutrition_in_description": {"type": "boolean",` +
+	` "description": "false leaves nutritional values out of the descriptions"}
   },
   "additionalProperties": false,
   "examples": [{}, {"merchant_id": "M-1044"}]
@@ -46,11 +48,12 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 	hosts := []string{"*.aggregator-b.example", "127.0.0.1", "localhost"}
 	return &sdk.Description{
 		Id: "aggregator-b", Version: "1.0.0", DisplayName: "Aggregator B",
-		Vocabulary: []*pb.VocabularyGroup{sdk.NutritionalInfo(), {Group: additionalInfo, OnItem: true, Keys: []*pb.VocabularyKey{
-			{Name: "accompaniments", Rule: pb.ValueRule_VALUE_RULE_ANY_TEXT},
-			{Name: "quantity", Rule: pb.ValueRule_VALUE_RULE_WHOLE_NUMBER},
-			{Name: "quantity_unit", Rule: pb.ValueRule_VALUE_RULE_ONE_OF, Allowed: quantityUnits},
-		}}},
+		Vocabulary: []*pb.VocabularyGroup{sdk.NutritionalInfo(),
+			{Group: additionalInfo, OnItem: true, Keys: []*pb.VocabularyKey{
+				{Name: "accompaniments", Rule: pb.ValueRule_VALUE_RULE_WHOLE_NUMBER},
+				{Name: "quantity", Rule: pb.ValueRule_VALUE_RULE_WHOLE_NUMBER},
+				{Name: "quantity_unit", Rule: pb.ValueRule_VALUE_RULE_ONE_OF, Allowed: quantityUnits},
+			}}},
 		SettingsSchema: []byte(settingsSchema),
 		Endpoints: []*pb.Endpoint{
 			{Name: catalogue, Description: "menus and orders", Hosts: hosts},
@@ -61,8 +64,10 @@ func (plugin) Describe(context.Context) (*sdk.Description, error) {
 			{Name: callback, Description: "bearer token of what the aggregator sends"},
 		},
 		Inbound: []*pb.Inbound{
-			{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
-			{Kind: cancellation, Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
+			{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
+			{Kind: cancellation, Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+				Scheme: pb.InboundScheme_INBOUND_SCHEME_BEARER, Header: "authorization", Secret: callback},
 		},
 		Limits: &pb.Limits{MemoryMb: 256, InFlight: 16},
 	}, nil

@@ -101,20 +101,23 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	body := catalogueBody{
 		MerchantID: s.MerchantID, Sections: newKitchen(menu, s).sections(), Fees: []fee{},
 		Restaurant: venue{
-			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(), TimeZone: store.GetTimezone(),
-			Accepts: store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
+			ID: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Name: store.GetName(),
+			TimeZone: store.GetTimezone(),
+			Accepts:  store.GetActive() && store.GetOrderingEnabled(), PrepSecs: store.GetMinPickupTime(),
 		},
 	}
 	leftOut := append(sdk.NestedLeftOut(menu), emptyLeftOut(menu)...)
 	for _, c := range menu.GetCharges() {
 		if narrow := narrower(c); narrow != "" {
 			leftOut = append(leftOut, &sdk.PublishError{Entity: "charge", RefId: c.GetCode(), Code: "charge_scope",
-				Message: c.GetTitle() + " of " + c.GetValue() + " " + narrow + ", and is left out: the aggregator's fees fall on whole orders"})
+				Message: c.GetTitle() + " of " + c.GetValue() + " " + narrow +
+					", and is left out: the aggregator's fees fall on whole orders"})
 			continue
 		}
 		body.Fees = append(body.Fees, fee{c.GetCode(), c.GetTitle(), c.GetValue()})
 	}
-	decision, err := send(call, catalogue, http.MethodPost, "/api/restaurants/"+url.PathEscape(body.Restaurant.ID)+"/catalogue", body)
+	decision, err := send(call, catalogue, http.MethodPost,
+		"/api/restaurants/"+url.PathEscape(body.Restaurant.ID)+"/catalogue", body)
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +136,10 @@ func emptyLeftOut(menu *sdk.Menu) (list []*sdk.PublishError) {
 	}
 	for _, g := range menu.GetOptionGroups() {
 		if g.GetMaxSelectable() == 0 && offered[g.GetRefId()] {
-			list = append(list, &sdk.PublishError{Entity: "option_group", RefId: g.GetRefId(), Code: "nothing_to_choose",
-				Message: g.GetTitle() + " lets nothing be chosen (max_selectable is 0), and is left out: to the aggregator 0 is any number"})
+			list = append(list, &sdk.PublishError{Entity: "option_group", RefId: g.GetRefId(),
+				Code: "nothing_to_choose",
+				Message: g.GetTitle() +
+					" lets nothing be chosen (max_selectable is 0), and is left out: to the aggregator 0 is any number"})
 		}
 	}
 	return list
@@ -169,7 +174,8 @@ func newKitchen(menu *sdk.Menu, s settings) kitchen {
 		if g.GetMaxSelectable() == 0 {
 			continue // told by emptyLeftOut
 		}
-		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0), []addOn{}}
+		k.sets[g.GetRefId()] = addOnSet{g.GetRefId(), g.GetTitle(), g.GetMinSelectable(), max(g.GetMaxSelectable(), 0),
+			[]addOn{}}
 	}
 	for _, o := range menu.GetOptions() {
 		for _, ref := range o.GetOptGrpRefIds() {
@@ -235,7 +241,8 @@ func newSection(c *pb.Category, dishes map[string][]dish) section {
 	}
 	for _, timing := range c.GetTimings() {
 		for _, slot := range timing.GetSlots() {
-			s.Served = append(s.Served, served{strings.ToUpper(timing.GetDay()), slot.GetStartTime(), slot.GetEndTime()})
+			s.Served = append(s.Served,
+				served{strings.ToUpper(timing.GetDay()), slot.GetStartTime(), slot.GetEndTime()})
 		}
 	}
 	return s
@@ -294,7 +301,8 @@ func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_DONE
 	}
 	for _, r := range answer.Rejected {
-		outcome.Errors = append(outcome.Errors, &pb.PublishError{Entity: "item", RefId: r.DishID, Code: "rejected", Message: r.Reason})
+		outcome.Errors = append(outcome.Errors,
+			&pb.PublishError{Entity: "item", RefId: r.DishID, Code: "rejected", Message: r.Reason})
 	}
 	return outcome, nil
 }

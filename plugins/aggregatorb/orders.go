@@ -102,8 +102,9 @@ func (plugin) Translate(_ context.Context, _ *sdk.Call, request *sdk.InboundRequ
 	order := &sdk.NewOrder{
 		PlatformOrderId: sent.OrderID, StoreRefId: sent.RestaurantRef, PlatformStoreId: sent.RestaurantID,
 		OrderType: mode[0], DeliveryType: mode[1], IsBulkOrder: sent.LargeOrder, Customer: normalBuyer(sent.Customer),
-		Charges: billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes), Discounts: billLines(sent.Bill.Discounts),
-		Coupon: sent.Voucher, Instructions: sent.Note, DeliveryDatetime: sent.DueAt * 1000,
+		Charges: billLines(sent.Bill.Fees), Taxes: billLines(sent.Bill.Taxes),
+		Discounts: billLines(sent.Bill.Discounts),
+		Coupon:    sent.Voucher, Instructions: sent.Note, DeliveryDatetime: sent.DueAt * 1000,
 		OrderTotal: string(sent.Bill.Total),
 	}
 	for _, l := range sent.Cart {
@@ -130,9 +131,11 @@ func readCancellation(body []byte) (*sdk.Translation, error) {
 }
 
 func normalLine(l cartLine) *pb.OrderItem {
-	item := &pb.OrderItem{RefId: l.DishID, Quantity: l.Count, Price: string(l.UnitPrice), Title: l.Title, Instructions: l.Note}
+	item := &pb.OrderItem{RefId: l.DishID, Quantity: l.Count, Price: string(l.UnitPrice), Title: l.Title,
+		Instructions: l.Note}
 	for _, a := range l.AddOns {
-		item.Options = append(item.Options, &pb.OrderOption{RefId: a.AddOnID, Quantity: max(a.Count, 1), Price: string(a.UnitPrice), Title: a.Title})
+		item.Options = append(item.Options,
+			&pb.OrderOption{RefId: a.AddOnID, Quantity: max(a.Count, 1), Price: string(a.UnitPrice), Title: a.Title})
 	}
 	return item
 }
@@ -164,7 +167,8 @@ type decision struct {
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	body := decision{Decision: "CONFIRMED", ReadyIn: request.GetPrepTime()}
 	if !request.GetAccepted() {
-		body = decision{Decision: "DECLINED", Reason: cmp.Or(request.GetReason(), "not given"), ReasonCode: request.GetReasonCode()}
+		body = decision{Decision: "DECLINED", Reason: cmp.Or(request.GetReason(), "not given"),
+			ReasonCode: request.GetReasonCode()}
 	}
 	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision", body)
 }
@@ -175,19 +179,22 @@ type progress struct {
 	At         string `json:"at"`
 }
 
-var progresses = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED", "Cancelled": "CANCELLED"}
+var progresses = map[string]string{"Food Ready": "READY", "Dispatched": "ON_THE_WAY", "Completed": "CLOSED",
+	"Cancelled": "CANCELLED"}
 
 // PlanOrderStatus tells B of an order's new state, or, by confirming it once more,
 // when it is ready.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
-		return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision", decision{Decision: "CONFIRMED", ReadyIn: minutes * 60})
+		return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/decision",
+			decision{Decision: "CONFIRMED", ReadyIn: minutes * 60})
 	}
 	name, known := progresses[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator B is not told of the state " + request.GetStatus())
 	}
-	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/progress", progress{name, request.GetReasonCode(), instant(request.GetChangedAt())})
+	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/progress",
+		progress{name, request.GetReasonCode(), instant(request.GetChangedAt())})
 }
 
 type missing struct {
@@ -200,5 +207,6 @@ type missing struct {
 // PlanItemsOOS tells B what of an order is out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), catalogue, http.MethodPost, orderPath(request.GetOrder())+"/missing", missing{
-		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...), request.GetAllowEdit(), instant(request.GetReportedAt())})
+		append([]string{}, request.GetItemRefIds()...), append([]string{}, request.GetOptionRefIds()...),
+		request.GetAllowEdit(), instant(request.GetReportedAt())})
 }

@@ -37,7 +37,8 @@ func FuzzInbound(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, kind := range []string{"order", cancellation} {
-			translation, err := plugin{}.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: kind, Body: body})
+			translation, err := plugin{}.Translate(t.Context(), &sdk.Call{},
+				&sdk.InboundRequest{Kind: kind, Body: body})
 			if err != nil {
 				require.True(t, sdk.IsRefusal(err), err)
 				continue

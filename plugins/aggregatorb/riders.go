@@ -14,7 +14,8 @@ import (
 // riderStates are B's names of the rider statuses (spec, States and transitions).
 var riderStates = map[string]string{
 	"ASSIGNED": "rider_assigned", "UNASSIGNED": "rider_unassigned", "AT-STORE": "rider_at_store",
-	"OUT-FOR-DELIVERY": "picked_up", "RIDER-REACHED": "rider_at_customer", "DELIVERED": "delivered", "NO-RIDER-FOUND": "no_rider",
+	"OUT-FOR-DELIVERY": "picked_up", "RIDER-REACHED": "rider_at_customer", "DELIVERED": "delivered",
+	"NO-RIDER-FOUND": "no_rider",
 }
 
 type deliveryState struct {
@@ -66,7 +67,8 @@ func (plugin) PlanRiderLocation(_ context.Context, request *pb.RiderLocationRequ
 	if err != nil {
 		return nil, err
 	}
-	return send(request.GetCall(), delivery, http.MethodPut, orderPath(request.GetOrder())+"/rider-position", position{lat, lng, instant(request.GetSeenAt())})
+	return send(request.GetCall(), delivery, http.MethodPut, orderPath(request.GetOrder())+"/rider-position",
+		position{lat, lng, instant(request.GetSeenAt())})
 }
 
 func orderPath(order *sdk.Order) string {

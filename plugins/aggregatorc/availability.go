@@ -37,7 +37,8 @@ type shopListing struct {
 
 // PlanUnlist takes a shop off the aggregator.
 func (plugin) PlanUnlist(_ context.Context, request *pb.UnlistRequest) (*sdk.Decision, error) {
-	return send(request.GetCall(), "/gw/shop.listing", shopListing{cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId()), false})
+	return send(request.GetCall(), "/gw/shop.listing",
+		shopListing{cmp.Or(request.GetPlatformStoreId(), request.GetStoreRefId()), false})
 }
 
 // PlanItemAction puts dishes and extras on or off.
@@ -52,10 +53,12 @@ const unknownDish = "404"
 
 // InterpretAvailability reads the gateway's answer to a switch. What it does not
 // have is off.
-func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string, response *sdk.Response) (*sdk.PublishOutcome, error) {
+func (plugin) InterpretAvailability(_ context.Context, _ *sdk.Call, action string,
+	response *sdk.Response) (*sdk.PublishOutcome, error) {
 	outcome, err := readAnswer(response)
 	if err == nil && action == sdk.Disable {
-		outcome.Errors = slices.DeleteFunc(outcome.Errors, func(e *pb.PublishError) bool { return e.GetCode() == unknownDish })
+		outcome.Errors = slices.DeleteFunc(outcome.Errors,
+			func(e *pb.PublishError) bool { return e.GetCode() == unknownDish })
 	}
 	return outcome, err
 }

@@ -8,7 +8,8 @@ import (
 
 // nutrition is what C needs of an item: a key of each (spec, Key-value groups).
 var nutrition = []sdk.Choice{
-	{Rule: "nutrition_additive", Name: "additive", Keys: []string{"caffeine_mg", "msg_mg", "polyols_mg", "polydextrose_mg", "artificialsweetener_mg"}},
+	{Rule: "nutrition_additive", Name: "additive",
+		Keys: []string{"caffeine_mg", "msg_mg", "polyols_mg", "polydextrose_mg", "artificialsweetener_mg"}},
 	{Rule: "nutrition_carbohydrate", Name: "carbohydrate", Keys: []string{"carbohydrate_mg"}},
 	{Rule: "nutrition_protein", Name: "protein", Keys: []string{"protein_mg"}},
 	{Rule: "nutrition_fat", Name: "fat", Keys: []string{"cholesterol_mg", "saturatedfat_mg", "fat_mg", "transfat_mg"}},

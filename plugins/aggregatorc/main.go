@@ -24,8 +24,11 @@ const (
 const settingsSchema = `{
   "type": "object",
   "properties": {
-    "nutrition": {"enum": ["if_present", "required"], "description": "whether every item needs NutritionalInfo, or only what is there must be complete"},
-    "minor_digits": {"type": "integer", "minimum": 0, "maximum": 3, "description": "digits after the point of the currency: not needed, and refused where the business's currency has others"}
+    "nutrition": {"enum": ["if_present", "required"], "description": "whether every item needs NutritionalInfo,` +
+	` or only what is there must be complete"},
+    "minor_digits": {"type": "integer", "minimum": 0, "maximum": 3,` +
+	` "description": "digits after the point of the currency: not needed,` +
+	` and refused where the business's currency has others"}
   },
   "additionalProperties": false,
   "examples": [{}, {"nutrition": "required"}, {"minor_digits": 2}]
@@ -49,7 +52,9 @@ func (plugin) Configure(_ context.Context, call *sdk.Call) ([]*sdk.Problem, erro
 		return nil, err
 	}
 	if digits, told := sdk.MinorDigits(call.GetCurrency()); told && s.MinorDigits != nil && *s.MinorDigits != digits {
-		return []*sdk.Problem{{Path: "minor_digits", Message: fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, call.GetCurrency(), digits)}}, nil
+		return []*sdk.Problem{{Path: "minor_digits",
+			Message: fmt.Sprintf("is %d, and %s has %d digits after the point", *s.MinorDigits, call.GetCurrency(),
+				digits)}}, nil
 	}
 	return nil, nil
 }

@@ -79,14 +79,17 @@ func (plugin) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.De
 	}
 	store := menu.GetStore()
 	body := shopMenu{
-		Shop:   shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(), Names: named(store.GetName(), store.GetTranslations()), Zone: store.GetTimezone()},
+		Shop: shop{Code: cmp.Or(store.GetPlatformStoreId(), store.GetRefId()), Ref: store.GetRefId(),
+			Names: named(store.GetName(), store.GetTranslations()), Zone: store.GetTimezone()},
 		Groups: []group{}, Dishes: []dish{}, Choices: []choice{}, Extras: []extra{},
 	}
 	if store.GetActive() && store.GetOrderingEnabled() {
 		body.Shop.Status = 1
 	}
 	for _, c := range menu.GetCategories() {
-		body.Groups = append(body.Groups, group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(), sale(c.GetTimings())})
+		body.Groups = append(body.Groups,
+			group{c.GetRefId(), named(c.GetName(), c.GetTranslations()), c.GetParentRefId(), c.GetSortOrder(),
+				sale(c.GetTimings())})
 	}
 	for _, item := range menu.GetItems() {
 		d, err := renderDish(item, digits)
@@ -117,7 +120,9 @@ func (m *shopMenu) addChoices(menu *sdk.Menu, digits int) error {
 	}
 	for _, g := range menu.GetOptionGroups() {
 		if offered[g.GetRefId()] {
-			m.Choices = append(m.Choices, choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(), g.GetMaxSelectable()})
+			m.Choices = append(m.Choices,
+				choice{g.GetRefId(), named(g.GetTitle(), g.GetTranslations()), g.GetMinSelectable(),
+					g.GetMaxSelectable()})
 		}
 	}
 	for _, o := range menu.GetOptions() {
@@ -156,8 +161,10 @@ func renderDish(item *sdk.Item, digits int) (dish, error) {
 		return dish{}, err
 	}
 	d := dish{
-		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents, Groups: append([]string{}, item.GetCategoryRefIds()...),
-		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Left: item.GetCurrentStock(), Picture: item.GetImgUrl(),
+		Code: item.GetRefId(), Names: named(item.GetTitle(), item.GetTranslations()), Cents: cents,
+		Groups:  append([]string{}, item.GetCategoryRefIds()...),
+		Choices: item.GetOptionGroupRefIds(), Seq: item.GetSortOrder(), Left: item.GetCurrentStock(),
+		Picture: item.GetImgUrl(),
 	}
 	d.Nutrients, _ = sdk.Values(item.GetKeyValueGroups(), sdk.Nutrition)
 	if item.GetDescription() != "" {
@@ -216,7 +223,8 @@ func readAnswer(response *sdk.Response) (*sdk.PublishOutcome, error) {
 		outcome.State = pb.OutcomeState_OUTCOME_STATE_RETRY
 	}
 	for _, f := range answer.Failed {
-		outcome.Errors = append(outcome.Errors, &pb.PublishError{Entity: "item", RefId: f.Dish, Code: strconv.Itoa(f.Code), Message: f.Msg})
+		outcome.Errors = append(outcome.Errors,
+			&pb.PublishError{Entity: "item", RefId: f.Dish, Code: strconv.Itoa(f.Code), Message: f.Msg})
 	}
 	return outcome, nil
 }

@@ -85,8 +85,9 @@ func (plugin) Translate(_ context.Context, call *sdk.Call, request *sdk.InboundR
 func normalOrder(d *orderData, digits int) *sdk.NewOrder {
 	amount := func(minor int64) string { return sdk.FromMinorUnits(minor, digits) }
 	order := &sdk.NewOrder{
-		PlatformOrderId: d.No, StoreRefId: d.ShopRef, PlatformStoreId: d.ShopCode, OrderType: "delivery", DeliveryType: "partner",
-		IsBulkOrder: d.Group, Instructions: d.Remark, DeliveryDatetime: d.Expected, PayableAmount: amount(d.Total),
+		PlatformOrderId: d.No, StoreRefId: d.ShopRef, PlatformStoreId: d.ShopCode, OrderType: "delivery",
+		DeliveryType: "partner",
+		IsBulkOrder:  d.Group, Instructions: d.Remark, DeliveryDatetime: d.Expected, PayableAmount: amount(d.Total),
 		Customer: &pb.Customer{Name: d.Recipient.Name, Phone: d.Recipient.Tel, Address: &pb.Address{
 			Line_1: d.Recipient.Address, Line_2: d.Recipient.Door, City: d.Recipient.City, Pin: d.Recipient.Zip}},
 	}
@@ -97,9 +98,11 @@ func normalOrder(d *orderData, digits int) *sdk.NewOrder {
 		order.DeliveryType = "self"
 	}
 	for _, l := range d.Lines {
-		item := &pb.OrderItem{RefId: l.Dish, Quantity: l.N, Price: amount(l.Cents), Title: l.Name, Instructions: l.Remark}
+		item := &pb.OrderItem{RefId: l.Dish, Quantity: l.N, Price: amount(l.Cents), Title: l.Name,
+			Instructions: l.Remark}
 		for _, e := range l.Extras {
-			item.Options = append(item.Options, &pb.OrderOption{RefId: e.Dish, Quantity: max(e.N, 1), Price: amount(e.Cents), Title: e.Name})
+			item.Options = append(item.Options,
+				&pb.OrderOption{RefId: e.Dish, Quantity: max(e.N, 1), Price: amount(e.Cents), Title: e.Name})
 		}
 		order.Items = append(order.Items, item)
 	}
@@ -127,7 +130,8 @@ type reply struct {
 // PlanAcknowledge tells C that an order was taken or refused.
 func (plugin) PlanAcknowledge(_ context.Context, request *pb.AcknowledgeRequest) (*sdk.Decision, error) {
 	return send(request.GetCall(), "/gw/order.reply", reply{
-		request.GetOrder().GetPlatformOrderId(), request.GetAccepted(), (request.GetPrepTime() + 59) / 60, request.GetReason(), request.GetReasonCode()})
+		request.GetOrder().GetPlatformOrderId(), request.GetAccepted(), (request.GetPrepTime() + 59) / 60,
+		request.GetReason(), request.GetReasonCode()})
 }
 
 type stage struct {
@@ -144,13 +148,16 @@ var stages = map[string]int{"Food Ready": 30, "Dispatched": 40, "Completed": 50,
 // how long it is prepared.
 func (plugin) PlanOrderStatus(_ context.Context, request *pb.OrderStatusRequest) (*sdk.Decision, error) {
 	if minutes := request.GetPrepMinutes(); request.GetStatus() == "Acknowledged" && minutes > 0 {
-		return send(request.GetCall(), "/gw/order.reply", reply{No: request.GetOrder().GetPlatformOrderId(), Accept: true, Minutes: minutes})
+		return send(request.GetCall(), "/gw/order.reply",
+			reply{No: request.GetOrder().GetPlatformOrderId(), Accept: true, Minutes: minutes})
 	}
 	number, known := stages[request.GetStatus()]
 	if !known {
 		return sdk.Skip("aggregator C is not told of the state " + request.GetStatus())
 	}
-	return send(request.GetCall(), "/gw/order.stage", stage{request.GetOrder().GetPlatformOrderId(), number, request.GetReasonCode(), time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)})
+	return send(request.GetCall(), "/gw/order.stage",
+		stage{request.GetOrder().GetPlatformOrderId(), number, request.GetReasonCode(),
+			time.UnixMilli(request.GetChangedAt()).UTC().Format(time.RFC3339)})
 }
 
 type soldOut struct {
@@ -163,6 +170,8 @@ type soldOut struct {
 
 // PlanItemsOOS tells C what of an order is out of stock.
 func (plugin) PlanItemsOOS(_ context.Context, request *pb.ItemsOOSRequest) (*sdk.Decision, error) {
-	return send(request.GetCall(), "/gw/order.soldout", soldOut{request.GetOrder().GetPlatformOrderId(), append([]string{}, request.GetItemRefIds()...),
-		append([]string{}, request.GetOptionRefIds()...), request.GetAllowEdit(), time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)})
+	return send(request.GetCall(), "/gw/order.soldout",
+		soldOut{request.GetOrder().GetPlatformOrderId(), append([]string{}, request.GetItemRefIds()...),
+			append([]string{}, request.GetOptionRefIds()...), request.GetAllowEdit(),
+			time.UnixMilli(request.GetReportedAt()).UTC().Format(time.RFC3339)})
 }

@@ -42,7 +42,8 @@ func FuzzInbound(f *testing.F) {
 			return
 		}
 		order := translation.GetOrder()
-		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" || translation.GetIgnored() != "")
+		require.True(t, order != nil || translation.GetCancellation().GetPlatformOrderId() != "" ||
+			translation.GetIgnored() != "")
 		require.True(t, order == nil || order.GetPlatformOrderId() != "" && len(order.GetItems()) > 0)
 	})
 }
@@ -51,7 +52,8 @@ func FuzzInbound(f *testing.F) {
 // refused, and without a currency they are what the settings say.
 func TestSettingsDoNotContradictTheCurrency(t *testing.T) {
 	for _, c := range []struct{ settings, currency, wrong string }{
-		{`{}`, "JPY", ""}, {`{"minor_digits":0}`, "JPY", ""}, {`{"minor_digits":3}`, "KWD", ""}, {`{"minor_digits":0}`, "", ""},
+		{`{}`, "JPY", ""}, {`{"minor_digits":0}`, "JPY", ""}, {`{"minor_digits":3}`, "KWD", ""},
+		{`{"minor_digits":0}`, "", ""},
 		{`{"minor_digits":2}`, "JPY", "is 2, and JPY has 0 digits after the point"},
 		{`{"minor_digits":0}`, "INR", "is 0, and INR has 2 digits after the point"},
 	} {

@@ -91,9 +91,11 @@ func capabilities(ctx context.Context, s *session) error {
 		_, err := q.Ask(ctx, s.Client)
 		switch absent := sdk.IsAbsent(err); {
 		case absent && s.has(q.Method):
-			return fmt.Errorf("%s answers Unimplemented, but the capability %s is declared", q.Method, sdk.CapabilityOf(q.Method))
+			return fmt.Errorf("%s answers Unimplemented, but the capability %s is declared", q.Method,
+				sdk.CapabilityOf(q.Method))
 		case !absent && !s.has(q.Method):
-			return fmt.Errorf("%s is answered, but the capability %s is not declared: %w", q.Method, sdk.CapabilityOf(q.Method), orNone(err))
+			return fmt.Errorf("%s is answered, but the capability %s is not declared: %w", q.Method,
+				sdk.CapabilityOf(q.Method), orNone(err))
 		case err != nil && !absent && !sdk.IsRefusal(err):
 			return fmt.Errorf("%s: %w; what is wrong with a question is answered with InvalidArgument", q.Method, err)
 		}

@@ -82,7 +82,8 @@ func riders(ctx context.Context, s *session) error {
 		expected[q.Message] = string(answer)
 	}
 	disordered := slices.Concat(updates, updates, updates)
-	rand.New(rand.NewPCG(1, 2)).Shuffle(len(disordered), func(i, j int) { disordered[i], disordered[j] = disordered[j], disordered[i] })
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(disordered),
+		func(i, j int) { disordered[i], disordered[j] = disordered[j], disordered[i] })
 	for _, q := range disordered {
 		answer, err := exact(ctx, s, q)
 		if err != nil {
@@ -110,7 +111,8 @@ func actions(ctx context.Context, s *session) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s is offered, but refused for a bulk self-delivery order with all fields: %w", action.GetAction(), err)
+			return fmt.Errorf("%s is offered, but refused for a bulk self-delivery order with all fields: %w",
+				action.GetAction(), err)
 		}
 		for range 3 {
 			again, err := q.Ask(ctx, s.Client)

@@ -103,7 +103,10 @@ func (d inProcess) Start() (*Running, error) {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	options := append(sdk.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+			error) {
+			return listener.DialContext(ctx)
+		}))
 	conn, err := grpc.NewClient("passthrough:plugin", options...)
 	if err != nil {
 		server.Stop()

@@ -74,7 +74,8 @@ func (c Case) check(ctx context.Context, r *Running, update bool) error {
 // unasked tells that the plugin does not have what the question is for.
 func (c Case) unasked() error {
 	return fmt.Errorf("%s: the plugin has no %s, for which it asks %s: implement it, or delete %s and %s", c.Name,
-		sdk.CapabilityOf(c.Question.Method), c.Question.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix, c.golden)
+		sdk.CapabilityOf(c.Question.Method), c.Question.Method, strings.TrimSuffix(c.golden, goldenSuffix)+inputSuffix,
+		c.golden)
 }
 
 // difference shows the first line in which two texts differ.

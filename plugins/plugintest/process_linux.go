@@ -27,7 +27,8 @@ func environment(_ context.Context, s *session) error {
 	for _, variable := range bytes.Split(text, []byte{0}) {
 		// the lines of the certificate in PLUGIN_CLIENT_CERT are part of one variable
 		if len(variable) > 0 && !allowed(string(variable)) {
-			return fmt.Errorf("the program has the environment variable %s", strings.SplitN(string(variable), "=", 2)[0])
+			return fmt.Errorf("the program has the environment variable %s",
+				strings.SplitN(string(variable), "=", 2)[0])
 		}
 	}
 	return nil

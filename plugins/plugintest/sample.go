@@ -12,15 +12,18 @@ import (
 
 // sampleCall is a call of one business.
 func sampleCall() *pb.Call {
-	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"), IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
+	return &pb.Call{Business: 1, Platform: "tasty-eats", Store: "S-1", Settings: []byte("{}"),
+		IdempotencyKey: "01a1fd44-0000-7000-8000-000000000001", Currency: "USD"}
 }
 
 func sampleOrder() *pb.Order {
-	return &pb.Order{OrderId: 7001, PlatformOrderId: "90001", StoreRefId: "S-1", PlatformStoreId: "R 1/2", OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true}
+	return &pb.Order{OrderId: 7001, PlatformOrderId: "90001", StoreRefId: "S-1", PlatformStoreId: "R 1/2",
+		OrderType: "delivery", DeliveryType: "self", IsBulkOrder: true}
 }
 
 // riderStatuses are all that there are (spec, States and transitions).
-var riderStatuses = []string{"ASSIGNED", "UNASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED", "NO-RIDER-FOUND"}
+var riderStatuses = []string{"ASSIGNED", "UNASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY", "RIDER-REACHED", "DELIVERED",
+	"NO-RIDER-FOUND"}
 
 var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched", "Completed", "Cancelled"}
 
@@ -28,34 +31,48 @@ var orderStatuses = []string{"Placed", "Acknowledged", "Food Ready", "Dispatched
 // what its aggregator would not send.
 func samples(about *sdk.Description) []Question {
 	call, order := sampleCall(), sampleOrder()
-	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"}, Body: []byte(`{}`)}
+	response := &pb.Response{Status: 200, Headers: map[string]string{"content-type": "application/json"},
+		Body: []byte(`{}`)}
 	menu := largeSample(20)
 	menu.Call = call
 	list := []Question{
 		{"Menu.CheckItems", &pb.ItemsChunk{Call: call, Items: menu.GetItems()}},
 		{"Menu.Render", menu},
 		{"Menu.InterpretPublish", &pb.InterpretRequest{Call: call, Response: response}},
-		{"Menu.InterpretPublish", &pb.InterpretRequest{Call: call, Response: &pb.Response{Status: 500, Body: []byte("<html>")}}},
+		{"Menu.InterpretPublish",
+			&pb.InterpretRequest{Call: call, Response: &pb.Response{Status: 500, Body: []byte("<html>")}}},
 		{"Menu.PlanUnlist", &pb.UnlistRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2"}},
-		{"Availability.PlanStore", &pb.StoreActionRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2", Open: true, ChangedAt: 1700000000000}},
-		{"Availability.PlanItems", &pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1", "I 2/3"}, OptionRefIds: []string{"O-1"}, ChangedAt: 1700000000000}},
+		{"Availability.PlanStore",
+			&pb.StoreActionRequest{Call: call, StoreRefId: "S-1", PlatformStoreId: "R 1/2", Open: true,
+				ChangedAt: 1700000000000}},
+		{"Availability.PlanItems",
+			&pb.ItemActionRequest{Call: call, StoreRefId: "S-1", ItemRefIds: []string{"I-1", "I 2/3"},
+				OptionRefIds: []string{"O-1"}, ChangedAt: 1700000000000}},
 		{"Availability.InterpretAnswer", &pb.InterpretRequest{Call: call, Action: sdk.Disable, Response: response}},
-		{"Orders.Translate", &pb.TranslateRequest{Call: call, Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ORDER)}},
+		{"Orders.Translate", &pb.TranslateRequest{Call: call,
+			Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ORDER)}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Accepted: true, PrepTime: 900}},
 		{"Orders.PlanAcknowledge", &pb.AcknowledgeRequest{Call: call, Order: order, Reason: "closed"}},
-		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, ItemRefIds: []string{"I-1", "I 2/3"}, OptionRefIds: []string{"O-1"}, ReportedAt: 1700000000000}},
-		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"}, AllowEdit: true, ReportedAt: 1700000000000}},
+		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, ItemRefIds: []string{"I-1", "I 2/3"},
+			OptionRefIds: []string{"O-1"}, ReportedAt: 1700000000000}},
+		{"Orders.PlanItemsOOS", &pb.ItemsOOSRequest{Call: call, Order: order, OptionRefIds: []string{"O-1"},
+			AllowEdit: true, ReportedAt: 1700000000000}},
 		{"Orders.InterpretItemsOOS", &pb.InterpretRequest{Call: call, Response: response}},
-		{"Riders.PlanLocation", &pb.RiderLocationRequest{Call: call, Order: order, Latitude: "37.8044", Longitude: "-122.2712", SeenAt: 1700000000000}},
+		{"Riders.PlanLocation", &pb.RiderLocationRequest{Call: call, Order: order, Latitude: "37.8044",
+			Longitude: "-122.2712", SeenAt: 1700000000000}},
 		{"Actions.InterpretResponse", &pb.InterpretRequest{Call: call, Action: "rider_body_temp", Response: response}},
-		{"Actions.InterpretCallback", &pb.InterpretCallbackRequest{Call: call, Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ACTION)}},
+		{"Actions.InterpretCallback",
+			&pb.InterpretCallbackRequest{Call: call,
+				Request: sampleInbound(about, pb.InboundPurpose_INBOUND_PURPOSE_ACTION)}},
 	}
 	for _, status := range orderStatuses {
-		list = append(list, Question{"Orders.PlanStatus", &pb.OrderStatusRequest{Call: call, Order: order, Status: status, ChangedAt: 1700000000000}})
+		list = append(list, Question{"Orders.PlanStatus",
+			&pb.OrderStatusRequest{Call: call, Order: order, Status: status, ChangedAt: 1700000000000}})
 	}
 	for _, status := range riderStatuses {
 		list = append(list, Question{"Riders.PlanStatus", &pb.RiderStatusRequest{
-			Call: call, Order: order, Status: status, RiderName: "Ravi", RiderPhoneNumber: "5551234567", ChangedAt: 1700000000000}})
+			Call: call, Order: order, Status: status, RiderName: "Ravi", RiderPhoneNumber: "5551234567",
+			ChangedAt: 1700000000000}})
 	}
 	names := []string{"no_such_action"}
 	for _, action := range about.GetActions() {
@@ -70,7 +87,8 @@ func samples(about *sdk.Description) []Question {
 
 // sampleInbound is a request of a declared kind, with a body that no aggregator sends.
 func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.InboundRequest {
-	request := &pb.InboundRequest{Kind: "unknown", Headers: map[string]string{"content-type": "application/json"}, Body: []byte(`{}`), ReceivedAt: 1700000000000}
+	request := &pb.InboundRequest{Kind: "unknown", Headers: map[string]string{"content-type": "application/json"},
+		Body: []byte(`{}`), ReceivedAt: 1700000000000}
 	for _, inbound := range about.GetInbound() {
 		if inbound.GetPurpose() == purpose {
 			request.Kind = inbound.GetKind()
@@ -83,21 +101,28 @@ func sampleInbound(about *sdk.Description, purpose pb.InboundPurpose) *pb.Inboun
 // values, every other one of these incomplete.
 func largeSample(n int) *sdk.Menu {
 	menu := &sdk.Menu{
-		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true, OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
+		Store: &pb.Store{RefId: "S-1", PlatformStoreId: "R 1/2", Name: "Harbour Street", City: "Oakland", Active: true,
+			OrderingEnabled: true, Currency: "USD", Timezone: "America/Los_Angeles",
 			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "10:00:00", EndTime: "02:00:00"}}}}},
-		Categories: []*pb.Category{{RefId: "C-1", Name: "Mains"}, {RefId: "C-2", Name: "Vegan <mains> & more", ParentRefId: "C-1", SortOrder: 1,
-			Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "11:00:00", EndTime: "15:00:00"}}}, {Day: "sunday"}}}},
+		Categories: []*pb.Category{{RefId: "C-1", Name: "Mains"},
+			{RefId: "C-2", Name: "Vegan <mains> & more", ParentRefId: "C-1", SortOrder: 1,
+				Timings: []*pb.Timing{{Day: "monday", Slots: []*pb.Slot{{StartTime: "11:00:00", EndTime: "15:00:00"}}},
+					{Day: "sunday"}}}},
 		OptionGroups: []*pb.OptionGroup{{RefId: "G-1", Title: "Sides", MaxSelectable: -1},
 			{RefId: "G-2", Title: "Size", MinSelectable: 1, MaxSelectable: 1, SortOrder: 1}},
 		Options: []*pb.Option{{RefId: "O-1", Title: "Rice", Price: "1.25", OptGrpRefIds: []string{"G-1"}},
-			{RefId: "O-2", Title: "Large", Price: "2", OptGrpRefIds: []string{"G-1", "G-2"}, NestedOptGrps: []string{"G-1"}}},
-		Taxes:   []*pb.Tax{{Code: "ST_P", Title: "Sales Tax", Value: "9.25", ItemRefIds: []string{"all"}}},
-		Charges: []*pb.Charge{{Code: "PC_F", Title: "Packaging Charge", Value: "0.50", ApplicableOn: "item.quantity", ItemRefIds: []string{"I-0"}}},
+			{RefId: "O-2", Title: "Large", Price: "2", OptGrpRefIds: []string{"G-1", "G-2"},
+				NestedOptGrps: []string{"G-1"}}},
+		Taxes: []*pb.Tax{{Code: "ST_P", Title: "Sales Tax", Value: "9.25", ItemRefIds: []string{"all"}}},
+		Charges: []*pb.Charge{{Code: "PC_F", Title: "Packaging Charge", Value: "0.50", ApplicableOn: "item.quantity",
+			ItemRefIds: []string{"I-0"}}},
 	}
 	for i := range n {
 		item := &pb.Item{
-			RefId: fmt.Sprintf("I-%d", i), Title: fmt.Sprintf("Dish %d", i), Description: strings.Repeat("Fresh every day. ", i%40),
-			Price: fmt.Sprintf("%d.%02d", i%50+1, i%100), SortOrder: int64(i), CurrentStock: int64(i%7 - 1), FoodType: fmt.Sprint(i%4 + 1),
+			RefId: fmt.Sprintf("I-%d", i), Title: fmt.Sprintf("Dish %d", i),
+			Description: strings.Repeat("Fresh every day. ", i%40),
+			Price:       fmt.Sprintf("%d.%02d", i%50+1, i%100), SortOrder: int64(i), CurrentStock: int64(i%7 - 1),
+			FoodType:       fmt.Sprint(i%4 + 1),
 			CategoryRefIds: []string{"C-2"}, OptionGroupRefIds: []string{"G-1", "G-2"},
 		}
 		if i%3 == 0 {

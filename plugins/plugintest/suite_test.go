@@ -23,9 +23,10 @@ type sound struct{}
 func (sound) Describe(context.Context) (*sdk.Description, error) {
 	return &sdk.Description{
 		Id: "sound", Version: "1.0.0", DisplayName: "Sound",
-		SettingsSchema: []byte(`{"type":"object","properties":{"word":{"type":"string"}},"examples":[{"word":"a"},{"word":"b"}]}`),
-		Endpoints:      []*pb.Endpoint{{Name: "api", Hosts: []string{"api.example.com"}}},
-		Secrets:        []*pb.Secret{{Name: "key"}},
+		SettingsSchema: []byte(`{"type":"object","properties":{"word":{"type":"string"}},"examples":[{"word":"a"},` +
+			`{"word":"b"}]}`),
+		Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"api.example.com"}}},
+		Secrets:   []*pb.Secret{{Name: "key"}},
 	}, nil
 }
 
@@ -34,7 +35,8 @@ func (sound) CheckItems(_ context.Context, _ *sdk.Call, items []*sdk.Item) ([]*s
 }
 
 func (sound) Render(_ context.Context, call *sdk.Call, menu *sdk.Menu) (*sdk.Decision, error) {
-	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu", map[string]any{"call": call.GetIdempotencyKey(), "items": len(menu.GetItems())}))
+	return sdk.Send(sdk.JSONPlan("PUT", "api", "/menu",
+		map[string]any{"call": call.GetIdempotencyKey(), "items": len(menu.GetItems())}))
 }
 
 func (sound) PlanRiderStatus(_ context.Context, r *pb.RiderStatusRequest) (*sdk.Decision, error) {
@@ -91,7 +93,8 @@ type translates struct{ translation *sdk.Translation }
 
 func (translates) Describe(ctx context.Context) (*sdk.Description, error) {
 	d, err := sound{}.Describe(ctx)
-	d.Inbound = []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x-key", Secret: "key"}}
+	d.Inbound = []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+		Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x-key", Secret: "key"}}
 	return d, err
 }
 
@@ -151,11 +154,11 @@ func outcome(t *testing.T, p sdk.Plugin, o plugintest.Options) map[string]string
 	return failed
 }
 
-func TestAPluginThatKeepsEveryRulePasses(t *testing.T) {
+func TestCompliantPluginPasses(t *testing.T) {
 	require.Empty(t, outcome(t, sound{}, plugintest.Options{}))
 }
 
-func TestEachRuleThatIsBrokenIsFound(t *testing.T) {
+func TestEveryBrokenRuleIsFound(t *testing.T) {
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) })
 	for name, c := range map[string]struct {
@@ -163,21 +166,34 @@ func TestEachRuleThatIsBrokenIsFound(t *testing.T) {
 		check  string
 		says   string
 	}{
-		"a schema without examples":   {forgetsExamples{}, "settings are accepted and refused as their schema says", "at least one is needed"},
-		"an example that is refused":  {refusesItsExample{}, "settings are accepted and refused as their schema says", "an example of the schema is refused"},
-		"an answer that changes":      {counts{calls: &atomic.Int64{}}, "same question, same answer, in any order and at the same time", "answers differently when it is asked again"},
-		"updates that are counted":    {counts{calls: &atomic.Int64{}}, "duplicated and disordered rider updates", "answers by what it was asked before"},
-		"settings that are kept":      {remembersSettings{last: &atomic.Value{}}, "settings of one business do not reach another", "answers differently"},
-		"a panic":                     {panics{}, "absent capabilities answer Unimplemented, and no other", "the plugin panicked: unexpected"},
-		"an endpoint of nobody":       {undeclaredEndpoint{}, "answers are complete, and plans name what is declared", `endpoint "elsewhere" is not declared`},
-		"an order of nothing":         {translates{&sdk.Translation{}}, "answers are complete, and plans name what is declared", "neither that it is an order"},
-		"an amount that is none":      {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{OrderTotal: "12,50"}}}}, "answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
-		"an order of no items":        {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}}, "answers are complete, and plans name what is declared", "items: at least one is required"},
-		"a finding without words":     {findsSilently{}, "a menu of 10,000 items", "needs a rule and a message"},
-		"an outcome without a state":  {saysNothing{}, "answers are complete, and plans name what is declared", "the outcome's state 0 is none"},
-		"a log that repeats people":   {talksOfRiders{}, "the log is readable and holds nothing of what was asked", "repeats what was asked"},
-		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items", `"nobody-asked", which it was not asked about`},
-		"a goroutine that stays":      {leavesGoroutines{forever: forever}, "nothing is left behind", "found unexpected goroutines"},
+		"a schema without examples": {forgetsExamples{}, "settings are accepted and refused as their schema says",
+			"at least one is needed"},
+		"an example that is refused": {refusesItsExample{}, "settings are accepted and refused as their schema says",
+			"an example of the schema is refused"},
+		"an answer that changes": {counts{calls: &atomic.Int64{}},
+			"same question, same answer, in any order and at the same time",
+			"answers differently when it is asked again"},
+		"updates that are counted": {counts{calls: &atomic.Int64{}}, "duplicated and disordered rider updates",
+			"answers by what it was asked before"},
+		"settings that are kept": {remembersSettings{last: &atomic.Value{}},
+			"settings of one business do not reach another", "answers differently"},
+		"a panic": {panics{}, "absent capabilities answer Unimplemented, and no other",
+			"the plugin panicked: unexpected"},
+		"an endpoint of nobody": {undeclaredEndpoint{}, "answers are complete, and plans name what is declared",
+			`endpoint "elsewhere" is not declared`},
+		"an order of nothing": {translates{&sdk.Translation{}},
+			"answers are complete, and plans name what is declared", "neither that it is an order"},
+		"an amount that is none":  {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{OrderTotal: "12,50"}}}}, "answers are complete, and plans name what is declared", `order_total: "12,50" is no decimal number`},
+		"an order of no items":    {translates{&sdk.Translation{Meaning: &pb.Translation_Order{Order: &sdk.NewOrder{PlatformOrderId: "1", StoreRefId: "s"}}}}, "answers are complete, and plans name what is declared", "items: at least one is required"},
+		"a finding without words": {findsSilently{}, "a menu of 10,000 items", "needs a rule and a message"},
+		"an outcome without a state": {saysNothing{}, "answers are complete, and plans name what is declared",
+			"the outcome's state 0 is none"},
+		"a log that repeats people": {talksOfRiders{}, "the log is readable and holds nothing of what was asked",
+			"repeats what was asked"},
+		"a finding on another's item": {unknownItem{}, "a menu of 10,000 items",
+			`"nobody-asked", which it was not asked about`},
+		"a goroutine that stays": {leavesGoroutines{forever: forever}, "nothing is left behind",
+			"found unexpected goroutines"},
 		"an action that is not there": {plansNothing{}, "repeated actions give the same plan", "not refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -211,12 +227,13 @@ func (z zeroed) Invoke(ctx context.Context, method string, asked, answer any, op
 	return err
 }
 
-func TestAPluginThatDoesNotCountItsCallsIsToldSo(t *testing.T) {
+func TestUncountedCallsFailTheSuite(t *testing.T) {
 	t.Parallel()
 	failed := map[string]string{}
-	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(sound{})}, plugintest.Options{}.Only("a cancelled call ends"), func(r plugintest.Result) {
-		failed[r.Check] = r.Error
-	}))
+	require.NoError(t, plugintest.Check(t.Context(), uncounted{plugintest.InProcess(sound{})},
+		plugintest.Options{}.Only("a cancelled call ends"), func(r plugintest.Result) {
+			failed[r.Check] = r.Error
+		}))
 	require.Contains(t, failed["a cancelled call ends"], "in_flight of its health is 0 while a call is under way")
 }
 
@@ -228,7 +245,7 @@ func (tellsItsTime) PlanRiderStatus(ctx context.Context, _ *pb.RiderStatusReques
 	return sdk.Send(sdk.JSONPlan("POST", "api", "/rider", time.Until(until) <= 4*time.Second))
 }
 
-func TestAQuestionHasTheTimeThatAHubGivesIt(t *testing.T) {
+func TestTestCallsUseTheHubsDeadline(t *testing.T) {
 	running, err := plugintest.InProcess(tellsItsTime{}).Start()
 	require.NoError(t, err)
 	defer func() { require.NoError(t, running.Stop()) }()
@@ -239,7 +256,7 @@ func TestAQuestionHasTheTimeThatAHubGivesIt(t *testing.T) {
 	require.Contains(t, string(answer), `"body": "true"`)
 }
 
-func TestADescriptionThatDiffersFromItsManifestIsFound(t *testing.T) {
+func TestManifestMismatchIsFound(t *testing.T) {
 	about, err := sound{}.Describe(t.Context())
 	require.NoError(t, err)
 	about.Protocol, about.Capabilities = sdk.Protocol, sdk.Capabilities(sound{})
@@ -247,10 +264,11 @@ func TestADescriptionThatDiffersFromItsManifestIsFound(t *testing.T) {
 	require.Empty(t, outcome(t, sound{}, plugintest.Options{Manifest: manifest}))
 	manifest.Version = "1.0.1"
 	failed := outcome(t, sound{}, plugintest.Options{Manifest: manifest})
-	require.Equal(t, `version: the manifest says "1.0.1", the plugin "1.0.0"`, failed["the description is complete, constant and equals the manifest"])
+	require.Equal(t, `version: the manifest says "1.0.1", the plugin "1.0.0"`,
+		failed["the description is complete, constant and equals the manifest"])
 }
 
-func TestAGoldenAnswerThatDiffersIsShownWithItsLine(t *testing.T) {
+func TestGoldenMismatchNamesItsLine(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) { require.NoError(t, os.WriteFile(dir+"/"+name, []byte(text), 0o600)) }
 	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"DELIVERED"}}`)
@@ -259,28 +277,31 @@ func TestAGoldenAnswerThatDiffersIsShownWithItsLine(t *testing.T) {
 	options.Update = false
 	require.Empty(t, outcome(t, sound{}, options))
 	write("rider.input.json", `{"method":"Riders.PlanStatus","request":{"status":"ASSIGNED"}}`)
-	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`, outcome(t, sound{}, options)["golden answers"])
+	require.Equal(t, `rider: line 4: expected "body": "\"DELIVERED\"",, got "body": "\"ASSIGNED\"",`,
+		outcome(t, sound{}, options)["golden answers"])
 }
 
-func TestAQuestionForWhatThePluginNoLongerHasNamesTheFilesToDelete(t *testing.T) {
+func TestObsoleteGoldenFilesAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	input, golden := dir+"/order.input.json", dir+"/order.golden.json"
 	require.NoError(t, os.WriteFile(input, []byte(`{"method":"Orders.Translate"}`), 0o600))
 	for _, update := range []bool{false, true} {
-		require.Equal(t, map[string]string{"golden answers": "order: the plugin has no order_translate, for which it asks Orders.Translate: implement it, or delete " +
-			input + " and " + golden}, outcome(t, sound{}, plugintest.Options{Golden: dir, Update: update}))
+		require.Equal(t,
+			map[string]string{"golden answers": "order: the plugin has no order_translate, for which it asks Orders.Translate: implement it, or delete " +
+				input + " and " + golden}, outcome(t, sound{}, plugintest.Options{Golden: dir, Update: update}))
 		require.NoFileExists(t, golden)
 	}
 }
 
-func TestAGoldenAnswerThatIsMissingTellsHowItIsWritten(t *testing.T) {
+func TestMissingGoldenFileNamesTheUpdateCommand(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(dir+"/rider.input.json", []byte(`{"method":"Riders.PlanStatus"}`), 0o600))
-	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir + "/rider.golden.json; write it by go test ./... -update"},
+	require.Equal(t, map[string]string{"golden answers": "rider: there is no " + dir +
+		"/rider.golden.json; write it by go test ./... -update"},
 		outcome(t, sound{}, plugintest.Options{Golden: dir}))
 }
 
-func TestAQuestionThatIsWrongIsToldWhatIsWrong(t *testing.T) {
+func TestInvalidGoldenInputIsExplained(t *testing.T) {
 	for text, says := range map[string]string{
 		`{`:                            "unexpected end",
 		`{"method":"Riders.Sing"}`:     `method "Riders.Sing"`,

@@ -14,11 +14,12 @@ import (
 
 // TestConformance asks of a plugin in another language what it asks of Go's.
 func TestConformance(t *testing.T) {
-	require.NoError(t, buildtest.DependOnSources())
+	require.NoError(t, buildtest.DependOn("."))
 	describe := exec.Command("./plugin.py", "describe")
 	describe.Env = []string{} // as the hub starts it: the system's Python
 	if output, err := describe.CombinedOutput(); err != nil {
-		const missing = "the Python plugin cannot be run on this machine; it needs python3 and grpcio (apt-get install python3-grpcio)"
+		const missing = "the Python plugin cannot be run on this machine; it needs python3 and grpcio (apt-get " +
+			"install python3-grpcio)"
 		if os.Getenv("CI") != "" {
 			t.Fatal(missing, string(output))
 		}
@@ -29,6 +30,8 @@ func TestConformance(t *testing.T) {
 	file, err := os.Open("plugin.py")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
-	require.NoError(t, manifest.Binaries[0].Verify(file), "run: servery plugin describe plugin.py --manifest --transport socket > plugin.yaml")
-	plugintest.Run(t, plugintest.Subprocess("plugin.py", manifest.Transport), plugintest.Options{Golden: "testdata", Manifest: manifest})
+	require.NoError(t, manifest.Binaries[0].Verify(file),
+		"run: servery plugin describe plugin.py --manifest --transport socket > plugin.yaml")
+	plugintest.Run(t, plugintest.Subprocess("plugin.py", manifest.Transport),
+		plugintest.Options{Golden: "testdata", Manifest: manifest})
 }

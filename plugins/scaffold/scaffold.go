@@ -81,7 +81,9 @@ func write(dir string, files map[string]string) (names []string, err error) {
 func (p Plan) goMod() (module, sums string, err error) {
 	if p.Source == "" {
 		if p.Version == "" {
-			return "", "", errors.New("no checkout of the hub is known: name one with --source, or a released version with --hub-version")
+			return "", "",
+				errors.New("no checkout of the hub is known: name one with --source, or a released version with " +
+					"--hub-version")
 		}
 		return fmt.Sprintf("module %s\n\ngo 1.26\n\nrequire %s %s\n", p.Module, Hub, p.Version), "", nil
 	}
@@ -101,7 +103,8 @@ func (p Plan) goMod() (module, sums string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	const head = "module %s\n%s\nrequire %s v0.0.0\n\n// Until a version is released: the checkout that this module was made with.\nreplace %s => %s\n"
+	const head = "module %s\n%s\nrequire %s v0.0.0\n\n// Until a version is released: the checkout that this module " +
+		"was made with.\nreplace %s => %s\n"
 	return fmt.Sprintf(head, p.Module, needs, Hub, Hub, source), string(checksums), nil
 }
 

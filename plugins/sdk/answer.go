@@ -25,14 +25,16 @@ func CheckAnswer(d *Description, answer proto.Message) error {
 			"it says neither that it is an order, or which it cancels, nor why it is ignored")
 	case *pb.FindingsChunk:
 		for _, f := range a.GetFindings() {
-			c.check(f.GetRule() != "" && f.GetMessage() != "", "the finding of item %q: needs a rule and a message", f.GetRefId())
+			c.check(f.GetRule() != "" &&
+				f.GetMessage() != "", "the finding of item %q: needs a rule and a message", f.GetRefId())
 		}
 	case interface{ GetState() pb.OutcomeState }:
 		state := a.GetState()
 		_, named := pb.OutcomeState_name[int32(state)]
 		c.check(named && state != pb.OutcomeState_OUTCOME_STATE_UNSPECIFIED, "the outcome's state %d is none", state)
 		_, action := answer.(*ActionOutcome) // of which alone a callback tells
-		c.check(action || state != pb.OutcomeState_OUTCOME_STATE_PENDING, "the outcome's state is pending, but nothing of it comes later")
+		c.check(action || state != pb.OutcomeState_OUTCOME_STATE_PENDING,
+			"the outcome's state is pending, but nothing of it comes later")
 	}
 	return c.err()
 }
@@ -63,13 +65,16 @@ func CheckOrder(o *NewOrder) error {
 	}
 	c.check(o.GetPlatformOrderId() != "", "platform_order_id: is required")
 	c.check(o.GetStoreRefId() != "" || o.GetPlatformStoreId() != "", "store_ref_id: is required, or platform_store_id")
-	c.check(slices.Contains([]string{"", "delivery", "pickup", "dine_in"}, o.GetOrderType()), "order_type: %q must be delivery, pickup or dine_in", o.GetOrderType())
-	c.check(slices.Contains([]string{"", "self", "partner"}, o.GetDeliveryType()), "delivery_type: %q must be self or partner", o.GetDeliveryType())
+	c.check(slices.Contains([]string{"", "delivery", "pickup", "dine_in"}, o.GetOrderType()),
+		"order_type: %q must be delivery, pickup or dine_in", o.GetOrderType())
+	c.check(slices.Contains([]string{"", "self", "partner"}, o.GetDeliveryType()),
+		"delivery_type: %q must be self or partner", o.GetDeliveryType())
 	c.check(len(o.GetItems()) > 0, "items: at least one is required")
 	for i, item := range o.GetItems() {
 		c.ordered(fmt.Sprintf("items[%d]", i), item.GetRefId(), item.GetQuantity(), 1)
 		for n, option := range item.GetOptions() {
-			c.ordered(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0) // 0 was not sent: 1
+			// 0 was not sent: 1
+			c.ordered(fmt.Sprintf("items[%d].options[%d]", i, n), option.GetRefId(), option.GetQuantity(), 0)
 		}
 	}
 	c.fields("", o.ProtoReflect())
@@ -78,7 +83,8 @@ func CheckOrder(o *NewOrder) error {
 
 func (c *faults) ordered(at, refID string, quantity, least int64) {
 	c.check(refID != "", "%s.ref_id: is required", at)
-	c.check(quantity >= least && quantity <= maxQuantity, "%s.quantity: %d must be from 1 to %d", at, quantity, maxQuantity)
+	c.check(quantity >= least &&
+		quantity <= maxQuantity, "%s.quantity: %d must be from 1 to %d", at, quantity, maxQuantity)
 }
 
 func (c *faults) fields(path string, m protoreflect.Message) {

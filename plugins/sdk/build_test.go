@@ -10,7 +10,7 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-func TestAmountsBecomeMinorUnits(t *testing.T) {
+func TestAmountsConvertToMinorUnits(t *testing.T) {
 	for _, c := range []struct {
 		amount string
 		digits int
@@ -29,8 +29,9 @@ func TestAmountsBecomeMinorUnits(t *testing.T) {
 	}
 }
 
-func TestACurrencyHasTheDigitsOfItsStandard(t *testing.T) {
-	for currency, digits := range map[string]int{"USD": 2, "INR": 2, "IDR": 2, "PKR": 2, "JPY": 0, "KRW": 0, "KWD": 3, "IQD": 3} {
+func TestCurrencyDigitsFollowISO4217(t *testing.T) {
+	for currency, digits := range map[string]int{"USD": 2, "INR": 2, "IDR": 2, "PKR": 2, "JPY": 0, "KRW": 0, "KWD": 3,
+		"IQD": 3} {
 		got, told := MinorDigits(currency)
 		require.Equal(t, digits, got, currency)
 		require.True(t, told)
@@ -39,7 +40,7 @@ func TestACurrencyHasTheDigitsOfItsStandard(t *testing.T) {
 	require.False(t, told)
 }
 
-func TestMinorUnitsComeBackAsTheyWere(t *testing.T) {
+func TestMinorUnitsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		units, digits := rapid.Int64().Draw(t, "units"), rapid.IntRange(0, 4).Draw(t, "digits")
 		back, err := MinorUnits("price", FromMinorUnits(units, digits), digits)
@@ -50,7 +51,7 @@ func TestMinorUnitsComeBackAsTheyWere(t *testing.T) {
 	})
 }
 
-func TestAMessageIsReadAsItIsWritten(t *testing.T) {
+func TestMessageJSONRoundTrips(t *testing.T) {
 	for name, body := range map[string]string{
 		"an object": `{"a":[1,2.50,"é<b>"],"n":null}`, "a list": `[{"x":1}]`, "a text": "hello", "no JSON": `{"a":`,
 		"no text": "\xff\xfe", "nothing": "", "white": " {}", "an object of ours": `{"base64":"x","y":1}`,
@@ -69,10 +70,11 @@ func TestAMessageIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestPlansThatCannotBeCarriedOutAreNamed(t *testing.T) {
+func TestInvalidPlansAreExplained(t *testing.T) {
 	about := &Description{Endpoints: []*pb.Endpoint{{Name: "api"}}, Secrets: []*pb.Secret{{Name: "key"}}}
 	good := func() *Plan {
-		return &Plan{Endpoint: "api", Method: "POST", Path: "/a/b%2Fc", SecretHeaders: []*SecretHeader{{Header: "X-Key", Secret: "key", Template: "{secret}"}}}
+		return &Plan{Endpoint: "api", Method: "POST", Path: "/a/b%2Fc",
+			SecretHeaders: []*SecretHeader{{Header: "X-Key", Secret: "key", Template: "{secret}"}}}
 	}
 	for says, spoil := range map[string]func(*Plan){
 		"":                                    func(*Plan) {},
@@ -88,15 +90,27 @@ func TestPlansThatCannotBeCarriedOutAreNamed(t *testing.T) {
 		"header X-B has a line break or an":   func(p *Plan) { p.Headers = map[string]string{"X-B": "a\x01b"} },
 		"header X-C has a line break or an":   func(p *Plan) { p.Headers = map[string]string{"X-C": "a\x7f"} },
 		"template of header X-Key has a line": func(p *Plan) { p.SecretHeaders[0].Template = "{secret}\n" },
-		"the status -5, which is none":        func(p *Plan) { p.Success = &pb.SuccessRule{Statuses: []int32{200, -5}} },
-		"the status 600, which is none":       func(p *Plan) { p.Success = &pb.SuccessRule{FinalStatuses: []int32{600}} },
-		`the pointer "ok", which must`:        func(p *Plan) { p.Success = &pb.SuccessRule{JsonPointer: "ok", JsonEquals: "true"} },
-		`compares with "{{", which is no`:     func(p *Plan) { p.Success = &pb.SuccessRule{JsonPointer: "/ok", JsonEquals: "{{"} },
-		`"X A" is no header name`:             func(p *Plan) { p.Headers = map[string]string{"X A": "a"} },
-		`secret "other" is not declared`:      func(p *Plan) { p.SecretHeaders[0].Secret = "other" },
-		"must hold {secret} once":             func(p *Plan) { p.SecretHeaders[0].Template = "x" },
-		"header Content-Length is set by":     func(p *Plan) { p.SecretHeaders[0].Header = "Content-Length" },
-		`the plan's method "" is none of [`:   func(p *Plan) { p.Method = "" },
+		"the status -5, which is none": func(p *Plan) {
+			p.Success = &pb.SuccessRule{Statuses: []int32{200,
+				-5}}
+		},
+		"the status 600, which is none": func(p *Plan) {
+			p.Success =
+				&pb.SuccessRule{FinalStatuses: []int32{600}}
+		},
+		`the pointer "ok", which must`: func(p *Plan) {
+			p.Success = &pb.SuccessRule{JsonPointer: "ok",
+				JsonEquals: "true"}
+		},
+		`compares with "{{", which is no`: func(p *Plan) {
+			p.Success = &pb.SuccessRule{JsonPointer: "/ok",
+				JsonEquals: "{{"}
+		},
+		`"X A" is no header name`:           func(p *Plan) { p.Headers = map[string]string{"X A": "a"} },
+		`secret "other" is not declared`:    func(p *Plan) { p.SecretHeaders[0].Secret = "other" },
+		"must hold {secret} once":           func(p *Plan) { p.SecretHeaders[0].Template = "x" },
+		"header Content-Length is set by":   func(p *Plan) { p.SecretHeaders[0].Header = "Content-Length" },
+		`the plan's method "" is none of [`: func(p *Plan) { p.Method = "" },
 	} {
 		plan := good()
 		spoil(plan)
@@ -114,7 +128,7 @@ func TestPlansThatCannotBeCarriedOutAreNamed(t *testing.T) {
 	require.NoError(t, CheckDecision(about, skip))
 }
 
-func TestOnlyTheOutcomeOfAnActionComesLater(t *testing.T) {
+func TestOnlyActionOutcomesMayBePending(t *testing.T) {
 	const later = pb.OutcomeState_OUTCOME_STATE_PENDING
 	require.NoError(t, CheckAnswer(nil, &ActionOutcome{State: later}))
 	require.ErrorContains(t, CheckAnswer(nil, &PublishOutcome{State: later}), "nothing of it comes later")

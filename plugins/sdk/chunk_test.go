@@ -29,7 +29,7 @@ func drawMenu(t *rapid.T) *Menu {
 	return menu
 }
 
-func TestAMenuThatIsCutAndPutTogetherIsTheSame(t *testing.T) {
+func TestChunkedMenuReassemblesUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		menu, size := drawMenu(t), rapid.IntRange(1, 400).Draw(t, "size")
 		call := &Call{Business: 7}
@@ -41,7 +41,8 @@ func TestAMenuThatIsCutAndPutTogetherIsTheSame(t *testing.T) {
 			entities := len(chunk.Items) + len(chunk.Options) + len(chunk.Taxes)
 			bare := proto.CloneOf(chunk)
 			bare.Call, bare.Store = nil, nil
-			require.True(t, entities <= 1 || proto.Size(bare) <= size+4*entities, "a chunk of %d bytes", proto.Size(bare))
+			require.True(t, entities <= 1 ||
+				proto.Size(bare) <= size+4*entities, "a chunk of %d bytes", proto.Size(bare))
 			join(whole, chunk)
 			chunks++
 			return nil
@@ -51,7 +52,7 @@ func TestAMenuThatIsCutAndPutTogetherIsTheSame(t *testing.T) {
 	})
 }
 
-func TestARenderedBodyArrivesWhole(t *testing.T) {
+func TestChunkedBodyArrivesComplete(t *testing.T) {
 	for _, size := range []int{0, 1, ChunkSize, ChunkSize + 1, 3 * ChunkSize} {
 		body := []byte(strings.Repeat("b", size))
 		decision, err := Send(&Plan{Method: "PUT", Body: body})

@@ -43,7 +43,8 @@ func NewClient(conn grpc.ClientConnInterface) *Client {
 func (c *Client) Conn() grpc.ClientConnInterface { return c.conn }
 
 // call makes a unary call within a deadline.
-func call[Q, A any](ctx context.Context, within time.Duration, do func(context.Context, Q, ...grpc.CallOption) (A, error), question Q) (A, error) {
+func call[Q, A any](ctx context.Context, within time.Duration,
+	do func(context.Context, Q, ...grpc.CallOption) (A, error), question Q) (A, error) {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	return do(ctx, question)
@@ -92,8 +93,10 @@ func (c *Client) PlanItemAction(ctx context.Context, request *pb.ItemActionReque
 }
 
 // InterpretAvailability reads the aggregator's answer to a switch.
-func (c *Client) InterpretAvailability(ctx context.Context, about *Call, action string, response *Response) (*PublishOutcome, error) {
-	return call(ctx, callDeadline, c.switches.InterpretAnswer, &pb.InterpretRequest{Call: about, Action: action, Response: response})
+func (c *Client) InterpretAvailability(ctx context.Context, about *Call, action string,
+	response *Response) (*PublishOutcome, error) {
+	return call(ctx, callDeadline, c.switches.InterpretAnswer,
+		&pb.InterpretRequest{Call: about, Action: action, Response: response})
 }
 
 // Translate reads an inbound request that brings an order.
@@ -137,11 +140,14 @@ func (c *Client) PlanAction(ctx context.Context, request *pb.ActionRequest) (*De
 }
 
 // InterpretResponse reads the aggregator's answer to an action.
-func (c *Client) InterpretResponse(ctx context.Context, about *Call, action string, response *Response) (*ActionOutcome, error) {
-	return call(ctx, callDeadline, c.actions.InterpretResponse, &pb.InterpretRequest{Call: about, Action: action, Response: response})
+func (c *Client) InterpretResponse(ctx context.Context, about *Call, action string,
+	response *Response) (*ActionOutcome, error) {
+	return call(ctx, callDeadline, c.actions.InterpretResponse,
+		&pb.InterpretRequest{Call: about, Action: action, Response: response})
 }
 
 // InterpretCallback reads an inbound request that answers an action.
 func (c *Client) InterpretCallback(ctx context.Context, about *Call, request *InboundRequest) (*ActionOutcome, error) {
-	return call(ctx, callDeadline, c.actions.InterpretCallback, &pb.InterpretCallbackRequest{Call: about, Request: request})
+	return call(ctx, callDeadline, c.actions.InterpretCallback,
+		&pb.InterpretCallbackRequest{Call: about, Request: request})
 }

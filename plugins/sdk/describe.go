@@ -24,7 +24,8 @@ func IsID(id string) bool { return idPattern.MatchString(id) && len(id) <= 64 }
 func CheckDescription(d *Description) error {
 	c := &faults{}
 	c.check(IsID(d.GetId()), "id %q: must be lower-case letters, digits and hyphens, at most 64", d.GetId())
-	c.check(versionPattern.MatchString(d.GetVersion()), "version %q: must be a semantic version, such as 1.0.0", d.GetVersion())
+	c.check(versionPattern.MatchString(d.GetVersion()), "version %q: must be a semantic version, such as 1.0.0",
+		d.GetVersion())
 	c.check(d.GetProtocol() == Protocol, "protocol %d: must be %d", d.GetProtocol(), Protocol)
 	c.check(d.GetDisplayName() != "", "display_name: is required")
 	c.capabilities(d.GetCapabilities())
@@ -32,9 +33,12 @@ func CheckDescription(d *Description) error {
 		c.vocabulary(fmt.Sprintf("vocabulary[%d] (group %q)", i, group.GetGroup()), group)
 	}
 	for i, action := range d.GetActions() {
-		c.check(namePattern.MatchString(action.GetName()), "actions[%d]: name %q: must be lower-case letters, digits and underscores", i, action.GetName())
+		c.check(namePattern.MatchString(action.GetName()),
+			"actions[%d]: name %q: must be lower-case letters, digits and underscores", i, action.GetName())
 	}
-	c.check(len(d.GetActions()) == 0 || slices.Contains(d.GetCapabilities(), CapabilityActionPlan), "actions: need the capability %s", CapabilityActionPlan)
+	c.check(len(d.GetActions()) == 0 ||
+		slices.Contains(d.GetCapabilities(), CapabilityActionPlan), "actions: need the capability %s",
+		CapabilityActionPlan)
 	secrets := c.secrets(d.GetSecrets())
 	c.endpoints(d.GetEndpoints())
 	for i, inbound := range d.GetInbound() {
@@ -58,22 +62,28 @@ func (c *faults) capabilities(list []string) {
 	for _, name := range list {
 		c.check(knownCapability(name), "capabilities: %q is not known to protocol %d", name, Protocol)
 	}
-	c.check(slices.IsSorted(list) && len(slices.Compact(slices.Clone(list))) == len(list), "capabilities: must be sorted, each once")
+	c.check(slices.IsSorted(list) &&
+		len(slices.Compact(slices.Clone(list))) == len(list), "capabilities: must be sorted, each once")
 }
 
 func (c *faults) vocabulary(at string, group *pb.VocabularyGroup) {
-	c.check(group.GetGroup() != "" && len(group.GetKeys()) > 0 && (group.GetOnItem() || group.GetOnOption()), "%s: needs a name, keys and a target", at)
+	c.check(group.GetGroup() != "" && len(group.GetKeys()) > 0 &&
+		(group.GetOnItem() || group.GetOnOption()), "%s: needs a name, keys and a target", at)
 	for _, key := range group.GetKeys() {
 		oneOf := key.GetRule() == pb.ValueRule_VALUE_RULE_ONE_OF
-		complete := key.GetName() != "" && key.GetRule() != pb.ValueRule_VALUE_RULE_UNSPECIFIED && oneOf == (len(key.GetAllowed()) > 0)
-		c.check(complete, "%s: key %q: needs a name and a rule, and allowed values exactly for one of them", at, key.GetName())
+		complete := key.GetName() != "" && key.GetRule() != pb.ValueRule_VALUE_RULE_UNSPECIFIED &&
+			oneOf == (len(key.GetAllowed()) > 0)
+		c.check(complete, "%s: key %q: needs a name and a rule, and allowed values exactly for one of them", at,
+			key.GetName())
 	}
 }
 
 func (c *faults) secrets(list []*pb.Secret) []string {
 	var names []string
 	for i, secret := range list {
-		c.check(namePattern.MatchString(secret.GetName()) && !slices.Contains(names, secret.GetName()), "secrets[%d]: name %q: must be lower-case letters, digits and underscores, and unique", i, secret.GetName())
+		c.check(namePattern.MatchString(secret.GetName()) &&
+			!slices.Contains(names, secret.GetName()),
+			"secrets[%d]: name %q: must be lower-case letters, digits and underscores, and unique", i, secret.GetName())
 		names = append(names, secret.GetName())
 	}
 	return names
@@ -83,25 +93,34 @@ func (c *faults) endpoints(list []*pb.Endpoint) {
 	var names []string
 	for i, endpoint := range list {
 		at := fmt.Sprintf("endpoints[%d] (name %q)", i, endpoint.GetName())
-		c.check(namePattern.MatchString(endpoint.GetName()) && !slices.Contains(names, endpoint.GetName()), "%s: the name must be lower-case letters, digits and underscores, and unique", at)
+		c.check(namePattern.MatchString(endpoint.GetName()) &&
+			!slices.Contains(names, endpoint.GetName()),
+			"%s: the name must be lower-case letters, digits and underscores, and unique", at)
 		c.check(len(endpoint.GetHosts()) > 0, "%s: hosts: at least one is required", at)
 		for _, host := range endpoint.GetHosts() {
-			c.check(hostPattern.MatchString(host), "%s: hosts: %q must be a host name in lower case, or *. and one", at, host)
+			c.check(hostPattern.MatchString(host), "%s: hosts: %q must be a host name in lower case, or *. and one", at,
+				host)
 		}
 		names = append(names, endpoint.GetName())
 	}
 }
 
 func (c *faults) inbound(at string, in *pb.Inbound, secrets, capabilities []string) {
-	needs := map[pb.InboundPurpose]string{pb.InboundPurpose_INBOUND_PURPOSE_ORDER: CapabilityOrderTranslate, pb.InboundPurpose_INBOUND_PURPOSE_ACTION: CapabilityActionCallback}[in.GetPurpose()]
-	c.check(kindPattern.MatchString(in.GetKind()), "%s: the kind must be lower-case letters, digits, hyphens and underscores", at)
+	needs := map[pb.InboundPurpose]string{pb.InboundPurpose_INBOUND_PURPOSE_ORDER: CapabilityOrderTranslate,
+		pb.InboundPurpose_INBOUND_PURPOSE_ACTION: CapabilityActionCallback}[in.GetPurpose()]
+	c.check(kindPattern.MatchString(in.GetKind()),
+		"%s: the kind must be lower-case letters, digits, hyphens and underscores", at)
 	c.check(needs != "", "%s: purpose: is required", at)
 	c.check(needs == "" || slices.Contains(capabilities, needs), "%s: needs the capability %s", at, needs)
-	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_UNSPECIFIED && in.GetHeader() != "", "%s: scheme and header: are required", at)
+	c.check(in.GetScheme() != pb.InboundScheme_INBOUND_SCHEME_UNSPECIFIED &&
+		in.GetHeader() != "", "%s: scheme and header: are required", at)
 	c.check(slices.Contains(secrets, in.GetSecret()), "%s: secret %q: is not declared", at, in.GetSecret())
 	hmac := in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256
-	c.check(hmac || in.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_UNSPECIFIED && in.GetTimestampHeader() == "",
+	c.check(hmac || in.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_UNSPECIFIED &&
+		in.GetTimestampHeader() == "",
 		"%s: encoding and timestamp_header: are of an HMAC", at)
-	c.check(in.GetTimestampHeader() != "" || in.GetToleranceSeconds() == 0, "%s: tolerance_seconds: needs a timestamp_header", at)
-	c.check(hmac || in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_EQUALS || in.GetPrefix() == "", "%s: prefix: is given by the scheme", at)
+	c.check(in.GetTimestampHeader() != "" ||
+		in.GetToleranceSeconds() == 0, "%s: tolerance_seconds: needs a timestamp_header", at)
+	c.check(hmac || in.GetScheme() == pb.InboundScheme_INBOUND_SCHEME_EQUALS ||
+		in.GetPrefix() == "", "%s: prefix: is given by the scheme", at)
 }

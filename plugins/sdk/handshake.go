@@ -62,11 +62,14 @@ func StartFault(err error) error {
 	case printed && said == "":
 		return errors.New("it printed no handshake (1|1|unix|SOCKET|grpc)")
 	case printed:
-		return fmt.Errorf("the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may come before one: %s", said)
+		return fmt.Errorf("the first line that it printed is no handshake (1|1|unix|SOCKET|grpc), and nothing may "+
+			"come before one: %s", said)
 	case strings.Contains(line, "incompatible API version"):
-		return fmt.Errorf("its handshake names another protocol than %d, the only one that this hub speaks (%s)", Protocol, line)
+		return fmt.Errorf("its handshake names another protocol than %d, the only one that this hub speaks (%s)",
+			Protocol, line)
 	case strings.HasPrefix(line, "fork/exec ") && errors.Is(err, fs.ErrNotExist):
-		return errors.New("it cannot be run here: the interpreter of its first line, or the loader of a compiled program, is not on this system")
+		return errors.New("it cannot be run here: the interpreter of its first line, or the loader of a compiled " +
+			"program, is not on this system")
 	}
 	return errors.New(line)
 }
@@ -97,7 +100,7 @@ func (s *Server) ServeConfig(stop func(func())) *plugin.ServeConfig {
 	return &plugin.ServeConfig{
 		HandshakeConfig:  Handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{Protocol: {Name: wire{server: s}}},
-		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Off}),
+		Logger:           hclog.New(&hclog.LoggerOptions{Level: hclog.Error}), // why it cannot serve
 		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
 			server := grpc.NewServer(append(options, s.Options()...)...)
 			if stop != nil {

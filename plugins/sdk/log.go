@@ -16,7 +16,8 @@ const maxLogLine = 60 << 10
 // NewLogHandler writes the lines that go-plugin's host reads from a plugin's
 // stderr: JSON with @level, @message and @timestamp, which are always strings.
 func NewLogHandler(w io.Writer, level slog.Leveler) slog.Handler {
-	return hostHandler{slog.NewJSONHandler(lineWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: hostNames}), false}
+	return hostHandler{slog.NewJSONHandler(lineWriter{w}, &slog.HandlerOptions{Level: level, ReplaceAttr: hostNames}),
+		false}
 }
 
 // hostNames gives slog's own attributes the names that the host looks for.
@@ -114,6 +115,7 @@ func (l lineWriter) Write(line []byte) (int, error) {
 			level = name
 		}
 	}
-	_, err := fmt.Fprintf(l.w, `{"@level":%q,"@message":"a log line of %d bytes was left out; %d are the limit"}`+"\n", level, len(line), maxLogLine)
+	_, err := fmt.Fprintf(l.w, `{"@level":%q,"@message":"a log line of %d bytes was left out; %d are the limit"}`+"\n",
+		level, len(line), maxLogLine)
 	return len(line), err
 }

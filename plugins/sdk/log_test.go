@@ -18,7 +18,7 @@ func (hostile) LogValue() slog.Value {
 	return slog.GroupValue(slog.Int("msg", 5), slog.Any("@message", []int{1}))
 }
 
-func TestReservedNamesOfALogLineAreAlwaysStrings(t *testing.T) {
+func TestReservedLogFieldsAreAlwaysStrings(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(NewLogHandler(&out, slog.LevelDebug))
 	for name, say := range map[string]func(){
@@ -45,7 +45,7 @@ func TestReservedNamesOfALogLineAreAlwaysStrings(t *testing.T) {
 	}
 }
 
-func TestALineThatIsTooLongIsReplacedByOneThatSaysSo(t *testing.T) {
+func TestOverlongLogLineIsReplaced(t *testing.T) {
 	var out bytes.Buffer
 	slog.New(NewLogHandler(&out, slog.LevelInfo)).Error("all of it", "text", strings.Repeat("x", 70<<10))
 	require.Less(t, out.Len(), 200)

@@ -114,7 +114,8 @@ func (m *Manifest) Check() error {
 	c.check(IsID(m.ID), "id %q: must be lower-case letters, digits and hyphens, at most 64", m.ID)
 	c.check(versionPattern.MatchString(m.Version), "version %q: must be a semantic version, such as 1.0.0", m.Version)
 	c.check(m.Protocol == Protocol, "protocol %d: must be %d", m.Protocol, Protocol)
-	c.check(slices.Contains([]string{"", TransportMTLS, TransportSocket}, m.Transport), "transport %q: must be %s or %s", m.Transport, TransportMTLS, TransportSocket)
+	c.check(slices.Contains([]string{"", TransportMTLS, TransportSocket}, m.Transport),
+		"transport %q: must be %s or %s", m.Transport, TransportMTLS, TransportSocket)
 	c.capabilities(m.Capabilities)
 	c.check(len(m.Binaries) > 0, "binaries: at least one is required")
 	for i, b := range m.Binaries {
@@ -158,8 +159,10 @@ func (m *Manifest) Binary(system, arch string) (Binary, error) {
 func (b Binary) Verify(program io.Reader) error {
 	digest, err := Digest(program)
 	if err == nil && digest != b.SHA256 {
-		err = fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s. After a build, write the manifest anew: servery plugin describe %s --manifest > %s",
-			b.Path, digest, b.SHA256, b.Path, ManifestName)
+		err =
+			fmt.Errorf("%s has the SHA-256 digest %s; the manifest says %s. After a build, write the manifest anew: "+
+				"servery plugin describe %s --manifest > %s",
+				b.Path, digest, b.SHA256, b.Path, ManifestName)
 	}
 	return err
 }
@@ -199,10 +202,13 @@ func (m *Manifest) Matches(d *Description) error {
 	c.check(m.ID == says.ID, "id: the manifest says %q, the plugin %q", m.ID, says.ID)
 	c.check(m.Version == says.Version, "version: the manifest says %q, the plugin %q", m.Version, says.Version)
 	c.check(m.Protocol == says.Protocol, "protocol: the manifest says %d, the plugin %d", m.Protocol, says.Protocol)
-	c.check(slices.Equal(m.Capabilities, says.Capabilities), "capabilities: the manifest says %v, the plugin %v", m.Capabilities, says.Capabilities)
-	c.check(slices.Equal(m.Secrets, says.Secrets), "secrets: the manifest says %v, the plugin %v", m.Secrets, says.Secrets)
+	c.check(slices.Equal(m.Capabilities, says.Capabilities), "capabilities: the manifest says %v, the plugin %v",
+		m.Capabilities, says.Capabilities)
+	c.check(slices.Equal(m.Secrets, says.Secrets), "secrets: the manifest says %v, the plugin %v", m.Secrets,
+		says.Secrets)
 	same := func(a, b ManifestEndpoint) bool { return a.Name == b.Name && slices.Equal(a.Hosts, b.Hosts) }
-	c.check(slices.EqualFunc(m.Endpoints, says.Endpoints, same), "endpoints: the manifest says %v, the plugin %v", m.Endpoints, says.Endpoints)
+	c.check(slices.EqualFunc(m.Endpoints, says.Endpoints, same), "endpoints: the manifest says %v, the plugin %v",
+		m.Endpoints, says.Endpoints)
 	c.check(m.Limits == says.Limits, "limits: the manifest says %+v, the plugin %+v", m.Limits, says.Limits)
 	return c.err()
 }

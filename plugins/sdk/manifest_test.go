@@ -22,7 +22,7 @@ secrets: [key]
 limits: {memory_mb: 128, in_flight: 8}
 `
 
-func TestAManifestIsWrittenAsItIsRead(t *testing.T) {
+func TestManifestRoundTrips(t *testing.T) {
 	m, err := ParseManifest([]byte(manifestText))
 	require.NoError(t, err)
 	text, err := m.YAML()
@@ -32,7 +32,7 @@ func TestAManifestIsWrittenAsItIsRead(t *testing.T) {
 	require.Equal(t, m, again)
 }
 
-func TestWhatIsWrongWithAManifestIsNamed(t *testing.T) {
+func TestInvalidManifestIsExplained(t *testing.T) {
 	for _, c := range []struct{ from, to, says string }{
 		{"id: tasty", "id: Tasty", `id "Tasty"`},
 		{"version: 1.2.3", "version: 1.2", `version "1.2"`},
@@ -57,7 +57,7 @@ func TestWhatIsWrongWithAManifestIsNamed(t *testing.T) {
 	}
 }
 
-func TestTheProgramOfASystemIsTheOneThatIsRun(t *testing.T) {
+func TestManifestSelectsTheBinaryOfTheSystem(t *testing.T) {
 	m, err := ParseManifest([]byte(manifestText))
 	require.NoError(t, err)
 	b, err := m.Binary("linux", "arm64")
@@ -69,13 +69,15 @@ func TestTheProgramOfASystemIsTheOneThatIsRun(t *testing.T) {
 	require.EqualError(t, err, "plugin tasty has no binary for plan9/amd64")
 }
 
-func TestEveryDifferenceFromTheManifestIsNamed(t *testing.T) {
+func TestEveryManifestMismatchIsNamed(t *testing.T) {
 	m, err := ParseManifest([]byte(manifestText))
 	require.NoError(t, err)
 	about := func() *Description {
-		return &Description{Id: "tasty", Version: "1.2.3", Protocol: 1, Capabilities: []string{"menu_check", "rider_status"},
-			Endpoints: []*pb.Endpoint{{Name: "api", Hosts: []string{"*.tasty.example"}}}, Secrets: []*pb.Secret{{Name: "key"}},
-			Limits: &pb.Limits{MemoryMb: 128, InFlight: 8}}
+		return &Description{Id: "tasty", Version: "1.2.3", Protocol: 1,
+			Capabilities: []string{"menu_check", "rider_status"},
+			Endpoints:    []*pb.Endpoint{{Name: "api", Hosts: []string{"*.tasty.example"}}},
+			Secrets:      []*pb.Secret{{Name: "key"}},
+			Limits:       &pb.Limits{MemoryMb: 128, InFlight: 8}}
 	}
 	require.NoError(t, m.Matches(about()))
 	for says, change := range map[string]func(*Description){
@@ -93,16 +95,19 @@ func TestEveryDifferenceFromTheManifestIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithADescriptionIsNamed(t *testing.T) {
+func TestInvalidDescriptionIsExplained(t *testing.T) {
 	err := CheckDescription(&Description{
 		Id: "-", Version: "one", Protocol: 9, Capabilities: []string{"menu_check"},
-		Vocabulary: []*pb.VocabularyGroup{{Group: "G", OnItem: true, Keys: []*pb.VocabularyKey{{Name: "k", Rule: pb.ValueRule_VALUE_RULE_ONE_OF}}}},
-		Actions:    []*pb.ActionOffer{{Name: "Sing!"}},
-		Inbound:    []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER, Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x", Secret: "none"}},
+		Vocabulary: []*pb.VocabularyGroup{{Group: "G", OnItem: true,
+			Keys: []*pb.VocabularyKey{{Name: "k", Rule: pb.ValueRule_VALUE_RULE_ONE_OF}}}},
+		Actions: []*pb.ActionOffer{{Name: "Sing!"}},
+		Inbound: []*pb.Inbound{{Kind: "order", Purpose: pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+			Scheme: pb.InboundScheme_INBOUND_SCHEME_EQUALS, Header: "x", Secret: "none"}},
 	})
 	for _, says := range []string{
 		`id "-"`, `version "one"`, "protocol 9", "display_name", `vocabulary[0] (group "G"): key "k"`, "actions[0]",
-		"actions: need the capability action_plan", `inbound[0] (kind "order"): needs the capability order_translate`, `secret "none": is not declared`,
+		"actions: need the capability action_plan", `inbound[0] (kind "order"): needs the capability order_translate`,
+		`secret "none": is not declared`,
 	} {
 		require.ErrorContains(t, err, says)
 	}

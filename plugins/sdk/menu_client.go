@@ -37,14 +37,16 @@ func (c *Client) CheckItems(ctx context.Context, about *Call, items []*Item) ([]
 	}
 	var findings []*Finding
 	size := 0
-	err = converse(stream, cancel, func(send func(*pb.ItemsChunk) error) error { return cutItems(about, items, c.Chunk, send) },
+	err = converse(stream, cancel,
+		func(send func(*pb.ItemsChunk) error) error { return cutItems(about, items, c.Chunk, send) },
 		func(chunk *pb.FindingsChunk) error {
 			if size += proto.Size(chunk); size > maxFindings {
 				return &Fault{fmt.Sprintf("the plugin's findings are more than %d MB", maxFindings>>20)}
 			}
 			for _, finding := range chunk.GetFindings() {
 				if !known[finding.GetRefId()] {
-					return &Fault{fmt.Sprintf("the plugin found fault with item %q, which it was not asked about", finding.GetRefId())}
+					return &Fault{fmt.Sprintf("the plugin found fault with item %q, which it was not asked about",
+						finding.GetRefId())}
 				}
 			}
 			findings = append(findings, chunk.GetFindings()...)
@@ -66,7 +68,8 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 	}
 	var decision *Decision
 	var body []byte
-	err = converse(stream, cancel, func(send func(*pb.MenuChunk) error) error { return cutMenu(about, menu, c.Chunk, send) },
+	err = converse(stream, cancel,
+		func(send func(*pb.MenuChunk) error) error { return cutMenu(about, menu, c.Chunk, send) },
 		func(chunk *pb.RenderedChunk) error {
 			if decision == nil {
 				decision = chunk.GetDecision()
@@ -94,7 +97,8 @@ func (c *Client) Render(ctx context.Context, about *Call, menu *Menu) (*Decision
 
 // converse sends and receives at the same time, so that neither side waits for
 // the other, and returns when both have ended.
-func converse[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc, send func(func(*Q) error) error, take func(*A) error) error {
+func converse[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.CancelFunc,
+	send func(func(*Q) error) error, take func(*A) error) error {
 	sent := make(chan error, 1)
 	go func() {
 		err := send(stream.Send)
@@ -107,7 +111,8 @@ func converse[Q, A any](stream grpc.BidiStreamingClient[Q, A], cancel context.Ca
 	if received != nil {
 		cancel() // ends the sending too
 	}
-	if err := <-sent; received == nil && err != nil && !errors.Is(err, io.EOF) { // EOF: the plugin answered without reading on
+	// EOF: the plugin answered without reading on
+	if err := <-sent; received == nil && err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return received

@@ -42,7 +42,8 @@ func (m menuService) CheckItems(stream grpc.BidiStreamingServer[pb.ItemsChunk, p
 	if err != nil {
 		return err
 	}
-	return cut(findings, ChunkSize, func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
+	return cut(findings, ChunkSize,
+		func(part []*Finding) error { return stream.Send(&pb.FindingsChunk{Findings: part}) })
 }
 
 // Render gathers the menu and sends what the plugin makes of it.

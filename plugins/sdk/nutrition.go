@@ -15,8 +15,10 @@ const Nutrition = "NutritionalInfo"
 // shown (spec, Key-value groups).
 var nutritionKeys = []struct{ name, label, unit string }{
 	{"calorie_kcal", "Energy", "kcal"}, {"fat_mg", "Fat", "mg"}, {"saturatedfat_mg", "Saturated fat", "mg"},
-	{"transfat_mg", "Trans fat", "mg"}, {"cholesterol_mg", "Cholesterol", "mg"}, {"carbohydrate_mg", "Carbohydrate", "mg"},
-	{"fiber_mg", "Fiber", "mg"}, {"protein_mg", "Protein", "mg"}, {"sodium_mg", "Sodium", "mg"}, {"caffeine_mg", "Caffeine", "mg"},
+	{"transfat_mg", "Trans fat", "mg"}, {"cholesterol_mg", "Cholesterol", "mg"},
+	{"carbohydrate_mg", "Carbohydrate", "mg"},
+	{"fiber_mg", "Fiber", "mg"}, {"protein_mg", "Protein", "mg"}, {"sodium_mg", "Sodium", "mg"},
+	{"caffeine_mg", "Caffeine", "mg"},
 	{"msg_mg", "MSG", "mg"}, {"polyols_mg", "Polyols", "mg"}, {"polydextrose_mg", "Polydextrose", "mg"},
 	{"artificialsweetener_mg", "Artificial sweetener", "mg"},
 }
@@ -26,7 +28,8 @@ var nutritionKeys = []struct{ name, label, unit string }{
 func NutritionalInfo() *pb.VocabularyGroup {
 	group := &pb.VocabularyGroup{Group: Nutrition, OnItem: true}
 	for _, key := range nutritionKeys {
-		group.Keys = append(group.Keys, &pb.VocabularyKey{Name: key.name, Rule: pb.ValueRule_VALUE_RULE_WHOLE_NUMBER, Unit: key.unit})
+		group.Keys = append(group.Keys,
+			&pb.VocabularyKey{Name: key.name, Rule: pb.ValueRule_VALUE_RULE_WHOLE_NUMBER, Unit: key.unit})
 	}
 	return group
 }

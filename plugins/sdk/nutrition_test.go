@@ -10,7 +10,7 @@ import (
 	pb "github.com/servery-hub/servery/plugins/proto"
 )
 
-func TestAnItemIsFoundForExactlyTheChoicesThatItLacks(t *testing.T) {
+func TestMissingNutritionKeysCauseFindings(t *testing.T) {
 	keys := []string{"a", "b", "c", "d"}
 	rapid.Check(t, func(t *rapid.T) {
 		subset := rapid.SliceOfDistinct(rapid.SampledFrom(keys), rapid.ID[string])
@@ -21,12 +21,15 @@ func TestAnItemIsFoundForExactlyTheChoicesThatItLacks(t *testing.T) {
 			for _, key := range has {
 				group.KeyValueData = append(group.KeyValueData, &pb.KeyValue{Key: key, Value: "1"})
 			}
-			item.KeyValueGroups = []*pb.KeyValueGroup{{Group: "H", KeyValueData: []*pb.KeyValue{{Key: "a", Value: "1"}}}, group}
+			item.KeyValueGroups = []*pb.KeyValueGroup{{Group: "H",
+				KeyValueData: []*pb.KeyValue{{Key: "a", Value: "1"}}}, group}
 		}
-		choices := []Choice{{Rule: "first", Keys: []string{"a"}}, {Rule: "second", Keys: []string{"b", "c"}}, {Rule: "third", Keys: keys}}
+		choices := []Choice{{Rule: "first", Keys: []string{"a"}}, {Rule: "second", Keys: []string{"b", "c"}},
+			{Rule: "third", Keys: keys}}
 		var expected, found []string
 		for _, choice := range choices {
-			lacks := !grouped || !slices.ContainsFunc(choice.Keys, func(key string) bool { return slices.Contains(has, key) })
+			lacks := !grouped || !slices.ContainsFunc(choice.Keys,
+				func(key string) bool { return slices.Contains(has, key) })
 			if lacks && (grouped || required) {
 				expected = append(expected, choice.Rule)
 			}
@@ -39,7 +42,7 @@ func TestAnItemIsFoundForExactlyTheChoicesThatItLacks(t *testing.T) {
 	})
 }
 
-func TestTheTextOfNutritionNamesWhatIsThere(t *testing.T) {
+func TestNutritionTextListsPresentValues(t *testing.T) {
 	item := &Item{KeyValueGroups: []*pb.KeyValueGroup{{Group: Nutrition, KeyValueData: []*pb.KeyValue{
 		{Key: "sodium_mg", Value: "600"}, {Key: "calorie_kcal", Value: "250"}}}}}
 	require.Equal(t, "Energy 250 kcal, Sodium 600 mg", NutritionText(item))

@@ -27,23 +27,29 @@ func CheckDecision(d *Description, decision *Decision) error {
 		return c.err()
 	}
 	endpoint := func(e *pb.Endpoint) bool { return e.GetName() == plan.GetEndpoint() }
-	c.check(slices.ContainsFunc(d.GetEndpoints(), endpoint), "the plan's endpoint %q is not declared", plan.GetEndpoint())
+	c.check(slices.ContainsFunc(d.GetEndpoints(), endpoint), "the plan's endpoint %q is not declared",
+		plan.GetEndpoint())
 	verbs := []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	c.check(slices.Contains(verbs, plan.GetMethod()), "the plan's method %q is none of %v", plan.GetMethod(), verbs)
 	parsed, err := url.Parse(plan.GetPath())
-	plain := err == nil && strings.HasPrefix(plan.GetPath(), "/") && parsed.Host == "" && parsed.RawQuery == "" && parsed.Fragment == "" &&
+	plain := err == nil && strings.HasPrefix(plan.GetPath(), "/") && parsed.Host == "" && parsed.RawQuery == "" &&
+		parsed.Fragment == "" &&
 		!slices.Contains(strings.Split(parsed.Path, "/"), "..")
-	c.check(plain, "the plan's path %q must begin with a slash and have no host, query, fragment or '..'", plan.GetPath())
+	c.check(plain, "the plan's path %q must begin with a slash and have no host, query, fragment or '..'",
+		plan.GetPath())
 	for name, value := range plan.GetHeaders() {
 		c.header(name)
-		c.check(httpguts.ValidHeaderFieldValue(value), "the plan's header %s has a line break or another control character", name)
+		c.check(httpguts.ValidHeaderFieldValue(value),
+			"the plan's header %s has a line break or another control character", name)
 	}
 	for _, h := range plan.GetSecretHeaders() {
 		c.header(h.GetHeader())
 		named := func(s *pb.Secret) bool { return s.GetName() == h.GetSecret() }
 		c.check(slices.ContainsFunc(d.GetSecrets(), named), "the plan's secret %q is not declared", h.GetSecret())
-		c.check(httpguts.ValidHeaderFieldValue(h.GetTemplate()), "the template of header %s has a line break or another control character", h.GetHeader())
-		c.check(strings.Count(h.GetTemplate(), SecretPlace) == 1, "the template of header %s must hold %s once", h.GetHeader(), SecretPlace)
+		c.check(httpguts.ValidHeaderFieldValue(h.GetTemplate()),
+			"the template of header %s has a line break or another control character", h.GetHeader())
+		c.check(strings.Count(h.GetTemplate(), SecretPlace) == 1, "the template of header %s must hold %s once",
+			h.GetHeader(), SecretPlace)
 	}
 	c.success(plan.GetSuccess())
 	return c.err()
@@ -55,14 +61,19 @@ func (c *faults) success(rule *pb.SuccessRule) {
 		c.check(status >= 100 && status <= 599, "the plan's success rule names the status %d, which is none", status)
 	}
 	pointer := rule.GetJsonPointer()
-	c.check(pointer == "" || strings.HasPrefix(pointer, "/"), "the plan's success rule has the pointer %q, which must begin with a slash", pointer)
-	c.check(pointer == "" || json.Valid([]byte(rule.GetJsonEquals())), "the plan's success rule compares with %q, which is no JSON", rule.GetJsonEquals())
+	c.check(pointer == "" ||
+		strings.HasPrefix(pointer, "/"), "the plan's success rule has the pointer %q, which must begin with a slash",
+		pointer)
+	c.check(pointer == "" ||
+		json.Valid([]byte(rule.GetJsonEquals())), "the plan's success rule compares with %q, which is no JSON",
+		rule.GetJsonEquals())
 }
 
 // header refuses the headers that are the hub's, and names that are none.
 func (c *faults) header(name string) {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 	c.check(name != "" && strings.Trim(name, letters) == "", "%q is no header name", name)
-	taken := []string{"Host", "Content-Length", "Connection", "Transfer-Encoding", "Te", "Trailer", "Upgrade", "Keep-Alive"}
+	taken := []string{"Host", "Content-Length", "Connection", "Transfer-Encoding", "Te", "Trailer", "Upgrade",
+		"Keep-Alive"}
 	c.check(!slices.Contains(taken, http.CanonicalHeaderKey(name)), "header %s is set by the hub", name)
 }

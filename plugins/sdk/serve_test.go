@@ -63,7 +63,7 @@ func within(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, what)
 }
 
-func TestAPluginWhoseHostIsKilledEndsAndRemovesItsSocket(t *testing.T) {
+func TestPluginEndsWithItsKilledHost(t *testing.T) {
 	host := exec.Command(os.Args[0], "as-host")
 	stdout, err := host.StdoutPipe()
 	require.NoError(t, err)
@@ -91,9 +91,10 @@ func gone(pid int) bool {
 	return err == nil && strings.Contains(string(status), ") Z ")
 }
 
-func TestAPluginEndsWithTheInputThatItsHostHolds(t *testing.T) {
+func TestPluginEndsWhenItsInputCloses(t *testing.T) {
 	command := exec.Command(os.Args[0], "as-plugin")
-	command.Env = []string{sdk.Handshake.MagicCookieKey + "=" + sdk.Handshake.MagicCookieValue, "PLUGIN_PROTOCOL_VERSIONS=1", sdk.StdinHeld + "=1"}
+	command.Env = []string{sdk.Handshake.MagicCookieKey + "=" + sdk.Handshake.MagicCookieValue,
+		"PLUGIN_PROTOCOL_VERSIONS=1", sdk.StdinHeld + "=1"}
 	stdin, err := command.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := command.StdoutPipe()
@@ -107,7 +108,7 @@ func TestAPluginEndsWithTheInputThatItsHostHolds(t *testing.T) {
 	require.NoFileExists(t, strings.Split(line, "|")[3])
 }
 
-func TestASignalToEndIsIgnoredWhileTheHostLives(t *testing.T) {
+func TestPluginIgnoresSIGTERMWhileTheHostLives(t *testing.T) {
 	config := sdk.HostConfig()
 	config.Cmd = exec.Command(os.Args[0], "as-plugin")
 	client := plugin.NewClient(config)
@@ -122,7 +123,7 @@ func TestASignalToEndIsIgnoredWhileTheHostLives(t *testing.T) {
 	require.Equal(t, "small", about.GetId())
 }
 
-func TestAPluginThatIsStartedByHandSaysWhatItIs(t *testing.T) {
+func TestPluginStartedByHandExplainsItself(t *testing.T) {
 	output, err := exec.Command(os.Args[0], "as-plugin-by-hand").CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(output), "This is small 1.0.0, a plugin of the Servery hub: Small.")

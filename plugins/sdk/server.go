@@ -86,7 +86,8 @@ const (
 	pluginMethods = ourServices + "Plugin/"
 )
 
-func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (reply any, err error) {
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
+	handle grpc.UnaryHandler) (reply any, err error) {
 	err = s.guard(ctx, info.FullMethod, func(ctx context.Context) (err error) {
 		reply, err = handle(ctx, req)
 		return err
@@ -94,7 +95,8 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return reply, err
 }
 
-func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
+func (s *Server) stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo,
+	handle grpc.StreamHandler) error {
 	return s.guard(stream.Context(), info.FullMethod, func(ctx context.Context) error {
 		return handle(srv, contextStream{stream, ctx})
 	})

@@ -31,8 +31,12 @@ func dial(t *testing.T, register func(grpc.ServiceRegistrar), options ...grpc.Se
 	register(server)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	conn, err := grpc.NewClient("passthrough:plugin", append(sdk.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))...)
+	conn, err := grpc.NewClient("passthrough:plugin",
+		append(sdk.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn,
+				error) {
+				return listener.DialContext(ctx)
+			}))...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, conn.Close())
@@ -78,7 +82,7 @@ func (r riders) PlanRiderStatus(ctx context.Context, request *pb.RiderStatusRequ
 	return r.answer(ctx, request)
 }
 
-func TestWhatAPluginReturnsBecomesTheRightError(t *testing.T) {
+func TestPluginErrorsMapToStatusCodes(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error)
 		code   codes.Code
@@ -115,7 +119,7 @@ func TestWhatAPluginReturnsBecomesTheRightError(t *testing.T) {
 	}
 }
 
-func TestTheTraceOfACallReachesThePluginAndItsLog(t *testing.T) {
+func TestCallTraceReachesThePluginAndItsLog(t *testing.T) {
 	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	client, log := serve(t, riders{answer: func(ctx context.Context, _ *pb.RiderStatusRequest) (*sdk.Decision, error) {
 		sdk.Logger(ctx).Info("deciding")
@@ -127,7 +131,7 @@ func TestTheTraceOfACallReachesThePluginAndItsLog(t *testing.T) {
 	require.Contains(t, log.text(), `"call":"Riders.PlanStatus","trace_id":"4bf92f3577b34da6a3ce929d0e0e4736"`)
 }
 
-func TestEveryCallHasADeadlineInThePlugin(t *testing.T) {
+func TestEveryPluginCallHasADeadline(t *testing.T) {
 	client, _ := serve(t, riders{answer: func(ctx context.Context, _ *pb.RiderStatusRequest) (*sdk.Decision, error) {
 		if _, bounded := ctx.Deadline(); !bounded {
 			return nil, errors.New("no deadline")
@@ -136,11 +140,12 @@ func TestEveryCallHasADeadlineInThePlugin(t *testing.T) {
 	}})
 	_, err := client.PlanRiderStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
-	_, err = pb.NewRidersClient(client.Conn()).PlanStatus(t.Context(), &pb.RiderStatusRequest{}) // a host that sets none
+	// a host that sets none
+	_, err = pb.NewRidersClient(client.Conn()).PlanStatus(t.Context(), &pb.RiderStatusRequest{})
 	require.NoError(t, err)
 }
 
-func TestDrainingWaitsForTheCallsUnderWayAndRefusesNewOnes(t *testing.T) {
+func TestDrainFinishesRunningCallsAndRejectsNewOnes(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	client, _ := serve(t, riders{answer: func(context.Context, *pb.RiderStatusRequest) (*sdk.Decision, error) {
 		close(entered)
@@ -167,11 +172,13 @@ func TestDrainingWaitsForTheCallsUnderWayAndRefusesNewOnes(t *testing.T) {
 	require.NoError(t, client.Drain(t.Context()), "a second time")
 }
 
-func TestSettingsAreCheckedByTheirSchema(t *testing.T) {
+func TestSettingsAreValidatedByTheirSchema(t *testing.T) {
 	client, _ := serve(t, configured{})
 	for settings, says := range map[string]string{
-		``: "", `{}`: "", `{"hours":[{"from":3}]}`: "", `{"hours":[{"from":3},{"from":30}]}`: "hours.1.from maximum: got 30, want 23",
-		`{"other":1}`: " additional properties 'other' not allowed", `[]`: " must be a JSON object", `{`: " must be a JSON object",
+		``: "", `{}`: "", `{"hours":[{"from":3}]}`: "",
+		`{"hours":[{"from":3},{"from":30}]}`: "hours.1.from maximum: got 30, want 23",
+		`{"other":1}`:                        " additional properties 'other' not allowed",
+		`[]`:                                 " must be a JSON object", `{`: " must be a JSON object",
 		`{"hours":[{"from":4}]}`: "hours is taken",
 	} {
 		problems, err := client.Configure(t.Context(), &sdk.Call{Settings: []byte(settings)})
@@ -191,7 +198,9 @@ type configured struct{}
 
 func (configured) Describe(ctx context.Context) (*sdk.Description, error) {
 	d, err := small{}.Describe(ctx)
-	d.SettingsSchema = []byte(`{"type":"object","properties":{"hours":{"type":"array","items":{"type":"object","properties":{"from":{"type":"integer","maximum":23}}}}},"additionalProperties":false}`)
+	d.SettingsSchema =
+		[]byte(`{"type":"object","properties":{"hours":{"type":"array","items":{"type":"object",` +
+			`"properties":{"from":{"type":"integer","maximum":23}}}}},"additionalProperties":false}`)
 	return d, err
 }
 
@@ -236,15 +245,17 @@ func (h hostileMenu) Render(stream grpc.BidiStreamingServer[pb.MenuChunk, pb.Ren
 	return nil
 }
 
-func TestAPluginThatAnswersMenusWronglyIsToldOfInPlainWords(t *testing.T) {
+func TestInvalidMenuResponsesAreExplained(t *testing.T) {
 	items := []*sdk.Item{{RefId: "dal"}}
 	big := &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "dal", Message: strings.Repeat("x", 1<<20)}}}
-	page := &pb.RenderedChunk{Decision: &pb.Decision{Outcome: &pb.Decision_Plan{Plan: &pb.Plan{}}}, Body: make([]byte, 8<<20)}
+	page := &pb.RenderedChunk{Decision: &pb.Decision{Outcome: &pb.Decision_Plan{Plan: &pb.Plan{}}},
+		Body: make([]byte, 8<<20)}
 	for says, h := range map[string]hostileMenu{
 		`found fault with item "naan", which it was not asked about`: {findings: &pb.FindingsChunk{Findings: []*pb.Finding{{RefId: "naan"}}}, times: 1},
 		"findings are more than 16 MB":                               {findings: big, times: 1 << 10},
 	} {
-		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).CheckItems(t.Context(), &sdk.Call{}, items)
+		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).CheckItems(t.Context(),
+			&sdk.Call{}, items)
 		var fault *sdk.Fault
 		require.ErrorAs(t, err, &fault)
 		require.ErrorContains(t, err, says)
@@ -254,7 +265,8 @@ func TestAPluginThatAnswersMenusWronglyIsToldOfInPlainWords(t *testing.T) {
 		"without a decision":       {rendered: &pb.RenderedChunk{Body: []byte("x")}, times: 1},
 		"rendered more than 64 MB": {rendered: page, times: 1 << 10},
 	} {
-		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).Render(t.Context(), &sdk.Call{}, &sdk.Menu{Items: items})
+		_, err := dial(t, func(r grpc.ServiceRegistrar) { pb.RegisterMenuServer(r, h) }).Render(t.Context(),
+			&sdk.Call{}, &sdk.Menu{Items: items})
 		var fault *sdk.Fault
 		require.ErrorAs(t, err, &fault)
 		require.ErrorContains(t, err, says)

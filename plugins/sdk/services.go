@@ -77,17 +77,20 @@ func (o ordersService) Translate(ctx context.Context, req *pb.TranslateRequest) 
 
 // PlanAcknowledge tells the aggregator that an order was taken or refused.
 func (o ordersService) PlanAcknowledge(ctx context.Context, req *pb.AcknowledgeRequest) (*pb.Decision, error) {
-	return with(o.s, CapabilityOrderAcknowledge, func(p OrderAcknowledger) (*pb.Decision, error) { return p.PlanAcknowledge(ctx, req) })
+	return with(o.s, CapabilityOrderAcknowledge,
+		func(p OrderAcknowledger) (*pb.Decision, error) { return p.PlanAcknowledge(ctx, req) })
 }
 
 // PlanStatus tells the aggregator of an order's new state.
 func (o ordersService) PlanStatus(ctx context.Context, req *pb.OrderStatusRequest) (*pb.Decision, error) {
-	return with(o.s, CapabilityOrderStatus, func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
+	return with(o.s, CapabilityOrderStatus,
+		func(p OrderStatusPlanner) (*pb.Decision, error) { return p.PlanOrderStatus(ctx, req) })
 }
 
 // PlanItemsOOS tells the aggregator that items of an order are out of stock.
 func (o ordersService) PlanItemsOOS(ctx context.Context, req *pb.ItemsOOSRequest) (*pb.Decision, error) {
-	return with(o.s, CapabilityOrderItemsOOS, func(p ItemsOOSPlanner) (*pb.Decision, error) { return p.PlanItemsOOS(ctx, req) })
+	return with(o.s, CapabilityOrderItemsOOS,
+		func(p ItemsOOSPlanner) (*pb.Decision, error) { return p.PlanItemsOOS(ctx, req) })
 }
 
 // InterpretItemsOOS reads the aggregator's answer to that.
@@ -104,16 +107,19 @@ type availabilityService struct {
 
 // PlanStore opens or closes a store.
 func (a availabilityService) PlanStore(ctx context.Context, req *pb.StoreActionRequest) (*pb.Decision, error) {
-	return with(a.s, CapabilityStoreAction, func(p StoreActionPlanner) (*pb.Decision, error) { return p.PlanStoreAction(ctx, req) })
+	return with(a.s, CapabilityStoreAction,
+		func(p StoreActionPlanner) (*pb.Decision, error) { return p.PlanStoreAction(ctx, req) })
 }
 
 // PlanItems makes items and options available or unavailable.
 func (a availabilityService) PlanItems(ctx context.Context, req *pb.ItemActionRequest) (*pb.Decision, error) {
-	return with(a.s, CapabilityItemAction, func(p ItemActionPlanner) (*pb.Decision, error) { return p.PlanItemAction(ctx, req) })
+	return with(a.s, CapabilityItemAction,
+		func(p ItemActionPlanner) (*pb.Decision, error) { return p.PlanItemAction(ctx, req) })
 }
 
 // InterpretAnswer reads the aggregator's answer.
-func (a availabilityService) InterpretAnswer(ctx context.Context, req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
+func (a availabilityService) InterpretAnswer(ctx context.Context,
+	req *pb.InterpretRequest) (*pb.PublishOutcome, error) {
 	return with(a.s, CapabilityAvailability, func(p AvailabilityInterpreter) (*pb.PublishOutcome, error) {
 		return p.InterpretAvailability(ctx, req.GetCall(), req.GetAction(), req.GetResponse())
 	})
@@ -126,12 +132,14 @@ type ridersService struct {
 
 // PlanStatus relays a rider's status.
 func (r ridersService) PlanStatus(ctx context.Context, req *pb.RiderStatusRequest) (*pb.Decision, error) {
-	return with(r.s, CapabilityRiderStatus, func(p RiderStatusPlanner) (*pb.Decision, error) { return p.PlanRiderStatus(ctx, req) })
+	return with(r.s, CapabilityRiderStatus,
+		func(p RiderStatusPlanner) (*pb.Decision, error) { return p.PlanRiderStatus(ctx, req) })
 }
 
 // PlanLocation relays a rider's place.
 func (r ridersService) PlanLocation(ctx context.Context, req *pb.RiderLocationRequest) (*pb.Decision, error) {
-	return with(r.s, CapabilityRiderLocation, func(p RiderLocationPlanner) (*pb.Decision, error) { return p.PlanRiderLocation(ctx, req) })
+	return with(r.s, CapabilityRiderLocation,
+		func(p RiderLocationPlanner) (*pb.Decision, error) { return p.PlanRiderLocation(ctx, req) })
 }
 
 type actionsService struct {
@@ -141,7 +149,8 @@ type actionsService struct {
 
 // PlanAction decides how an action is sent.
 func (a actionsService) PlanAction(ctx context.Context, req *pb.ActionRequest) (*pb.Decision, error) {
-	return with(a.s, CapabilityActionPlan, func(p ActionPlanner) (*pb.Decision, error) { return p.PlanAction(ctx, req) })
+	return with(a.s, CapabilityActionPlan,
+		func(p ActionPlanner) (*pb.Decision, error) { return p.PlanAction(ctx, req) })
 }
 
 // InterpretResponse reads the aggregator's answer.
@@ -152,7 +161,8 @@ func (a actionsService) InterpretResponse(ctx context.Context, req *pb.Interpret
 }
 
 // InterpretCallback reads an outcome that the aggregator sends later.
-func (a actionsService) InterpretCallback(ctx context.Context, req *pb.InterpretCallbackRequest) (*pb.ActionOutcome, error) {
+func (a actionsService) InterpretCallback(ctx context.Context,
+	req *pb.InterpretCallbackRequest) (*pb.ActionOutcome, error) {
 	return with(a.s, CapabilityActionCallback, func(p CallbackInterpreter) (*pb.ActionOutcome, error) {
 		return p.InterpretCallback(ctx, req.GetCall(), req.GetRequest())
 	})

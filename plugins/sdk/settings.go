@@ -54,7 +54,8 @@ func newSettingsChecker(schema []byte) (settingsChecker, error) {
 	checker := settingsChecker{compiled}
 	for i, example := range compiled.Examples {
 		if problems := checker.checkValue(example); len(problems) > 0 {
-			return settingsChecker{}, fmt.Errorf("settings_schema: examples[%d]: %s %s", i, problems[0].Path, problems[0].Message)
+			return settingsChecker{},
+				fmt.Errorf("settings_schema: examples[%d]: %s %s", i, problems[0].Path, problems[0].Message)
 		}
 	}
 	return checker, nil
@@ -91,7 +92,8 @@ func (s settingsChecker) checkValue(value any) []*Problem {
 // collect takes the innermost causes, which say what is wrong.
 func collect(e *jsonschema.ValidationError, printer *message.Printer, problems *[]*Problem) {
 	if len(e.Causes) == 0 {
-		*problems = append(*problems, &Problem{Path: strings.Join(e.InstanceLocation, "."), Message: e.ErrorKind.LocalizedString(printer)})
+		*problems = append(*problems,
+			&Problem{Path: strings.Join(e.InstanceLocation, "."), Message: e.ErrorKind.LocalizedString(printer)})
 	}
 	for _, cause := range e.Causes {
 		collect(cause, printer, problems)

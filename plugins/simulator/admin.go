@@ -52,7 +52,8 @@ func (s *Simulator) administer(w http.ResponseWriter, r *http.Request, handle fu
 	}
 	if r.Method == http.MethodPost { // what a page of another site can send without asking is no JSON
 		if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "application/json" {
-			reply(w, http.StatusUnsupportedMediaType, map[string]string{"message": "send JSON, with Content-Type: application/json"})
+			reply(w, http.StatusUnsupportedMediaType,
+				map[string]string{"message": "send JSON, with Content-Type: application/json"})
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxAdminBody)
@@ -81,7 +82,8 @@ func (s *Simulator) mayLook(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	w.Header().Set("WWW-Authenticate", `Basic realm="simulator"`)
-	reply(w, http.StatusUnauthorized, map[string]string{"message": "send the simulator's token: Authorization: Bearer TOKEN"})
+	reply(w, http.StatusUnauthorized,
+		map[string]string{"message": "send the simulator's token: Authorization: Bearer TOKEN"})
 	return false
 }
 
@@ -116,7 +118,8 @@ func (s *Simulator) accounts() []AccountView {
 	list := []AccountView{}
 	for key, at := range s.stands {
 		at.mu.Lock()
-		list = append(list, AccountView{key.space, key.platform, at.account.Plugin, len(at.stores), len(at.orders), at.last})
+		list = append(list, AccountView{key.space, key.platform, at.account.Plugin, len(at.stores), len(at.orders),
+			at.last})
 		at.mu.Unlock()
 	}
 	slices.SortFunc(list, func(a, b AccountView) int {

@@ -33,7 +33,8 @@ const (
 )
 
 var (
-	callsIn  = []Call{CallMenu, CallDecision, CallStatus, CallRiderStatus, CallRiderLocation, CallAction, CallStoreState, CallItemState, CallListing, CallItemsOOS}
+	callsIn = []Call{CallMenu, CallDecision, CallStatus, CallRiderStatus, CallRiderLocation, CallAction,
+		CallStoreState, CallItemState, CallListing, CallItemsOOS}
 	callsOut = []Call{CallOrder, CallCancel, CallCallback}
 )
 
@@ -84,7 +85,8 @@ const (
 
 // statuses are the verdicts in HTTP's words, for those who speak it.
 var statuses = map[verdictKind]int{
-	taken: http.StatusOK, awaited: http.StatusAccepted, malformed: http.StatusBadRequest, denied: http.StatusUnauthorized,
+	taken: http.StatusOK, awaited: http.StatusAccepted, malformed: http.StatusBadRequest,
+	denied:  http.StatusUnauthorized,
 	unknown: http.StatusNotFound, refused: http.StatusUnprocessableEntity,
 }
 

@@ -131,7 +131,8 @@ type (
 )
 
 var aggregatorA = aggregator{
-	Needs: Needs{Plugin: "aggregator-a", Endpoints: []string{"partner_api"}, Outgoing: "api_key", Inbound: "webhook_secret"},
+	Needs: Needs{Plugin: "aggregator-a", Endpoints: []string{"partner_api"}, Outgoing: "api_key",
+		Inbound: "webhook_secret"},
 	takes: []takes{
 		{"PUT /v2/outlets/{store}/menu", CallMenu, reading(func(_ *http.Request, m menuA) told {
 			return told{store: m.Outlet.ID, ref: m.Outlet.Reference, open: &m.Outlet.Open, dishes: len(m.Products)}
@@ -145,13 +146,19 @@ var aggregatorA = aggregator{
 		{"POST /v2/outlets/{store}/availability", CallItemState, reading(func(r *http.Request, a availabilityA) told {
 			return told{store: r.PathValue("store"), toggle: &toggle{a.Available, a.Products, a.Modifiers}}
 		})},
-		{"POST /v2/orders/{order}/accept", CallDecision, ofOrder(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
-		{"POST /v2/orders/{order}/reject", CallDecision, ofOrder(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
+		{"POST /v2/orders/{order}/accept", CallDecision,
+			ofOrder(func(a acceptA) string { return readyIn("accepted", a.PrepMinutes) })},
+		{"POST /v2/orders/{order}/reject", CallDecision,
+			ofOrder(func(a rejectA) string { return strings.TrimSuffix("rejected: "+a.Reason, ": ") })},
 		{"POST /v2/orders/{order}/status", CallStatus, ofOrder(func(s statusA) string { return s.Status })},
-		{"POST /v2/orders/{order}/out-of-stock", CallItemsOOS, ofOrder(func(o outOfStockA) string { return shortOf(o.MayEdit, o.Products, o.Modifiers) })},
-		{"POST /v2/orders/{order}/rider-temperature", CallAction, ofOrder(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
-		{"POST /v2/orders/{order}/rider-mask", CallAction, ofOrder(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
-		{"POST /v2/orders/{order}/additional-rider", CallAction, ofOrder(func(additionalRiderA) string { return "request_additional_rider" })},
+		{"POST /v2/orders/{order}/out-of-stock", CallItemsOOS,
+			ofOrder(func(o outOfStockA) string { return shortOf(o.MayEdit, o.Products, o.Modifiers) })},
+		{"POST /v2/orders/{order}/rider-temperature", CallAction,
+			ofOrder(func(t temperatureA) string { return fmt.Sprintf("rider_body_temp %v °F", t.Fahrenheit) })},
+		{"POST /v2/orders/{order}/rider-mask", CallAction,
+			ofOrder(func(m maskA) string { return fmt.Sprintf("rider_with_mask %t", m.Wearing) })},
+		{"POST /v2/orders/{order}/additional-rider", CallAction,
+			ofOrder(func(additionalRiderA) string { return "request_additional_rider" })},
 		{"POST /v2/orders/{order}/customer-contact", CallAction, reading(func(r *http.Request, c contactA) told {
 			return told{order: r.PathValue("order"), what: "fetch_customer_data", id: c.RequestID}
 		})},
@@ -208,7 +215,8 @@ func answerA(call Call, v verdict) (int, any) {
 	if call == CallMenu || call == CallItemState || call == CallStoreState {
 		problems := []map[string]string{}
 		for _, p := range v.problems {
-			problems = append(problems, map[string]string{"kind": p.kind, "id": p.id, "code": p.code, "detail": p.detail})
+			problems = append(problems,
+				map[string]string{"kind": p.kind, "id": p.id, "code": p.code, "detail": p.detail})
 		}
 		body["accepted"], body["problems"] = v.kind == taken, problems
 	}
@@ -256,13 +264,15 @@ func orderA(b Basket, _ Account) (sent, error) {
 	for i, l := range b.Lines {
 		lines[i] = lineA{l.Ref, l.Title, l.Quantity, json.Number(l.Price), l.Note, nil}
 		for _, o := range l.Options {
-			lines[i].Modifiers = append(lines[i].Modifiers, lineA{SKU: o.Ref, Name: o.Title, Qty: 1, UnitPrice: json.Number(o.Price)})
+			lines[i].Modifiers = append(lines[i].Modifiers,
+				lineA{SKU: o.Ref, Name: o.Title, Qty: 1, UnitPrice: json.Number(o.Price)})
 		}
 	}
 	c := b.Customer
 	order := map[string]any{
 		"id": json.Number(b.Number), "outlet_id": b.Code, "outlet_reference": b.Store, "fulfilment": b.Mode,
-		"delivered_by": map[string]string{BySelf: "merchant", ByPartner: "platform"}[b.Carrier], "bulk": b.Bulk, "note": b.Note, "lines": lines,
+		"delivered_by": map[string]string{BySelf: "merchant", ByPartner: "platform"}[b.Carrier], "bulk": b.Bulk,
+		"note": b.Note, "lines": lines,
 		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
 			"line1": c.Street, "city": c.City, "postcode": c.Zip, "lat": c.Point.Latitude, "lng": c.Point.Longitude}},
 	}

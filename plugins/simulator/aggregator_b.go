@@ -120,7 +120,8 @@ type (
 )
 
 var aggregatorB = aggregator{
-	Needs: Needs{Plugin: "aggregator-b", Endpoints: []string{"catalogue_api", "delivery_api"}, Outgoing: "access_token", Inbound: "callback_token"},
+	Needs: Needs{Plugin: "aggregator-b", Endpoints: []string{"catalogue_api", "delivery_api"}, Outgoing: "access_token",
+		Inbound: "callback_token"},
 	takes: []takes{
 		{"POST /api/restaurants/{store}/catalogue", CallMenu, reading(func(_ *http.Request, c catalogueB) told {
 			dishes := map[string]bool{}
@@ -140,7 +141,8 @@ var aggregatorB = aggregator{
 			return readyIn(strings.TrimSuffix(d.Decision+": "+d.Reason, ": "), d.ReadyIn/60)
 		})},
 		{"POST /api/orders/{order}/progress", CallStatus, ofOrder(func(p progressB) string { return p.Progress })},
-		{"POST /api/orders/{order}/missing", CallItemsOOS, ofOrder(func(m missingB) string { return shortOf(m.Substitute, m.Dishes, m.AddOns) })},
+		{"POST /api/orders/{order}/missing", CallItemsOOS,
+			ofOrder(func(m missingB) string { return shortOf(m.Substitute, m.Dishes, m.AddOns) })},
 		{"POST /api/orders/{order}/delivery-state", CallRiderStatus, ofOrder(func(d deliveryB) string {
 			if d.Rider == nil {
 				return d.State
@@ -231,14 +233,18 @@ func orderB(b Basket, _ Account) (sent, error) {
 	for i, l := range b.Lines {
 		addOns := []map[string]any{}
 		for _, o := range l.Options {
-			addOns = append(addOns, map[string]any{"addOnId": o.Ref, "title": o.Title, "count": 1, "unitPrice": o.Price})
+			addOns = append(addOns, map[string]any{"addOnId": o.Ref, "title": o.Title, "count": 1,
+				"unitPrice": o.Price})
 		}
-		cart[i] = map[string]any{"dishId": l.Ref, "title": l.Title, "count": l.Quantity, "unitPrice": l.Price, "note": l.Note, "addOns": addOns}
+		cart[i] = map[string]any{"dishId": l.Ref, "title": l.Title, "count": l.Quantity, "unitPrice": l.Price,
+			"note": l.Note, "addOns": addOns}
 	}
 	c, id := b.Customer, "B-"+b.Number
 	return sent{CallOrder, "order", id, marshal(map[string]any{
-		"orderId": id, "restaurantId": b.Code, "restaurantRef": b.Store, "mode": mode, "largeOrder": b.Bulk, "cart": cart, "note": b.Note,
-		"customer": map[string]any{"fullName": c.Name, "phone": c.Phone, "street": c.Street, "city": c.City, "zip": c.Zip,
+		"orderId": id, "restaurantId": b.Code, "restaurantRef": b.Store, "mode": mode, "largeOrder": b.Bulk,
+		"cart": cart, "note": b.Note,
+		"customer": map[string]any{"fullName": c.Name, "phone": c.Phone, "street": c.Street, "city": c.City,
+			"zip":      c.Zip,
 			"location": map[string]any{"lat": c.Point.Latitude, "lng": c.Point.Longitude}},
 	})}, nil
 }

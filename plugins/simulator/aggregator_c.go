@@ -102,7 +102,8 @@ var aggregatorC = aggregator{
 			open, err := openC(s.Status, err)
 			return told{store: s.Shop, open: open}, err
 		}},
-		{"POST /gw/shop.listing", CallListing, reading(func(_ *http.Request, l listingC) told { return told{store: l.Shop, listed: &l.Listed} })},
+		{"POST /gw/shop.listing", CallListing,
+			reading(func(_ *http.Request, l listingC) told { return told{store: l.Shop, listed: &l.Listed} })},
 		{"POST /gw/order.soldout", CallItemsOOS, reading(func(_ *http.Request, o soldOutC) told {
 			return told{order: o.No, what: shortOf(o.Swap, o.Dishes, o.Extras)}
 		})},
@@ -126,7 +127,8 @@ var aggregatorC = aggregator{
 	},
 	answer: answerC, shelf: shelfC, order: orderC,
 	cancel: func(id string) sent {
-		return sent{CallCancel, "message", id, marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id, "why": cancelReason}})}
+		return sent{CallCancel, "message", id,
+			marshal(map[string]any{"type": "ORDER_CANCEL", "data": map[string]any{"no": id, "why": cancelReason}})}
 	},
 	sign: func(h http.Header, _ []byte, secrets map[string]string) { h.Set("X-Shop-Token", secrets["shop_token"]) },
 }
@@ -196,7 +198,10 @@ type lineC struct {
 	Extras []lineC `json:"extras,omitempty"`
 }
 
-// orderC is paid by what its lines come to: the simulated C adds no fees and taxes.
+// taxPercentC is the tax that the simulated C adds to the lines of an order, because its menu has none.
+const taxPercentC = 5
+
+// orderC is paid by what its lines and their tax come to: the simulated C adds no fees.
 func orderC(b Basket, a Account) (sent, error) {
 	var total int64
 	var wrong error
@@ -220,10 +225,15 @@ func orderC(b Basket, a Account) (sent, error) {
 		}
 		total += each * l.Quantity
 	}
+	tax := (total*taxPercentC + 50) / 100 // half up
+	total += tax
+	taxes := []map[string]any{{"name": "Tax", "code": "TAX", "minor": tax}}
 	c, id := b.Customer, "C"+b.Number
 	return sent{CallOrder, "message", id, marshal(map[string]any{"type": "ORDER_NEW", "data": map[string]any{
-		"no": id, "shop_code": b.Code, "shop_ref": b.Store, "pickup": b.Mode == Pickup, "own_rider": b.Carrier == BySelf, "group_order": b.Bulk,
-		"lines": lines, "total_minor": total, "paid_minor": total, "paid_by": "wallet", "remark": b.Note,
+		"no": id, "shop_code": b.Code, "shop_ref": b.Store, "pickup": b.Mode == Pickup,
+		"own_rider": b.Carrier == BySelf, "group_order": b.Bulk,
+		"lines": lines, "taxes": taxes,
+		"total_minor": total, "paid_minor": total, "paid_by": "wallet", "remark": b.Note,
 		"recipient": map[string]any{"name": c.Name, "tel": c.Phone, "address": c.Street, "city": c.City, "zip": c.Zip},
 	}})}, wrong
 }

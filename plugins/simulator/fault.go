@@ -144,7 +144,8 @@ func (s *faults) add(f Fault) (Fault, error) {
 		}
 	}
 	if len(s.list) == maxFaultsSet || f.Space != "" && ofSpace == maxFaultsOfSpace {
-		return f, fmt.Errorf("fault: %d are on already, %d of them of this space: take some away first", len(s.list), ofSpace)
+		return f, fmt.Errorf("fault: %d are on already, %d of them of this space: take some away first", len(s.list),
+			ofSpace)
 	}
 	if f.Kind == FaultFail && f.Status == 0 {
 		f.Status = http.StatusServiceUnavailable
@@ -195,7 +196,8 @@ func (s *faults) strike(a Account, call Call) (Fault, bool) {
 	s.expire()
 	out := slices.Contains(callsOut, call)
 	for _, f := range s.list {
-		meant := (f.Space == "" || f.Space == a.Space) && (f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
+		meant := (f.Space == "" || f.Space == a.Space) &&
+			(f.Platform == "" || f.Platform == a.Platform || f.Platform == a.Plugin) &&
 			(f.Call == "" || f.Call == call) && out == (f.Kind == FaultDuplicate) && (f.Times == 0 || f.Hits < f.Times)
 		if meant && (f.Probability == 0 || f.lot.Float64() < f.Probability) {
 			f.Hits++

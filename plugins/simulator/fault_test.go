@@ -22,7 +22,7 @@ func strikes(t *testing.T, f Fault, n int) string {
 	return out.String()
 }
 
-func TestAFaultStrikesWhatItIsMeantFor(t *testing.T) {
+func TestFaultAppliesOnlyToItsTargets(t *testing.T) {
 	for want, f := range map[string]Fault{
 		"xxxxx": {Kind: FaultFail, Space: "7", Platform: "tasty", Call: CallMenu},
 		"xx...": {Kind: FaultHang, Platform: "aggregator-a", Times: 2},
@@ -35,7 +35,7 @@ func TestAFaultStrikesWhatItIsMeantFor(t *testing.T) {
 	require.Equal(t, ".....", strikes(t, Fault{Kind: FaultDuplicate}, 5), "it is for messages to the hub")
 }
 
-func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
+func TestSameSeedProducesTheSameFaults(t *testing.T) {
 	drawn := strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64)
 	require.Equal(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 3}, 64))
 	require.NotEqual(t, drawn, strikes(t, Fault{Kind: FaultFail, Probability: 0.5, Seed: 4}, 64))
@@ -43,10 +43,11 @@ func TestTheSameSeedDrawsTheSameFaults(t *testing.T) {
 	require.Contains(t, drawn, ".")
 }
 
-func TestFaultsAreReadFromFlags(t *testing.T) {
+func TestFaultFlagsAreParsed(t *testing.T) {
 	f, err := ParseFault("fail:platform=aggregator-a,call=menu,status=500,times=2,probability=0.5,seed=9,space=7")
 	require.NoError(t, err)
-	require.Equal(t, Fault{Kind: "fail", Platform: "aggregator-a", Call: CallMenu, Status: 500, Times: 2, Probability: 0.5, Seed: 9, Space: "7"}, f)
+	require.Equal(t, Fault{Kind: "fail", Platform: "aggregator-a", Call: CallMenu, Status: 500, Times: 2,
+		Probability: 0.5, Seed: 9, Space: "7"}, f)
 	f, err = ParseFault("delay:delay=1.5s")
 	require.NoError(t, err)
 	require.Equal(t, int64(1500), f.DelayMS)
@@ -54,9 +55,12 @@ func TestFaultsAreReadFromFlags(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(300_000), f.LastsMS)
 	for text, says := range map[string]string{
-		"eat": "must be one of: fail", "delay": "delay_ms must be", "fail:status=200": "status must be from 400", "fail:status=x": "status",
-		"hang:call=order": `call "order" must be`, "duplicate:call=menu": `call "menu" must be`, "reset:colour=1": "is none of",
-		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be", "reset:times=-1": "times must not", "hang:for=25h": "lasts_ms must be", "hang:for=soon": "for:",
+		"eat": "must be one of: fail", "delay": "delay_ms must be", "fail:status=200": "status must be from 400",
+		"fail:status=x":   "status",
+		"hang:call=order": `call "order" must be`, "duplicate:call=menu": `call "menu" must be`,
+		"reset:colour=1":        "is none of",
+		"reset:probability=NaN": "probability must be", "reset:probability=2": "probability must be",
+		"reset:times=-1": "times must not", "hang:for=25h": "lasts_ms must be", "hang:for=soon": "for:",
 	} {
 		_, err := ParseFault(text)
 		require.ErrorContains(t, err, says, text)
@@ -75,7 +79,7 @@ func withFault(t *testing.T, body string) *bench {
 	return b
 }
 
-func TestAFaultFailsOrRefusesInTheAggregatorsForm(t *testing.T) {
+func TestFaultResponsesUseTheAggregatorFormat(t *testing.T) {
 	b := withFault(t, `{"kind":"fail","times":1}`)
 	require.Equal(t, answered{503, `{"message":"told to fail"}`}, b.tell("7", "POST", acceptRoute, `{}`))
 	require.Equal(t, 200, b.tell("7", "POST", acceptRoute, `{}`).status)
@@ -84,14 +88,15 @@ func TestAFaultFailsOrRefusesInTheAggregatorsForm(t *testing.T) {
 	require.Equal(t, []string{"fail", ""}, []string{received[0].Fault, received[1].Fault})
 
 	b = withFault(t, `{"kind":"refuse","call":"menu"}`)
-	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"told to refuse","problems":[]}`, "b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
+	for letter, says := range map[string]string{"a": `{"accepted":false,"message":"told to refuse","problems":[]}`,
+		"b": `{"message":"told to refuse"}`, "c": `{"code":422,"failed":[],"msg":"told to refuse"}`} {
 		p := plans(t, "aggregator"+letter)["menu"]
 		require.Equal(t, says, b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body)).text)
 		require.Empty(t, b.storesOf(letter), "nothing of it is kept")
 	}
 }
 
-func TestAFaultDelaysHangsAndResets(t *testing.T) {
+func TestFaultsDelayHangAndReset(t *testing.T) {
 	b := withFault(t, `{"kind":"delay","delay_ms":60000}`)
 	got := make(chan answered, 1)
 	go func() { got <- b.tell("7", "POST", acceptRoute, `{}`) }()
@@ -108,7 +113,8 @@ func TestAFaultDelaysHangsAndResets(t *testing.T) {
 			ended <- err
 		}()
 		if kind == "hang" {
-			require.Eventually(t, func() bool { return b.faults.all("")[0].Hits == 1 }, 10*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return b.faults.all("")[0].Hits == 1 }, 10*time.Second,
+				time.Millisecond)
 			require.Empty(t, ended)
 			b.end() // what hangs ends with the simulator
 		}
@@ -127,7 +133,7 @@ func (b *bench) latestReceived() []Received {
 	return append([]Received{}, at.received...)
 }
 
-func TestFaultsAreListedAndTakenAway(t *testing.T) {
+func TestFaultsAreListedAndRemoved(t *testing.T) {
 	b := withFault(t, `{"kind":"fail"}`)
 	var list []Fault
 	b.admin("POST", "faults", `{"kind":"reset","call":"status"}`, new(Fault))
@@ -143,7 +149,7 @@ func TestFaultsAreListedAndTakenAway(t *testing.T) {
 	require.Equal(t, 400, b.admin("POST", "faults", `{"kind":"hang"}`, nil).status)
 }
 
-func TestAFaultEndsWithItsTime(t *testing.T) {
+func TestFaultExpires(t *testing.T) {
 	now := time.Unix(0, 0)
 	set := faults{now: func() time.Time { return now }}
 	of := func(space string) Fault { return Fault{Kind: FaultReset, Space: space, LastsMS: 1000} }
@@ -170,9 +176,10 @@ func TestAFaultEndsWithItsTime(t *testing.T) {
 	require.NoError(t, err, "what is over makes room")
 }
 
-func TestFaultsOfASpaceAreItsOwn(t *testing.T) {
+func TestFaultsAreSeparatePerSpace(t *testing.T) {
 	b := newBench(t, nil)
-	for _, body := range []string{`{"kind":"hang","space":"8"}`, `{"kind":"fail"}`, `{"kind":"reset","space":"7","lasts_ms":60000}`} {
+	for _, body := range []string{`{"kind":"hang","space":"8"}`, `{"kind":"fail"}`,
+		`{"kind":"reset","space":"7","lasts_ms":60000}`} {
 		b.admin("POST", "faults", body, nil)
 	}
 	var left []Fault

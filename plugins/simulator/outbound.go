@@ -58,7 +58,8 @@ func (s *Simulator) Place(ctx context.Context, space, platform string, b Basket)
 
 // FromMenu makes the n-th order of a seed from the latest menu of a store, which
 // may be named by the merchant's or the aggregator's id.
-func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string, wish Wish, seed uint64, n int) (Basket, error) {
+func (s *Simulator) FromMenu(ctx context.Context, space, platform, store string, wish Wish, seed uint64,
+	n int) (Basket, error) {
 	shelf, open, err := s.Shelf(ctx, space, platform, store)
 	if err == nil && !open {
 		err = fmt.Errorf("%w: store %q is closed", errNotSent, store)
@@ -140,7 +141,8 @@ func (s *Simulator) contactLater(at *stand, account Account, t told) verdict {
 			case <-s.config.After(wait):
 			}
 			out := s.send(s.life, at, account, m)
-			if out.Status != 0 && out.Status < 500 && out.Status != http.StatusTooManyRequests && out.Status != http.StatusNotFound {
+			if out.Status != 0 && out.Status < 500 && out.Status != http.StatusTooManyRequests &&
+				out.Status != http.StatusNotFound {
 				return // it is not found where the hub has not yet recorded our own answer
 			}
 			wait = max(time.Second, 2*wait)
@@ -175,7 +177,8 @@ func (s *Simulator) send(ctx context.Context, at *stand, account Account, m sent
 
 func (s *Simulator) post(ctx context.Context, at *stand, account Account, m sent, fault string) Sent {
 	address := strings.Replace(account.Callback, "{kind}", url.PathEscape(m.kind), 1)
-	entry := Received{At: s.config.Now(), Call: m.call, Sent: true, Request: "POST " + address, Body: string(m.body), Fault: fault}
+	entry := Received{At: s.config.Now(), Call: m.call, Sent: true, Request: "POST " + address, Body: string(m.body),
+		Fault: fault}
 	defer func() { at.record(entry) }()
 	out := Sent{ID: m.id}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(m.body))

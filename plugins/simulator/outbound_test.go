@@ -21,7 +21,7 @@ import (
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-func TestMessagesCarryTheCredentialsThatTheREADMEsName(t *testing.T) {
+func TestMessagesCarryTheDocumentedCredentials(t *testing.T) {
 	b := newBench(t, nil)
 	for n, letter := range []string{"a", "b", "c"} {
 		b.menuOf(letter)
@@ -54,7 +54,7 @@ func running(t *testing.T, letter string) *sdk.Client {
 	return plugin.Client
 }
 
-func TestThePluginsReadTheOrdersAsTheyWereMeant(t *testing.T) {
+func TestPluginsTranslateSimulatedOrdersCorrectly(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
 		b, plugin := newBench(t, nil), running(t, letter)
 		b.menuOf(letter)
@@ -72,9 +72,12 @@ func TestThePluginsReadTheOrdersAsTheyWereMeant(t *testing.T) {
 			if basket.Mode == Pickup {
 				mode = Pickup
 			}
-			require.Equal(t, []any{m.id, "S-1", "R-88", mode, basket.Bulk, basket.Note, basket.Customer.Name, basket.Customer.Phone, basket.Customer.Street, basket.Customer.Zip},
-				[]any{o.GetPlatformOrderId(), o.GetStoreRefId(), o.GetPlatformStoreId(), o.GetOrderType(), o.GetIsBulkOrder(), o.GetInstructions(),
-					o.GetCustomer().GetName(), o.GetCustomer().GetPhone(), o.GetCustomer().GetAddress().GetLine_1(), o.GetCustomer().GetAddress().GetPin()})
+			require.Equal(t, []any{m.id, "S-1", "R-88", mode, basket.Bulk, basket.Note, basket.Customer.Name,
+				basket.Customer.Phone, basket.Customer.Street, basket.Customer.Zip},
+				[]any{o.GetPlatformOrderId(), o.GetStoreRefId(), o.GetPlatformStoreId(), o.GetOrderType(),
+					o.GetIsBulkOrder(), o.GetInstructions(),
+					o.GetCustomer().GetName(), o.GetCustomer().GetPhone(), o.GetCustomer().GetAddress().GetLine_1(),
+					o.GetCustomer().GetAddress().GetPin()})
 			if mode == Delivery {
 				require.Equal(t, basket.Carrier, o.GetDeliveryType())
 			}
@@ -82,26 +85,30 @@ func TestThePluginsReadTheOrdersAsTheyWereMeant(t *testing.T) {
 			for i, l := range basket.Lines {
 				requireLine(t, l, o.GetItems()[i])
 			}
-			require.Empty(t, o.GetTaxes())
+			require.Len(t, o.GetTaxes(), map[string]int{"c": 1}[letter], "only C taxes orders itself")
 			require.Empty(t, o.GetCharges())
 		}
 		m := playedBy(account.Plugin).cancel("42")
 		read, err := plugin.Translate(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: m.kind, Body: m.body})
 		require.NoError(t, err)
-		require.Equal(t, []string{"42", cancelReason}, []string{read.GetCancellation().GetPlatformOrderId(), read.GetCancellation().GetReason()})
+		require.Equal(t, []string{"42", cancelReason},
+			[]string{read.GetCancellation().GetPlatformOrderId(), read.GetCancellation().GetReason()})
 	}
 }
 
 func requireLine(t *testing.T, l Line, read *pb.OrderItem) {
 	t.Helper()
-	require.Equal(t, []any{l.Ref, l.Title, l.Quantity, l.Price, l.Note}, []any{read.GetRefId(), read.GetTitle(), read.GetQuantity(), read.GetPrice(), read.GetInstructions()})
+	require.Equal(t, []any{l.Ref, l.Title, l.Quantity, l.Price, l.Note},
+		[]any{read.GetRefId(), read.GetTitle(), read.GetQuantity(), read.GetPrice(), read.GetInstructions()})
 	require.Len(t, read.GetOptions(), len(l.Options))
 	for i, o := range l.Options {
-		require.Equal(t, []any{o.Ref, o.Title, o.Price, int64(1)}, []any{read.GetOptions()[i].GetRefId(), read.GetOptions()[i].GetTitle(), read.GetOptions()[i].GetPrice(), read.GetOptions()[i].GetQuantity()})
+		require.Equal(t, []any{o.Ref, o.Title, o.Price, int64(1)},
+			[]any{read.GetOptions()[i].GetRefId(), read.GetOptions()[i].GetTitle(), read.GetOptions()[i].GetPrice(),
+				read.GetOptions()[i].GetQuantity()})
 	}
 }
 
-func TestTheCustomersContactComesByCallback(t *testing.T) {
+func TestCustomerContactIsSentByCallback(t *testing.T) {
 	b := newBench(t, nil)
 	b.answer = func(n int) (int, string) {
 		if n == 1 {
@@ -120,20 +127,25 @@ func TestTheCustomersContactComesByCallback(t *testing.T) {
 	require.Equal(t, "/channel/api/v1/a/callback/customer-data/", got.path)
 	var sent map[string]any
 	require.NoError(t, json.Unmarshal([]byte(got.body), &sent))
-	require.Equal(t, map[string]any{"request_id": request, "order_id": "90001", "masked_phone": maskedPhone("90001")}, sent)
+	require.Equal(t, map[string]any{"request_id": request, "order_id": "90001", "masked_phone": maskedPhone("90001")},
+		sent)
 	require.Equal(t, b.reached()[0].body, got.body)
 
 	plugin := running(t, "a")
-	outcome, err := plugin.InterpretCallback(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: "customer-data", Body: []byte(got.body)})
+	outcome, err := plugin.InterpretCallback(t.Context(), &sdk.Call{},
+		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(got.body)})
 	require.NoError(t, err)
-	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_DONE, maskedPhone("90001"), request}, []any{outcome.GetState(), outcome.GetCustomerPhone(), outcome.GetIdempotencyKey()})
+	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_DONE, maskedPhone("90001"), request},
+		[]any{outcome.GetState(), outcome.GetCustomerPhone(), outcome.GetIdempotencyKey()})
 	b.admin("POST", "7/a/orders/90001/contact", `{"error":"no such customer"}`, new(Sent))
-	outcome, err = plugin.InterpretCallback(t.Context(), &sdk.Call{}, &sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.reached()[2].body)})
+	outcome, err = plugin.InterpretCallback(t.Context(), &sdk.Call{},
+		&sdk.InboundRequest{Kind: "customer-data", Body: []byte(b.reached()[2].body)})
 	require.NoError(t, err)
-	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_FAILED, "no such customer", "90001"}, []any{outcome.GetState(), outcome.GetMessage(), outcome.GetPlatformOrderId()})
+	require.Equal(t, []any{pb.OutcomeState_OUTCOME_STATE_FAILED, "no such customer", "90001"},
+		[]any{outcome.GetState(), outcome.GetMessage(), outcome.GetPlatformOrderId()})
 }
 
-func TestContactsThatWaitAreBounded(t *testing.T) {
+func TestPendingContactsAreBounded(t *testing.T) {
 	b := newBench(t, nil)
 	for range maxLater {
 		require.Equal(t, 202, b.tell("7", "POST", "/a/v2/orders/1/customer-contact", `{"request_id":"x"}`).status)
@@ -142,7 +154,7 @@ func TestContactsThatWaitAreBounded(t *testing.T) {
 	require.Equal(t, answered{200, fmt.Sprintf(`{"masked_phone":%q,"message":"here it is"}`, maskedPhone("1"))}, r)
 }
 
-func TestADuplicateIsTheSameMessageTwice(t *testing.T) {
+func TestDuplicateFaultSendsTheMessageTwice(t *testing.T) {
 	b := withFault(t, `{"kind":"duplicate","times":1}`)
 	b.menuOf("b")
 	var placed []Sent
@@ -154,7 +166,7 @@ func TestADuplicateIsTheSameMessageTwice(t *testing.T) {
 	require.NotEqual(t, got[1].body, got[2].body)
 }
 
-func TestAMessageIsSentAsItIsAndFailuresAreTold(t *testing.T) {
+func TestMessageIsSentUnchangedAndFailuresReported(t *testing.T) {
 	b := newBench(t, nil)
 	b.answer = func(int) (int, string) { return 400, `{"status":"error","message":"order: mode is wrong"}` }
 	var out Sent
@@ -169,7 +181,7 @@ func TestAMessageIsSentAsItIsAndFailuresAreTold(t *testing.T) {
 	require.Contains(t, out.Message, "the hub did not answer")
 }
 
-func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
+func TestSameSeedProducesTheSameOrders(t *testing.T) {
 	shelf := Shelf{Store: "S-1", Dishes: []Dish{{Ref: "a", Price: "1"}, {Ref: "b", Price: "2"}, {Ref: "c", Price: "3"}}}
 	make := func(seed uint64) (list []Basket) {
 		for n := range 20 {
@@ -185,16 +197,17 @@ func TestTheSameSeedMakesTheSameOrders(t *testing.T) {
 	require.ErrorContains(t, err, "nothing to order")
 }
 
-// TestOrdersKeepTheRulesOfTheMenu: dishes that are to be had, none twice, and of
+// TestGeneratedOrdersFollowTheMenuRules: dishes that are to be had, none twice, and of
 // each choice as many options as it asks for.
-func TestOrdersKeepTheRulesOfTheMenu(t *testing.T) {
+func TestGeneratedOrdersFollowTheMenuRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		shelf := Shelf{Store: "S"}
 		for d := range rapid.IntRange(1, 6).Draw(t, "dishes") {
 			dish := Dish{Ref: fmt.Sprint("d", d), Price: "1", Out: rapid.Bool().Draw(t, "out")}
 			for c := range rapid.IntRange(0, 3).Draw(t, "choices") {
 				options := rapid.IntRange(0, 5).Draw(t, "options")
-				choice := Choice{Min: rapid.Int64Range(0, 3).Draw(t, "min"), Max: rapid.Int64Range(-1, 4).Draw(t, "max")}
+				choice := Choice{Min: rapid.Int64Range(0, 3).Draw(t, "min"),
+					Max: rapid.Int64Range(-1, 4).Draw(t, "max")}
 				for o := range options {
 					choice.Options = append(choice.Options, Option{Ref: fmt.Sprint("o", d, c, o)})
 				}
@@ -229,8 +242,8 @@ func TestOrdersKeepTheRulesOfTheMenu(t *testing.T) {
 	})
 }
 
-// FuzzFormats: whatever the hub sends is taken or refused, and shown.
-func FuzzFormats(f *testing.F) {
+// FuzzAggregatorFormats: whatever the hub sends is taken or refused, and shown.
+func FuzzAggregatorFormats(f *testing.F) {
 	for n, plugin := range []string{"aggregatora", "aggregatorb", "aggregatorc"} {
 		for _, p := range plans(f, plugin) {
 			f.Add(uint8(n), []byte(p.Body))

@@ -95,7 +95,8 @@ type Line struct {
 }
 
 var (
-	names   = []string{"Maya Ortiz", "Liam Chen", "Aisha Khan", "Noah Weber", "Priya Nair", "Sofia Rossi", "Omar Haddad", "Emma Larsen", "Kenji Mori", "Chloé Martin"}
+	names = []string{"Maya Ortiz", "Liam Chen", "Aisha Khan", "Noah Weber", "Priya Nair", "Sofia Rossi",
+		"Omar Haddad", "Emma Larsen", "Kenji Mori", "Chloé Martin"}
 	streets = []string{"Pier Road", "Orchard Lane", "Mill Street", "Station Avenue", "Hill Crescent", "Lake View"}
 	notes   = []string{"Ring twice", "Leave it at the door", "No cutlery, please", "Call when you are downstairs"}
 	wishes  = []string{"mild", "extra hot", "no onions", "sauce on the side"}
@@ -171,10 +172,12 @@ func (s Shelf) customer(lot *rand.Rand) Customer {
 	if s.City != "" {
 		city = s.City
 	}
-	near := func(at float64) float64 { return float64(int64((at+(lot.Float64()-0.5)*0.04)*1e5)) / 1e5 } // some 2 km around, to a metre
+	// some 2 km around, to a metre
+	near := func(at float64) float64 { return float64(int64((at+(lot.Float64()-0.5)*0.04)*1e5)) / 1e5 }
 	return Customer{
 		Name: names[lot.IntN(len(names))], Phone: fmt.Sprintf("+1510555%04d", lot.IntN(10_000)),
-		Street: fmt.Sprintf("%d %s", 1+lot.IntN(200), streets[lot.IntN(len(streets))]), City: city, Zip: fmt.Sprintf("946%02d", lot.IntN(100)),
+		Street: fmt.Sprintf("%d %s", 1+lot.IntN(200), streets[lot.IntN(len(streets))]), City: city,
+		Zip:   fmt.Sprintf("946%02d", lot.IntN(100)),
 		Point: Point{near(home.Latitude), near(home.Longitude)},
 	}
 }

@@ -71,8 +71,10 @@ func New(config Config) (*Simulator, error) {
 		config: config, menus: newMenus(maxMenus), stands: map[standKey]*stand{}, room: make(chan struct{}, maxLater),
 		faults: faults{now: config.Now},
 		client: &http.Client{
-			Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext, MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute},
+			Timeout:       15 * time.Second,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Transport: &http.Transport{DialContext: (&net.Dialer{Timeout: 3 * time.Second}).DialContext,
+				MaxIdleConnsPerHost: 256, IdleConnTimeout: time.Minute},
 		},
 	}
 	for _, f := range config.Faults {
@@ -88,7 +90,8 @@ func New(config Config) (*Simulator, error) {
 // Serve answers on the listener until the context ends, then ends what is under
 // way, at most within 5 s, and what it has begun by itself.
 func (s *Simulator) Serve(ctx context.Context, listener net.Listener) error {
-	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	var err error
@@ -120,10 +123,12 @@ func (s *Simulator) mount() {
 	for _, played := range aggregators {
 		for _, t := range played.takes {
 			method, path, _ := strings.Cut(t.pattern, " ")
-			s.routes.HandleFunc(method+" /{space}/{platform}"+path, func(w http.ResponseWriter, r *http.Request) { s.take(w, r, played, &t) })
+			s.routes.HandleFunc(method+" /{space}/{platform}"+path,
+				func(w http.ResponseWriter, r *http.Request) { s.take(w, r, played, &t) })
 		}
 	}
-	s.routes.HandleFunc("/{space}/{platform}/{rest...}", func(w http.ResponseWriter, r *http.Request) { s.take(w, r, nil, nil) })
+	s.routes.HandleFunc("/{space}/{platform}/{rest...}",
+		func(w http.ResponseWriter, r *http.Request) { s.take(w, r, nil, nil) })
 	s.routes.HandleFunc("GET /{$}", s.page)
 	s.routes.HandleFunc("GET /{space}/{$}", s.page)
 	s.mountAdmin()
@@ -183,12 +188,15 @@ func (s *Simulator) take(w http.ResponseWriter, r *http.Request, played *aggrega
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
-		reply(w, http.StatusRequestEntityTooLarge, map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
+		reply(w, http.StatusRequestEntityTooLarge,
+			map[string]any{"message": "the body is larger than 32 MiB, or broke off"})
 		return
 	}
 	own := playedBy(account.Plugin)
-	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(), Body: string(body[:min(len(body), keptText+1)])}
-	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"), r.URL.Query().Get("nonce")} {
+	entry := Received{At: s.config.Now(), Request: r.Method + " " + r.URL.EscapedPath(),
+		Body: string(body[:min(len(body), keptText+1)])}
+	for _, key := range []string{r.Header.Get("Idempotency-Key"), r.Header.Get("X-Request-Id"),
+		r.URL.Query().Get("nonce")} {
 		entry.Key += key
 	}
 	if played != own { // a path of another aggregator

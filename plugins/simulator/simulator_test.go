@@ -2,176 +2,15 @@ package simulator
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-// bench is a simulator over HTTP with an account at each aggregator, and a hub
-// that keeps what it gets.
-type bench struct {
-	*Simulator
-	t       *testing.T
-	url     string
-	waiting chan chan time.Time // of each wait, what ends it
-
-	mu     sync.Mutex
-	posted []posted
-	answer func(n int) (int, string)
-}
-
-type posted struct {
-	path   string
-	header http.Header
-	body   string
-}
-
-// merchants are a directory of what does not change.
-type merchants []Account
-
-func (list merchants) Account(_ context.Context, space, platform string) (Account, error) {
-	for _, a := range list {
-		if a.Space == space && a.Platform == platform {
-			return a, nil
-		}
-	}
-	return Account{}, ErrNoAccount
-}
-
-func newBench(t *testing.T, change func(*Config)) *bench {
-	t.Helper()
-	b := &bench{t: t, waiting: make(chan chan time.Time, 1000), answer: func(int) (int, string) {
-		return 200, `{"status":"success","message":"order accepted","order_id":10001}`
-	}}
-	hub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		b.mu.Lock()
-		b.posted = append(b.posted, posted{r.URL.Path, r.Header, string(body)})
-		status, text := b.answer(len(b.posted))
-		b.mu.Unlock()
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, text)
-	}))
-	t.Cleanup(hub.Close)
-	account := func(space, platform, plugin string) Account {
-		return Account{Space: space, Platform: platform, Plugin: plugin, Callback: hub.URL + "/channel/api/v1/" + platform + "/callback/{kind}/?business=" + space, Secrets: map[string]string{
-			"api_key": "key-" + space, "access_token": "key-" + space, "app_key": "key-" + space,
-			"webhook_secret": "in-" + space, "callback_token": "in-" + space, "shop_token": "in-" + space,
-		}}
-	}
-	config := Config{Directory: merchants{
-		account("7", "a", "aggregator-a"), account("7", "b", "aggregator-b"), account("7", "c", "aggregator-c"),
-		account("8", "a", "aggregator-a"), account("8", "z", "aggregator-z"),
-	}, After: func(time.Duration) <-chan time.Time {
-		c := make(chan time.Time)
-		b.waiting <- c
-		return c
-	}}
-	if change != nil {
-		change(&config)
-	}
-	var err error
-	b.Simulator, err = New(config)
-	require.NoError(t, err)
-	server := httptest.NewServer(b)
-	t.Cleanup(func() {
-		b.end()
-		server.Close()
-		b.Close()
-	})
-	b.url = server.URL
-	return b
-}
-
-// reached are the messages that the hub got.
-func (b *bench) reached() []posted {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]posted{}, b.posted...)
-}
-
-// answered is an answer of the simulator.
-type answered struct {
-	status int
-	text   string
-}
-
-func (b *bench) do(method, path, body string, headers map[string]string) (answered, error) {
-	b.t.Helper()
-	request, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
-	require.NoError(b.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	for name, value := range headers {
-		request.Header.Set(name, value)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return answered{}, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return answered{response.StatusCode, string(text)}, err
-}
-
-// tell sends what the hub of a space would, with its credentials.
-func (b *bench) tell(space, method, path, body string) answered {
-	b.t.Helper()
-	key := "key-" + space
-	r, err := b.do(method, "/"+space+path, body, map[string]string{"X-Partner-Key": key, "Authorization": "Bearer " + key, "X-App-Key": key})
-	require.NoError(b.t, err)
-	return r
-}
-
-// admin asks the admin API, and reads its answer.
-func (b *bench) admin(method, path, body string, into any) answered {
-	b.t.Helper()
-	r, err := b.do(method, "/admin/"+path, body, nil)
-	require.NoError(b.t, err)
-	if into != nil {
-		require.Equal(b.t, 200, r.status, r.text)
-		require.NoError(b.t, json.Unmarshal([]byte(r.text), into), r.text)
-	}
-	return r
-}
-
-// plan is a request as a plugin plans it, of its golden files.
-type plan struct {
-	Method, Path string
-	Query        map[string]string
-	Body         json.RawMessage
-}
-
-// plans reads what a plugin's golden files plan, by the files' names.
-func plans(t testing.TB, plugin string) map[string]plan {
-	t.Helper()
-	files, err := filepath.Glob("../" + plugin + "/testdata/*.golden.json")
-	require.NoError(t, err)
-	found := map[string]plan{}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		var golden struct{ Answer struct{ Plan *plan } }
-		require.NoError(t, json.Unmarshal(text, &golden))
-		if golden.Answer.Plan != nil {
-			found[strings.TrimSuffix(filepath.Base(file), ".golden.json")] = *golden.Answer.Plan
-		}
-	}
-	require.NotEmpty(t, found)
-	return found
-}
-
-func TestWhatThePluginsRenderIsTaken(t *testing.T) {
+func TestSimulatorAcceptsWhatPluginsRender(t *testing.T) {
 	for letter, plugin := range map[string]string{"a": "aggregatora", "b": "aggregatorb", "c": "aggregatorc"} {
 		b := newBench(t, nil)
 		for name, p := range plans(t, plugin) {
@@ -191,14 +30,7 @@ func TestWhatThePluginsRenderIsTaken(t *testing.T) {
 	}
 }
 
-// menuOf sends the golden menu of a plugin.
-func (b *bench) menuOf(letter string) {
-	b.t.Helper()
-	p := plans(b.t, "aggregator"+letter)["menu"]
-	require.Less(b.t, b.tell("7", p.Method, "/"+letter+p.Path, string(p.Body)).status, 300)
-}
-
-func TestWhatDepartsFromTheFormatIsRefusedAndShown(t *testing.T) {
+func TestInvalidFormatIsRejectedAndShown(t *testing.T) {
 	const at = `,"at":"2026-11-21T10:00:00Z"`
 	for _, c := range []struct {
 		letter, request, body string
@@ -213,17 +45,26 @@ func TestWhatDepartsFromTheFormatIsRefusedAndShown(t *testing.T) {
 		{"a", "POST /v2/orders/1/status", `{"status":"lost"` + at + `}`, 400, "must be one of: ready"},
 		{"a", "POST /v2/orders/1/status", `{"status":"ready","at":"now"}`, 400, "must be a time such as"},
 		{"a", "PUT /v2/outlets/R/menu", `[]`, 400, "the body must be an object"},
-		{"a", "PUT /v2/outlets/R/menu", `{"outlet":{"id":"S"},"categories":[{"id":""}],"products":{},"modifier_groups":[],"taxes":[],"charges":[]}`, 400, "outlet.reference is missing"},
+		{"a", "PUT /v2/outlets/R/menu",
+			`{"outlet":{"id":"S"},"categories":[{"id":""}],"products":{},"modifier_groups":[],"taxes":[],"charges":[]}`,
+			400, "outlet.reference is missing"},
 		{"a", "GET /v2/outlets/R/menu", ``, 404, "has no GET"},
 		{"a", "POST /api/orders/1/decision", `{"decision":"CONFIRMED"}`, 404, "aggregator-a has no POST"},
 		{"b", "POST /api/orders/1/decision", `{"decision":"MAYBE"}`, 400, "must be one of: CONFIRMED"},
-		{"b", "POST /api/orders/1/delivery-state", `{"state":"delivered","rider":{"name":"R"}` + at + `}`, 400, "rider.phone is missing"},
+		{"b", "POST /api/orders/1/delivery-state", `{"state":"delivered","rider":{"name":"R"}` + at + `}`, 400,
+			"rider.phone is missing"},
 		{"b", "PUT /api/orders/1/rider-position", `{"lat":"1","lng":2` + at + `}`, 400, "lat must be a number"},
-		{"b", "POST /api/restaurants/R/catalogue", `{"restaurant":{"id":"R","ref":"S","name":"","acceptsOrders":true},"fees":[],"sections":[{"id":"m","title":"","order":0,"dishes":[{"id":"d","title":"","price":{"amount":"1,5","currency":""},"order":0}]}]}`, 400, `sections[0].dishes[0].price.amount \"1,5\" must be a decimal`},
+		{"b", "POST /api/restaurants/R/catalogue",
+			`{"restaurant":{"id":"R","ref":"S","name":"","acceptsOrders":true},"fees":[],"sections":[{"id":"m",` +
+				`"title":"","order":0,"dishes":[{"id":"d","title":"","price":{"amount":"1,5","currency":""},` +
+				`"order":0}]}]}`, 400, `sections[0].dishes[0].price.amount \"1,5\" must be a decimal`},
 		{"c", "POST /gw/order.stage", `{"no":"1","stage":31` + at + `}`, 200, `{"code":400,"msg":"stage 31 must be`},
 		{"c", "POST /gw/shop.status", `{"shop":"R","status":2}`, 200, `{"code":400,"msg":"status 2 must be`},
-		{"b", "POST /api/orders/1/missing", `{"dishIds":[],"addOnIds":[],"at":"2026-11-21T10:00:00Z"}`, 400, "substitute is missing"},
-		{"c", "POST /gw/menu.replace", `{"shop":{"code":"R","ref":"S","names":{},"status":1},"groups":[{"code":"g","names":{},"seq":0,"sale":{"1":["noon"]}}],"dishes":[],"choices":[],"extras":[]}`, 200, "must be a span of a day"},
+		{"b", "POST /api/orders/1/missing", `{"dishIds":[],"addOnIds":[],"at":"2026-11-21T10:00:00Z"}`, 400,
+			"substitute is missing"},
+		{"c", "POST /gw/menu.replace",
+			`{"shop":{"code":"R","ref":"S","names":{},"status":1},"groups":[{"code":"g","names":{},"seq":0,` +
+				`"sale":{"1":["noon"]}}],"dishes":[],"choices":[],"extras":[]}`, 200, "must be a span of a day"},
 		{"c", "POST /gw/order.eat", `{}`, 200, `"code":404`},
 	} {
 		b := newBench(t, nil)
@@ -241,19 +82,22 @@ func TestWhatDepartsFromTheFormatIsRefusedAndShown(t *testing.T) {
 	}
 }
 
-func TestCredentialsTellMerchantsApart(t *testing.T) {
+func TestCredentialsIdentifyTheMerchant(t *testing.T) {
 	b := newBench(t, nil)
 	for _, letter := range []string{"a", "b", "c"} {
 		for _, key := range []string{"", "key-8", "key-"} {
-			path := map[string]string{"a": "/v2/orders/1/accept", "b": "/api/orders/1/decision", "c": "/gw/order.reply"}[letter]
-			r, err := b.do("POST", "/7/"+letter+path, `{}`, map[string]string{"X-Partner-Key": key, "Authorization": "Bearer " + key, "X-App-Key": key})
+			path := map[string]string{"a": "/v2/orders/1/accept", "b": "/api/orders/1/decision",
+				"c": "/gw/order.reply"}[letter]
+			r, err := b.do("POST", "/7/"+letter+path, `{}`,
+				map[string]string{"X-Partner-Key": key, "Authorization": "Bearer " + key, "X-App-Key": key})
 			require.NoError(t, err)
 			require.Contains(t, r.text, "the credentials are wrong")
 			require.Equal(t, map[string]int{"a": 401, "b": 401, "c": 200}[letter], r.status)
 		}
 	}
 	require.Equal(t, 404, b.tell("9", "POST", "/a/v2/orders/1/accept", `{}`).status)
-	require.Equal(t, 404, b.tell("8", "POST", "/z/v2/orders/1/accept", `{}`).status, "nobody plays its plugin's aggregator")
+	require.Equal(t, 404, b.tell("8", "POST", "/z/v2/orders/1/accept", `{}`).status,
+		"nobody plays its plugin's aggregator")
 	require.Equal(t, 200, b.tell("8", "POST", "/a/v2/orders/1/accept", `{}`).status)
 	var orders []Order
 	b.admin("GET", "7/a/orders", "", &orders)
@@ -262,19 +106,22 @@ func TestCredentialsTellMerchantsApart(t *testing.T) {
 	require.Equal(t, []any{"1", true, "accepted"}, []any{orders[0].ID, orders[0].Elsewhere, orders[0].Decision})
 }
 
-func TestAnOrderShowsWhatTheHubToldOfIt(t *testing.T) {
+func TestOrderShowsTheHubsUpdates(t *testing.T) {
 	b := newBench(t, nil)
 	b.menuOf("b")
 	var placed []Sent
 	b.admin("POST", "7/b/orders", `{"store":"S-1","seed":5,"wish":{"carrier":"self","mode":"delivery"}}`, &placed)
 	id := placed[0].ID
-	require.Equal(t, []any{int64(10001), 200, "order accepted"}, []any{placed[0].HubOrder, placed[0].Status, placed[0].Message})
+	require.Equal(t, []any{int64(10001), 200, "order accepted"},
+		[]any{placed[0].HubOrder, placed[0].Status, placed[0].Message})
 	const at = `,"at":"2026-11-21T10:00:00.000Z"}`
 	path := "/b/api/orders/" + id
 	for _, c := range [][3]string{
-		{"POST", "/decision", `{"decision":"CONFIRMED","readyInSeconds":900}`}, {"POST", "/progress", `{"progress":"READY"` + at},
+		{"POST", "/decision", `{"decision":"CONFIRMED","readyInSeconds":900}`},
+		{"POST", "/progress", `{"progress":"READY"` + at},
 		{"POST", "/delivery-state", `{"state":"picked_up","rider":{"name":"Asha","phone":"1"}` + at},
-		{"PUT", "/rider-position", `{"lat":37.80440,"lng":-122.27` + at}, {"PUT", "/rider-position", `{"lat":37.80441,"lng":-122.27` + at},
+		{"PUT", "/rider-position", `{"lat":37.80440,"lng":-122.27` + at},
+		{"PUT", "/rider-position", `{"lat":37.80441,"lng":-122.27` + at},
 		{"POST", "/delivery-state", `{"state":"delivered"` + at},
 	} {
 		r := b.tell("7", c[0], path+c[1], c[2])
@@ -282,26 +129,26 @@ func TestAnOrderShowsWhatTheHubToldOfIt(t *testing.T) {
 	}
 	var o Order
 	b.admin("GET", "7/b/orders/"+id, "", &o)
-	require.Equal(t, []any{"S-1", int64(10001), false, "CONFIRMED, ready in 15 min", "READY", "delivered", &Point{37.80441, -122.27}, 2},
+	require.Equal(t, []any{"S-1", int64(10001), false, "CONFIRMED, ready in 15 min", "READY", "delivered",
+		&Point{37.80441, -122.27}, 2},
 		[]any{o.Store, o.HubOrder, o.Elsewhere, o.Decision, o.Status, o.Rider, o.Place, o.Places})
 	whats := []string{}
 	for _, s := range o.Steps {
 		whats = append(whats, string(s.Call)+" "+s.What)
 	}
-	require.Equal(t, []string{"decision CONFIRMED, ready in 15 min", "status READY", "rider_status picked_up Asha", "rider_status delivered"}, whats)
+	require.Equal(t, []string{"decision CONFIRMED, ready in 15 min", "status READY", "rider_status picked_up Asha",
+		"rider_status delivered"}, whats)
 }
 
-func (b *bench) storesOf(letter string) (stores []Store) {
-	b.t.Helper()
-	b.admin("GET", "7/"+letter+"/stores", "", &stores)
-	return stores
-}
-
-func TestStoresAndItemsAreSwitched(t *testing.T) {
+func TestStoresAndItemsCanBeSwitched(t *testing.T) {
 	for letter, c := range map[string]struct{ state, closed, items, off string }{
-		"a": {"PUT /v2/outlets/R-88/state", `{"open":false}`, "POST /v2/outlets/R-88/availability", `{"available":%t,"products":["dal","pie"],"modifiers":["rice"]}`},
-		"b": {"PUT /api/restaurants/R-88/opening", `{"acceptsOrders":false,"at":"2026-11-21T10:00:00Z"}`, "POST /api/restaurants/R-88/stock", `{"inStock":%t,"dishIds":["dal","pie"],"addOnIds":["rice"],"at":"2026-11-21T10:00:00Z"}`},
-		"c": {"POST /gw/shop.status", `{"shop":"R-88","status":0}`, "POST /gw/dish.switch", `{"shop":"R-88","on":%t,"dishes":["dal","pie"],"extras":["rice"]}`},
+		"a": {"PUT /v2/outlets/R-88/state", `{"open":false}`, "POST /v2/outlets/R-88/availability",
+			`{"available":%t,"products":["dal","pie"],"modifiers":["rice"]}`},
+		"b": {"PUT /api/restaurants/R-88/opening", `{"acceptsOrders":false,"at":"2026-11-21T10:00:00Z"}`,
+			"POST /api/restaurants/R-88/stock",
+			`{"inStock":%t,"dishIds":["dal","pie"],"addOnIds":["rice"],"at":"2026-11-21T10:00:00Z"}`},
+		"c": {"POST /gw/shop.status", `{"shop":"R-88","status":0}`, "POST /gw/dish.switch",
+			`{"shop":"R-88","on":%t,"dishes":["dal","pie"],"extras":["rice"]}`},
 	} {
 		b := newBench(t, nil)
 		b.menuOf(letter)
@@ -314,7 +161,8 @@ func TestStoresAndItemsAreSwitched(t *testing.T) {
 		require.Contains(t, r.text, "pie", "what the menu does not have is told")
 		stores := b.storesOf(letter)
 		require.Equal(t, []any{"R-88", "S-1", true, 1, []string{"dal", "pie"}, []string{"rice"}},
-			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].OffDishes, stores[0].OffOptions})
+			[]any{stores[0].Code, stores[0].Ref, stores[0].Open, stores[0].Menus, stores[0].OffDishes,
+				stores[0].OffOptions})
 		for n := range 20 {
 			basket, err := b.FromMenu(t.Context(), "7", letter, "S-1", Wish{}, 1, n)
 			require.NoError(t, err)
@@ -335,7 +183,7 @@ func TestStoresAndItemsAreSwitched(t *testing.T) {
 	}
 }
 
-func TestAStoreThatIsTakenOffTakesNoOrdersUntilItsNextMenu(t *testing.T) {
+func TestUnlistedStoreTakesNoOrdersUntilRepublished(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
 		b := newBench(t, nil)
 		b.menuOf(letter)
@@ -348,13 +196,14 @@ func TestAStoreThatIsTakenOffTakesNoOrdersUntilItsNextMenu(t *testing.T) {
 	}
 }
 
-func TestWhatIsOutOfStockIsShownWithItsOrder(t *testing.T) {
+func TestOrderShowsItsOutOfStockReport(t *testing.T) {
 	for _, letter := range []string{"a", "b", "c"} {
 		b := newBench(t, nil)
 		short := plans(t, "aggregator"+letter)["items-oos"]
 		r := b.tell("7", short.Method, "/"+letter+short.Path, string(short.Body))
 		if letter == "a" {
-			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was told","pin":"\d{4}"`, r.text)
+			require.Regexp(t, `"masked_phone":"\+1510556(\d{4})","message":"the customer was told","pin":"\d{4}"`,
+				r.text)
 		}
 		var o Order
 		b.admin("GET", "7/"+letter+"/orders/90001", "", &o)
@@ -365,7 +214,7 @@ func TestWhatIsOutOfStockIsShownWithItsOrder(t *testing.T) {
 	}
 }
 
-func TestThePageShowsWhatCameAndNothingActive(t *testing.T) {
+func TestPageShowsReceivedMessagesEscaped(t *testing.T) {
 	b := newBench(t, nil)
 	b.menuOf("a")
 	b.tell("7", "POST", "/a/v2/orders/9/reject", `{"reason":"<script>alert(1)</script>"}`)
@@ -380,7 +229,7 @@ func TestThePageShowsWhatCameAndNothingActive(t *testing.T) {
 	require.Contains(t, index.text, `href="/7/"`)
 }
 
-func TestTheAdminAPIAsksForItsToken(t *testing.T) {
+func TestAdminAPIRequiresItsToken(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Token = "t0ken" })
 	for _, path := range []string{"/admin/", "/", "/7/"} {
 		r, err := b.do("GET", path, "", nil)
@@ -395,7 +244,8 @@ func TestTheAdminAPIAsksForItsToken(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 415, r.status, "a page of another site may send that unasked")
 	for path, body := range map[string]string{
-		"7/a/orders": `{"store":"S-1","colour":1}`, "7/a/orders?": `{"store":"S-1","count":1001}`, "faults": `{"kind":"eat"}`, "7/b/orders/1/contact": `{}`,
+		"7/a/orders": `{"store":"S-1","colour":1}`, "7/a/orders?": `{"store":"S-1","count":1001}`,
+		"faults": `{"kind":"eat"}`, "7/b/orders/1/contact": `{}`,
 	} {
 		require.Equal(t, 400, b.admin("POST", path, body, nil).status, path)
 	}
@@ -407,7 +257,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	b := newBench(t, func(c *Config) {
 		list := c.Directory.(merchants)
 		for n := range maxStands {
-			list = append(list, Account{Space: fmt.Sprint("s", n), Platform: "a", Plugin: "aggregator-a", Secrets: list[0].Secrets})
+			list = append(list, Account{Space: fmt.Sprint("s", n), Platform: "a", Plugin: "aggregator-a",
+				Secrets: list[0].Secrets})
 		}
 		c.Directory = list
 	})

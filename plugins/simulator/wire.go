@@ -147,7 +147,8 @@ func mismatch(text, as string) string {
 		wrong, rule = !timeText.MatchString(text), "must be a time of day such as 18:30:00"
 	case "span":
 		start, end, _ := strings.Cut(text, "-")
-		wrong, rule = !timeText.MatchString(start) || !timeText.MatchString(end), "must be a span of a day such as 11:00:00-15:00:00"
+		wrong, rule = !timeText.MatchString(start) ||
+			!timeText.MatchString(end), "must be a span of a day such as 11:00:00-15:00:00"
 	case "weekday":
 		wrong, rule = !slices.Contains(weekdays, text), "must be a weekday"
 	default:

@@ -57,7 +57,8 @@ func serve(t *testing.T, most body.Limit, memory *limit.Memory) *served {
 				defer share.Release()
 				text, err := body.Read(c, c, most, &share)
 				if err != nil {
-					c.SetStatusCode(map[core.Code]int{core.TooLarge: 413, core.UnsupportedMedia: 415, core.Invalid: 400, core.Unavailable: 503}[core.CodeOf(err)])
+					c.SetStatusCode(map[core.Code]int{core.TooLarge: 413, core.UnsupportedMedia: 415, core.Invalid: 400,
+						core.Unavailable: 503}[core.CodeOf(err)])
 					c.SetBodyString(err.Error())
 				}
 				line += fmt.Sprintf(" %d", len(text))
@@ -97,16 +98,18 @@ func (s *served) send(t *testing.T, raw string, wanted int) (statuses []int, clo
 }
 
 func request(path, headers, content string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, headers, len(content), content)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sContent-Length: %d\r\n\r\n%s", path, headers, len(content),
+		content)
 }
 
 func chunked(path, headers, content string) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", path, headers, len(content), content)
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", path,
+		headers, len(content), content)
 }
 
 const after = "GET /after HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-func TestPackedAndPlainBytesCountAlike(t *testing.T) {
+func TestCompressedAndPlainBodiesShareTheLimit(t *testing.T) {
 	const most = 100 << 10
 	s := serve(t, body.Limit{Bytes: most}, nil)
 	packed := "Content-Encoding: gzip\r\n"
@@ -117,22 +120,23 @@ func TestPackedAndPlainBytesCountAlike(t *testing.T) {
 		status int
 		read   int
 	}{
-		"plain":               {request("/read/", "", fits), 200, most},
-		"plain, longer":       {request("/read/", "", over), 413, 0},
-		"chunked":             {chunked("/read/", "", fits), 200, most},
-		"chunked, longer":     {chunked("/read/", "", over), 413, 0},
-		"packed":              {request("/read/", packed, gzipped(fits)), 200, most},
-		"packed and chunked":  {chunked("/read/", packed, gzipped(fits)), 200, most},
-		"packed, longer":      {request("/read/", packed, gzipped(over)), 413, 0},
-		"bomb":                {chunked("/read/", packed, gzipped(noise)), 413, 0},
-		"packed twice":        {request("/read/", "Content-Encoding: gzip, gzip\r\n", gzipped(gzipped(fits))), 415, 0},
-		"deflate":             {request("/read/", "Content-Encoding: deflate\r\n", deflated(fits)), 415, 0},
-		"br":                  {request("/read/", "Content-Encoding: br\r\n", fits[:100]), 415, 0},
-		"no gzip":             {request("/read/", packed, "nothing"), 400, 0},
-		"gzip cut short":      {request("/read/", packed, gzipped(fits)[:60]), 400, 0},
-		"gzip and more":       {request("/read/", packed, gzipped(fits)+"more"), 400, 0},
-		"empty":               {request("/read/", "", ""), 200, 0},
-		"stored, not smaller": {request("/read/", packed, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+strings.Repeat("\x00\x00\x00\xff\xff", most/4)), 413, 0},
+		"plain":              {request("/read/", "", fits), 200, most},
+		"plain, longer":      {request("/read/", "", over), 413, 0},
+		"chunked":            {chunked("/read/", "", fits), 200, most},
+		"chunked, longer":    {chunked("/read/", "", over), 413, 0},
+		"packed":             {request("/read/", packed, gzipped(fits)), 200, most},
+		"packed and chunked": {chunked("/read/", packed, gzipped(fits)), 200, most},
+		"packed, longer":     {request("/read/", packed, gzipped(over)), 413, 0},
+		"bomb":               {chunked("/read/", packed, gzipped(noise)), 413, 0},
+		"packed twice":       {request("/read/", "Content-Encoding: gzip, gzip\r\n", gzipped(gzipped(fits))), 415, 0},
+		"deflate":            {request("/read/", "Content-Encoding: deflate\r\n", deflated(fits)), 415, 0},
+		"br":                 {request("/read/", "Content-Encoding: br\r\n", fits[:100]), 415, 0},
+		"no gzip":            {request("/read/", packed, "nothing"), 400, 0},
+		"gzip cut short":     {request("/read/", packed, gzipped(fits)[:60]), 400, 0},
+		"gzip and more":      {request("/read/", packed, gzipped(fits)+"more"), 400, 0},
+		"empty":              {request("/read/", "", ""), 200, 0},
+		"stored, not smaller": {request("/read/", packed,
+			"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"+strings.Repeat("\x00\x00\x00\xff\xff", most/4)), 413, 0},
 	} {
 		s.asked = nil
 		statuses, _ := s.send(t, c.raw, 1)
@@ -141,7 +145,7 @@ func TestPackedAndPlainBytesCountAlike(t *testing.T) {
 	}
 }
 
-func TestNoBodyIsReadAsTheNextRequest(t *testing.T) {
+func TestUnreadBodyIsNotParsedAsARequest(t *testing.T) {
 	s := serve(t, body.Limit{Bytes: 100 << 10}, nil)
 	smuggled := func(n int) string {
 		const hidden = "GET /hidden HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -151,28 +155,31 @@ func TestNoBodyIsReadAsTheNextRequest(t *testing.T) {
 		raw string
 		end bool // of the connection
 	}{
-		"small, not read":           {request("/left", "", smuggled(500)), false},
-		"prefetched, not read":      {request("/left", "", smuggled(body.Prefetched)), false},
-		"a bit more, not read":      {request("/left", "", smuggled(body.Prefetched+1)), false},
-		"middling, not read":        {request("/left", "", smuggled(60<<10)), false},
-		"large, not read":           {request("/left", "", smuggled(70<<10)), true},
-		"chunked, not read":         {chunked("/left", "", smuggled(60<<10)), false},
-		"large and chunked":         {chunked("/left", "", smuggled(70<<10)), true},
-		"read":                      {request("/read/", "", smuggled(90<<10)), false},
-		"read, chunked":             {chunked("/read/", "", smuggled(90<<10)), false},
-		"read, packed":              {request("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
-		"read, packed and chunked":  {chunked("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
-		"too large":                 {request("/read/", "", smuggled(200<<10)), true},
-		"too large, chunked":        {chunked("/read/", "", smuggled(200<<10)), true},
-		"no gzip":                   {request("/read/", "Content-Encoding: gzip\r\n", smuggled(30<<10)), false},
-		"other coding":              {request("/read/", "Content-Encoding: br\r\n", smuggled(30<<10)), false},
-		"broken chunk":              {"POST /read/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdeXX" + smuggled(500), true},
-		"GET with a body":           {strings.Replace(request("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
-		"GET with chunks":           {strings.Replace(chunked("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
-		"expected":                  {request("/left", "Expect: 100-continue\r\n", smuggled(20<<10)), false},
-		"multipart":                 {request("/left", "Content-Type: multipart/form-data; boundary=x\r\n", smuggled(20<<10)), false},
-		"chunked with a trailer":    {strings.Replace(chunked("/read/", "Trailer: X-A\r\n", smuggled(100)), "\r\n0\r\n\r\n", "\r\n0\r\nX-A: b\r\n\r\n", 1), false},
-		"chunks with an extension":  {strings.Replace(chunked("/read/", "", smuggled(16)), "10\r\n", "10;a=b\r\n", 1), false},
+		"small, not read":          {request("/left", "", smuggled(500)), false},
+		"prefetched, not read":     {request("/left", "", smuggled(body.Prefetched)), false},
+		"a bit more, not read":     {request("/left", "", smuggled(body.Prefetched+1)), false},
+		"middling, not read":       {request("/left", "", smuggled(60<<10)), false},
+		"large, not read":          {request("/left", "", smuggled(70<<10)), true},
+		"chunked, not read":        {chunked("/left", "", smuggled(60<<10)), false},
+		"large and chunked":        {chunked("/left", "", smuggled(70<<10)), true},
+		"read":                     {request("/read/", "", smuggled(90<<10)), false},
+		"read, chunked":            {chunked("/read/", "", smuggled(90<<10)), false},
+		"read, packed":             {request("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
+		"read, packed and chunked": {chunked("/read/", "Content-Encoding: gzip\r\n", gzipped(smuggled(90<<10))), false},
+		"too large":                {request("/read/", "", smuggled(200<<10)), true},
+		"too large, chunked":       {chunked("/read/", "", smuggled(200<<10)), true},
+		"no gzip":                  {request("/read/", "Content-Encoding: gzip\r\n", smuggled(30<<10)), false},
+		"other coding":             {request("/read/", "Content-Encoding: br\r\n", smuggled(30<<10)), false},
+		"broken chunk":             {"POST /read/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcdeXX" + smuggled(500), true},
+		"GET with a body":          {strings.Replace(request("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
+		"GET with chunks":          {strings.Replace(chunked("/left", "", smuggled(20<<10)), "POST", "GET", 1), false},
+		"expected":                 {request("/left", "Expect: 100-continue\r\n", smuggled(20<<10)), false},
+		"multipart": {request("/left", "Content-Type: multipart/form-data; boundary=x\r\n",
+			smuggled(20<<10)), false},
+		"chunked with a trailer": {strings.Replace(chunked("/read/", "Trailer: X-A\r\n", smuggled(100)),
+			"\r\n0\r\n\r\n", "\r\n0\r\nX-A: b\r\n\r\n", 1), false},
+		"chunks with an extension": {strings.Replace(chunked("/read/", "", smuggled(16)), "10\r\n", "10;a=b\r\n", 1),
+			false},
 		"nothing, and no type":      {request("/left", "", ""), false},
 		"length of the next inside": {request("/left", "", strings.ReplaceAll(after, "after", "hidden")), false},
 	} {
@@ -188,7 +195,7 @@ func TestNoBodyIsReadAsTheNextRequest(t *testing.T) {
 	}
 }
 
-func TestMemoryIsReservedBeforeABodyIsRead(t *testing.T) {
+func TestMemoryIsReservedBeforeReadingABody(t *testing.T) {
 	memory := limit.NewMemory(64 << 20)
 	s := serve(t, body.Limit{Bytes: 1 << 30, Class: limit.Large, Cost: body.Cost{Byte: 1, Value: 1000}}, memory)
 	statuses, _ := s.send(t, request("/read/", "", strings.Repeat("x", 1<<20)), 1)
@@ -207,7 +214,7 @@ func TestMemoryIsReservedBeforeABodyIsRead(t *testing.T) {
 	require.Equal(t, []int{200}, statuses)
 }
 
-func TestFormsAreURLEncodedAndNeverUnpacked(t *testing.T) {
+func TestFormsMustBeURLEncodedAndUncompressed(t *testing.T) {
 	const multipart = "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\na\r\n--x--\r\n"
 	for name, c := range map[string]struct {
 		media, coding, content string
@@ -223,7 +230,8 @@ func TestFormsAreURLEncodedAndNeverUnpacked(t *testing.T) {
 		"JSON":                {"application/json", "", `{"email":"a"}`, core.UnsupportedMedia},
 		"no type":             {"", "", "email=a", core.UnsupportedMedia},
 		"broken":              {"application/x-www-form-urlencoded", "", "email=%zz", core.Invalid},
-		"large":               {"application/x-www-form-urlencoded", "", "email=" + strings.Repeat("a", 100), core.TooLarge},
+		"large": {"application/x-www-form-urlencoded", "", "email=" + strings.Repeat("a", 100),
+			core.TooLarge},
 	} {
 		var sent fasthttp.RequestCtx
 		sent.Request.Header.SetMethod("POST")

@@ -30,7 +30,8 @@ func FuzzRead(f *testing.F) {
 		c.Request.SetBodyStream(bytes.NewReader(sent), -1)
 		memory := limit.NewMemory(64 << 20)
 		share := memory.Ask(limit.Small)
-		read, err := body.Read(t.Context(), &c, body.Limit{Bytes: most, Class: limit.Small, Cost: body.Cost{Byte: 2, Value: 16}}, &share)
+		read, err := body.Read(t.Context(), &c,
+			body.Limit{Bytes: most, Class: limit.Small, Cost: body.Cost{Byte: 2, Value: 16}}, &share)
 		share.Release()
 		require.LessOrEqual(t, len(read), most)
 		switch string(bytes.ToLower(c.Request.Header.Peek("Content-Encoding"))) {
@@ -54,7 +55,8 @@ func FuzzRead(f *testing.F) {
 }
 
 func FuzzForm(f *testing.F) {
-	for _, seed := range []string{"", "email=a%40b.c&password=x+y", "a&a&a", "=&=", "%zz", "a=%00", "a;b=c", "id=1&id=2"} {
+	for _, seed := range []string{"", "email=a%40b.c&password=x+y", "a&a&a", "=&=", "%zz", "a=%00", "a;b=c",
+		"id=1&id=2"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, sent []byte) {

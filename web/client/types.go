@@ -19,6 +19,7 @@ type Attempt struct {
 	RequestHeaders  map[string]string `json:"request_headers"`      // Request headers as sent
 	ResponseBody    string            `json:"response_body"`        // The first 4 KiB of the response
 	ResponseHeaders map[string]string `json:"response_headers"`     // Response headers
+	SentTwice       *bool             `json:"sent_twice,omitzero"`  // The request was sent a second time, because your server closed an idle connection before it responded
 	StartedAt       string            `json:"started_at"`
 	Status          *int64            `json:"status,omitzero"`
 	TimingMs        AttemptTimingMs   `json:"timing_ms"` // End of each phase, in milliseconds since the start
@@ -43,7 +44,7 @@ type Category struct {
 	ParentRefID  *string            `json:"parent_ref_id,omitzero"` // Parent category
 	RefID        string             `json:"ref_id"`                 // Your identifier of the category
 	SortOrder    *int64             `json:"sort_order,omitzero"`    // Position in lists, the lowest first
-	Translations []NamedTranslation `json:"translations,omitzero"`  // Texts in other languages, each language once
+	Translations []NamedTranslation `json:"translations,omitzero"`  // Texts in other languages
 }
 
 // ChannelStore is described in the API reference.
@@ -80,6 +81,7 @@ type ChannelStorePage struct {
 // Charge is described in the API reference.
 type Charge struct {
 	Active            *bool           `json:"active,omitzero"`             // Whether the charge applies
+	ClearItems        *bool           `json:"clear_items,omitzero"`        // First removes the charge from all its items, at every store
 	Code              string          `json:"code"`                        // Code of the charge: `PC` for packaging, `DC` for delivery
 	Description       *string         `json:"description,omitzero"`        // Description of the object
 	ExcludedPlatforms []string        `json:"excluded_platforms,omitzero"` // Platforms without the charge
@@ -469,7 +471,7 @@ type Item struct {
 	SortOrder         *int64              `json:"sort_order,omitzero"`          // Position in lists, the lowest first
 	Tags              map[string][]string `json:"tags,omitzero"`                // Tags by platform, with `default` for all platforms
 	Title             *string             `json:"title,omitzero"`               // Title of the item
-	Translations      []TitledTranslation `json:"translations,omitzero"`        // Texts in other languages, each language once
+	Translations      []TitledTranslation `json:"translations,omitzero"`        // Texts in other languages
 	Weight            *json.Number        `json:"weight,omitzero"`              // Weight in grams
 }
 
@@ -720,13 +722,13 @@ type MenuStats struct {
 // MenuWarning is described in the API reference.
 type MenuWarning struct {
 	Message string `json:"message"` // Why it had no effect, or what changed
-	Path    string `json:"path"`    // Subject of the warning
+	Path    string `json:"path"`    // Subject of the warning, such as `flush_taxes` or `items[3].category_ref_ids`
 }
 
 // NamedTranslation is described in the API reference.
 type NamedTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
 	Name        *string `json:"name,omitzero"`        // The name in that language
 }
 
@@ -750,7 +752,7 @@ type Option struct {
 	SoldAtStore        *bool               `json:"sold_at_store,omitzero"`         // `false` removes the option from the store
 	SortOrder          *int64              `json:"sort_order,omitzero"`            // Position in lists, the lowest first
 	Title              *string             `json:"title,omitzero"`                 // Title of the option
-	Translations       []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages, each language once
+	Translations       []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages
 	Weight             *int64              `json:"weight,omitzero"`                // Weight in grams
 }
 
@@ -770,7 +772,7 @@ type OptionGroup struct {
 	RefTitle            *string             `json:"ref_title,omitzero"`             // Title for the merchant's staff
 	SortOrder           *int64              `json:"sort_order,omitzero"`            // Position in lists, the lowest first
 	Title               *string             `json:"title,omitzero"`                 // Title of the group
-	Translations        []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages, each language once
+	Translations        []TitledTranslation `json:"translations,omitzero"`          // Texts in other languages
 }
 
 // OrderAnswer is described in the API reference.
@@ -917,9 +919,10 @@ type OrderRequestCustomerAddress struct {
 
 // OrderRequestDiscounts is described in the API reference.
 type OrderRequestDiscounts struct {
-	Code  *string     `json:"code,omitzero"`
-	Title *string     `json:"title,omitzero"`
-	Value json.Number `json:"value"` // As a positive amount
+	Code               *string     `json:"code,omitzero"`
+	IsMerchantDiscount *bool       `json:"is_merchant_discount,omitzero"` // Whether the merchant bears the discount, passed on as it is
+	Title              *string     `json:"title,omitzero"`
+	Value              json.Number `json:"value"` // As a positive amount
 }
 
 // OrderRequestItems is described in the API reference.
@@ -949,9 +952,10 @@ type OrderRequestPayment struct {
 
 // OrderRequestTaxes is described in the API reference.
 type OrderRequestTaxes struct {
-	Rate  *json.Number `json:"rate,omitzero"` // Rate in percent
-	Title string       `json:"title"`
-	Value json.Number  `json:"value"`
+	LiabilityOn *string      `json:"liability_on,omitzero"` // Party that is liable for the tax, passed on as it is
+	Rate        *json.Number `json:"rate,omitzero"`         // Rate in percent
+	Title       string       `json:"title"`
+	Value       json.Number  `json:"value"`
 }
 
 // OrderRider: The rider of the order; absent before the first status
@@ -1329,7 +1333,7 @@ type StoredKeyValueGroupKeyValueData struct {
 // StoredNamedTranslation is described in the API reference.
 type StoredNamedTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, with a region if one was sent
 	Name        *string `json:"name,omitzero"`        // The name in that language
 }
 
@@ -1461,7 +1465,7 @@ type StoredTaxStructure struct {
 // StoredTitledTranslation is described in the API reference.
 type StoredTitledTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, with a region if one was sent
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
 
@@ -1493,6 +1497,7 @@ type SwitchWaiting struct {
 // Tax is described in the API reference.
 type Tax struct {
 	Active      *bool        `json:"active,omitzero"`       // Whether the tax applies
+	ClearItems  *bool        `json:"clear_items,omitzero"`  // First removes the tax from all its items, at every store
 	Code        string       `json:"code"`                  // Code, by the country of the business
 	Description *string      `json:"description,omitzero"`  // Description of the object
 	ItemRefIDs  []string     `json:"item_ref_ids,omitzero"` // Items that the tax applies to, or `all` alone
@@ -1523,7 +1528,7 @@ type TimingGroup struct {
 // TitledTranslation is described in the API reference.
 type TitledTranslation struct {
 	Description *string `json:"description,omitzero"` // The description in that language
-	Language    string  `json:"language"`             // A two-letter code of ISO 639-1
+	Language    string  `json:"language"`             // A two-letter code of ISO 639-1, which a region may follow, such as `es-MX`
 	Title       *string `json:"title,omitzero"`       // The title in that language
 }
 

@@ -5,7 +5,8 @@ document.addEventListener("keydown", (event) => {
   const box = document.getElementById("search");
   if (!box) return;
   const typing = event.target.closest("input, textarea, select, [contenteditable]");
-  if ((event.key === "/" && !typing && !event.ctrlKey && !event.metaKey) || (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey))) {
+  const control = event.ctrlKey || event.metaKey;
+  if ((event.key === "/" && !typing && !control) || (event.key.toLowerCase() === "k" && control)) {
     event.preventDefault();
     box.focus();
     box.select();
@@ -31,12 +32,12 @@ document.addEventListener("click", (event) => {
 let missed = false;
 const busy = () => document.querySelector("#region input[type=checkbox]:checked, #region details.act[open]") !== null;
 document.addEventListener("changed", (event) => {
-  if (event.target.id !== "pulse") return;
+  if (event.target.id !== "live") return;
   for (const note of document.querySelectorAll("[data-paused]")) note.hidden = !busy();
   missed = busy();
   if (missed) event.stopImmediatePropagation();
 }, true);
-const changed = () => document.getElementById("pulse")?.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
+const changed = () => document.getElementById("live")?.dispatchEvent(new CustomEvent("changed", { bubbles: true }));
 const goOn = () => {
   if (!missed || busy()) return;
   missed = false;
@@ -46,7 +47,7 @@ document.addEventListener("change", goOn);
 document.addEventListener("toggle", goOn, true);
 
 // Pages that hear of no changes, or not of all, look for themselves, now and then.
-const every = document.querySelector("#region[data-every], #pulse[data-every]")?.dataset.every;
+const every = document.querySelector("#region[data-every], #live[data-every]")?.dataset.every;
 if (every) setInterval(() => { if (!document.hidden) changed(); }, every * 1000);
 
 // Times go on, by the clock of the hub.
@@ -55,7 +56,12 @@ const setClock = () => {
   const told = Date.parse(document.getElementById("region")?.dataset.now);
   if (told) ahead = told - Date.now();
 };
-const span = (s) => (s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " d");
+const span = (s) => {
+  if (s < 60) return Math.floor(s) + " s";
+  if (s < 3600) return Math.floor(s / 60) + " min";
+  if (s < 172800) return Math.floor(s / 3600) + " h";
+  return Math.floor(s / 86400) + " d";
+};
 const tick = () => {
   for (const time of document.querySelectorAll("#region time.when")) {
     const s = (Date.now() + ahead - Date.parse(time.dateTime)) / 1000;
@@ -74,14 +80,16 @@ let heard = 0; // when the connection last gave a sign of life
 const note = document.getElementById("away");
 const away = () => {
   if (!note?.hidden) return;
-  const since = new Date(Date.now() + ahead).toLocaleTimeString("en-US", { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: note.dataset.zone, timeZoneName: "short" });
+  const since = new Date(Date.now() + ahead).toLocaleTimeString("en-US", {
+    hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: note.dataset.zone, timeZoneName: "short",
+  });
   note.textContent = note.dataset.words.replace("%s", since);
   note.hidden = false;
 };
 document.addEventListener("htmx:sse:error", away);
 // Who was never let in is not tried again by htmx.
 document.addEventListener("htmx:finally:request", (event) => {
-  if (event.target.id !== "pulse" || connected) return;
+  if (event.target.id !== "live" || connected) return;
   away();
   setTimeout(() => {
     const fresh = event.target.cloneNode();

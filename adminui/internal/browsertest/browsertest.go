@@ -91,7 +91,8 @@ func Start(t *testing.T) *Browser {
 	t.Helper()
 	path := executable()
 	if path == "" {
-		const missing = "there is no Chromium on this machine: install it with apt-get install chromium, or name it in CHROMIUM"
+		const missing = "there is no Chromium on this machine: install it with apt-get install chromium, or name it " +
+			"in CHROMIUM"
 		if os.Getenv("CI") != "" {
 			t.Fatal(missing)
 		}

@@ -22,12 +22,13 @@ func TestWithoutChromiumTheTestIsSkipped(t *testing.T) {
 	assert.True(t, skipped)
 }
 
-func TestProblemsAreCollected(t *testing.T) {
+func TestBrowserProblemsAreCollected(t *testing.T) {
 	app := fiber.New(fiber.Config{DisableStartupMessage: true})
 	app.Get("/", func(c *fiber.Ctx) error {
 		c.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'")
 		c.Type("html", "utf-8")
-		return c.SendString(`<title>t</title><main><p style="color: red">x</p><script>alert(1)</script><script src="/thrown.js"></script></main>`)
+		return c.SendString(`<title>t</title><main><p style="color: red">x</p><script>alert(1)</script><script ` +
+			`src="/thrown.js"></script></main>`)
 	})
 	app.Get("/thrown.js", func(c *fiber.Ctx) error {
 		c.Type("js", "utf-8")

@@ -74,8 +74,10 @@ func (p *Page) check(t *testing.T, part, rules string) {
 	wide := Eval[string](t, p, `(() => {
 		const room = document.documentElement.clientWidth;
 		if (document.documentElement.scrollWidth <= room) return "";
-		const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > room + 1);
-		return document.documentElement.scrollWidth + " px: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0, 120)).join(" | ");
+		const widest = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > `+
+		`room + 1);
+		return document.documentElement.scrollWidth + " px: " + widest.slice(0, 3).map((e) => e.outerHTML.slice(0,`+
+		` 120)).join(" | ");
 	})()`)
 	if wide != "" {
 		t.Errorf("the page is wider than the window, %s", wide)

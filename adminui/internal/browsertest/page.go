@@ -138,9 +138,11 @@ func (p *Page) Look(t *testing.T, view View) {
 		command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 			Width: view.Width, Height: view.Height, DeviceScaleFactor: 1,
 		}),
-		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}, {Name: "forced-colors", Value: forced},
-		}}),
+		command(emulation.SetEmulatedMedia,
+			emulation.SetEmulatedMediaParams{Media: media, Features: []*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+				{Name: "forced-colors", Value: forced},
+			}}),
 	)
 }
 

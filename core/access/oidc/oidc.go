@@ -49,7 +49,8 @@ func derived(purpose, secret string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-var errBegun = core.Errorf(core.Unauthenticated, "this sign-in was not begun in this browser, or too long ago; begin it again")
+var errBegun = core.Errorf(core.Unauthenticated,
+	"this sign-in was not begun in this browser, or too long ago; begin it again")
 
 // Begin is the provider's address at which a person signs in; they come back
 // to the given address of the hub. Unavailable when the provider does not answer.
@@ -58,7 +59,8 @@ func (p *Provider) Begin(ctx context.Context, secret, back string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	return client.AuthCodeURL(derived("state", secret), oidc.Nonce(derived("nonce", secret)), oauth2.S256ChallengeOption(derived("verifier", secret))), nil
+	return client.AuthCodeURL(derived("state", secret), oidc.Nonce(derived("nonce", secret)),
+		oauth2.S256ChallengeOption(derived("verifier", secret))), nil
 }
 
 // Finish is the address of the person who came back, in lower case: the
@@ -94,7 +96,9 @@ func (p *Provider) Finish(ctx context.Context, secret, back, state, code string)
 		return "", refused("what the identity provider sent is not a proper identity", err)
 	}
 	if claims.Email == "" || claims.Verified != true && claims.Verified != "true" {
-		return "", core.Errorf(core.Forbidden, "the identity provider does not vouch for your e-mail address: it has to be verified there, and the scope email allowed")
+		return "", core.Errorf(core.Forbidden,
+			"the identity provider does not vouch for your e-mail address: it has to be verified there, and the "+
+				"scope email allowed")
 	}
 	return strings.ToLower(claims.Email), nil
 }
@@ -114,10 +118,12 @@ func (p *Provider) discover(ctx context.Context, back string) (*oauth2.Config, *
 		var err error
 		// The keys are fetched later with the same context: it must not end with the request.
 		if found, err = oidc.NewProvider(context.WithoutCancel(ctx), p.config.Issuer); err != nil {
-			return nil, nil, &core.Error{Code: core.Unavailable, Message: "the identity provider cannot be reached; try again, or sign in with a password", Cause: err}
+			return nil, nil, &core.Error{Code: core.Unavailable,
+				Message: "the identity provider cannot be reached; try again, or sign in with a password", Cause: err}
 		}
 		p.found.Store(found)
 	}
-	return &oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: found.Endpoint(), RedirectURL: back,
-		Scopes: []string{oidc.ScopeOpenID, "email"}}, found, nil
+	return &oauth2.Config{ClientID: p.config.ClientID, ClientSecret: p.config.ClientSecret, Endpoint: found.Endpoint(),
+		RedirectURL: back,
+		Scopes:      []string{oidc.ScopeOpenID, "email"}}, found, nil
 }

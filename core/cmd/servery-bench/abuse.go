@@ -1,286 +1,373 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"net"
 	"os"
-	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// What well-behaved clients do meanwhile, and what ends an attack early.
 const (
-	goodRate        = 50.0 // orders a second
-	hostileRequests = 1000
-	enoughMemory    = 1536.0          // megabytes that the hub may have: the machine is not ours alone
-	orderPatience   = 5 * time.Second // after which an order counts as refused
-	abuseDatabase   = "abuse"
+	goodRate        = 50   // orders of well-behaved clients a second
+	hostileRequests = 1000 // of a kind, in each round
+	abuseRounds     = 3
+	enoughMemory    = 1536.0 // megabytes of the hub at which an attack is ended: the machine has other users
 )
 
-// abuseBench is a hub that one business sends orders to while others attack it.
-type abuseBench struct {
-	*orderBench
-	of       *bench
-	good     shop
-	attacker tenant
+// abuse is a shop that gets orders while its hub is attacked.
+type abuse struct {
+	*shop
+	attacker hubtest.Tenant
 	span     time.Duration
-	quiet    time.Duration // processor time of a span without an attack
-}
-
-// measureAbuse takes orders of a business while hostile clients send 1,000 requests of
-// each kind from other addresses, and then beside a process that uses as much of the
-// processors as that attack did.
-func measureAbuse(ctx context.Context, b *bench) ([]figure, error) {
-	guarded := *b
-	guarded.variables = []string{"SERVERY_TRUSTED_PROXIES=::1/128"} // attackers are limited by address
-	o, err := openOrderBench(ctx, &guarded, abuseDatabase)
-	if err != nil {
-		return nil, err
-	}
-	defer b.pg.drop(abuseDatabase, b.log)
-	defer o.close()
-	a := &abuseBench{orderBench: o, of: &guarded, span: pick(b, 20*time.Second, 6*time.Second)}
-	if a.good, err = o.shop(ctx); err != nil {
-		return nil, err
-	}
-	a.good.orders.client.ReadTimeout = orderPatience
-	if a.attacker, err = newTenant(ctx, o.db); err != nil {
-		return nil, err
-	}
-	idle, err := o.hub.memory("VmRSS")
-	if err != nil {
-		return nil, err
-	}
-	if err := a.withoutAttack(ctx); err != nil {
-		return nil, err
-	}
-	var figures []figure
-	most := 0.0
-	for _, kind := range hostileKinds() {
-		if !b.selected(measurement{names: []string{kind.figure()}}) {
-			continue
-		}
-		if err := a.restart(ctx); err != nil {
-			return figures, err
-		}
-		f, peak, err := a.against(ctx, kind)
-		if err != nil {
-			f = figure{Name: kind.figure(), Error: err.Error()}
-		}
-		figures, most = append(figures, f), max(most, peak)
-	}
-	memory := figure{Name: "abuse/memory", Unit: megabytes, Measured: most}
-	note := fmt.Sprintf("resident at most (VmHWM), of all kinds; %.0f MB before the first attack", idle)
-	return append(figures, memory.noted(note)), nil
+	quiet    float64 // processor seconds of a span without an attack
 }
 
 // abuseNames are those of the figures.
-func abuseNames() []string {
-	var names []string
+func abuseNames() (names []string) {
 	for _, kind := range hostileKinds() {
 		names = append(names, kind.figure())
 	}
 	return names
 }
 
-// restart has each kind of attack meet a hub of its own, where the last one was: what an
-// attack leaves in memory, or undone, is not the next one's.
-func (a *abuseBench) restart(ctx context.Context) error {
-	at := strings.TrimPrefix(a.hub.base, "http://")
-	address, err := a.of.pg.address(abuseDatabase)
-	if err != nil {
-		return err
+// measureAbuse takes orders while hostile clients send 1,000 requests of each kind from other addresses, and then
+// beside a process that uses as much of the processors as that attack did.
+func measureAbuse(r *run) {
+	f := r.openHub("abuse", abuseSettings...)
+	a := &abuse{shop: f.shop(new(int)), attacker: hubtest.Business(r, f.db),
+		span: pick(r.Quick, 12*time.Second, 4*time.Second)}
+	idle, most, before := f.hub.resident(), 0.0, r.processorSeconds()
+	a.takeOrders(0)
+	a.quiet = r.processorSeconds() - before
+	for _, kind := range hostileKinds() {
+		if r.selected(kind.figure()) {
+			a.restart()
+			most = max(most, a.measure(kind))
+		}
 	}
-	a.good.orders.close()
+	r.add(measured("abuse/memory", megabytes, most).
+		noted("resident at most (VmHWM), of all kinds; %.0f MB before the first attack", idle))
+}
+
+// abuseSettings limit attackers by their address.
+var abuseSettings = []string{"SERVERY_TRUSTED_PROXIES=::1/128"}
+
+// restart gives each kind of attack a hub without the memory and the jobs of the one before.
+func (a *abuse) restart() {
 	a.hub.stop()
-	if a.hub, err = startHub(ctx, a.of, abuseDatabase, address, "SERVERY_LISTEN="+at); err != nil {
-		return err
-	}
-	_, err = a.place(a.good.orders, warmOrders)
-	return err
+	a.hub = a.startHub(abuseSettings...)
+	a.connect()
+	a.place(a.orders, warmOrders)
 }
 
-// withoutAttack measures what the orders alone cost.
-func (a *abuseBench) withoutAttack(ctx context.Context) error {
-	before, err := a.of.processorTime()
-	if err != nil {
-		return err
-	}
-	if _, refused := a.orders(ctx); refused > 0 {
-		return fmt.Errorf("%d orders were refused without an attack", refused)
-	}
-	after, err := a.of.processorTime()
-	a.quiet = after - before
-	return err
-}
-
-// orders sends orders at an even rate and tells how long each took, and how many were refused.
-func (a *abuseBench) orders(ctx context.Context) (took []float64, refused int) {
+// takeOrders sends orders at an even rate, and returns the 99th percentile of their times. At most so many may be
+// refused.
+func (a *abuse) takeOrders(most int) (p99 float64, refused int) {
+	a.orders.client.ReadTimeout = 5 * time.Second // after which an order counts as refused
 	n := int(goodRate * a.span.Seconds())
-	from := a.sent
-	a.sent += n
+	first := a.number(n)
 	var failed atomic.Int64
-	took, _ = atRate(ctx, goodRate, n, orderConnections, func(i int) error {
-		if a.good.orders.post(orderBody(a.bodies, from+i)) != nil {
+	took := atRate(a.ctx, goodRate, n, func(i int) {
+		if status, _, err := a.orders.try(orderBody(first + i)); err != nil || status != fasthttp.StatusOK {
 			failed.Add(1)
 		}
-		return nil
 	})
-	return took, int(failed.Load())
+	refused = int(failed.Load())
+	verify(refused <= most, "%d orders were refused without an attack", refused)
+	return percentile(took, 99), refused
 }
 
-// attacked is what came of one kind of attack.
+// measure adds the figure of one kind of attack, and returns the hub's memory at most. The median of several rounds
+// counts, because others use the machine too.
+func (a *abuse) measure(kind hostileKind) (peak float64) {
+	outcomes, busy, refused, orders := map[string]int{}, 0.0, 0, int(goodRate*a.span.Seconds())
+	measure := func(r *run) {
+		var attacks, controls []float64
+		for range abuseRounds {
+			one := a.attack(kind)
+			burn := a.startChild("burn", "--busy", fmt.Sprintf("%fs", one.busy), "--for", a.span.String())
+			control, _ := a.takeOrders(0)
+			check(burn.wait())
+			attacks, controls = append(attacks, one.p99), append(controls, control)
+			refused, busy, peak = refused+one.refused, busy+one.busy, max(peak, one.peak)
+			for outcome, n := range one.outcomes {
+				outcomes[outcome] += n
+			}
+		}
+		var listed []string
+		for _, outcome := range slices.Sorted(maps.Keys(outcomes)) {
+			listed = append(listed, fmt.Sprintf("%d %s", outcomes[outcome], outcome))
+		}
+		r.add(measured(kind.figure(), milliseconds, attacks...).against(controls).
+			judged("<= 2x, none refused", refused == 0).
+			noted("median p99 of %d rounds of %d orders, %d refused; attackers: %s; hub at most %.0f MB; "+
+				"floor: beside a process that uses the %.1f s of the processors that the attack took", abuseRounds,
+				orders, refused, strings.Join(listed, ", "), peak, busy))
+	}
+	a.add(a.bench.measure(a.ctx, row(measure, kind.figure()))...) // one that fails does not end the others
+	return peak
+}
+
+// attacked is the result of one round of an attack.
 type attacked struct {
-	took    []float64 // of the orders meanwhile
-	refused int
-	answers map[string]int
-	busy    time.Duration // processor time that the attack took, of attackers, hub and database
-	peak    float64       // megabytes of the hub
+	p99      float64 // of the orders meanwhile
+	refused  int
+	outcomes map[string]int
+	busy     float64 // processor seconds of attackers, hub and database
+	peak     float64 // megabytes of the hub
 }
 
-// against measures one kind of attack.
-func (a *abuseBench) against(ctx context.Context, kind hostileKind) (figure, float64, error) {
-	under, err := a.attack(ctx, kind)
-	if err != nil {
-		return figure{}, under.peak, err
-	}
-	burn, err := startBeside(ctx, nil, "burn", "--busy", under.busy.String(), "--for", a.span.String())
-	if err != nil {
-		return figure{}, under.peak, err
-	}
-	control, others := a.orders(ctx)
-	if err := burn.end(nil); err != nil {
-		return figure{}, under.peak, err
-	}
-	if others > 0 {
-		return figure{}, under.peak, fmt.Errorf("%d orders were refused beside a busy process, without an attack", others)
-	}
-	p99 := medianFigure(kind.figure(), milliseconds, []float64{percentile(under.took, 99)})
-	p99 = p99.against([]float64{percentile(control, 99)})
-	return p99.judged("<= 2x, none refused", *p99.Ratio <= 2 && under.refused == 0).noted(fmt.Sprintf(
-		"p99 of %d orders, %d refused; attackers: %s; hub at most %.0f MB; floor: beside a process that uses "+
-			"the %.1f s of the processors that the attack took",
-		len(under.took), under.refused, inWords(under.answers), under.peak, under.busy.Seconds())), under.peak, nil
+// attack takes orders during an attack.
+func (a *abuse) attack(kind hostileKind) (under attacked) {
+	a.hub.forgetPeak()
+	attackers := a.startChild("attack", "--kind", kind.name, "--address", a.hub.host(), "--count",
+		fmt.Sprint(hostileRequests), "--for", a.span.String(), "--authorization", a.attacker.Authorization)
+	before := a.processorSeconds()
+	watching, stop := context.WithCancel(a.ctx)
+	defer stop()
+	go a.hub.limitMemory(watching, attackers)
+	under.p99, under.refused = a.takeOrders(math.MaxInt)
+	verify(json.NewDecoder(attackers.out).Decode(&under.outcomes) == nil && attackers.wait() == nil,
+		"the attack ended early, with the hub at %.0f MB at most (%.0f MB end it); %d orders were refused",
+		a.hub.peak(), enoughMemory, under.refused)
+	under.busy, under.peak = max(a.processorSeconds()-before-a.quiet, 0), a.hub.peak()
+	return under
 }
 
-// attack sends orders during an attack.
-func (a *abuseBench) attack(ctx context.Context, kind hostileKind) (under attacked, err error) {
-	if err := a.hub.forgetPeak(); err != nil {
-		return under, err
-	}
-	attackers, err := startBeside(ctx, []string{"BENCH_ATTACKER=" + a.attacker.authorization}, "attack",
-		"--kind", kind.name, "--address", strings.TrimPrefix(a.hub.base, "http://"),
-		"--count", fmt.Sprint(hostileRequests), "--for", a.span.String())
-	if err != nil {
-		return under, err
-	}
-	before, err := a.of.processorTime()
-	if err != nil {
-		return under, errors.Join(err, attackers.end(nil))
-	}
-	watching, stop := context.WithCancel(ctx)
-	tooMuch := make(chan bool, 1)
-	go func() { tooMuch <- a.watchMemory(watching, attackers) }()
-	under.took, under.refused = a.orders(ctx)
-	var report attackReport
-	err = attackers.end(&report)
-	stop()
-	if <-tooMuch {
-		return under, fmt.Errorf("the hub took more than %.0f MB: the attack was ended; %d of %d orders were refused",
-			enoughMemory, under.refused, len(under.took))
-	}
-	if err != nil {
-		return under, err
-	}
-	after, err := a.of.processorTime()
-	if err != nil {
-		return under, err
-	}
-	under.answers, under.busy = report.Answers, max(after-before-a.quiet, 0)
-	if under.peak, err = a.hub.memory("VmHWM"); err != nil {
-		err = fmt.Errorf("the hub did not outlive the attack: %w", err)
-	}
-	return under, err
-}
-
-// watchMemory ends an attack that has the hub take too much memory.
-func (a *abuseBench) watchMemory(ctx context.Context, attackers *beside) bool {
+// limitMemory ends an attack that makes the hub take too much memory.
+func (h *hub) limitMemory(ctx context.Context, attackers *child) {
 	for pause(ctx, 50*time.Millisecond) == nil {
-		if used, err := a.hub.memory("VmRSS"); err == nil && used > enoughMemory {
-			_ = attackers.process.Process.Kill()
-			return true
+		if status, err := h.status(); err == nil && megabytesOf(status.VmRSS) > enoughMemory {
+			_ = attackers.kill()
 		}
 	}
-	return false
 }
 
-// inWords lists answers, the most frequent first.
-func inWords(answers map[string]int) string {
-	type answer struct {
-		text string
-		n    int
-	}
-	var list []answer
-	for text, n := range answers {
-		list = append(list, answer{text, n})
-	}
-	slices.SortFunc(list, func(a, b answer) int { return b.n - a.n })
-	words := make([]string, len(list))
-	for i, one := range list {
-		words[i] = fmt.Sprintf("%d %s", one.n, one.text)
-	}
-	return strings.Join(words, ", ")
+// attackCommand is the process of hostile clients. It prints a line once it is ready, and at the end the number of each
+// outcome as JSON.
+type attackCommand struct {
+	Kind, Address, Authorization string
+	Count                        int
+	For                          time.Duration
 }
 
-// beside is this program, run once more beside a measurement.
-type beside struct {
-	process *exec.Cmd
-	in      io.WriteCloser
-	out     *bufio.Reader
+// Run sends the requests at an even rate from 16 addresses.
+func (c *attackCommand) Run(ctx context.Context) error {
+	kinds := hostileKinds()
+	kind := kinds[slices.IndexFunc(kinds, func(k hostileKind) bool { return k.name == c.Kind })]
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return err
+	}
+	n := min(c.Count*max(kind.factor, 1), int(min(limit.Cur, 1<<20))-100)
+	requests := kind.requests(c.Authorization)
+	runtime.GC() // of what the requests were built from
+	ctx, stop := untilStdinEnds(ctx, c.For, "ready")
+	defer stop()
+	var (
+		mu       sync.Mutex
+		running  sync.WaitGroup
+		outcomes = map[string]int{}
+	)
+	began := time.Now()
+	for i := range n {
+		if pause(ctx, time.Until(began.Add(c.For*4/5*time.Duration(i)/time.Duration(n)))) != nil {
+			break
+		}
+		running.Go(func() {
+			outcome := attackOnce(ctx, c.Address, byte(2+i%16), requests[i%len(requests)], kind.manner)
+			mu.Lock()
+			defer mu.Unlock()
+			outcomes[outcome]++
+		})
+	}
+	running.Wait()
+	return json.NewEncoder(os.Stdout).Encode(outcomes)
 }
 
-// startBeside runs a command of this program and waits until it is ready.
-func startBeside(ctx context.Context, variables []string, arguments ...string) (*beside, error) {
-	self, err := os.Executable()
+// attackOnce makes one hostile request from 127.0.0.FROM, and returns its outcome: the status, or how the connection
+// ended.
+func attackOnce(ctx context.Context, address string, from byte, request []byte, how manner) string {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, from)}, Timeout: 5 * time.Second}
+	conn, err := dialer.DialContext(ctx, "tcp4", address)
 	if err != nil {
-		return nil, err
+		return "not connected"
 	}
-	p := &beside{process: exec.CommandContext(ctx, self, arguments...)}
-	p.process.Env, p.process.Stderr = append(os.Environ(), variables...), os.Stderr
-	if p.in, err = p.process.StdinPipe(); err != nil {
-		return nil, err
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
+	if how == sips {
+		_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	}
-	out, err := p.process.StdoutPipe()
-	if err != nil {
-		return nil, err
+	_, err = conn.Write(request)
+	if err != nil && (how == holds || how == drips) { // for others, the response may have arrived already
+		return ended(err)
 	}
-	p.out = bufio.NewReader(out)
-	if err := p.process.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", arguments[0], err)
+	for how == drips || how == sips {
+		if pause(ctx, 500*time.Millisecond) != nil {
+			return "held"
+		}
+		more, err := []byte(" "), error(nil)
+		if how == sips { // what has arrived can be read after the end, which writing shows
+			_, err = conn.Read(more)
+			more = []byte("\n")
+		}
+		if err == nil {
+			_, err = conn.Write(more)
+		}
+		if err != nil {
+			return ended(err)
+		}
 	}
-	if _, err := p.out.ReadString('\n'); err != nil {
-		return nil, fmt.Errorf("%s did not start: %w", arguments[0], p.end(nil))
+	head := make([]byte, 12)
+	if _, err := io.ReadFull(conn, head); err != nil {
+		return ended(err)
 	}
-	return p, nil
+	return strings.TrimPrefix(string(head), "HTTP/1.1 ")
 }
 
-// end waits for the process and reads its report, where there is one to read.
-func (p *beside) end(report any) error {
-	var err error
-	if report != nil {
-		err = json.NewDecoder(p.out).Decode(report)
+// ended is how a connection ended: "held" is one that the hub has not closed.
+func ended(err error) string {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return "held"
 	}
-	ended := p.process.Wait()
-	_ = p.in.Close()
-	if err == nil {
-		err = ended
+	return "closed"
+}
+
+// burnCommand is a process that uses as much of the processors as an attack did.
+type burnCommand struct{ Busy, For time.Duration }
+
+// Run spreads the work evenly over its time.
+func (c *burnCommand) Run(ctx context.Context) error {
+	ctx, stop := untilStdinEnds(ctx, c.For, "ready")
+	defer stop()
+	const slice = 10 * time.Millisecond
+	share := min(float64(c.Busy)/float64(c.For)/float64(runtime.NumCPU()), 1)
+	var running sync.WaitGroup
+	for range runtime.NumCPU() {
+		running.Go(func() {
+			runtime.LockOSThread()
+			for ctx.Err() == nil {
+				began := time.Now()
+				for time.Since(began) < time.Duration(share*float64(slice)) {
+				}
+				_ = pause(ctx, slice-time.Since(began))
+			}
+		})
 	}
-	return err
+	running.Wait()
+	return nil
+}
+
+// hostileKind is one kind of hostile request.
+type hostileKind struct {
+	name     string
+	manner   manner
+	factor   int                                 // how many times as many as of the others; 0: as many
+	requests func(authorization string) [][]byte // which are sent in turn
+}
+
+func (k hostileKind) figure() string { return "abuse/" + k.name }
+
+// manner is how a hostile client behaves after its request.
+type manner int
+
+const (
+	awaits manner = iota // reads the response
+	holds                // does nothing more: its body lacks a byte, or it sent none
+	drips                // sends a byte now and then
+	sips                 // reads a byte now and then
+)
+
+const (
+	bombSize  = 60 << 20 // unpacked
+	plainSize = 1 << 20
+)
+
+// hostileKinds are in the order in which they are measured.
+func hostileKinds() []hostileKind {
+	bomb := func(encoding string, pack func(dst, src []byte) []byte) hostileKind {
+		return hostileKind{name: "bomb " + encoding, requests: func(key string) [][]byte {
+			form := "--b\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n" + strings.Repeat("a", bombSize) +
+				"\r\n--b--\r\n"
+			return [][]byte{
+				rawPost("/console/sign-in/", "", "multipart/form-data; boundary=b", encoding, pack(nil, []byte(form))),
+				rawPost(storesPath, key, "application/json", encoding, pack(nil, wideJSON(bombSize))),
+			}
+		}}
+	}
+	stores := func(key string, body []byte) []byte { return rawPost(storesPath, key, "application/json", "", body) }
+	const get = "GET %s HTTP/1.1\r\nHost: hub\r\n%s\r\n"
+	return []hostileKind{
+		bomb("gzip", fasthttp.AppendGzipBytes),
+		bomb("deflate", fasthttp.AppendDeflateBytes),
+		bomb("br", fasthttp.AppendBrotliBytes),
+		{name: "deep JSON", requests: func(key string) [][]byte { return [][]byte{stores(key, deepJSON(plainSize))} }},
+		{name: "wide JSON", requests: func(key string) [][]byte { return [][]byte{stores(key, wideJSON(plainSize))} }},
+		{name: "slow read", manner: sips, requests: func(key string) [][]byte {
+			known := fmt.Sprintf(get, "/external/api/v1/events/catalogue/", "Authorization: "+key+"\r\n")
+			return [][]byte{fmt.Appendf(nil, get, "/openapi.json", ""), []byte(strings.Repeat(known, 20))}
+		}},
+		{name: "slow write", manner: drips, requests: func(key string) [][]byte {
+			whole := stores(key, wideJSON(plainSize))
+			return [][]byte{[]byte("POST " + ordersPath + " HTTP/1.1\r\nHost: hub\r\nX-Slow: "), whole[:len(whole)/2]}
+		}},
+		{name: "half bodies", manner: holds, requests: func(string) [][]byte {
+			const path = "/channel/api/v1/aggregator-a/callback/order/"
+			whole := rawPost(path, "", "application/json", "", wideJSON(plainSize))
+			return [][]byte{whole[:len(whole)-1]}
+		}},
+		{name: "huge headers", requests: func(string) [][]byte {
+			return [][]byte{fmt.Appendf(nil, get, "/healthz", "X-Huge: "+strings.Repeat("x", plainSize)+"\r\n"),
+				fmt.Appendf(nil, get, "/healthz", strings.Repeat("X-Many: x\r\n", plainSize/11))}
+		}},
+		{name: "connections", manner: holds, factor: 10, requests: func(string) [][]byte { return [][]byte{nil} }},
+		{name: "formula cells", requests: func(key string) (all [][]byte) {
+			for i, cell := range []string{"=1+1", ";=1+1", "＝1+1", "\t=1+1", "+1", "-1", "@SUM(1)",
+				`=HYPERLINK("http://127.0.0.1/")`} {
+				all = append(all, stores(key, encode(object{"stores": []object{
+					{"ref_id": fmt.Sprintf("F-%d", i), "name": cell, "city": cell, "active": true}}})))
+			}
+			return all
+		}},
+	}
+}
+
+// rawPost is a request as it goes over the wire.
+func rawPost(path, authorization, media, encoding string, body []byte) []byte {
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n"+
+		"Content-Type: %s\r\nContent-Length: %d\r\n", path, media, len(body))
+	if authorization != "" {
+		head += "Authorization: " + authorization + "\r\n"
+	}
+	if encoding != "" {
+		head += "Content-Encoding: " + encoding + "\r\n"
+	}
+	return append([]byte(head+"\r\n"), body...)
+}
+
+// wideJSON is as many empty stores as fit.
+func wideJSON(size int) []byte {
+	const before, after = `{"stores":[`, `{}]}`
+	return []byte(before + strings.Repeat("{},", (size-len(before)-len(after))/3) + after)
+}
+
+// deepJSON is a list of a list of a list.
+func deepJSON(size int) []byte {
+	return []byte(`{"stores":` + strings.Repeat("[", size/2) + strings.Repeat("]", size/2) + "}")
 }

@@ -1,22 +1,24 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
 	"math"
-	"os"
 	"slices"
-	"time"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // Units of figures.
 const (
 	milliseconds = "ms"
+	microseconds = "µs"
 	perSecond    = "/s"
 	megabytes    = "MB"
 	percent      = "%"
 )
 
-// figure is one measured value beside what it is held against.
+// figure is a measured value beside its floor and its target.
 type figure struct {
 	Name     string    `json:"figure"`
 	Unit     string    `json:"unit,omitzero"`
@@ -29,17 +31,16 @@ type figure struct {
 	Rounds   []float64 `json:"rounds,omitzero"`       // of the measured value
 	Floors   []float64 `json:"floor_rounds,omitzero"` // of the floor
 	Error    string    `json:"error,omitzero"`        // why it could not be measured
-	At       float64   `json:"at,omitzero"`           // the size at which it was measured, of a figure that grows
+	At       float64   `json:"at,omitzero"`           // the size of what was measured, of a growth figure
 }
 
-// medianFigure is the median of several rounds.
-func medianFigure(name, unit string, rounds []float64) figure {
+// measured is the median of the rounds.
+func measured(name, unit string, rounds ...float64) figure {
 	return figure{Name: name, Unit: unit, Measured: median(rounds), Rounds: rounds}
 }
 
-// against adds the floor, of which there are as many rounds. The ratio is the
-// median of the rounds' ratios: what disturbs a machine for a while disturbs
-// both halves of a round alike.
+// against adds the floor, of which there are as many rounds. The ratio is the median of the rounds' ratios, because a
+// disturbance affects both halves of a round.
 func (f figure) against(floors []float64) figure {
 	ratios := make([]float64, len(floors))
 	for i, floor := range floors {
@@ -49,25 +50,42 @@ func (f figure) against(floors []float64) figure {
 	return f
 }
 
-// judged adds the target, in words, and whether it is met.
-func (f figure) judged(target string, met bool) figure {
-	f.Target, f.Met = target, &met
+// judged adds a target such as "< 2 ms", "<= 3x", or ">= 25%", and whether it is met. Multiples, and percentages of a
+// rate, limit the ratio; all others limit the measured value. What follows a comma names the further conditions.
+func (f figure) judged(target string, conditions ...bool) figure {
+	limited, _, _ := strings.Cut(target, ", ")
+	number := strings.TrimLeft(limited, "<>= ")
+	operator := strings.TrimSpace(strings.TrimSuffix(limited, number))
+	number = strings.ReplaceAll(strings.TrimRight(number, "%xµms/MB "), ",", "")
+	limit, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		panic(fmt.Sprintf("%s: target %q", f.Name, target))
+	}
+	value := f.Measured
+	switch {
+	case strings.HasSuffix(limited, "x"):
+		value = *f.Ratio
+	case strings.HasSuffix(limited, percent) && f.Unit == perSecond:
+		value = 100 * *f.Ratio
+	}
+	met := map[string]bool{"<": value < limit, "<=": value <= limit, ">=": value >= limit, "": value == limit}[operator]
+	f.Target, f.Met = target, new(met && !slices.Contains(conditions, false))
 	return f
 }
 
-// at tells the size of what was measured.
+// at adds the size of what was measured.
 func (f figure) at(size int) figure {
 	f.At = float64(size)
 	return f
 }
 
-func (f figure) noted(note string) figure {
-	f.Note = note
+// noted adds a note.
+func (f figure) noted(format string, args ...any) figure {
+	f.Note = fmt.Sprintf(format, args...)
 	return f
 }
 
-// percentile is the value below which p percent of the values lie, by the
-// nearest rank; NaN of none.
+// percentile is the value below which p percent of the values lie, by the nearest rank; NaN of none.
 func percentile(values []float64, p float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()
@@ -90,13 +108,75 @@ func median(values []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-func inMilliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// writeJSON writes the run for programs to read.
-func writeJSON(file string, on machine, figures []figure) error {
-	content, err := json.MarshalIndent(run{on, figures}, "", "  ")
-	if err != nil {
-		return err
+// table renders figures for people: one a line, columns aligned, notes last.
+func table(figures []figure) string {
+	rows := [][]string{{"FIGURE", "MEASURED", "FLOOR", "RATIO", "TARGET", "MET", ""}}
+	for _, f := range figures {
+		if f.Error != "" {
+			rows = append(rows, []string{f.Name, "failed", "", "", "", "", f.Error})
+			continue
+		}
+		row := []string{f.Name, amount(f.Measured, f.Unit), "-", "-", "-", "-", f.Note}
+		if f.Floor != nil {
+			row[2], row[3] = amount(*f.Floor, f.Unit), relation(*f.Ratio, f.Unit)
+		}
+		if f.Met != nil {
+			row[4], row[5] = f.Target, map[bool]string{true: "yes", false: "NO"}[*f.Met]
+		}
+		rows = append(rows, row)
 	}
-	return os.WriteFile(file, append(content, '\n'), 0o644)
+	return aligned(rows, 3)
+}
+
+// aligned renders rows in columns. The given number of columns after the first is aligned to the right.
+func aligned(rows [][]string, right int) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var text strings.Builder
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i >= 1 && i <= right {
+				cell, pad = pad, cell
+			}
+			line += cell + pad + "  "
+		}
+		text.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return text.String()
+}
+
+// amount is a value with its unit, with as many digits as mean something.
+func amount(value float64, unit string) string {
+	switch {
+	case unit == perSecond:
+		return thousands(int64(value+0.5)) + unit
+	case value < 10:
+		return fmt.Sprintf("%.2f %s", value, unit)
+	case value < 100:
+		return fmt.Sprintf("%.1f %s", value, unit)
+	default:
+		return fmt.Sprintf("%.0f %s", value, unit)
+	}
+}
+
+// relation is a ratio: of rates as a percentage of the floor, of times as a multiple.
+func relation(ratio float64, unit string) string {
+	if unit == perSecond {
+		return fmt.Sprintf("%.1f%%", 100*ratio)
+	}
+	return fmt.Sprintf("%.2fx", ratio)
+}
+
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
 }

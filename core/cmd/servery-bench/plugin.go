@@ -1,8 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -15,257 +15,200 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginIDs are the plugins that are built beside the hub.
-var pluginIDs = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
+// pluginIDs are the plugins that are built beside the hub. checker is the one of them that is called.
+var pluginIDs = []string{"aggregator-a", "aggregator-b", checker}
 
-// checker is the one of them that is asked: it has rules of items.
 const checker = "aggregator-c"
 
-// pluginBench is a host within this process, with copies of the built plugins.
-type pluginBench struct {
+// plugins is a plugin host within this process, with copies of the built plugins.
+type plugins struct {
+	*run
 	*pluginhost.Host
 	dir string
 }
 
-// unwatched observes nothing (pluginhost.Observer).
-type unwatched struct{}
+// PluginCalled ignores a call (pluginhost.Observer).
+func (unobserved) PluginCalled(string, string, string, time.Duration) {}
 
-// PluginCalled is told of a call.
-func (unwatched) PluginCalled(string, string, string, time.Duration) {}
+// PluginEntered ignores a state (pluginhost.Observer).
+func (unobserved) PluginEntered(string, pluginhost.State) {}
 
-// PluginEntered is told of a state.
-func (unwatched) PluginEntered(string, pluginhost.State) {}
-
-func openPluginBench(b *bench) (*pluginBench, error) {
-	dir, err := os.MkdirTemp(b.scratch, "plugins")
-	if err != nil {
-		return nil, err
-	}
-	built := filepath.Join(filepath.Dir(b.Hub), "plugins")
+func (r *run) openPlugins() *plugins {
+	p := &plugins{run: r, dir: must(os.MkdirTemp(r.scratch, "plugins"))}
 	for _, id := range pluginIDs {
-		if err := os.CopyFS(filepath.Join(dir, id), os.DirFS(filepath.Join(built, id))); err != nil {
-			return nil, fmt.Errorf("the plugins are not built (make build): %w", err)
-		}
+		check(os.CopyFS(filepath.Join(p.dir, id), os.DirFS(filepath.Join(filepath.Dir(r.Hub), "plugins", id))))
 	}
-	p := &pluginBench{dir: dir}
-	p.Host, err = pluginhost.Open(pluginhost.Config{Dir: dir, Clock: core.NewSystemClock(nil), Observer: unwatched{}, Log: slog.New(slog.DiscardHandler)})
-	return p, err
+	p.Host = must(pluginhost.Open(pluginhost.Config{Dir: p.dir, Clock: core.NewSystemClock(nil), Observer: unobserved{},
+		Log: slog.New(slog.DiscardHandler)}))
+	r.Cleanup(p.Host.Close)
+	return p
 }
 
-// program is the file of a plugin.
-func (p *pluginBench) program(id string) string { return filepath.Join(p.dir, id, id) }
+// callSize is how long the text of a call is, in bytes.
+const callSize = 256
 
-// ask has one item of so many bytes checked.
-func (p *pluginBench) ask(ctx context.Context, id string, size int) error {
-	_, err := p.Plugin(id).CheckItems(ctx, pluginhost.Subject{Business: 1, Platform: id}, time.Minute, []*sdk.Item{{RefId: "x", Description: strings.Repeat("x", size)}})
+// call has one item checked.
+func (p *plugins) call(id string) error {
+	_, err := p.Plugin(id).CheckItems(p.ctx, pluginhost.Subject{Business: 1, Platform: id}, time.Minute,
+		[]*sdk.Item{{RefId: "x", Description: strings.Repeat("x", callSize)}})
 	return err
 }
 
-// await waits until a plugin is in a state.
-func (p *pluginBench) await(id string, state pluginhost.State, within time.Duration) (pluginhost.Status, error) {
-	for began := time.Now(); time.Since(began) < within; time.Sleep(time.Millisecond) {
-		for _, s := range p.Status() {
-			if s.ID == id && s.State == state {
-				return s, nil
-			}
-		}
-	}
-	return pluginhost.Status{}, fmt.Errorf("plugin %s is not %s within %v", id, state, within)
-}
-
-// callSize is the size of a measured call's text, in bytes.
-const callSize = 256
-
-// measurePluginCalls asks a plugin one small question after the other, beside the
-// same bytes sent there and back over a socket of this machine.
-func measurePluginCalls(ctx context.Context, b *bench) ([]figure, error) {
-	p, err := openPluginBench(b)
-	if err != nil {
-		return nil, err
-	}
-	defer p.Close()
+// measurePluginCalls calls a plugin again and again, beside the same bytes sent there and back over a socket.
+func measurePluginCalls(r *run) {
+	p, n := r.openPlugins(), pick(r.Quick, 4000, 1000)
 	p.Start(checker)
-	if err := p.ask(ctx, checker, callSize); err != nil {
-		return nil, err
-	}
-	n := pick(b, 4000, 1000)
-	var calls, floors []float64
-	for range pick(b, 5, 3) {
-		floor, err := echo(ctx, b.scratch, n)
-		if err != nil {
-			return nil, err
+	check(p.call(checker))
+	echo := r.startEcho()
+	each := func(work func()) func() float64 {
+		return func() float64 {
+			times := make([]float64, n)
+			for i := range times {
+				times[i] = 1000 * timed(work)
+			}
+			return median(times)
 		}
-		took, err := timed(n, func() error { return p.ask(ctx, checker, callSize) })
-		if err != nil {
-			return nil, err
-		}
-		calls, floors = append(calls, took), append(floors, floor)
 	}
-	call := medianFigure("plugins/call", microseconds, calls).against(floors)
-	return []figure{call.judged("< 300 µs", call.Measured < 300).
-		noted(fmt.Sprintf("median of %d calls of %d bytes one after the other, in each round; floor: the bytes there and back over a Unix socket", n, callSize))}, nil
+	values := inTurn(pick(r.Quick, 5, 3), each(echo), each(func() { check(p.call(checker)) }))
+	r.add(measured("plugins/call", microseconds, values[1]...).against(values[0]).judged("< 300 µs").
+		noted("median of %d calls of %d bytes one after the other, in each round; floor: the bytes there and back "+
+			"over a Unix socket", n, callSize))
 }
 
-// timed is the median of n runs, in microseconds.
-func timed(n int, run func() error) (float64, error) {
-	took := make([]float64, n)
-	for i := range took {
-		began := time.Now()
-		if err := run(); err != nil {
-			return 0, err
-		}
-		took[i] = float64(time.Since(began)) / float64(time.Microsecond)
-	}
-	return median(took), nil
-}
-
-// echo sends as many bytes as a call there and back, and tells the median of the
-// times in microseconds.
-func echo(ctx context.Context, dir string, n int) (float64, error) {
-	path := filepath.Join(dir, "echo")
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", path)
-	if err != nil {
-		return 0, err
-	}
-	defer listener.Close()
+// startEcho returns a function that sends as many bytes as a call there and back.
+func (r *run) startEcho() func() {
+	path := filepath.Join(r.scratch, "echo")
+	listener := must((&net.ListenConfig{}).Listen(r.ctx, "unix", path))
 	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		part := make([]byte, callSize)
-		for {
-			got, err := conn.Read(part)
-			if err != nil {
-				return
-			}
-			if _, err := conn.Write(part[:got]); err != nil {
-				return
-			}
+		defer listener.Close()
+		if conn, err := listener.Accept(); err == nil {
+			defer conn.Close()
+			_, _ = io.CopyBuffer(struct{ io.Writer }{conn}, struct{ io.Reader }{conn}, make([]byte, callSize))
 		}
 	}()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
+	conn := must((&net.Dialer{}).DialContext(r.ctx, "unix", path))
+	r.Cleanup(func() { _ = conn.Close() })
 	part := make([]byte, callSize)
-	return timed(n, func() error {
-		if _, err := conn.Write(part); err != nil {
-			return err
-		}
-		for left := callSize; left > 0; {
-			got, err := conn.Read(part[:left])
-			if err != nil {
-				return err
-			}
-			left -= got
-		}
-		return nil
-	})
+	return func() {
+		must(conn.Write(part))
+		must(io.ReadFull(conn, part))
+	}
 }
 
-// measurePluginLife starts plugins, kills them, and puts others in their place
-// while they are asked.
-func measurePluginLife(ctx context.Context, b *bench) ([]figure, error) {
+// measurePluginLife starts plugins, kills them, and upgrades one while it is called.
+func measurePluginLife(r *run) {
 	var starts, floors, killed []float64
-	for range pick(b, 5, 2) {
-		if err := lifeRound(ctx, b, &starts, &floors, &killed); err != nil {
-			return nil, err
+	for range pick(r.Quick, 5, 2) {
+		p := r.openPlugins()
+		for _, id := range []string{"aggregator-a", checker} { // each once: after a second fault the pause is longer
+			describe := exec.CommandContext(r.ctx, filepath.Join(p.dir, id, id), "describe")
+			describe.Env = []string{}
+			floors = append(floors, timed(func() { check(describe.Run()) }))
+			starts = append(starts, timed(func() {
+				p.Start(id)
+				check(p.call(id))
+			}))
+			pid := 0
+			r.until(time.Second, "plugin "+id+" is ready", func() bool {
+				for _, s := range p.Status() {
+					if s.ID == id && s.State == pluginhost.Ready {
+						pid = s.PID
+					}
+				}
+				return pid > 0
+			})
+			killed = append(killed, timed(func() {
+				check(syscall.Kill(pid, syscall.SIGKILL))
+				check(p.call(id))
+			}))
 		}
+		p.Host.Close()
 	}
-	failed, calls, changes, err := upgradeUnderLoad(ctx, b, pick(b, 10, 3))
-	if err != nil {
-		return nil, err
-	}
-	start := medianFigure("plugins/start", milliseconds, starts).against(floors)
-	back := medianFigure("plugins/killed", milliseconds, killed)
-	upgrade := figure{Name: "plugins/upgrade", Unit: "failed", Measured: float64(failed)}
-	return []figure{
-		start.judged("< 200 ms", start.Measured < 200).noted("from its wish to its first answer: digest, copy, start, certificates, description, self-test; floor: the program started to describe itself"),
-		back.judged("< 2 s", back.Measured < 2000).noted("from SIGKILL to the next answer, the first pause included"),
-		upgrade.judged("0", failed == 0 && calls > 0).noted(fmt.Sprintf("of %d calls from 8 goroutines, during %d upgrades", calls, changes)),
-	}, nil
+	upgrades := pick(r.Quick, 10, 3)
+	failed, calls := r.openPlugins().upgrade(upgrades)
+	r.add(measured("plugins/start", milliseconds, starts...).against(floors).judged("< 200 ms").
+		noted("to its first response: digest, copy, start, certificates, description, self-test; floor: the program "+
+			"started to describe itself"),
+		measured("plugins/killed", milliseconds, killed...).judged("< 2000 ms").
+			noted("from SIGKILL to the next response, with the first pause"),
+		measured("plugins/upgrade", "failed", float64(failed)).judged("0", calls > 0).
+			noted("of %d calls from 8 goroutines, during %d upgrades", calls, upgrades))
 }
 
-// lifeRound starts each plugin and kills it once: after a second fault the pause is longer.
-func lifeRound(ctx context.Context, b *bench, starts, floors, killed *[]float64) error {
-	p, err := openPluginBench(b)
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	for _, id := range []string{"aggregator-a", checker} {
-		describe := exec.CommandContext(ctx, p.program(id), "describe")
-		describe.Env = []string{}
-		began := time.Now()
-		if err := describe.Run(); err != nil {
-			return fmt.Errorf("describing plugin %s: %w", id, err)
-		}
-		*floors = append(*floors, inMilliseconds(time.Since(began)))
-		began = time.Now()
-		p.Start(id)
-		if err := p.ask(ctx, id, callSize); err != nil {
-			return err
-		}
-		*starts = append(*starts, inMilliseconds(time.Since(began)))
-		s, err := p.await(id, pluginhost.Ready, time.Second)
-		if err != nil {
-			return err
-		}
-		began = time.Now()
-		if err := syscall.Kill(s.PID, syscall.SIGKILL); err != nil {
-			return err
-		}
-		if err := p.ask(ctx, id, callSize); err != nil {
-			return err
-		}
-		*killed = append(*killed, inMilliseconds(time.Since(began)))
-	}
-	return nil
-}
-
-// upgradeUnderLoad puts another version in the place of a plugin, so many times,
-// while it is asked without a pause.
-func upgradeUnderLoad(ctx context.Context, b *bench, changes int) (failed, calls int64, _ int, err error) {
-	p, err := openPluginBench(b)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	defer p.Close()
+// upgrade replaces a plugin by another version so many times, while it is called without a pause.
+func (p *plugins) upgrade(times int) (failed, calls int64) {
 	p.Start(checker)
-	if err := p.ask(ctx, checker, callSize); err != nil {
-		return 0, 0, 0, err
-	}
+	check(p.call(checker))
 	var wrong, made atomic.Int64
-	var asking sync.WaitGroup
-	load, stop := context.WithCancel(ctx)
+	var done atomic.Bool
+	var calling sync.WaitGroup
 	for range 8 {
-		asking.Go(func() {
-			for load.Err() == nil {
-				if p.ask(ctx, checker, callSize) != nil {
+		calling.Go(func() {
+			for !done.Load() {
+				if p.call(checker) != nil {
 					wrong.Add(1)
 				}
 				made.Add(1)
 			}
 		})
 	}
-	defer asking.Wait()
-	defer stop()
+	defer calling.Wait()
+	defer done.Store(true)
 	manifest := filepath.Join(p.dir, checker, sdk.ManifestName)
-	text, err := os.ReadFile(manifest)
-	for n := 0; n < changes && err == nil; n++ {
+	text := must(os.ReadFile(manifest))
+	for n := range times {
 		text = fmt.Appendf(text, "# %d\n", n) // another manifest is another version
-		if err = os.WriteFile(manifest, text, 0o600); err == nil {
-			err = p.Upgrade(ctx, checker)
-		}
+		check(os.WriteFile(manifest, text, 0o600))
+		check(p.Upgrade(p.ctx, checker))
 	}
-	stop()
-	asking.Wait()
-	return wrong.Load(), made.Load(), changes, err
+	done.Store(true)
+	calling.Wait()
+	return wrong.Load(), made.Load()
+}
+
+// checkedItems is how many items the plugins check.
+const checkedItems = 2000
+
+// measurePluginMenu posts a menu to businesses with and without platforms that plugins serve. Every other item lacks
+// what the plugins require.
+func measurePluginMenu(r *run) {
+	f := r.openHub("pluginmenu")
+	body := plainItems(checkedItems, func(i int) object {
+		values := []object{{"key": "fat_mg", "value": "120"}, {"key": "protein_mg", "value": "900"},
+			{"key": "calorie_kcal", "value": "310"}}
+		if i%2 == 0 {
+			values = append(values, object{"key": "fiber_mg", "value": "40"})
+		}
+		return object{"price": 4.5, "description": "Slow-cooked and served with rice",
+			"key_value_groups": []object{{"group": "NutritionalInfo", "key_value_data": values}}}
+	})
+	job := func(platformIDs ...string) float64 {
+		who := f.business("IN")
+		for _, id := range platformIDs {
+			check(platforms.New(f.db).Set(r.ctx, who.ID, core.Platform{Name: id, ServedBy: id},
+				func(*relay.Access) error { return nil }))
+		}
+		return f.post(who, masterPath, body, checkedItems, 0).recorded
+	}
+	inTurn(3, func() float64 { return job() }) // warms hub and database
+	before := f.hub.peak()
+	rounds := pick(r.Quick, 7, 3)
+	var added, without []float64
+	for range rounds {
+		least := job()
+		without, added = append(without, least), append(added, job(pluginIDs...)-least)
+	}
+	found := f.count(`SELECT count(*) FROM platform_findings`)
+	verify(found >= rounds*checkedItems/2, "the plugins found fault with %d items", found)
+	r.add(measured("plugins/menu check", milliseconds, added...).judged("< 150 ms").
+		noted("what three plugins add to the job of %d items, which takes %.0f ms without; findings stored",
+			checkedItems, median(without)),
+		measured("plugins/menu memory", megabytes, f.hub.peak()-before).judged("< 64 MB").
+			noted("what they add to the hub's memory at most"))
 }

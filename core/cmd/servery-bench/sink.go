@@ -2,236 +2,315 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/rpc"
+	"net/url"
 	"os"
-	"strconv"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/procfs"
+	"github.com/valyala/fasthttp"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// sinkCommand is the endpoint that deliveries are posted to, in a process of
-// its own. It speaks just enough HTTP/1.1 to take POSTs on kept-alive
-// connections as cheaply as possible, and remembers when each came. Its parent
-// asks for that over standard input, the end of which ends it.
-type sinkCommand struct{}
-
-// arrival is one request that the sink got.
-type arrival struct {
-	ID       string `json:"id"`   // the webhook-id
-	Path     string `json:"path"` // of the address, such as /hook
-	At       int64  `json:"at"`   // when its head had been read; nanoseconds of Unix time
-	Answered int64  `json:"answered"`
-	Size     int    `json:"size"` // of the body
-	Head     string `json:"head"` // the body's first bytes
+// child is this program, run once more with another command. It prints a line once it is ready. Its commands end with
+// their standard input.
+type child struct {
+	ready string // the line
+	in    io.WriteCloser
+	out   *bufio.Reader
+	wait  func() error
+	kill  func() error
 }
 
-// hangPath is the path of the endpoint that takes a request and never answers.
-// What it takes is counted and does not belong to the arrivals.
-const hangPath = "/hang"
+// startChild starts a command of this program. It ends with the run, or with this process.
+func (r *run) startChild(arguments ...string) *child {
+	process := exec.CommandContext(r.ctx, must(os.Executable()), arguments...)
+	process.Env, process.Stderr = withoutSettings(), os.Stderr
+	c := &child{in: must(process.StdinPipe()), out: bufio.NewReaderSize(must(process.StdoutPipe()), 1<<20)}
+	check(process.Start())
+	c.wait, c.kill = sync.OnceValue(process.Wait), process.Process.Kill
+	r.Cleanup(func() {
+		_ = c.in.Close()
+		_ = c.wait()
+	})
+	line, err := c.out.ReadString('\n')
+	verify(err == nil, "%s did not start: %v", arguments[0], err)
+	c.ready = strings.TrimSpace(line)
+	return c
+}
 
-// headBytes is how much of a body is kept: the reference of a callback is in it.
+// untilStdinEnds prints that a child is ready, and returns a context that ends with standard input, or after a time.
+func untilStdinEnds(ctx context.Context, limit time.Duration, ready any) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	fmt.Println(ready)
+	return ctx, cancel
+}
+
+func (h *hub) status() (status procfs.ProcStatus, err error) {
+	process, err := procfs.NewProc(h.process.Process.Pid)
+	if err == nil {
+		status, err = process.NewStatus()
+	}
+	return status, err
+}
+
+func megabytesOf(bytes uint64) float64 { return float64(bytes) / (1 << 20) }
+
+// resident and peak are the hub's resident memory in megabytes, now and at most.
+func (h *hub) resident() float64 { return megabytesOf(must(h.status()).VmRSS) }
+func (h *hub) peak() float64     { return megabytesOf(must(h.status()).VmHWM) }
+
+// forgetPeak begins another peak.
+func (h *hub) forgetPeak() {
+	check(os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", h.process.Process.Pid), []byte("5"), 0))
+}
+
+// processorSeconds is the processor time of this process, of those below it, and of the database, with their ended
+// children.
+func (b *bench) processorSeconds() (total float64) {
+	used, parents := map[int]float64{}, map[int]int{}
+	for _, process := range must(procfs.AllProcs()) {
+		if stat, err := process.Stat(); err == nil { // else it has ended
+			used[process.PID] = stat.CPUTime() + float64(stat.CUTime+stat.CSTime)/100
+			parents[process.PID] = stat.PPID
+		}
+	}
+	ours := hubtest.ProcessesIn(b.scratch)
+	ours[os.Getpid()] = ""
+	for pid, seconds := range used {
+		for _, is := ours[pid]; pid > 1 && !is; _, is = ours[pid] {
+			pid = parents[pid]
+		}
+		if pid > 1 {
+			total += seconds
+		}
+	}
+	return total
+}
+
+// sinkCommand is the endpoint of deliveries, in a process of its own, which records when each arrived. Its parent makes
+// RPCs over standard input and output.
+type sinkCommand struct{}
+
+// Arrival is one request that the sink got.
+type Arrival struct {
+	ID       string // the webhook-id
+	Path     string // of the URL, such as /hook
+	At       int64  // when it had been read; nanoseconds of Unix time
+	Answered int64
+	Size     int    // of the body
+	Head     string // the first bytes of the body
+}
+
+func (a Arrival) time() time.Time { return time.Unix(0, a.At) }
+
+// Paths with a behaviour of their own.
+const (
+	hangPath = "/hang" // never responds
+	slowPath = "/slow" // responds after slowResponse
+)
+
+const slowResponse = 100 * time.Millisecond
+
+// headBytes is how much of a body is kept, so that the reference of a callback is.
 const headBytes = 64
 
-// endpoint is the state of the sink.
-type endpoint struct {
+// Sink is the state of the sink. Its exported methods are RPCs.
+type Sink struct {
+	ctx      context.Context
 	mu       sync.Mutex
 	came     *sync.Cond
-	arrivals []arrival
+	port     int
+	arrivals []Arrival
 	tries    map[string]int
-	failures int // how many attempts of every delivery are refused
-	hung     int // requests that got no answer
+	failures int // how many attempts of every delivery fail
 }
 
 // Run serves until standard input ends.
 func (sinkCommand) Run(ctx context.Context) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	s := &Sink{ctx: ctx, tries: map[string]int{}}
+	s.came = sync.NewCond(&s.mu)
+	address, err := s.listen("127.0.0.1")
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	e := &endpoint{tries: map[string]int{}}
-	e.came = sync.NewCond(&e.mu)
-	go e.accept(listener)
-	if _, err := fmt.Println("http://" + listener.Addr().String() + "/hook"); err != nil {
+	s.port = address.(*net.TCPAddr).Port
+	rpcs := rpc.NewServer()
+	if err := rpcs.Register(s); err != nil {
 		return err
 	}
-	return e.obey(ctx, listener.Addr().(*net.TCPAddr).Port, os.Stdin, os.Stdout)
+	fmt.Printf("http://%s/hook\n", address)
+	rpcs.ServeConn(stream{os.Stdin, os.Stdout})
+	return nil
 }
 
-func (e *endpoint) accept(listener net.Listener) {
-	for {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		go e.serve(conn)
+// listen serves at a host until the process ends.
+func (s *Sink) listen(host string) (net.Addr, error) {
+	listener, err := listen(s.ctx, fmt.Sprintf("%s:%d", host, s.port))
+	if err != nil {
+		return nil, err
 	}
+	server := fasthttp.Server{Handler: s.take, NoDefaultServerHeader: true, NoDefaultDate: true,
+		NoDefaultContentType: true, MaxRequestBodySize: 64 << 20}
+	go func() { _ = server.Serve(listener) }()
+	return listener.Addr(), nil
 }
 
-// spread serves on as many addresses of this machine besides, at the same port.
-func (e *endpoint) spread(ctx context.Context, port, addresses int) error {
+// stream is standard input and output of the sink.
+type stream struct {
+	io.Reader
+	io.WriteCloser
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+}
+
+// Spread listens on so many addresses of this machine besides.
+func (s *Sink) Spread(addresses int, _ *int) error {
 	for i := range addresses {
-		listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(spreadAddress(i), strconv.Itoa(port)))
-		if err != nil {
+		if _, err := s.listen(spreadAddress(i)); err != nil {
 			return err
 		}
-		go e.accept(listener) // until the process ends
 	}
 	return nil
 }
 
-// spreadAddress is one of many addresses of this machine, each of which is
-// another host to a sender.
+// spreadAddress is one of many addresses of this machine. Each is another host to a sender.
 func spreadAddress(n int) string { return fmt.Sprintf("127.1.%d.%d", n/250, 1+n%250) }
 
-// obey answers the parent's commands, one a line: reset FAILURES, await COUNT
-// MILLISECONDS, dump, hung, spread ADDRESSES.
-func (e *endpoint) obey(ctx context.Context, port int, in io.Reader, out io.Writer) error {
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		name, rest, _ := strings.Cut(lines.Text(), " ")
-		first, second, _ := strings.Cut(rest, " ")
-		n, _ := strconv.Atoi(first)
-		wait, _ := strconv.Atoi(second)
-		var answer any
-		switch name {
-		case "reset":
-			e.reset(n)
-		case "await":
-			answer = e.await(n, time.Duration(wait)*time.Millisecond)
-		case "dump":
-			e.mu.Lock()
-			answer = e.arrivals
-			e.mu.Unlock()
-		case "hung":
-			e.mu.Lock()
-			answer = e.hung
-			e.mu.Unlock()
-		case "spread":
-			if err := e.spread(ctx, port, n); err != nil {
-				return err
-			}
-		default:
-			return fmt.Errorf("unknown command %q", name)
-		}
-		if err := json.NewEncoder(out).Encode(answer); err != nil {
-			return err
-		}
-	}
+// Reset forgets the arrivals, and sets how many attempts of each delivery fail.
+func (s *Sink) Reset(failures int, _ *int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.arrivals, s.tries, s.failures = make([]Arrival, 0, 1<<15), map[string]int{}, failures
 	return nil
 }
 
-func (e *endpoint) reset(failures int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.arrivals, e.tries, e.failures, e.hung = make([]arrival, 0, 1<<15), map[string]int{}, failures, 0
+// Wanted is what Await waits for.
+type Wanted struct {
+	Suffix string // of the path
+	N      int
+	Wait   time.Duration
 }
 
-// await waits for so many requests and returns how many came.
-func (e *endpoint) await(n int, wait time.Duration) int {
-	deadline := time.Now().Add(wait)
-	timer := time.AfterFunc(wait, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.came.Broadcast()
+// Await waits for so many arrivals, and returns those that came.
+func (s *Sink) Await(wanted Wanted, list *[]Arrival) error {
+	over := false
+	timer := time.AfterFunc(wanted.Wait, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		over = true
+		s.came.Broadcast()
 	})
 	defer timer.Stop()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for len(e.arrivals) < n && time.Now().Before(deadline) {
-		e.came.Wait()
-	}
-	return len(e.arrivals)
-}
-
-var (
-	answerOK      = []byte("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-	answerFailure = []byte("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n")
-)
-
-// serve takes requests from one connection until that ends.
-func (e *endpoint) serve(conn net.Conn) {
-	defer conn.Close()
-	in := bufio.NewReaderSize(conn, 64<<10)
-	for {
-		came, err := readRequest(in)
-		if err != nil {
-			if !errors.Is(err, io.EOF) {
-				fmt.Fprintln(os.Stderr, "sink:", err)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for seen := 0; ; s.came.Wait() {
+		for ; seen < len(s.arrivals); seen++ {
+			if strings.HasSuffix(s.arrivals[seen].Path, wanted.Suffix) {
+				*list = append(*list, s.arrivals[seen])
 			}
-			return
 		}
-		if came.Path == hangPath {
-			e.mu.Lock()
-			e.hung++
-			e.mu.Unlock()
-			_, _ = io.Copy(io.Discard, in) // until the sender has had enough
-			return
-		}
-		if _, err := conn.Write(e.take(came)); err != nil {
-			return
+		if over || len(*list) >= wanted.N {
+			return nil
 		}
 	}
 }
 
-// take remembers a request and chooses the answer.
-func (e *endpoint) take(came arrival) []byte {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	answer := answerOK
-	if e.failures > 0 {
-		e.tries[came.ID]++
-		if e.tries[came.ID] <= e.failures {
-			answer = answerFailure
+// take records a request and chooses the response.
+func (s *Sink) take(request *fasthttp.RequestCtx) {
+	body := request.Request.Body()
+	came := Arrival{ID: string(request.Request.Header.Peek("Webhook-Id")), Path: string(request.Path()),
+		At: time.Now().UnixNano(), Size: len(body), Head: string(body[:min(len(body), headBytes)])}
+	if came.Path == slowPath {
+		time.Sleep(slowResponse)
+	}
+	s.record(came, request)
+	if came.Path == hangPath {
+		<-s.ctx.Done()
+	}
+}
+
+func (s *Sink) record(came Arrival, request *fasthttp.RequestCtx) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failures > 0 {
+		if s.tries[came.ID]++; s.tries[came.ID] <= s.failures {
+			request.SetStatusCode(fasthttp.StatusInternalServerError)
 		}
 	}
 	came.Answered = time.Now().UnixNano()
-	e.arrivals = append(e.arrivals, came)
-	e.came.Broadcast()
-	return answer
+	s.arrivals = append(s.arrivals, came)
+	s.came.Broadcast()
 }
 
-// readRequest reads one request with a body of stated length.
-func readRequest(in *bufio.Reader) (arrival, error) {
-	var came arrival
-	line, err := in.ReadSlice('\n') // the request line
-	if err != nil {
-		return came, err
+// sink is the sink's process.
+type sink struct {
+	url    string
+	client *rpc.Client
+}
+
+func (r *run) startSink() *sink {
+	process := r.startChild("sink")
+	return &sink{process.ready, rpc.NewClient(stream{process.out, process.in})}
+}
+
+// reset forgets the arrivals, and sets how many attempts of each delivery fail.
+func (s *sink) reset(failures int) { check(s.client.Call("Sink.Reset", failures, nil)) }
+
+// spread makes the sink listen on so many addresses besides.
+func (s *sink) spread(addresses int) { check(s.client.Call("Sink.Spread", addresses, nil)) }
+
+// arrivals returns those since the last reset whose path has the suffix.
+func (s *sink) arrivals(suffix string) (list []Arrival) {
+	check(s.client.Call("Sink.Await", Wanted{Suffix: suffix}, &list))
+	return list
+}
+
+// await waits until there are so many arrivals, and returns them.
+func (s *sink) await(suffix string, n int, wait time.Duration) (list []Arrival) {
+	check(s.client.Call("Sink.Await", Wanted{suffix, n, wait}, &list))
+	verify(len(list) >= n, "only %d of %d requests%s arrived within %v", len(list), n, suffix, wait)
+	return list
+}
+
+// byID groups arrivals by delivery.
+func byID(list []Arrival) map[string][]Arrival {
+	ids := make(map[string][]Arrival, len(list))
+	for _, a := range list {
+		ids[a.ID] = append(ids[a.ID], a)
 	}
-	_, target, _ := bytes.Cut(line, []byte(" "))
-	target, _, _ = bytes.Cut(target, []byte(" "))
-	came.Path = string(target)
-	for {
-		line, err := in.ReadSlice('\n')
-		if err != nil {
-			return came, fmt.Errorf("reading a head: %w", err)
-		}
-		line = bytes.TrimRight(line, "\r\n")
-		if len(line) == 0 {
-			break
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		switch {
-		case bytes.EqualFold(name, []byte("Content-Length")):
-			came.Size, _ = strconv.Atoi(string(bytes.TrimSpace(value)))
-		case bytes.EqualFold(name, []byte("Webhook-Id")):
-			came.ID = string(bytes.TrimSpace(value))
-		}
+	return ids
+}
+
+// rate is how many a second arrived since an instant.
+func rate(list []Arrival, since time.Time) float64 {
+	last := int64(0)
+	for _, a := range list {
+		last = max(last, a.At)
 	}
-	came.At = time.Now().UnixNano()
-	head, err := in.Peek(min(came.Size, headBytes))
-	if err != nil {
-		return came, fmt.Errorf("reading a body: %w", err)
+	return float64(len(list)) / time.Unix(0, last).Sub(since).Seconds()
+}
+
+// at is the URL of a path of the sink, with another host of this machine unless that is "".
+func (s *sink) at(host, path string) string {
+	u := must(url.Parse(s.url))
+	if host != "" {
+		u.Host = net.JoinHostPort(host, u.Port())
 	}
-	came.Head = string(head)
-	if _, err := in.Discard(came.Size); err != nil {
-		return came, fmt.Errorf("reading a body: %w", err)
-	}
-	return came, nil
+	u.Path = path
+	return u.String()
 }

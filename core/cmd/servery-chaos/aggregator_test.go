@@ -47,7 +47,8 @@ func newAggregators(t *testing.T) *aggregators {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(there) },
 		ModifyResponse: a.remember,
-		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // it was cut off on purpose
+		// it was cut off on purpose
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
@@ -74,7 +75,8 @@ func (a *aggregators) play(t *testing.T, program string, env environment) {
 // start begins a process of the simulator; it knows nothing of an earlier one.
 func (a *aggregators) start(t *testing.T) {
 	t.Helper()
-	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://")), make(chan struct{})
+	process, exited := exec.Command(a.program, "simulator", "--listen", strings.TrimPrefix(a.own, "http://")),
+		make(chan struct{})
 	process.Env = a.env.list()
 	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	require.NoError(t, process.Start())
@@ -110,7 +112,8 @@ func (a *aggregators) remember(answer *http.Response) error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.relayed = append(a.relayed, relayed{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
+	a.relayed = append(a.relayed,
+		relayed{order, told.State, answer.Request.Header.Get("X-Request-Id"), answer.StatusCode < 300})
 	return nil
 }
 

@@ -74,7 +74,7 @@ func TestChaos(t *testing.T) {
 // scratch makes the directory of a run, which the user of PostgreSQL can pass through.
 func scratch(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "chaos-") // short: names of sockets are made of it
+	dir, err := os.MkdirTemp("", "c") // short: names of sockets are made of it
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	dir, err = filepath.EvalSymlinks(dir)

@@ -54,7 +54,8 @@ func (s *stage) checkOrders(where string, got []arrival, atLeast func(*taken) in
 	for id, order := range s.load.orders {
 		came, expected := firsts[id], order.expected()
 		if len(came) < atLeast(order) {
-			s.t.Errorf("lost: %s was told %v of order %d (%s), %d steps of which were accepted", where, came, id, order.key, order.steps)
+			s.t.Errorf("lost: %s was told %v of order %d (%s), %d steps of which were accepted", where, came, id,
+				order.key, order.steps)
 		}
 		if len(came) > len(expected) || !slices.Equal(came, expected[:len(came)]) {
 			s.t.Errorf("out of order: %s was told %v of order %d (%s)", where, came, id, order.key)
@@ -121,7 +122,8 @@ func (s *stage) checkIDs(where string, got []arrival) {
 	for _, a := range got {
 		event := fmt.Sprint(a.order, " ", a.what)
 		if id, known := idOf[event]; known && id != a.webhookID {
-			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id, a.webhookID, toldOf(a.order, got))
+			s.t.Errorf("doubled: %s was told %s under %s and %s; of the order it was told %v", where, event, id,
+				a.webhookID, toldOf(a.order, got))
 		}
 		if other, known := eventOf[a.webhookID]; known && other != event {
 			s.t.Errorf("confused: %s was told %s and %s under %s", where, event, other, a.webhookID)
@@ -163,7 +165,8 @@ func (s *stage) checkRelays() {
 		}
 		came := firsts[order.key]
 		if len(came) < order.steps {
-			s.t.Errorf("lost: aggregator B was told %v of order %d (%s), %d statuses of which were accepted", came, id, order.key, order.steps)
+			s.t.Errorf("lost: aggregator B was told %v of order %d (%s), %d statuses of which were accepted", came, id,
+				order.key, order.steps)
 		}
 		if len(came) > len(ridesB) || !slices.Equal(came, ridesB[:len(came)]) {
 			s.t.Errorf("out of order: aggregator B was told %v of order %d (%s)", came, id, order.key)
@@ -186,22 +189,34 @@ func (s *stage) checkRetries() {
 			s.t.Errorf("retries: %d %s", n, what)
 		}
 	}
-	none("deliveries of the business that refuses nothing have failed", fmt.Sprintf(`SELECT count(*) FROM deliveries WHERE business_id = %d AND state = 'failed'`, s.who.id))
-	none("deliveries have failed after another number of attempts than six", `SELECT count(*) FROM deliveries WHERE state = 'failed' AND attempts <> 6`)
-	none("attempts are on record more than once", `SELECT count(*) FROM (SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
-	none("calls to aggregators are on record more than once", `SELECT count(*) FROM (SELECT FROM call_attempts GROUP BY call_id, n, started_at HAVING count(*) > 1) AS doubled`)
+	none("deliveries of the business that refuses nothing have failed",
+		fmt.Sprintf(`SELECT count(*) FROM deliveries WHERE business_id = %d AND state = 'failed'`, s.who.id))
+	none("deliveries have failed after another number of attempts than six",
+		`SELECT count(*) FROM deliveries WHERE state = 'failed' AND attempts <> 6`)
+	none("attempts are on record more than once",
+		`SELECT count(*) FROM (SELECT FROM attempts GROUP BY delivery_id, n, started_at HAVING count(*) > 1) AS doubled`)
+	none("calls to aggregators are on record more than once",
+		`SELECT count(*) FROM (SELECT FROM call_attempts GROUP BY call_id, n, started_at
+			HAVING count(*) > 1) AS doubled`)
 	// What a hub was at when it was killed or stopped is tried once more under the same number.
-	none("deliveries have fewer attempts on record than they count", `SELECT count(*) FROM deliveries d LEFT JOIN (SELECT delivery_id, count(*) AS kept, max(n) AS last
-		FROM attempts GROUP BY delivery_id) a ON a.delivery_id = d.id WHERE coalesce(a.kept < d.attempts OR a.last > d.attempts, true)`)
-	refused := s.cluster.number(fmt.Sprintf(`SELECT count(*) FROM orders WHERE business_id = %d AND id %% 2 = 1`, s.refuser.id))
-	if failed := s.cluster.number(`SELECT count(*) FROM deliveries WHERE state = 'failed'`); failed != refused || refused == 0 {
+	none("deliveries have fewer attempts on record than they count",
+		`SELECT count(*) FROM deliveries d LEFT JOIN (SELECT delivery_id, count(*) AS kept, max(n) AS last
+		FROM attempts GROUP BY delivery_id) a ON a.delivery_id = d.id
+			WHERE coalesce(a.kept < d.attempts OR a.last > d.attempts, true)`)
+	refused := s.cluster.number(fmt.Sprintf(`SELECT count(*) FROM orders WHERE business_id = %d AND id %% 2 = 1`,
+		s.refuser.id))
+	if failed := s.cluster.number(`SELECT count(*) FROM deliveries WHERE state = 'failed'`); failed != refused ||
+		refused == 0 {
 		s.t.Errorf("retries: %d deliveries have failed of %d that were refused", failed, refused)
 	}
 	s.picky.refusing.Store(false)
-	asking := &load{base: s.load.base, client: &http.Client{Timeout: patience}, who: s.refuser, references: map[string]string{}}
+	asking := &load{base: s.load.base, client: &http.Client{Timeout: patience}, who: s.refuser,
+		references: map[string]string{}}
 	now := time.Now()
-	outcome := "webhook_retry " + asking.ask("webhook_retry", webhooksPath+"retry/", fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`,
-		s.began.UnixMilli(), now.Add(time.Second).UnixMilli()))
+	outcome := "webhook_retry " +
+		asking.ask("webhook_retry", webhooksPath+"retry/",
+			fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`,
+				s.began.UnixMilli(), now.Add(time.Second).UnixMilli()))
 	asking.client.CloseIdleConnections()
 	var told []arrival
 	eventually(s.t, patience, func() error {
@@ -212,7 +227,8 @@ func (s *stage) checkRetries() {
 		return nil
 	})
 	if told[0].retried != refused || told[0].failed != 0 {
-		s.t.Errorf("retries: an order retry sent %d again of %d, and %d were refused", told[0].retried, refused, told[0].failed)
+		s.t.Errorf("retries: an order retry sent %d again of %d, and %d were refused", told[0].retried, refused,
+			told[0].failed)
 	}
 	for _, a := range s.pos.got() {
 		if strings.HasPrefix(a.what, "webhook_retry") && (a.failed > a.retried || a.retried < 0) {
@@ -237,7 +253,8 @@ func (s *stage) checkIdle() {
 		if err := await(patience, func() error {
 			n, err := h.goroutines()
 			now := level{n, sockets(h.process.Process.Pid)}
-			if err == nil && (now.goroutines > s.idle[h].goroutines+moreGoroutines || now.sockets > s.idle[h].sockets+moreSockets) {
+			if err == nil && (now.goroutines > s.idle[h].goroutines+moreGoroutines ||
+				now.sockets > s.idle[h].sockets+moreSockets) {
 				err = fmt.Errorf("left over: %s holds %+v, before the work %+v", h.name, now, s.idle[h])
 			}
 			return err
@@ -279,7 +296,8 @@ func (s *stage) checkLeftovers() {
 		s.t.Error(err)
 	}
 	for _, h := range s.hubs {
-		if text, _ := os.ReadFile(h.stderr); bytes.Contains(text, []byte("panic:")) || bytes.Contains(text, []byte("fatal error:")) {
+		if text, _ := os.ReadFile(h.stderr); bytes.Contains(text, []byte("panic:")) ||
+			bytes.Contains(text, []byte("fatal error:")) {
 			s.t.Errorf("%s broke down:\n%s", h.name, text)
 		}
 	}

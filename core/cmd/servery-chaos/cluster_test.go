@@ -69,9 +69,10 @@ func (c *cluster) nextDir() string {
 
 func (c *cluster) startNode(dir string) *node {
 	c.t.Helper()
-	server, err := devpg.Start(c.t.Context(), devpg.Config{DataDir: dir, Install: true, Testing: true, Log: hubtest.Logger(), Settings: map[string]string{
-		"shared_buffers": "64MB", "wal_keep_size": "512MB",
-	}})
+	server, err := devpg.Start(c.t.Context(),
+		devpg.Config{DataDir: dir, Install: true, Testing: true, Log: hubtest.Logger(), Settings: map[string]string{
+			"shared_buffers": "64MB", "wal_keep_size": "512MB",
+		}})
 	require.NoError(c.t, err)
 	n := &node{dir: dir, server: server, db: sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(server.AdminDSN())))}
 	n.db.SetMaxOpenConns(2)
@@ -126,7 +127,8 @@ func (c *cluster) addStandby() {
 	require.NoError(c.t, err)
 	password, _ := admin.User.Password()
 	backup := exec.CommandContext(c.t.Context(), copier, "-D", copied, "-R", "-X", "stream", "-c", "fast", "--no-sync",
-		"-d", fmt.Sprintf("host=%s port=5432 user=%s application_name=standby", filepath.Dir(primary.server.Socket()), admin.User.Username()))
+		"-d", fmt.Sprintf("host=%s port=5432 user=%s application_name=standby", filepath.Dir(primary.server.Socket()),
+			admin.User.Username()))
 	backup.Dir, backup.Env = "/", []string{"PGPASSWORD=" + password}
 	if os.Geteuid() == 0 {
 		backup.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: identity.Uid, Gid: identity.Gid}}
@@ -145,7 +147,9 @@ func (c *cluster) awaitStandby(wanted int, condition string) {
 	c.t.Helper()
 	eventually(c.t, patience, func() error {
 		var there int
-		if err := c.primary.Load().ask(&there, `SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil || there == wanted {
+		if err := c.primary.Load().ask(&there,
+			`SELECT count(*) FROM pg_stat_replication WHERE application_name = 'standby' AND `+condition); err != nil ||
+			there == wanted {
 			return err
 		}
 		return fmt.Errorf("%d standbys are there, not %d: %s", there, wanted, condition)

@@ -36,7 +36,8 @@ func (s *stage) losePackets(lot *rand.Rand) {
 
 func (s *stage) failAggregators(lot *rand.Rand) {
 	for _, one := range []map[string]any{
-		{"kind": "fail", "status": 503, "probability": 0.4}, {"kind": "reset", "probability": 0.3}, {"kind": "delay", "delay_ms": 700, "probability": 0.5},
+		{"kind": "fail", "status": 503, "probability": 0.4}, {"kind": "reset", "probability": 0.3},
+		{"kind": "delay", "delay_ms": 700, "probability": 0.5},
 	} {
 		one["seed"] = lot.Uint64N(1 << 32)
 		eventually(s.t, patience, func() error { return s.aggregators.ask("POST", "faults", one) })

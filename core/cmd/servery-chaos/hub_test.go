@@ -50,7 +50,8 @@ func newHub(t *testing.T, dir, name, program, roles string, env environment) *hu
 	t.Helper()
 	own := filepath.Join(dir, name)
 	require.NoError(t, os.MkdirAll(own, 0o755))
-	h := &hub{t: t, name: name, address: freeAddress(t), program: program, log: filepath.Join(own, "log"), stderr: filepath.Join(own, "stderr")}
+	h := &hub{t: t, name: name, address: freeAddress(t), program: program, log: filepath.Join(own, "log"),
+		stderr: filepath.Join(own, "stderr")}
 	h.env = env.with("SERVERY_LISTEN="+h.address, "SERVERY_ROLES="+roles, "SERVERY_DATA_DIR="+own, "TMPDIR="+own)
 	t.Cleanup(h.kill)
 	return h
@@ -162,7 +163,8 @@ func (h *hub) goroutines() (int, error) {
 // tail is what a hub complained of last.
 func tail(file string) string {
 	content, _ := os.ReadFile(file)
-	lines := slices.DeleteFunc(strings.Split(string(content), "\n"), func(line string) bool { return strings.Contains(line, `"level":"INFO"`) })
+	lines := slices.DeleteFunc(strings.Split(string(content), "\n"),
+		func(line string) bool { return strings.Contains(line, `"level":"INFO"`) })
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 

@@ -70,8 +70,9 @@ type load struct {
 	orders     map[int64]*taken
 	references map[string]string // what answers each accepted request, such as store_creation REFERENCE
 	left       map[string][]int  // the numbers that each store, and the price at each place, may have in the end
-	latest     time.Time         // when that of the accepted requests was sent which was sent last; what was repeated does not count
-	wrong      []string
+	// when that of the accepted requests was sent which was sent last; what was repeated does not count
+	latest time.Time
+	wrong  []string
 }
 
 // startLoad has everybody begin.
@@ -79,7 +80,8 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	t.Helper()
 	way := &http.Transport{MaxIdleConnsPerHost: 16, IdleConnTimeout: 2 * time.Second}
 	l := &load{
-		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{}, left: map[string][]int{},
+		base: base, who: who, done: make(chan struct{}), orders: map[int64]*taken{}, references: map[string]string{},
+		left:   map[string][]int{},
 		client: &http.Client{Timeout: 8 * time.Second, Transport: way},
 		// Statuses of riders may come in any order: one that was given up and sent again
 		// could be taken once more, from where it waits, after the next one.
@@ -108,7 +110,9 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	}
 	every(250*time.Millisecond, func(n int) {
 		ref := fmt.Sprintf("T-%d", n%40)
-		reference := l.ask("store_creation", storesPath, fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`, ref, n))
+		reference := l.ask("store_creation", storesPath,
+			fmt.Sprintf(`{"stores":[{"ref_id":%q,"name":"Till %d","city":"Oakland","included_platforms":["web"]}]}`,
+				ref, n))
 		l.leaves(storesPath+ref+"/", n, reference != "")
 	})
 	every(700*time.Millisecond, func(n int) {
@@ -117,7 +121,9 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 	})
 	every(4*time.Second, func(int) {
 		now := time.Now()
-		l.ask("webhook_retry", webhooksPath+"retry/", fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, now.Add(-time.Minute).UnixMilli(), now.UnixMilli()))
+		l.ask("webhook_retry", webhooksPath+"retry/",
+			fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, now.Add(-time.Minute).UnixMilli(),
+				now.UnixMilli()))
 	})
 	l.stop = sync.OnceFunc(func() {
 		close(l.done)
@@ -129,7 +135,8 @@ func startLoad(t *testing.T, base string, who tenant) *load {
 }
 
 func menu(n int) string {
-	return fmt.Sprintf(`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":%d.50,"category_ref_ids":["mains"]},
+	return fmt.Sprintf(`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal",`+
+		`"price":%d.50,"category_ref_ids":["mains"]},
 		{"ref_id":"tea","title":"Tea","price":2.25,"category_ref_ids":["mains"]}]}`, 5+n%7)
 }
 
@@ -152,10 +159,13 @@ func (l *load) serve(key, platform string, rider bool) {
 		steps = rides
 	}
 	for _, step := range steps {
-		method, path, content := "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/", `{"new_status":"`+step+`"}`
+		method, path, content := "PUT", "/external/api/v1/orders/"+strconv.FormatInt(id, 10)+"/status/",
+			`{"new_status":"`+step+`"}`
 		if rider {
 			method, path = "POST", riderPath
-			content = fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":{"rider_name":"Asha","rider_phone_number":"5550100"}}`, id, step)
+			content =
+				fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":{"rider_name":"Asha",`+
+					`"rider_phone_number":"5550100"}}`, id, step)
 		}
 		if !l.insist(method, path, l.who.pos, content, &struct{}{}) {
 			return
@@ -172,7 +182,8 @@ func (l *load) place(who tenant, key, platform string) (id int64, placed bool) {
 		OrderID int64 `json:"order_id"`
 	}
 	placed = l.insist("POST", ordersPath, who.channel, fmt.Sprintf(
-		`{"platform":%q,"platform_order_id":%q,"store_ref_id":"S-1","delivery_type":"self","items":[{"ref_id":"dal","quantity":1,"price":9.5}]}`, platform, key), &answer)
+		`{"platform":%q,"platform_order_id":%q,"store_ref_id":"S-1","delivery_type":"self","items":[{"ref_id":"dal",`+
+			`"quantity":1,"price":9.5}]}`, platform, key), &answer)
 	return answer.OrderID, placed
 }
 

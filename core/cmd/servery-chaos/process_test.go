@@ -106,7 +106,7 @@ func wrongClock(t *testing.T, root, dir string) string {
 	require.Contains(t, string(source), right)
 	wrong := strings.Replace(string(source), right, `skew, _ := time.ParseDuration(os.Getenv("SERVERY_CHAOS_SKEW"))
 	return &SystemClock{base: time.Now(), offset: func() time.Duration { return offset() + skew }}`, 1)
-	wrong = strings.Replace(wrong, `import "time"`, "import (\n\t\"os\"\n\t\"time\"\n)", 1)
+	wrong = strings.Replace(wrong, "package core\n", "package core\n\nimport \"os\"\n", 1)
 	replaced, overlay := filepath.Join(dir, "clock.go"), filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(replaced, []byte(wrong), 0o644))
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})

@@ -27,9 +27,12 @@ func (s *stage) report() {
 			s.t.Errorf("%s: never played", f.name)
 		}
 	}
-	fmt.Fprintf(&text, "\n  accepted: %d requests, of them %d orders and %d with a callback; %d were not answered or asked again\n", s.load.accepted.Load(),
+	fmt.Fprintf(&text,
+		"\n  accepted: %d requests, of them %d orders and %d with a callback; %d were not answered or asked again\n",
+		s.load.accepted.Load(),
 		len(s.load.orders), len(s.load.references), s.load.failures.Load())
-	fmt.Fprintf(&text, "  arrived: %d deliveries, %d relays of riders\n\n", len(s.pos.got())+len(s.second.got())+len(s.picky.got()), len(s.aggregators.relayed))
+	fmt.Fprintf(&text, "  arrived: %d deliveries, %d relays of riders\n\n",
+		len(s.pos.got())+len(s.second.got())+len(s.picky.got()), len(s.aggregators.relayed))
 	var starts []time.Duration
 	for _, h := range s.hubs {
 		starts = append(starts, h.starts...)
@@ -45,7 +48,7 @@ func (s *stage) report() {
 }
 
 // whileAway are the errors that hubs log while the database, or its standby, is away.
-var whileAway = regexp.MustCompile(`^(request failed|.* could not be (claimed|recorded|recorded in full|given back; its lease will run out|told|kept on record)|.*; it is tried again|a page of the console had no answer of the database)$`)
+var whileAway = regexp.MustCompile(`^(request failed|.* could not be (claimed|recorded|recorded in full|requeued; its lease will expire|told|kept on record)|.*; it is tried again|a page of the console had no answer of the database)$`)
 
 // checkLogs counts what hubs logged as errors; whatever is no fault's doing is one of ours.
 func (s *stage) checkLogs() {
@@ -54,7 +57,8 @@ func (s *stage) checkLogs() {
 		text, _ := os.ReadFile(h.log)
 		for line := range bytes.Lines(text) {
 			var logged struct{ Level, Msg, Error string }
-			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" { // half a line is what a hub wrote when it was killed
+			// half a line is what a hub wrote when it was killed
+			if json.Unmarshal(line, &logged) != nil || logged.Level != "ERROR" {
 				continue
 			}
 			if counts[logged.Msg]++; !whileAway.MatchString(logged.Msg) || strings.Contains(logged.Error, "panic") {
@@ -80,5 +84,6 @@ func (s *stage) figure(text *strings.Builder, name string, times []time.Duration
 			s.t.Errorf("%s took %v, not less than %v", name, median, within)
 		}
 	}
-	fmt.Fprintf(text, "  %-50s median %6.2f s, at most %6.2f s of %d; under %v: %s\n", name, median.Seconds(), most.Seconds(), len(times), within, judgement)
+	fmt.Fprintf(text, "  %-50s median %6.2f s, at most %6.2f s of %d; under %v: %s\n", name, median.Seconds(),
+		most.Seconds(), len(times), within, judgement)
 }

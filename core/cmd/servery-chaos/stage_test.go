@@ -44,16 +44,20 @@ type level struct{ goroutines, sockets int }
 
 func newStage(t *testing.T) *stage {
 	t.Helper()
-	s := &stage{t: t, dir: scratch(t), began: time.Now(), faults: map[string]int{}, idle: map[*hub]level{}, watching: make(chan struct{})}
+	s := &stage{t: t, dir: scratch(t), began: time.Now(), faults: map[string]int{}, idle: map[*hub]level{},
+		watching: make(chan struct{})}
 	program, plugins := build(t, s.dir, *length >= skewedFrom)
 	s.tell("built")
 	s.cluster = startCluster(t, s.dir)
 	s.aggregators = newAggregators(t)
 	env := environment{
-		"SERVERY_DATABASE_URL=" + s.cluster.url(), "SERVERY_SECRET_KEY=" + hubtest.SecretKey, "SERVERY_PLUGIN_DIR=" + plugins,
-		"SERVERY_WEBHOOK_ALLOW=127.0.0.0/8", "SERVERY_SIMULATOR=" + s.aggregators.url, "SERVERY_DELIVERY_LEASE=10s", "SERVERY_JOB_LEASE=3s",
+		"SERVERY_DATABASE_URL=" + s.cluster.url(), "SERVERY_SECRET_KEY=" + hubtest.SecretKey,
+		"SERVERY_PLUGIN_DIR=" + plugins,
+		"SERVERY_WEBHOOK_ALLOW=127.0.0.0/8", "SERVERY_SIMULATOR=" + s.aggregators.url, "SERVERY_DELIVERY_LEASE=10s",
+		"SERVERY_JOB_LEASE=3s",
 	}
-	for _, throttle := range []string{"STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS", "ORDER_UPDATES", "SWITCHES", "CALLBACKS", "RIDER"} {
+	for _, throttle := range []string{"STORES", "MENU", "WEBHOOKS", "RETRY", "READ", "OPERATIONS", "ORDER_UPDATES",
+		"SWITCHES", "CALLBACKS", "RIDER"} {
 		env = append(env, "SERVERY_LIMIT_"+throttle+"=off")
 	}
 	s.who, s.refuser = newTenant(t, program, env), newTenant(t, program, env)
@@ -96,12 +100,14 @@ func newTenant(t *testing.T, program string, env environment) tenant {
 		zone = "Etc/GMT"
 	}
 	var business struct{ ID int64 }
-	commandJSON(t, program, env, &business, "business", "create", "--name", "Test Kitchen", "--country", "US", "--timezone", zone, "--currency", "USD", "--sandbox")
+	commandJSON(t, program, env, &business, "business", "create", "--name", "Test Kitchen", "--country", "US",
+		"--timezone", zone, "--currency", "USD", "--sandbox")
 	key := func(scope string) string {
 		var made struct {
 			APIKey string `json:"api_key"`
 		}
-		commandJSON(t, program, env, &made, "key", "create", "--business", strconv.FormatInt(business.ID, 10), "--username", scope, "--scope", scope)
+		commandJSON(t, program, env, &made, "key", "create", "--business", strconv.FormatInt(business.ID, 10),
+			"--username", scope, "--scope", scope)
 		return "apikey " + scope + ":" + made.APIKey
 	}
 	return tenant{business.ID, key("pos"), key("channel")}
@@ -111,17 +117,20 @@ func newTenant(t *testing.T, program string, env environment) tenant {
 func (s *stage) open() {
 	s.t.Helper()
 	l := &load{base: "http://" + s.balancer.address, client: http.DefaultClient}
-	for _, event := range []string{"order_placed", "order_status_update", "rider_status_update", "store_creation", "inventory_update", "webhook_retry"} {
+	for _, event := range []string{"order_placed", "order_status_update", "rider_status_update", "store_creation",
+		"inventory_update", "webhook_retry"} {
 		s.subscribe(l, s.who, event, s.pos)
 	}
 	s.subscribe(l, s.who, "order_placed", s.second)
 	s.subscribe(l, s.refuser, "order_placed", s.picky)
 	s.subscribe(l, s.refuser, "webhook_retry", s.picky)
 	for _, who := range []tenant{s.who, s.refuser} {
-		l.mustCall(s.t, storesPath, who.pos, `{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","excluded_platforms":[]}]}`)
+		l.mustCall(s.t, storesPath, who.pos,
+			`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","excluded_platforms":[]}]}`)
 		eventually(s.t, patience, func() error {
 			var store any
-			if status, err := l.send("GET", storesPath+"S-1/", who.pos, "", &store); err != nil || status != http.StatusOK {
+			if status, err := l.send("GET", storesPath+"S-1/", who.pos, "", &store); err != nil ||
+				status != http.StatusOK {
 				return fmt.Errorf("the store is not there: %d %w", status, err)
 			}
 			return nil
@@ -141,7 +150,8 @@ func (s *stage) subscribe(l *load, who tenant, event string, at *endpoint) {
 	s.t.Helper()
 	var made struct{ Secret string }
 	status, err := l.send("POST", webhooksPath, who.pos,
-		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.wire.address, event), &made)
+		fmt.Sprintf(`{"event_type":%q,"url":"http://%s/%s","retrial_interval_units":"seconds"}`, event, at.wire.address,
+			event), &made)
 	require.NoError(s.t, err)
 	require.Equal(s.t, http.StatusOK, status)
 	at.mu.Lock()

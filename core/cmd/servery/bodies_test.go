@@ -3,38 +3,40 @@ package main
 import (
 	"go/ast"
 	"go/token"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 )
 
 // unbounded are the methods of fiber and fasthttp that read or unpack a body whatever
 // its size.
 var unbounded = []string{
-	"FormValue", "FormFile", "MultipartForm", "BodyParser", "BodyRaw", "PostArgs", "SaveFile", "RequestBodyStream", "BodyStream",
+	"FormValue", "FormFile", "MultipartForm", "BodyParser", "BodyRaw", "PostArgs", "SaveFile", "RequestBodyStream",
+	"BodyStream",
 	"BodyGunzip", "BodyInflate", "BodyUnbrotli", "BodyUncompressed", "BodyWriteTo",
 }
 
-// TestBodiesAreReadWithinTheirLimitsAlone: package web/body reads them, and nothing else.
-func TestBodiesAreReadWithinTheirLimitsAlone(t *testing.T) {
+// TestOnlyTheBodyPackageReadsRequestBodies: package web/body reads them, and nothing else.
+func TestOnlyTheBodyPackageReadsRequestBodies(t *testing.T) {
 	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
-		serves := room == "web" || room == "core/cmd/servery" || room == "adminui" || strings.HasPrefix(room, "adminui/")
+		serves := room == "web" || room == "core/cmd/servery" || room == "adminui" ||
+			strings.HasPrefix(room, "adminui/")
 		if !serves || strings.HasSuffix(file, "_test.go") {
 			return
 		}
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			if selector, ok := node.(*ast.SelectorExpr); ok && slices.Contains(unbounded, selector.Sel.Name) {
-				t.Errorf("%s: %s reads a body without a bound; package web/body reads bodies", set.Position(selector.Pos()), selector.Sel.Name)
+				t.Errorf("%s: %s reads a body without a bound; package web/body reads bodies",
+					set.Position(selector.Pos()), selector.Sel.Name)
 			}
 			call, ok := node.(*ast.CallExpr)
 			if !ok || len(call.Args) > 0 {
 				return true
 			}
-			if selector, ok := call.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == "Body" && slices.Contains([]string{"Request", "c", "Context"}, name(selector.X)) {
-				t.Errorf("%s: Body reads a body without a bound; package web/body reads bodies", set.Position(call.Pos()))
+			if selector, ok := call.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == "Body" &&
+				slices.Contains([]string{"Request", "c", "Context"}, name(selector.X)) {
+				t.Errorf("%s: Body reads a body without a bound; package web/body reads bodies",
+					set.Position(call.Pos()))
 			}
 			return true
 		})
@@ -52,28 +54,4 @@ func name(x ast.Expr) string {
 		return name(x.Fun)
 	}
 	return ""
-}
-
-func TestGroupMemoryIsTheLeastOfTheGroupsAbove(t *testing.T) {
-	files := map[string]string{
-		"/proc/self/cgroup":                           "1:name=systemd:/x\n0::/a.slice/b.service\n",
-		"/sys/fs/cgroup/a.slice/b.service/memory.max": "2147483648\n",
-		"/sys/fs/cgroup/a.slice/memory.max":           "1073741824\n",
-		"/sys/fs/cgroup/memory.max":                   "max\n",
-	}
-	read := func(name string) ([]byte, error) {
-		text, found := files[name]
-		if !found {
-			return nil, os.ErrNotExist
-		}
-		return []byte(text), nil
-	}
-	require.EqualValues(t, 1<<30, groupMemory(read))
-	delete(files, "/sys/fs/cgroup/a.slice/memory.max")
-	require.EqualValues(t, 2<<30, groupMemory(read))
-	files["/proc/self/cgroup"] = "0::/\n"
-	files["/sys/fs/cgroup/memory.max"] = "536870912\n"
-	require.EqualValues(t, 512<<20, groupMemory(read), "as in a container")
-	delete(files, "/proc/self/cgroup")
-	require.Zero(t, groupMemory(read))
 }

@@ -11,8 +11,16 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/webhook"
 )
+
+type businessCommand struct {
+	Create businessCreate `cmd:"" help:"Make a business."`
+	Set    businessSet    `cmd:"" help:"Say, or show, how a business is watched over: orders that wait, POSes that are silent."`
+	Secret businessSecret `cmd:"" name:"callback-secret" help:"Make another callback secret, which signs deliveries to a callback_url; it is shown once."`
+}
 
 type businessSet struct {
 	databaseFlags
@@ -23,13 +31,13 @@ type businessSet struct {
 	JSON              bool   `help:"Print JSON."`
 }
 
-// Run sets what was given and prints how the business is watched over; without a
-// flag it only prints.
+// Run applies the flags and prints the monitoring settings of the business. Without a flag it only prints.
 func (c businessSet) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		records, business := postgres.Console{DB: db}, core.BusinessID(c.Business)
+		records, business := consoleview.New(db), core.BusinessID(c.Business)
 		if c.AcknowledgeWithin != "" || c.POSSilentAfter != "" || c.CloseSilentStores != nil {
-			change := access.Change{Business: business, Actor: "cli", Action: "business.watch", Why: "servery business set"}
+			change := access.Change{Business: business, Actor: "cli", Action: "business.watch",
+				Why: "servery business set"}
 			if err := records.SetWatching(ctx, business, c.set, change); err != nil {
 				return err
 			}
@@ -41,7 +49,8 @@ func (c businessSet) Run(ctx context.Context, out output) error {
 		if err != nil || c.JSON {
 			return printJSON(out, w.Told(), err)
 		}
-		_, err = fmt.Fprintf(out.stdout, "business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t\n",
+		_, err = fmt.Fprintf(out.stdout,
+			"business %d: orders are escalated after %s, a POS is silent after %s, stores are closed while it is: %t\n",
 			business, console.SpanText(w.AckWithin), console.SpanText(w.SilentAfter), w.CloseSilent)
 		return err
 	})
@@ -71,27 +80,29 @@ type businessSecret struct {
 	JSON     bool  `help:"Print JSON."`
 }
 
-// Run gives a business another callback secret and prints it.
+// Run replaces the callback secret of a business and prints the new one.
 func (c businessSecret) Run(ctx context.Context, out output) error {
 	if err := c.wrong(); err != nil {
 		return err
 	}
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
 		secret, until := webhook.NewSecret(), db.Clock().Now().Add(c.SecretOverlap)
-		err := postgres.Access{DB: db}.ReplaceCallbackSecret(ctx, core.BusinessID(c.Business), secret, until)
+		err := accessdb.New(db).ReplaceCallbackSecret(ctx, core.BusinessID(c.Business), secret, until)
 		if err != nil || c.JSON {
 			return printJSON(out, struct {
 				Secret string `json:"callback_secret"`
 				Until  int64  `json:"old_secret_until"` // epoch milliseconds
 			}{secret, until.UnixMilli()}, err)
 		}
-		_, err = fmt.Fprintf(out.stdout, "callback secret of business %d (signs deliveries to a callback_url; shown once): %s\nthe earlier one signs too until %s\n",
+		_, err = fmt.Fprintf(out.stdout,
+			"callback secret of business %d (signs deliveries to a callback_url; shown once): %s\nthe earlier one "+
+				"signs too until %s\n",
 			c.Business, secret, until.UTC().Format(time.RFC3339))
 		return err
 	})
 }
 
-// overlapFlag says how long the earlier of two signing secrets signs too.
+// overlapFlag is how long the previous signing secret also signs.
 type overlapFlag struct {
 	SecretOverlap time.Duration `name:"secret-overlap" env:"SERVERY_SECRET_OVERLAP" default:"24h" help:"How long an earlier signing secret signs too after there is another."`
 }

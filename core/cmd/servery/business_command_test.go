@@ -8,9 +8,10 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-func TestBusinessSetSaysHowABusinessIsWatchedOver(t *testing.T) {
+func TestBusinessSetChangesMonitoringRules(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
 	set := func(flags ...string) ended {
 		return servery(t, env, append([]string{"business", "set", "--business", "1"}, flags...)...)
@@ -21,10 +22,15 @@ func TestBusinessSetSaysHowABusinessIsWatchedOver(t *testing.T) {
 		return r.stdout
 	}
 	require.JSONEq(t, `{"acknowledge-within":"hub","pos-silent-after":"hub","close-silent-stores":false}`, told())
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true}`, told("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true}`, told("--pos-silent-after", "hub"), "what is not given stays")
-	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false}`, told("--no-close-silent-stores"))
-	require.Equal(t, "business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false\n", set().stdout)
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"15m","close-silent-stores":true}`,
+		told("--acknowledge-within", "5m", "--pos-silent-after", "15m", "--close-silent-stores"))
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":true}`,
+		told("--pos-silent-after", "hub"), "what is not given stays")
+	require.JSONEq(t, `{"acknowledge-within":"5m","pos-silent-after":"hub","close-silent-stores":false}`,
+		told("--no-close-silent-stores"))
+	require.Equal(t,
+		"business 1: orders are escalated after 5m, a POS is silent after hub, stores are closed while it is: false\n",
+		set().stdout)
 	wrong := set("--acknowledge-within", "soon")
 	require.Equal(t, 1, wrong.status)
 	require.Contains(t, wrong.stderr, "acknowledge-within must be")
@@ -35,17 +41,22 @@ func TestBusinessSetSaysHowABusinessIsWatchedOver(t *testing.T) {
 	}
 }
 
-func TestBusinessCallbackSecretIsShownOnceAndReplacesTheEarlier(t *testing.T) {
+func TestBusinessCallbackSecretIsReplacedAndShownOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
 	replace := func(flags ...string) ended {
 		return servery(t, env, append([]string{"business", "callback-secret"}, flags...)...)
 	}
 	plain := replace("--business", "1")
-	require.Regexp(t, `(?s)^callback secret of business 1 .* shown once.*: whsec_[A-Za-z0-9+/]{43}=\nthe earlier one signs too until 20.*Z\n$`, plain.stdout, plain.stderr)
-	require.Regexp(t, `^{"callback_secret":"whsec_[A-Za-z0-9+/]{43}=","old_secret_until":[0-9]{13}}\n$`, replace("--business", "1", "--json").stdout)
-	for wrong, flags := range map[string][]string{"no business 9": {"--business", "9"}, "from 0 to 720h": {"--business", "1", "--secret-overlap", "1000h"}} {
+	require.Regexp(t,
+		`(?s)^callback secret of business 1 .* shown once.*: whsec_[A-Za-z0-9+/]{43}=\nthe earlier one signs too `+
+			`until 20.*Z\n$`, plain.stdout, plain.stderr)
+	require.Regexp(t, `^{"callback_secret":"whsec_[A-Za-z0-9+/]{43}=","old_secret_until":[0-9]{13}}\n$`,
+		replace("--business", "1", "--json").stdout)
+	for wrong, flags := range map[string][]string{"no business 9": {"--business", "9"},
+		"from 0 to 720h": {"--business", "1", "--secret-overlap", "1000h"}} {
 		r := replace(flags...)
 		require.Equal(t, 1, r.status)
 		require.Contains(t, r.stderr, wrong)
@@ -53,12 +64,14 @@ func TestBusinessCallbackSecretIsShownOnceAndReplacesTheEarlier(t *testing.T) {
 	}
 }
 
-func TestAKeyIsForAPlatformThatThereIsAndForAChannel(t *testing.T) {
+func TestChannelKeyRequiresAnExistingPlatform(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	made := servery(t, env, "business", "create", "--name", "Tasty", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
 	create := func(business, scope, platform string) ended {
-		return servery(t, env, "key", "create", "--business", business, "--username", "shop", "--scope", scope, "--platform", platform)
+		return servery(t, env, "key", "create", "--business", business, "--username", "shop", "--scope", scope,
+			"--platform", platform)
 	}
 	require.Equal(t, 0, create("1", "channel", "web").status)
 	for problem, refused := range map[string]ended{

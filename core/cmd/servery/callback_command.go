@@ -7,10 +7,11 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// callbackCommand is about what aggregators send.
+// callbackCommand manages the keys of aggregators.
 type callbackCommand struct {
 	Create callbackCreate `cmd:"" help:"Make a key by which an aggregator calls the hub; it is shown once."`
 }
@@ -22,10 +23,10 @@ type callbackCreate struct {
 	JSON     bool   `help:"Print JSON."`
 }
 
-// Run makes a key and prints it.
+// Run creates a key and prints it.
 func (c callbackCreate) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		callers := relay.Callers{Records: postgres.Callers{DB: db}, Clock: db.Clock()}
+		callers := relay.Callers{Records: platforms.NewCallers(db), Clock: db.Clock()}
 		key, err := callers.Create(ctx, core.BusinessID(c.Business), c.Platform)
 		if err != nil || c.JSON {
 			return printJSON(out, struct {

@@ -11,7 +11,8 @@ import (
 
 func TestCallbackCreatePrintsAKeyOnce(t *testing.T) {
 	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey}
-	made := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency", "USD", "--json")
+	made := servery(t, env, "business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+		"USD", "--json")
 	require.Equal(t, 0, made.status, made.stderr)
 	keys := map[string]bool{}
 	for range 2 {

@@ -10,7 +10,7 @@ import (
 
 // Without an explicit Env, a child process is given the whole environment of its
 // parent: the hub's has the secret key and the password of the database.
-func TestEveryChildIsGivenAnEnvironment(t *testing.T) {
+func TestEveryChildProcessSetsItsEnvironment(t *testing.T) {
 	children := 0
 	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
 		if strings.HasSuffix(file, "_test.go") {
@@ -42,7 +42,8 @@ func environments(function *ast.FuncDecl) (made []token.Pos, given int) {
 				made = append(made, node.Pos())
 			}
 		case *ast.CompositeLit:
-			if is, ok := node.Type.(*ast.SelectorExpr); ok && (isOf(is, "exec", "Cmd") || isOf(is, "syscall", "ProcAttr") || isOf(is, "os", "ProcAttr")) {
+			if is, ok := node.Type.(*ast.SelectorExpr); ok &&
+				(isOf(is, "exec", "Cmd") || isOf(is, "syscall", "ProcAttr") || isOf(is, "os", "ProcAttr")) {
 				made = append(made, node.Pos())
 				for _, field := range node.Elts {
 					if pair, ok := field.(*ast.KeyValueExpr); ok && pair.Key.(*ast.Ident).Name == "Env" {

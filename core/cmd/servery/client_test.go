@@ -8,13 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/web/client"
 )
 
-func TestTheGoClientSpeaksWithAHub(t *testing.T) {
-	ctx, env := context.Background(), onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
-	hub := startHub(t, env)
+func TestGoClientCallsTheAPI(t *testing.T) {
+	ctx := context.Background()
+	hub, env := useSharedHub(t)
 	pos := newIntegrator(t, env)
 	of := func(who integrator) *client.Client {
 		username, key, _ := strings.Cut(strings.TrimPrefix(who.authorization, "apikey "), ":")
@@ -23,7 +22,8 @@ func TestTheGoClientSpeaksWithAHub(t *testing.T) {
 	c, shop := of(pos), of(newKey(t, env, pos.business, "channel"))
 
 	accepted, err := c.PostStores(ctx, client.StoresRequest{Stores: []client.Store{
-		{RefID: "S 1/a", Name: new("Harbour Street"), City: new("Oakland"), IncludedPlatforms: []string{"web"}, MinOrderValue: new(json.Number("12.25"))},
+		{RefID: "S 1/a", Name: new("Harbour Street"), City: new("Oakland"), IncludedPlatforms: []string{"web"},
+			MinOrderValue: new(json.Number("12.25"))},
 	}})
 	require.NoError(t, err)
 	require.NotEmpty(t, accepted.Reference)
@@ -38,8 +38,10 @@ func TestTheGoClientSpeaksWithAHub(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Stores, 1)
 
-	placed, err := shop.PostOrder(ctx, client.OrderRequest{Platform: "web", PlatformOrderID: json.RawMessage(`"W-1"`), StoreRefID: "S 1/a",
-		Items: []client.OrderRequestItems{{RefID: "dal", Title: new("Dal"), Price: new(json.Number("9.5")), Quantity: 2}}})
+	placed, err := shop.PostOrder(ctx,
+		client.OrderRequest{Platform: "web", PlatformOrderID: json.RawMessage(`"W-1"`), StoreRefID: "S 1/a",
+			Items: []client.OrderRequestItems{{RefID: "dal", Title: new("Dal"), Price: new(json.Number("9.5")),
+				Quantity: 2}}})
 	require.NoError(t, err)
 	_, err = c.PutOrderStatus(ctx, placed.OrderID, client.OrderChange{NewStatus: "Acknowledged"})
 	require.NoError(t, err)
@@ -47,7 +49,8 @@ func TestTheGoClientSpeaksWithAHub(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, order.History, 2)
 
-	_, err = c.PostStores(ctx, client.StoresRequest{Stores: []client.Store{{RefID: "S-2", GeoLatitude: new(json.Number("137"))}}})
+	_, err = c.PostStores(ctx,
+		client.StoresRequest{Stores: []client.Store{{RefID: "S-2", GeoLatitude: new(json.Number("137"))}}})
 	var refused *client.Refusal
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, 400, refused.Status)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestASegmentOfTheWALIsArchivedWholeOrNotAtAll(t *testing.T) {
+func TestWALSegmentIsArchivedAtomically(t *testing.T) {
 	dir := t.TempDir()
 	segment, archived := filepath.Join(dir, "segment"), filepath.Join(dir, "archived")
 	script, err := filepath.Abs(filepath.Join(root, "deploy", "archive.sh"))

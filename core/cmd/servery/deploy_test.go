@@ -3,12 +3,10 @@ package main
 import (
 	"bytes"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/netip"
 	"net/url"
 	"os"
@@ -20,12 +18,12 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"github.com/uptrace/bun/driver/pgdriver"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/web"
 )
 
@@ -33,19 +31,20 @@ import (
 func deployed(t *testing.T, endings ...string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || len(endings) > 0 && !slices.Contains(endings, filepath.Ext(path)) {
+	require.NoError(t, filepath.WalkDir(filepath.Join(root, "deploy"),
+		func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || len(endings) > 0 && !slices.Contains(endings, filepath.Ext(path)) {
+				return err
+			}
+			content, err := os.ReadFile(path)
+			files[path] = string(content)
 			return err
-		}
-		content, err := os.ReadFile(path)
-		files[path] = string(content)
-		return err
-	}))
+		}))
 	require.NotEmpty(t, files)
 	return files
 }
 
-func TestEveryYAMLFileOfDeployParses(t *testing.T) {
+func TestEveryDeployYAMLFileParses(t *testing.T) {
 	for path, text := range deployed(t, ".yaml", ".yml") {
 		decoder := yaml.NewDecoder(strings.NewReader(text))
 		decoder.KnownFields(true)
@@ -62,7 +61,7 @@ func TestEveryYAMLFileOfDeployParses(t *testing.T) {
 	}
 }
 
-func TestDeployNamesOnlyVariablesThatThereAre(t *testing.T) {
+func TestDeployFilesNameOnlyKnownVariables(t *testing.T) {
 	parser, err := kong.New(&cli{})
 	require.NoError(t, err)
 	known := map[string]bool{}
@@ -91,7 +90,7 @@ func TestDeployNamesOnlyVariablesThatThereAre(t *testing.T) {
 	}
 }
 
-func TestPortsOfDeployAgree(t *testing.T) {
+func TestDeployFilesUseTheSamePort(t *testing.T) {
 	const port = "8080"
 	for file, patterns := range map[string][]string{
 		"Dockerfile":                    {`SERVERY_LISTEN=0\.0\.0\.0:(\d+)`, `EXPOSE (\d+)`},
@@ -116,7 +115,7 @@ func TestPortsOfDeployAgree(t *testing.T) {
 	}
 }
 
-func TestSimulatedAggregatorsAreWithinReachOfTheHubBesideThem(t *testing.T) {
+func TestComposeHubMayReachTheSimulator(t *testing.T) {
 	var compose struct {
 		Services map[string]struct{ Environment map[string]string }
 	}
@@ -128,11 +127,12 @@ func TestSimulatedAggregatorsAreWithinReachOfTheHubBesideThem(t *testing.T) {
 	require.True(t, allowed.Contains(netip.MustParseAddr(simulator.Hostname())))
 }
 
-func TestTheIngressLeadsToEveryPathOfTheInterface(t *testing.T) {
+func TestIngressRoutesEveryAPIPath(t *testing.T) {
 	var described struct{ Paths map[string]any }
 	require.NoError(t, yaml.Unmarshal(web.OpenAPI(), &described))
 	var prefixes []string
-	for _, match := range regexp.MustCompile(`\{path: (/[a-z.]*), `).FindAllStringSubmatch(deployed(t)[filepath.Join(root, "deploy/kubernetes/network.yaml")], -1) {
+	for _, match := range regexp.MustCompile(`\{path: (/[a-z.]*), `).
+		FindAllStringSubmatch(deployed(t)[filepath.Join(root, "deploy/kubernetes/network.yaml")], -1) {
 		prefixes = append(prefixes, match[1])
 	}
 	require.Subset(t, prefixes, []string{"/", "/docs", "/console", "/assets"})
@@ -145,89 +145,7 @@ func TestTheIngressLeadsToEveryPathOfTheInterface(t *testing.T) {
 	}
 }
 
-// figures are the names of all metrics that hubs show, and the labels of each.
-func figures(t *testing.T) map[string][]string {
-	t.Helper()
-	db := hubtest.Database(t, nil)
-	m, plugins := newMetrics(db, hubtest.Logger()), newPluginMetrics()
-	newWatchman(hubConfig{}, db, m.registry, hubtest.Logger())
-	m.registry.MustRegister(plugins.calls, plugins.states, pluginFigures{}, lines{}, connectionFigures{})
-	descriptions, found := make(chan *prometheus.Desc), map[string][]string{}
-	go func() {
-		m.registry.Describe(descriptions)
-		close(descriptions)
-	}()
-	form := regexp.MustCompile(`fqName: "([^"]+)".*variableLabels: \{([^}]*)\}`)
-	for d := range descriptions {
-		match := form.FindStringSubmatch(d.String())
-		require.NotNil(t, match, d.String())
-		labels := strings.Split(match[2], ",")
-		found[match[1]] = labels
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			found[match[1]+suffix] = append(slices.Clone(labels), "le")
-		}
-	}
-	return found
-}
-
-var (
-	figureName    = regexp.MustCompile(`\b(?:servery|process|go)_[a-z0-9_]+`)
-	figureMatched = regexp.MustCompile(`\b((?:servery|process)_[a-z0-9_]+)\{([^}]*)\}`)
-	matchedLabel  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)`)
-)
-
-func TestAlertsAndDashboardUseFiguresThatHubsShow(t *testing.T) {
-	known := figures(t)
-	require.Contains(t, known, "servery_queue_depth")
-	var expressions []string
-	var rules struct {
-		Groups []struct {
-			Rules []struct {
-				Alert, Expr string
-				Annotations map[string]string
-			}
-		}
-	}
-	require.NoError(t, yaml.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/prometheus/servery.rules.yaml")]), &rules))
-	for _, group := range rules.Groups {
-		for _, rule := range group.Rules {
-			require.NotEmpty(t, rule.Annotations["do"], "%s says what to do", rule.Alert)
-			require.Contains(t, deployed(t)[filepath.Join(root, "deploy/prometheus/servery.rules.test.yaml")], `alertname="`+rule.Alert+`"`)
-			expressions = append(expressions, rule.Expr)
-		}
-	}
-	var dashboard struct {
-		Panels []struct{ Targets []struct{ Expr string } }
-	}
-	require.NoError(t, json.Unmarshal([]byte(deployed(t)[filepath.Join(root, "deploy/grafana/servery.json")]), &dashboard))
-	for _, panel := range dashboard.Panels {
-		for _, target := range panel.Targets {
-			expressions = append(expressions, target.Expr)
-		}
-	}
-	scaled := figureName.FindAllString(deployed(t)[filepath.Join(root, "deploy/kubernetes/scaling.yaml")], -1)
-	adapted := deployed(t)[filepath.Join(root, "deploy/prometheus/adapter.yaml")]
-	require.NotEmpty(t, scaled)
-	for _, name := range scaled {
-		require.Contains(t, adapted, "seriesQuery: "+name+"{", "hubs are scaled by it")
-	}
-	expressions = append(expressions, scaled...)
-	require.Greater(t, len(expressions), 20)
-	for _, expression := range expressions {
-		for _, name := range figureName.FindAllString(expression, -1) {
-			require.Contains(t, slices.Sorted(maps.Keys(known)), name, expression)
-		}
-		for _, match := range figureMatched.FindAllStringSubmatch(expression, -1) {
-			for _, label := range matchedLabel.FindAllStringSubmatch(match[2], -1) {
-				if label[1] != "instance" { // of Prometheus
-					require.Contains(t, known[match[1]], label[1], expression)
-				}
-			}
-		}
-	}
-}
-
-func TestScriptsOfDeployAreProperShell(t *testing.T) {
+func TestDeployScriptsAreValidShell(t *testing.T) {
 	for path, text := range deployed(t, ".sh") {
 		var stderr bytes.Buffer
 		check := exec.CommandContext(t.Context(), "sh", "-n")
@@ -236,7 +154,7 @@ func TestScriptsOfDeployAreProperShell(t *testing.T) {
 	}
 }
 
-func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
+func TestBackupRestoresAcceptedOrders(t *testing.T) {
 	t.Parallel()
 	needsPrograms(t, "curl", "openssl")
 	binary := builtBinary(t)
@@ -248,7 +166,7 @@ func TestABackupBringsBackWhatWasAccepted(t *testing.T) {
 }
 
 // The earlier program is that of before the last migration.
-func TestAnUpgradeCanBeTakenBack(t *testing.T) {
+func TestUpgradeCanBeRolledBack(t *testing.T) {
 	needsPrograms(t, "curl", "openssl", "git")
 	git := func(args ...string) string {
 		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", root}, args...)...).Output()
@@ -259,13 +177,15 @@ func TestAnUpgradeCanBeTakenBack(t *testing.T) {
 	}
 	earlier := "HEAD"
 	if git("status", "--porcelain", "migrations") == "" {
-		earlier = git("rev-parse", "--verify", git("log", "-1", "--format=%H", "--", "migrations")+"~1") // fails where the history is shallow
+		// fails where the history is shallow
+		earlier = git("rev-parse", "--verify", git("log", "-1", "--format=%H", "--", "migrations")+"~1")
 	}
 	binary := builtBinary(t)
 	plugins := t.TempDir()
-	installPlugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
+	installtest.Plugin(t, plugins, "aggregator-b", root+"/plugins/aggregatorb")
 	check := exec.CommandContext(t.Context(), "sh", filepath.Join(root, "deploy/check/rollback.sh"), binary, earlier)
-	check.Env = append(os.Environ(), fmt.Sprint("PORT=", hubtest.Port(t)), "SERVERY_PLUGIN_DIR="+plugins, "SERVERY_DATABASE_URL="+emptyDatabase(t))
+	check.Env = append(os.Environ(), fmt.Sprint("PORT=", hubtest.Port(t)), "SERVERY_PLUGIN_DIR="+plugins,
+		"SERVERY_DATABASE_URL="+emptyDatabase(t))
 	out, err := check.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "and the present one after it")

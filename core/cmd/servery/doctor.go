@@ -3,104 +3,82 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/doctor"
+	"github.com/servery-hub/servery/core/internal/hub"
 )
 
-// doctorCommand checks what a hub with the same configuration would work with.
-// It takes the flags of serve.
+// doctorCommand checks the environment of a hub with the same configuration. It takes the flags of serve.
 type doctorCommand struct {
 	serveCommand
 	JSON     bool `help:"Print JSON."`
 	mistakes error
 }
 
-// verdict is what a check came to.
-type verdict string
+// Examine receives the mistakes in the environment.
+func (c *doctorCommand) Examine(mistakes error) { c.mistakes = mistakes }
 
-const (
-	fine   verdict = "ok"
-	doubt  verdict = "warn"
-	broken verdict = "fail"
-)
+var errFailed = errors.New("something is broken; see above")
 
-// diagnosis is the outcome of one check.
-type diagnosis struct {
-	Check   string  `json:"check"`
-	Verdict verdict `json:"verdict"`
-	Found   string  `json:"found"`
-	Do      string  `json:"do,omitzero"` // what mends it
-}
-
-// doctor gathers diagnoses.
-type doctor struct {
-	found []diagnosis
-	log   *slog.Logger
-}
-
-func (d *doctor) say(check string, v verdict, found, do string) {
-	d.found = append(d.found, diagnosis{check, v, found, do})
-}
-
-// examines takes the mistakes in the environment over (examiner).
-func (c *doctorCommand) examines(mistakes error) { c.mistakes = mistakes }
-
-var errUnwell = errors.New("something is broken; see above")
-
-// Run makes every check, prints what it found, and fails if something is broken.
+// Run makes every check, prints the results, and fails if something is broken.
 func (c *doctorCommand) Run(ctx context.Context, out output) error {
-	d := &doctor{log: slog.New(slog.DiscardHandler)}
+	d := &doctor.Doctor{Log: slog.New(slog.DiscardHandler)}
 	c.examine(ctx, d)
 	if c.JSON {
-		if err := printJSON(out, d.found, nil); err != nil {
+		if err := printJSON(out, d.Results, nil); err != nil {
 			return err
 		}
 	} else {
-		d.print(out)
+		d.Print(out.stdout)
 	}
-	for _, one := range d.found {
-		if one.Verdict == broken {
-			return errUnwell
-		}
+	if d.Failed() {
+		return errFailed
 	}
 	return nil
 }
 
-func (c *doctorCommand) examine(ctx context.Context, d *doctor) {
+func (c *doctorCommand) examine(ctx context.Context, d *doctor.Doctor) {
 	config, err := c.config()
-	if err = errors.Join(c.mistakes, err, c.databaseFlags.check()); err != nil {
+	if err = errors.Join(c.mistakes, err, c.databaseFlags.Check()); err != nil {
 		for _, line := range strings.Split(err.Error(), "\n") {
-			d.say("configuration", broken, line, "correct the variable; `servery serve --help` says what it takes")
+			d.Add("configuration", doctor.Fail, line, "correct the variable; `servery serve --help` says what it takes")
 		}
 	} else {
-		d.say("configuration", fine, "every variable can be read", "")
+		d.Add("configuration", doctor.OK, "every variable can be read", "")
 	}
-	d.disk("data directory", c.DataDir, c.DatabaseURL == "" || c.SecretKey == "")
-	if c.databaseFlags.check() != nil {
-		d.say("database", broken, "not looked at: its configuration is wrong", "correct what is said of the configuration first")
+	d.Disk("data directory", c.DataDir, c.DatabaseURL == "" || c.SecretKey == "")
+	if c.databaseFlags.Check() != nil {
+		d.Add("database", doctor.Fail, "not looked at: its configuration is wrong",
+			"correct what is said of the configuration first")
 		return
 	}
-	db, err := d.open(ctx, c.databaseFlags)
+	db, err := c.openSoon(ctx, d.Log)
 	if err != nil {
-		d.say("database", broken, err.Error(), mendsConnection(err))
+		d.Add("database", doctor.Fail, err.Error(), doctor.ConnectionRemedy(err))
 		return
 	}
-	defer db.close(d.log)
-	if !d.database(ctx, db.DB) {
+	defer db.CloseAll(d.Log)
+	if !d.Database(ctx, db.DB) {
 		return
 	}
-	d.wall(ctx, db.DB)
-	d.secrets(ctx, db.DB)
-	d.plugins(ctx, c.dir(), db, c.DataDir)
-	d.endpoints(ctx, db.DB, config.allow)
+	d.RowSecurity(ctx, db.DB)
+	d.Secrets(ctx, db.DB)
+	d.Plugins(ctx, db.DB, doctor.PluginDirs{Plugins: c.dir(), Data: c.DataDir, Hidden: db.SecretDirs(c.DataDir)})
+	d.Endpoints(ctx, db.DB, config.Allow)
 }
 
-func (d *doctor) print(out output) {
-	for _, one := range d.found {
-		fmt.Fprintf(out.stdout, "%-4s  %-20s  %s\n", one.Verdict, one.Check, one.Found)
-		if one.Do != "" {
-			fmt.Fprintf(out.stdout, "%28s> %s\n", "", one.Do)
-		}
+// databaseWithin bounds the wait for a database server.
+const databaseWithin = 5 * time.Second
+
+// openSoon connects to the database, with a shorter timeout than a hub.
+func (f databaseFlags) openSoon(ctx context.Context, log *slog.Logger) (*hub.Database, error) {
+	if f.DatabaseURL != "" { // a private one may have to be started first
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, databaseWithin)
+		defer cancel()
 	}
+	return f.open(ctx, log)
 }

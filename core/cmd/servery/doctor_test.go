@@ -10,26 +10,32 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/doctor"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 // diagnoses runs the doctor and returns what it found, by check.
-func diagnoses(t *testing.T, env environment) (int, map[string][]diagnosis) {
+func diagnoses(t *testing.T, env environment) (int, map[string][]doctor.Result) {
 	t.Helper()
 	e := servery(t, env, "doctor", "--json")
-	var list []diagnosis
+	var list []doctor.Result
 	require.NoError(t, json.Unmarshal([]byte(e.stdout), &list), e.stdout+e.stderr)
-	found := map[string][]diagnosis{}
+	found := map[string][]doctor.Result{}
 	for _, one := range list {
-		require.True(t, one.Verdict == fine || one.Do != "", "%v says what to do", one)
+		require.True(t, one.Verdict == doctor.OK || one.Do != "", "%v says what to do", one)
 		found[one.Check] = append(found[one.Check], one)
 	}
 	return e.status, found
 }
 
 // says tells whether a check came to a verdict in these words.
-func says(found map[string][]diagnosis, check string, v verdict, words string) bool {
+func says(found map[string][]doctor.Result, check string, v doctor.Verdict, words string) bool {
 	for _, one := range found[check] {
 		if one.Verdict == v && strings.Contains(one.Found, words) {
 			return true
@@ -38,7 +44,7 @@ func says(found map[string][]diagnosis, check string, v verdict, words string) b
 	return false
 }
 
-func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
+func TestDoctorReportsEachProblem(t *testing.T) {
 	address := hubtest.DatabaseURL(t)
 	env := onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	db := hubtest.Open(t, address, nil)
@@ -50,61 +56,67 @@ func TestTheDoctorTellsWhatIsWrong(t *testing.T) {
 	status, found := diagnoses(t, env)
 	for check, words := range map[string]string{
 		"configuration": "every variable can be read", "clock": "from the database's", "migrations": "all are applied",
-		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets", "plugins": "none are installed", "webhooks": "1 of 2 servers",
+		"partitions": "6 days ahead", "row-level security": "sees that one alone", "secret key": "opens all 5 secrets",
+		"plugins": "none are installed", "webhooks": "1 of 2 servers",
 	} {
-		require.True(t, says(found, check, fine, words), "%s: %v", check, found[check])
+		require.True(t, says(found, check, doctor.OK, words), "%s: %v", check, found[check])
 	}
-	require.True(t, says(found, "webhooks", doubt, "http://127.0.0.1:1: the connection was refused"), found["webhooks"])
-	require.True(t, says(found, "database", broken, "fsync is off"), "tests do without it")
+	require.True(t, says(found, "webhooks", doctor.Warn, "http://127.0.0.1:1: the connection was refused"),
+		found["webhooks"])
+	require.True(t, says(found, "database", doctor.Fail, "fsync is off"), "tests do without it")
 	require.Equal(t, 1, status)
 
 	_, found = diagnoses(t, env.with("SERVERY_WEBHOOK_ALLOW", ""))
-	require.True(t, says(found, "webhooks", doubt, "is not on the public internet"), found["webhooks"])
+	require.True(t, says(found, "webhooks", doctor.Warn, "is not on the public internet"), found["webhooks"])
 
 	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)))
-	require.True(t, says(found, "secret key", broken, "SERVERY_SECRET_KEY is not the key"), found["secret key"])
+	require.True(t, says(found, "secret key", doctor.Fail, "SERVERY_SECRET_KEY is not the key"), found["secret key"])
 
-	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS", hubtest.SecretKey))
-	require.True(t, says(found, "secret key", doubt, "5 of 5 secrets"), found["secret key"])
+	_, found = diagnoses(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32), "SERVERY_SECRET_KEY_PREVIOUS",
+		hubtest.SecretKey))
+	require.True(t, says(found, "secret key", doctor.Warn, "5 of 5 secrets"), found["secret key"])
 
 	require.Len(t, found["plugin isolation"], 1)
 
-	_, err := db.MigrateDown(t.Context())
+	_, err := schema.MigrateDown(t.Context(), db)
 	require.NoError(t, err)
 	_, found = diagnoses(t, env)
-	require.True(t, says(found, "migrations", broken, "are missing"), found["migrations"])
+	require.True(t, says(found, "migrations", doctor.Fail, "are missing"), found["migrations"])
 }
 
-func TestTheDoctorTellsWhyTheDatabaseCannotBeReached(t *testing.T) {
+func TestDoctorExplainsAnUnreachableDatabase(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t)) // unix://USER@DATABASE/DIRECTORY
 	require.NoError(t, err)
 	role, database, latin, frozen := *there, *there, *there, *there
 	role.User, database.Host = url.User("nobody"), "nothing"
 	latin.Host, frozen.Host = there.Host+"_latin", there.Host+"_frozen"
 	server := openLedger(t, hubtest.AdminURL(t, there.String()))
-	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`, `DROP DATABASE `+latin.Host)
+	server.do(t, `CREATE DATABASE `+latin.Host+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`,
+		`DROP DATABASE `+latin.Host)
 	server.do(t, `CREATE DATABASE `+frozen.Host, `DROP DATABASE `+frozen.Host)
 	server.do(t, `ALTER DATABASE `+frozen.Host+` SET default_transaction_read_only = on`, "")
 	for name, c := range map[string]struct{ url, found, do string }{
-		"nothing listens":  {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
-		"no such host":     {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
-		"no such socket":   {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file", "start PostgreSQL"},
+		"nothing listens": {"postgres://servery@127.0.0.1:1/servery", "connection refused", "start PostgreSQL"},
+		"no such host":    {"postgres://servery@db.invalid/servery", "lookup db.invalid", "correct the host"},
+		"no such socket": {"unix://servery@servery" + openDir(t) + "/.s.PGSQL.5432", "no such file",
+			"start PostgreSQL"},
 		"no such database": {database.String(), "does not exist", "make the database"},
 		"no such role":     {role.String(), "nobody", "correct the user"},
 		"not in UTF8":      {latin.String(), "must be in UTF8", "ENCODING 'UTF8' TEMPLATE template0"},
-		"read-only":        {frozen.String(), "default_transaction_read_only is on", "default_transaction_read_only = off"},
+		"read-only": {frozen.String(), "default_transaction_read_only is on",
+			"default_transaction_read_only = off"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			status, found := diagnoses(t, onDatabase(c.url).with("SERVERY_DATA_DIR", openDir(t)))
 			require.Equal(t, 1, status)
-			require.True(t, says(found, "database", broken, c.found), found["database"])
+			require.True(t, says(found, "database", doctor.Fail, c.found), found["database"])
 			require.Contains(t, found["database"][0].Do, c.do)
 		})
 	}
 }
 
-func TestTheDoctorTellsOfARoleThatMayNotMakeTemporaryTables(t *testing.T) {
+func TestDoctorReportsMissingTemporaryTablePrivilege(t *testing.T) {
 	there, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	role := there.Host + "_role"
@@ -114,56 +126,92 @@ func TestTheDoctorTellsOfARoleThatMayNotMakeTemporaryTables(t *testing.T) {
 	there.User = url.UserPassword(role, "own")
 	env := onDatabase(there.String()).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t))
 	_, found := diagnoses(t, env)
-	require.False(t, says(found, "database", broken, "may not make temporary tables"), "every role may: %v", found["database"])
+	require.False(t, says(found, "database", doctor.Fail, "may not make temporary tables"), "every role may: %v",
+		found["database"])
 
 	server.do(t, `REVOKE TEMPORARY ON DATABASE `+there.Host+` FROM public`, "")
 	_, found = diagnoses(t, env)
-	require.True(t, says(found, "database", broken, "may not make temporary tables"), found["database"])
+	require.True(t, says(found, "database", doctor.Fail, "may not make temporary tables"), found["database"])
 }
 
-func TestTheDoctorTellsOfADirectoryThatIsNone(t *testing.T) {
+func TestDoctorWarnsOfASuperuserRole(t *testing.T) {
+	own := hubtest.DatabaseURL(t)
+	for address, warned := range map[string]bool{own: false, hubtest.AdminURL(t, own): true} {
+		_, found := diagnoses(t,
+			onDatabase(address).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", openDir(t)))
+		require.Equal(t, warned, says(found, "database", doctor.Warn, "is a superuser"), found["database"])
+	}
+}
+
+func TestDoctorReportsAnInvalidDataDirectory(t *testing.T) {
 	file := filepath.Join(openDir(t), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, found := diagnoses(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
-	require.True(t, says(found, "data directory", broken, "is no directory"), found["data directory"])
+	_, found := diagnoses(t,
+		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", file, "SERVERY_PLUGIN_DIR", openDir(t)))
+	require.True(t, says(found, "data directory", doctor.Fail, "is no directory"), found["data directory"])
 }
 
-func TestTheDoctorTellsOfAPluginThatIsAnother(t *testing.T) {
+func TestDoctorReportsAPluginDigestMismatch(t *testing.T) {
 	dir := openDir(t)
-	installPlugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
 	program := filepath.Join(dir, "aggregator-a", "aggregator-a")
 	require.NoError(t, os.Remove(program)) // other tests have it too
 	require.NoError(t, os.WriteFile(program, []byte("another"), 0o700))
-	_, found := diagnoses(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
-	require.True(t, says(found, "plugin aggregator-a", broken, "the manifest says"), found["plugin aggregator-a"])
+	_, found := diagnoses(t,
+		onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	require.True(t, says(found, "plugin aggregator-a", doctor.Fail, "the manifest says"), found["plugin aggregator-a"])
 }
 
-func TestTheDoctorTellsOfEveryMistake(t *testing.T) {
+func TestDoctorReportsSettingsThatAPluginRejects(t *testing.T) {
+	dir := openDir(t)
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	url := hubtest.DatabaseURL(t)
+	db := hubtest.Open(t, url, nil)
+	require.NoError(t, platforms.New(db).Set(t.Context(), hubtest.Business(t, db).ID,
+		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Settings = []byte(`{"brand":7}`)
+			return nil
+		}))
+	_, found := diagnoses(t, onDatabase(url).with("SERVERY_DATA_DIR", openDir(t), "SERVERY_PLUGIN_DIR", dir))
+	require.True(t, says(found, "plugin aggregator-a", doctor.Fail,
+		`it does not take the settings of platform "tasty"`),
+		found["plugin aggregator-a"])
+}
+
+func TestDoctorReportsEveryConfigurationError(t *testing.T) {
 	env := environment{
-		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook", "SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3", "SERVERY_BODY_MEMORY": "3",
-		"SERVERY_DATABASE_URL": "mysql://there", "SERVERY_LISTEN": "nonsense", "SERVERY_SIMULATOR": "xx", "SERVERY_RETENTON": "90h",
-		"SERVERY_PLUGIN_DIR": "/nowhere/plugins", "OTEL_EXPORTER_OTLP_ENDPOINT": "garbage", "SERVERY_DATABASE_CONNECTIONS": "3",
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_ROLES": "cook",
+		"SERVERY_RETENTION": "soon", "SERVERY_MAX_BODY": "3", "SERVERY_BODY_MEMORY": "3",
+		"SERVERY_DATABASE_URL": "mysql://there", "SERVERY_LISTEN": "nonsense", "SERVERY_SIMULATOR": "xx",
+		"SERVERY_RETENTON":   "90h",
+		"SERVERY_PLUGIN_DIR": "/nowhere/plugins", "OTEL_EXPORTER_OTLP_ENDPOINT": "garbage",
+		"SERVERY_DATABASE_CONNECTIONS": "3",
 	}
 	status, found := diagnoses(t, env)
 	require.Equal(t, 1, status)
 	for _, variable := range []string{
-		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL", "SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
-		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:", "OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
+		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_MAX_BODY:", "SERVERY_BODY_MEMORY:", "SERVERY_DATABASE_URL",
+		"SERVERY_LISTEN:", "SERVERY_SIMULATOR:",
+		"SERVERY_RETENTON: there is no such variable; is SERVERY_RETENTION meant?", "SERVERY_PLUGIN_DIR:",
+		"OTEL_EXPORTER_OTLP_ENDPOINT:", "SERVERY_DATABASE_CONNECTIONS:",
 	} {
-		require.True(t, says(found, "configuration", broken, variable), "%s in %v", variable, found)
+		require.True(t, says(found, "configuration", doctor.Fail, variable), "%s in %v", variable, found)
 	}
-	require.True(t, says(found, "database", broken, "not looked at"), found)
+	require.True(t, says(found, "database", doctor.Fail, "not looked at"), found)
 }
 
-func TestWhatNoFlagCanReadIsNamedWithAllOtherMistakes(t *testing.T) {
+func TestUnreadableFlagsAreReportedWithAllOtherErrors(t *testing.T) {
 	e := servery(t, environment{
-		"SERVERY_DATA_DIR": openDir(t), "SERVERY_ROLES": "api,cook", "SERVERY_RETENTION": "soon", "SERVERY_DELIVERY_LEASE": "later", "SERVERY_LOG_LEVEL": "loud",
-		"SERVERY_FLUSH_GUARD": "half", "SERVERY_LIMIT_STORES": "many", "SERVERY_SECRET_KEY": "short", "SERVERY_SECRET_KEY_PREVIOUS": "short", "SERVERY_DATABASE_URL": "mysql://there",
+		"SERVERY_DATA_DIR": openDir(t), "SERVERY_ROLES": "api,cook", "SERVERY_RETENTION": "soon",
+		"SERVERY_DELIVERY_LEASE": "later", "SERVERY_LOG_LEVEL": "loud",
+		"SERVERY_FLUSH_GUARD": "half", "SERVERY_LIMIT_STORES": "many", "SERVERY_SECRET_KEY": "short",
+		"SERVERY_SECRET_KEY_PREVIOUS": "short", "SERVERY_DATABASE_URL": "mysql://there",
 		"SERVERY_LISTEN": "127.0.0.1:99999", "SERVERY_LOG_FILE": "/proc/x/y", "SERVERY_ROLE": "api",
 	}, "serve")
 	require.Equal(t, 1, e.status)
 	for _, variable := range []string{
-		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_DELIVERY_LEASE:", "SERVERY_LOG_LEVEL:", "SERVERY_FLUSH_GUARD:", "SERVERY_LIMIT_STORES:",
+		"SERVERY_ROLES:", "SERVERY_RETENTION:", "SERVERY_DELIVERY_LEASE:", "SERVERY_LOG_LEVEL:", "SERVERY_FLUSH_GUARD:",
+		"SERVERY_LIMIT_STORES:",
 		"SERVERY_SECRET_KEY:", "SERVERY_SECRET_KEY_PREVIOUS:", "SERVERY_DATABASE_URL must",
 		"SERVERY_LISTEN:", "SERVERY_LOG_FILE:", "SERVERY_ROLE:",
 	} {
@@ -171,7 +219,7 @@ func TestWhatNoFlagCanReadIsNamedWithAllOtherMistakes(t *testing.T) {
 	}
 }
 
-func TestSecretsAreRotatedByTheCommand(t *testing.T) {
+func TestSecretsRotateCommandReencryptsSecrets(t *testing.T) {
 	address, key := hubtest.DatabaseURL(t), strings.Repeat("ef", 32)
 	db := hubtest.Open(t, address, nil)
 	require.NoError(t, db.CheckSeal(t.Context()))
@@ -184,6 +232,7 @@ func TestSecretsAreRotatedByTheCommand(t *testing.T) {
 	require.Zero(t, done.status, done.stderr)
 	require.Regexp(t, `^1 values are now sealed with key [0-9a-f]{8}\n$`, done.stdout)
 	require.Contains(t, servery(t, env, "secrets", "rotate", "--dry-run").stdout, "(SERVERY_SECRET_KEY): 1")
-	require.Equal(t, 1, servery(t, onDatabase(address), "secrets", "rotate", "--dry-run").status, "the earlier key opens nothing any more")
+	require.Equal(t, 1, servery(t, onDatabase(address), "secrets", "rotate", "--dry-run").status,
+		"the earlier key opens nothing any more")
 	require.Zero(t, servery(t, env.with("SERVERY_SECRET_KEY_PREVIOUS", ""), "secrets", "rotate", "--dry-run").status)
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-func TestServeOnATakenPortSaysSoAndStartsNothing(t *testing.T) {
+func TestServeOnATakenPortStartsNothing(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
@@ -35,18 +35,20 @@ func TestServeOnATakenPortSaysSoAndStartsNothing(t *testing.T) {
 
 // Of a command that runs in another directory than the hub, nothing is to be left
 // there: it would answer for a hub that nobody knows.
-func TestOnlyWhatBeginsAHubMakesAPrivateDatabase(t *testing.T) {
+func TestOnlyServerCommandsCreateAPrivateDatabase(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	data := filepath.Join(dir, "hub")
 	env := environment{"SERVERY_DATA_DIR": data, "SERVERY_PLUGIN_DIR": dir}
 	for _, args := range [][]string{
-		{"plugin", "list"}, {"platform", "list", "--business", "1"}, {"key", "create", "--business", "1", "--username", "till"},
+		{"plugin", "list"}, {"platform", "list", "--business", "1"},
+		{"key", "create", "--business", "1", "--username", "till"},
 		{"migrate", "status"}, {"simulate", "faults", "--business", "1"}, {"doctor"},
 	} {
 		e := servery(t, env, args...)
 		require.Equal(t, 1, e.status, args)
-		require.Contains(t, e.stdout+e.stderr, "there is no hub in "+data+": set SERVERY_DATA_DIR or SERVERY_DATABASE_URL", args)
+		require.Contains(t, e.stdout+e.stderr,
+			"there is no hub in "+data+": set SERVERY_DATA_DIR or SERVERY_DATABASE_URL", args)
 		require.NoDirExists(t, data, args)
 	}
 	for _, args := range [][]string{{"migrate", "up"}, {"plugin", "list"}} { // there is one then
@@ -55,7 +57,7 @@ func TestOnlyWhatBeginsAHubMakesAPrivateDatabase(t *testing.T) {
 	}
 }
 
-func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
+func TestServeReportsEveryConfigurationErrorAtOnce(t *testing.T) {
 	dir := openDir(t)
 	e := servery(t, environment{
 		"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_WEBHOOK_ALLOW": "10.0.0.0/8,somewhere",
@@ -75,35 +77,41 @@ func TestServeNamesEveryMistakeOfItsConfigurationAtOnce(t *testing.T) {
 	require.Empty(t, left)
 }
 
-func TestServeRefusesAValueThatCannotBeRead(t *testing.T) {
+func TestServeRejectsUnreadableValues(t *testing.T) {
 	for variable, value := range map[string]string{
-		"SERVERY_JOB_LEASE": "1h", "SERVERY_DELIVERY_LEASE": "9999h", "SERVERY_MAX_BODY": "big", "SERVERY_ROLES": "api,cook", "SERVERY_SECRET_KEY": "short",
+		"SERVERY_JOB_LEASE": "1h", "SERVERY_DELIVERY_LEASE": "9999h", "SERVERY_MAX_BODY": "big",
+		"SERVERY_ROLES": "api,cook", "SERVERY_SECRET_KEY": "short",
 		"SERVERY_DATABASE_URL": "mysql://there",
 	} {
-		env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0", "SERVERY_SECRET_KEY": hubtest.SecretKey}
+		env := environment{"SERVERY_DATA_DIR": openDir(t), "SERVERY_LISTEN": "127.0.0.1:0",
+			"SERVERY_SECRET_KEY": hubtest.SecretKey}
 		e := servery(t, env.with(variable, value), "serve")
 		require.Equal(t, 1, e.status, variable)
 		flag := "--" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(variable, "SERVERY_"), "_", "-"))
-		require.True(t, strings.Contains(e.stderr, variable) || strings.Contains(e.stderr, flag), "%s in %s", variable, e.stderr)
+		require.True(t, strings.Contains(e.stderr, variable) ||
+			strings.Contains(e.stderr, flag), "%s in %s", variable, e.stderr)
 	}
 }
 
 // Both would be started without a word: a hub without its data, or one that does nothing.
-func TestServeRefusesADatabaseAndRolesThatAreSetButEmpty(t *testing.T) {
+func TestServeRejectsEmptyDatabaseURLAndRoles(t *testing.T) {
 	for _, variable := range []string{"SERVERY_DATABASE_URL", "SERVERY_ROLES"} {
 		dir := filepath.Join(openDir(t), "hub")
-		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}.with(variable, ""), "serve")
+		e := servery(t, environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}.with(variable, ""),
+			"serve")
 		require.Equal(t, 1, e.status, variable)
 		require.Contains(t, e.stderr, variable+": is")
 		require.NoDirExists(t, dir)
 	}
 }
 
-func TestNoCommandSealsWithAKeyThatNoHubHas(t *testing.T) {
+func TestCommandsRejectASecretKeyUnknownToHubs(t *testing.T) {
 	env, dir := onDatabase(hubtest.DatabaseURL(t)), openDir(t)
 	delete(env, "SERVERY_SECRET_KEY")
-	there, elsewhere := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")), env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
-	began := servery(t, there, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency", "USD")
+	there, elsewhere := env.with("SERVERY_DATA_DIR", filepath.Join(dir, "there")),
+		env.with("SERVERY_DATA_DIR", filepath.Join(dir, "elsewhere"))
+	began := servery(t, there, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC",
+		"--currency", "USD")
 	require.Zero(t, began.status, began.stderr)
 	require.Contains(t, began.stderr, "a secret key was made")
 	key := []string{"key", "create", "--business", "1", "--username", "till"}
@@ -118,13 +126,13 @@ func TestNoCommandSealsWithAKeyThatNoHubHas(t *testing.T) {
 	made, err := os.ReadFile(filepath.Join(there["SERVERY_DATA_DIR"], "secret.key"))
 	require.NoError(t, err)
 	rotate := there.with("SERVERY_SECRET_KEY_PREVIOUS", strings.TrimSpace(string(made)))
-	require.Contains(t, servery(t, rotate, "secrets", "rotate").stderr, "SERVERY_SECRET_KEY: is needed", "nor with one that lies there")
+	require.Contains(t, servery(t, rotate, "secrets", "rotate").stderr, "SERVERY_SECRET_KEY: is needed",
+		"nor with one that lies there")
 	require.Zero(t, servery(t, rotate.with("SERVERY_SECRET_KEY", hubtest.SecretKey), "secrets", "rotate").status)
 }
 
-func TestServeRefusesAnotherSecretKey(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t))
-	startHub(t, env)
+func TestServeRejectsAWrongSecretKey(t *testing.T) {
+	_, env := useSharedHub(t)
 	for _, args := range [][]string{{"serve"}, {"key", "create", "--business", "1", "--username", "till"}} {
 		e := servery(t, env.with("SERVERY_SECRET_KEY", strings.Repeat("ab", 32)), args...)
 		require.Equal(t, 1, e.status)
@@ -132,7 +140,7 @@ func TestServeRefusesAnotherSecretKey(t *testing.T) {
 	}
 }
 
-func TestServeWithoutItsDatabaseSaysSo(t *testing.T) {
+func TestServeReportsAMissingDatabase(t *testing.T) {
 	database, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	database.Host = "nowhere"
@@ -141,7 +149,7 @@ func TestServeWithoutItsDatabaseSaysSo(t *testing.T) {
 	require.Contains(t, e.stderr, `database "nowhere" does not exist`)
 }
 
-func TestMigrateGoesUpAndDown(t *testing.T) {
+func TestMigrateCommandAppliesAndReverts(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t))
 	require.NotEmpty(t, migrations(t, env, true))
 
@@ -165,7 +173,8 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 	require.Zero(t, again.status, again.stderr)
 	require.Equal(t, "nothing to do\n", again.stdout)
 
-	made := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency", "USD")
+	made := servery(t, env, "business", "create", "--name", "B", "--country", "US", "--timezone", "UTC", "--currency",
+		"USD")
 	require.Zero(t, made.status, made.stderr)
 	refused := servery(t, env, "migrate", "down")
 	require.Equal(t, 1, refused.status)
@@ -179,7 +188,7 @@ func TestMigrateGoesUpAndDown(t *testing.T) {
 // migrations lists the migrations, all of which must be applied, or none.
 func migrations(t *testing.T, env environment, applied bool) []string {
 	t.Helper()
-	var list []postgres.Migration
+	var list []schema.Migration
 	serveryJSON(t, env, &list, "migrate", "status")
 	var names []string
 	for _, m := range list {

@@ -20,7 +20,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-func TestKillHub(t *testing.T) {
+func TestKilledHubLosesNothing(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
 	rounds := 20
@@ -41,7 +41,7 @@ func TestKillHub(t *testing.T) {
 	load.requireNothingLost(t, sink, database, hub.url)
 }
 
-func TestPostgresRestart(t *testing.T) {
+func TestPostgresRestartLosesNothing(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	pg := joinPostgres(t, dir)
@@ -120,7 +120,7 @@ func immediateShutdown(t testing.TB, pid int) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT))
 }
 
-func TestTwoHubsShareTheWorkAndOneFinishesForBoth(t *testing.T) {
+func TestSurvivingHubFinishesTheOthersWork(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 20*time.Millisecond)
 	first, second := startHub(t, env), startHub(t, env)
@@ -150,10 +150,10 @@ var (
 // finished is how many jobs and deliveries a hub has ended well.
 func finished(t *testing.T, hub string) (jobs, deliveries int) {
 	t.Helper()
-	answer := call(t, "GET", hub+"/metrics", "", nil)
-	require.Equal(t, http.StatusOK, answer.status)
+	answer := hubtest.Call(t, "GET", hub+"/metrics", "", nil)
+	require.Equal(t, http.StatusOK, answer.Status)
 	count := func(form *regexp.Regexp) int {
-		match := form.FindSubmatch(answer.body)
+		match := form.FindSubmatch(answer.Body)
 		if match == nil {
 			return 0
 		}
@@ -164,7 +164,7 @@ func finished(t *testing.T, hub string) (jobs, deliveries int) {
 	return count(jobsDone), count(deliveriesDone)
 }
 
-func TestWorkerTakesUpWhatAnotherHubAccepts(t *testing.T) {
+func TestWorkerProcessesWhatAnotherHubAccepts(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newCallbackSink(t, 0)
 	api := startHub(t, env, "--roles", "api")
@@ -178,7 +178,8 @@ func TestWorkerTakesUpWhatAnotherHubAccepts(t *testing.T) {
 	jobs, deliveries = finished(t, worker.url)
 	require.GreaterOrEqual(t, jobs, len(load.accepted))
 	require.GreaterOrEqual(t, deliveries, len(load.accepted))
-	require.Equal(t, http.StatusNotFound, call(t, "GET", worker.url+storesPath, load.tills[0].who.authorization, nil).status)
+	require.Equal(t, http.StatusNotFound,
+		hubtest.Call(t, "GET", worker.url+storesPath, load.tills[0].who.authorization, nil).Status)
 }
 
 func TestGracefulStopLosesAndRepeatsNothing(t *testing.T) {

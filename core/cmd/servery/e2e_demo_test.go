@@ -30,7 +30,8 @@ var (
 func startDemo(t *testing.T, env environment) demo {
 	t.Helper()
 	d := demo{hubProcess: startHub(t, env, "--demo")}
-	waitUntil(t, "the banner, once the hub answers", func() bool { return bannerCurl.MatchString(d.stdout.String()) })
+	hubtest.WaitUntil(t, "the banner, once the hub answers",
+		func() bool { return bannerCurl.MatchString(d.stdout.String()) })
 	banner := d.stdout.String()
 	key, curl := bannerKey.FindStringSubmatch(banner), bannerCurl.FindStringSubmatch(banner)
 	require.NotNil(t, key, banner)
@@ -55,19 +56,19 @@ func (d demo) runCurl(t *testing.T) {
 	require.Equal(t, "success", answer.Status)
 	require.NotEmpty(t, answer.Reference)
 	eventually(t, patience, func() error {
-		shown := call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
-		if shown.status != http.StatusOK || !strings.Contains(string(shown.body), answer.Reference) {
-			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.status, answer.Reference, shown.body)
+		shown := hubtest.Call(t, "GET", d.url+receiver.Path+"deliveries.json", "", nil)
+		if shown.Status != http.StatusOK || !strings.Contains(string(shown.Body), answer.Reference) {
+			return fmt.Errorf("the receiver answers %d without %s: %.500s", shown.Status, answer.Reference, shown.Body)
 		}
-		require.True(t, json.Valid(shown.body), "%s", shown.body)
+		require.True(t, json.Valid(shown.Body), "%s", shown.Body)
 		return nil
 	})
-	page := call(t, "GET", d.url+receiver.Path, "", nil)
-	require.Equal(t, http.StatusOK, page.status)
-	require.Contains(t, page.header.Get("Content-Type"), "text/html")
+	page := hubtest.Call(t, "GET", d.url+receiver.Path, "", nil)
+	require.Equal(t, http.StatusOK, page.Status)
+	require.Contains(t, page.Header.Get("Content-Type"), "text/html")
 }
 
-func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
+func TestDemoCommandsWorkAndStateSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	dir := openDir(t)
 	env := environment{"SERVERY_DATA_DIR": dir, "SERVERY_LISTEN": "127.0.0.1:0"}
@@ -80,7 +81,8 @@ func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
 
 	second := startDemo(t, env)
 	require.Equal(t, first.authorization, second.authorization)
-	require.Equal(t, http.StatusOK, call(t, "GET", second.url+storesPath+"S-1/", second.authorization, nil).status)
+	require.Equal(t, http.StatusOK,
+		hubtest.Call(t, "GET", second.url+storesPath+"S-1/", second.authorization, nil).Status)
 	second.runCurl(t)
 	pid := postmaster(t, dir)
 	second.kill()
@@ -93,7 +95,7 @@ func TestDemoWorksAsPrintedAndComesBackTheSame(t *testing.T) {
 
 	beside := newIntegrator(t, env)
 	require.Equal(t, pid, postmaster(t, dir))
-	require.Equal(t, http.StatusOK, call(t, "GET", third.url+storesPath, beside.authorization, nil).status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", third.url+storesPath, beside.authorization, nil).Status)
 	require.True(t, third.running())
 	require.Zero(t, third.end(t, ends()[len(ends())-1]), "its terminal is closed")
 	requireNoProcess(t, dir)

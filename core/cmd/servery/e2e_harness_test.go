@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -123,9 +122,18 @@ var (
 // startHub starts a hub and waits until it is ready.
 func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
 	t.Helper()
-	binary := builtBinary(t)
+	h := beginHub(t, env, flags...)
+	t.Cleanup(h.kill)
+	h.logFailure(t)
+	h.awaitReady(t)
+	return h
+}
+
+// beginHub starts a hub that outlives the test.
+func beginHub(t *testing.T, env environment, flags ...string) *hubProcess {
+	t.Helper()
 	h := &hubProcess{
-		cmd:    exec.Command(binary, append([]string{"serve"}, flags...)...),
+		cmd:    exec.Command(builtBinary(t), append([]string{"serve"}, flags...)...),
 		stdout: newTranscript(bannerLine), stderr: newTranscript(servingLine), exited: make(chan struct{}),
 	}
 	h.cmd.Env, h.cmd.Stdout, h.cmd.Stderr, h.cmd.WaitDelay = env.list(), h.stdout, h.stderr, 5*time.Second
@@ -134,14 +142,16 @@ func startHub(t *testing.T, env environment, flags ...string) *hubProcess {
 		defer close(h.exited)
 		_ = h.cmd.Wait()
 	}()
+	return h
+}
+
+// logFailure shows what the hub wrote last if the test fails.
+func (h *hubProcess) logFailure(t *testing.T) {
 	t.Cleanup(func() {
-		h.kill()
 		if t.Failed() {
 			t.Logf("hub %d (%s) wrote last:\n%s\n%s", h.cmd.Process.Pid, h.url, h.stdout, h.stderr)
 		}
 	})
-	h.awaitReady(t)
-	return h
 }
 
 func (h *hubProcess) awaitReady(t *testing.T) {
@@ -278,54 +288,11 @@ func newKey(t *testing.T, env environment, business int64, scope string) integra
 		Username string `json:"username"`
 		APIKey   string `json:"api_key"`
 	}
-	serveryJSON(t, env, &key, "key", "create", "--business", strconv.FormatInt(business, 10), "--username", "till", "--scope", scope)
+	serveryJSON(t, env, &key, "key", "create", "--business", strconv.FormatInt(business, 10), "--username", "till",
+		"--scope", scope)
 	require.Equal(t, "till", key.Username)
 	require.NotEmpty(t, key.APIKey)
 	return integrator{business: business, keyID: key.ID, authorization: "apikey till:" + key.APIKey}
-}
-
-// reply is an answer of the API.
-type reply struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// object is the body, a JSON object.
-func (r reply) object(t *testing.T) map[string]any {
-	t.Helper()
-	var object map[string]any
-	require.NoError(t, json.Unmarshal(r.body, &object), "%s", r.body)
-	return object
-}
-
-// call sends a request; body is nil, JSON text, or a value that becomes JSON.
-func call(t *testing.T, method, url, authorization string, body any) reply {
-	t.Helper()
-	var content io.Reader
-	switch b := body.(type) {
-	case nil:
-	case string:
-		content = strings.NewReader(b)
-	default:
-		encoded, err := json.Marshal(b)
-		require.NoError(t, err)
-		content = bytes.NewReader(encoded)
-	}
-	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
-	require.NoError(t, err)
-	if content != nil {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if authorization != "" {
-		request.Header.Set("Authorization", authorization)
-	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
-	return reply{response.StatusCode, response.Header, answer}
 }
 
 const (
@@ -336,9 +303,9 @@ const (
 // subscribe makes a webhook for store callbacks and returns its id and signing secret.
 func subscribe(t *testing.T, hub string, who integrator, url string) (int64, string) {
 	t.Helper()
-	answer := call(t, "POST", hub+webhooksPath, who.authorization,
+	answer := hubtest.Call(t, "POST", hub+webhooksPath, who.authorization,
 		map[string]any{"event_type": "store_creation", "url": url, "retrial_interval_units": "seconds"})
-	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
-	made := answer.object(t)
+	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+	made := answer.Object(t)
 	return int64(made["webhook_id"].(float64)), made["secret"].(string)
 }

@@ -19,13 +19,18 @@ const realStores = "../../../../shared/data/stores-california.json"
 
 const sampleStores = `{"stores": [
 	{"ref_id": "S-1", "city": "Oakland", "name": "Harbour Street", "min_pickup_time": 600, "min_delivery_time": 2700,
-	 "contact_phone": "+15105550100", "notification_phones": ["+15105550101"], "notification_emails": ["harbour@example.com"],
-	 "min_order_value": 12.50, "hide_from_ui": true, "address": "1 Harbour Street\nOakland", "zip_codes": ["94607", "94608"],
+	 "contact_phone": "+15105550100", "notification_phones": ["+15105550101"],` +
+	` "notification_emails": ["harbour@example.com"],
+	 "min_order_value": 12.50, "hide_from_ui": true, "address": "1 Harbour Street\nOakland", "zip_codes": ["94607",` +
+	` "94608"],
 	 "geo_longitude": -122.2868, "geo_latitude": 37.8002, "active": true, "ordering_enabled": false,
 	 "translations": [{"language": "es", "name": "Calle del Puerto"}, {"language": "ja", "name": "港通り"}],
-	 "excluded_platforms": ["app"], "platform_data": [{"name": "web", "url": "https://example.com/s-1", "platform_store_id": "77"}],
-	 "timings": [{"day": "friday", "slots": [{"start_time": "10:00:00", "end_time": "14:00:00"}, {"start_time": "18:00:00", "end_time": "01:30:00"}]}]},
-	{"ref_id": "S-2", "city": "San José", "name": "Plaza \"Norte\" \\ 2", "hide_from_ui": false, "active": true, "ordering_enabled": true,
+	 "excluded_platforms": ["app"], "platform_data": [{"name": "web", "url": "https://example.com/s-1",` +
+	` "platform_store_id": "77"}],
+	 "timings": [{"day": "friday", "slots": [{"start_time": "10:00:00", "end_time": "14:00:00"},` +
+	` {"start_time": "18:00:00", "end_time": "01:30:00"}]}]},
+	{"ref_id": "S-2", "city": "San José", "name": "Plaza \"Norte\" \\ 2", "hide_from_ui": false, "active": true,` +
+	` "ordering_enabled": true,
 	 "included_platforms": ["web"]}
 ]}`
 
@@ -40,8 +45,8 @@ type journey struct {
 
 func startJourney(t *testing.T) journey {
 	t.Helper()
-	env, sink := onDatabase(hubtest.DatabaseURL(t)), newCallbackSink(t, 0)
-	hub := startHub(t, env)
+	hub, env := useSharedHub(t)
+	sink := newCallbackSink(t, 0)
 	j := journey{hub: hub.url, who: newIntegrator(t, env), sink: sink}
 	j.id, j.secret = subscribe(t, j.hub, j.who, sink.url+"/subscribed")
 	return j
@@ -50,9 +55,9 @@ func startJourney(t *testing.T) journey {
 // post sends a request of stores and returns its reference.
 func (j journey) post(t *testing.T, body any) string {
 	t.Helper()
-	answer := call(t, "POST", j.hub+storesPath, j.who.authorization, body)
-	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
-	accepted := answer.object(t)
+	answer := hubtest.Call(t, "POST", j.hub+storesPath, j.who.authorization, body)
+	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
+	accepted := answer.Object(t)
 	require.Equal(t, "success", accepted["status"])
 	return accepted["reference"].(string)
 }
@@ -66,15 +71,15 @@ func (j journey) requireStored(t *testing.T, request string) {
 	require.NoError(t, json.Unmarshal([]byte(request), &sent))
 	stored := map[string]map[string]any{}
 	for after, more := "", true; more; more = after != "" {
-		answer := call(t, "GET", j.hub+storesPath+"?limit=1000&after="+after, j.who.authorization, nil)
-		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+		answer := hubtest.Call(t, "GET", j.hub+storesPath+"?limit=1000&after="+after, j.who.authorization, nil)
+		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 		var page struct {
 			Stores []map[string]any `json:"stores"`
 			Meta   struct {
 				Next string `json:"next"`
 			} `json:"meta"`
 		}
-		require.NoError(t, json.Unmarshal(answer.body, &page))
+		require.NoError(t, json.Unmarshal(answer.Body, &page))
 		for _, one := range page.Stores {
 			require.Positive(t, one["id"])
 			delete(one, "id")
@@ -105,7 +110,7 @@ func requireAll(t *testing.T, got callback, action string, created, updated int)
 	require.Len(t, ids, created+updated)
 }
 
-func TestJourneyOfStoresFromRequestToSignedCallback(t *testing.T) {
+func TestStoreRequestLeadsToASignedCallback(t *testing.T) {
 	j := startJourney(t)
 	first := j.sink.await(t, j.post(t, sampleStores), "/subscribed", j.secret)
 	requireAll(t, first, "A", 2, 0)
@@ -119,13 +124,13 @@ func TestJourneyOfStoresFromRequestToSignedCallback(t *testing.T) {
 	}
 	j.requireStored(t, sampleStores)
 
-	one := call(t, "GET", j.hub+storesPath+"S-2/", j.who.authorization, nil)
-	require.Equal(t, http.StatusOK, one.status)
-	require.Equal(t, "San José", one.object(t)["city"])
-	require.InDelta(t, *first.Stores[1].Status.ID, one.object(t)["id"], 0)
+	one := hubtest.Call(t, "GET", j.hub+storesPath+"S-2/", j.who.authorization, nil)
+	require.Equal(t, http.StatusOK, one.Status)
+	require.Equal(t, "San José", one.Object(t)["city"])
+	require.InDelta(t, *first.Stores[1].Status.ID, one.Object(t)["id"], 0)
 }
 
-func TestJourneyOfARealChain(t *testing.T) {
+func TestRealStoreListIsIngestedAndReported(t *testing.T) {
 	request, err := os.ReadFile(realStores)
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("this machine has no such file")
@@ -138,15 +143,16 @@ func TestJourneyOfARealChain(t *testing.T) {
 	j.requireStored(t, string(request))
 }
 
-func TestJourneyTellsWhichStoresFailed(t *testing.T) {
+func TestStoreCallbackNamesFailedStores(t *testing.T) {
 	j := startJourney(t)
-	refused := call(t, "POST", j.hub+storesPath, j.who.authorization,
+	refused := hubtest.Call(t, "POST", j.hub+storesPath, j.who.authorization,
 		`{"stores": [{"ref_id": "good", "city": "Oakland", "name": "Good"}, {"ref_id": "b", "geo_latitude": 91}]}`)
-	require.Equal(t, http.StatusBadRequest, refused.status, "of which nothing is taken: the good one is made below")
+	require.Equal(t, http.StatusBadRequest, refused.Status, "of which nothing is taken: the good one is made below")
 	got := j.sink.await(t, j.post(t, `{"stores": [
 		{"ref_id": "good", "city": "Oakland", "name": "Good"},
 		{"ref_id": "nameless", "city": "Oakland"},
-		{"ref_id": "elsewhere", "city": "Oakland", "name": "Elsewhere", "included_platforms": ["web", "nowhere"]}]}`), "/subscribed", j.secret)
+		{"ref_id": "elsewhere", "city": "Oakland", "name": "Elsewhere", "included_platforms": ["web", "nowhere"]}]}`),
+		"/subscribed", j.secret)
 	require.Equal(t, 1, got.Stats.Created)
 	require.Zero(t, got.Stats.Updated)
 	require.Equal(t, 2, got.Stats.Errors)
@@ -157,11 +163,12 @@ func TestJourneyTellsWhichStoresFailed(t *testing.T) {
 		require.Equal(t, "A", status.Action)
 		require.Nil(t, status.ID)
 		require.Contains(t, status.Message, message)
-		require.Equal(t, http.StatusNotFound, call(t, "GET", j.hub+storesPath+got.Stores[i].RefID, j.who.authorization, nil).status)
+		require.Equal(t, http.StatusNotFound,
+			hubtest.Call(t, "GET", j.hub+storesPath+got.Stores[i].RefID, j.who.authorization, nil).Status)
 	}
 }
 
-func TestJourneyWithACallbackURLGoesThereAndNotToTheSubscription(t *testing.T) {
+func TestCallbackURLReplacesTheSubscription(t *testing.T) {
 	j := startJourney(t)
 	reference := j.post(t, map[string]any{
 		"callback_url": j.sink.url + "/just-once",
@@ -174,15 +181,16 @@ func TestJourneyWithACallbackURLGoesThereAndNotToTheSubscription(t *testing.T) {
 	require.Len(t, j.sink.arrivals(t)[reference], 1)
 }
 
-func TestJourneyOfAWebhookThatIsSwitchedOffAndMoved(t *testing.T) {
+func TestWebhookCanBeDisabledAndMoved(t *testing.T) {
 	j := startJourney(t)
 	one := j.hub + webhooksPath + strconv.FormatInt(j.id, 10)
-	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, `{"active": false}`).status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.who.authorization, `{"active": false}`).Status)
 	silent := j.post(t, sampleStores)
-	told := j.post(t, map[string]any{"callback_url": j.sink.url + "/told", "stores": []any{map[string]any{"ref_id": "S-1"}}})
+	told := j.post(t, map[string]any{"callback_url": j.sink.url + "/told",
+		"stores": []any{map[string]any{"ref_id": "S-1"}}})
 	j.sink.await(t, told, "/told", j.who.callbackSecret)
 	changed := map[string]any{"active": true, "url": j.sink.url + "/moved", "headers": map[string]any{"X-Till": "7"}}
-	require.Equal(t, http.StatusOK, call(t, "PUT", one, j.who.authorization, changed).status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "PUT", one, j.who.authorization, changed).Status)
 	got := j.sink.await(t, j.post(t, sampleStores), "/moved", j.secret)
 	require.Equal(t, "7", got.Header.Get("X-Till"))
 	require.NotContains(t, j.sink.arrivals(t), silent)

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 // till is one caller of the load: it updates its own store again and again,
@@ -161,7 +163,8 @@ func (l *load) awaitAccepted(t *testing.T, more int) {
 			first = len(l.accepted)
 		}
 		if len(l.accepted) < first+more {
-			return fmt.Errorf("%d requests accepted, %d without an answer, %d found no hub", len(l.accepted)-first, len(l.maybe), l.missed)
+			return fmt.Errorf("%d requests accepted, %d without an answer, %d found no hub", len(l.accepted)-first,
+				len(l.maybe), l.missed)
 		}
 		return nil
 	})
@@ -192,7 +195,8 @@ func (l *load) tally(t *testing.T, sink *callbackSink) {
 	for _, list := range sink.arrivals(t) {
 		repeated += len(list) - 1
 	}
-	t.Logf("%d accepted, %d without an answer, %d may or may not have been accepted, %d refused, %d found no hub; %d callbacks repeated",
+	t.Logf("%d accepted, %d without an answer, %d may or may not have been accepted, %d refused, %d found no hub; %d "+
+		"callbacks repeated",
 		len(l.accepted), len(l.maybe)-l.errors(), l.errors(), len(l.refused), l.missed, repeated)
 }
 
@@ -223,9 +227,9 @@ func (l *load) requireNothingLost(t *testing.T, sink *callbackSink, database, hu
 	l.requireEnded(t, ledger)
 	l.requireTold(t, ledger, sink.arrivals(t))
 	for _, one := range l.tills {
-		stored := call(t, "GET", hub+storesPath+one.store, one.who.authorization, nil)
-		require.Equal(t, http.StatusOK, stored.status, "%s", stored.body)
-		last, err := strconv.Atoi(stored.object(t)["name"].(string))
+		stored := hubtest.Call(t, "GET", hub+storesPath+one.store, one.who.authorization, nil)
+		require.Equal(t, http.StatusOK, stored.Status, "%s", stored.Body)
+		last, err := strconv.Atoi(stored.Object(t)["name"].(string))
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, last, one.kept, "an earlier update of %s has overtaken a later one", one.store)
 	}
@@ -245,9 +249,11 @@ func (l *load) requireEnded(t *testing.T, ledger ledger) {
 		}
 	}
 	require.Zero(t, ledger.number(t, `SELECT count(*) FROM jobs j WHERE
-		(SELECT count(*) FROM events e WHERE e.business_id = j.business_id AND e.reference = j.id::text) <> 1`), "one event for each job")
+		(SELECT count(*) FROM events e WHERE e.business_id = j.business_id AND e.reference = j.id::text) <> 1`),
+		"one event for each job")
 	require.Zero(t, ledger.number(t, `SELECT count(*) FROM events e WHERE
-		(SELECT count(*) FROM deliveries d WHERE d.business_id = e.business_id AND d.event_id = e.id AND d.state = 'delivered') <> 1`),
+		(SELECT count(*) FROM deliveries d WHERE d.business_id = e.business_id AND d.event_id = e.id
+		AND d.state = 'delivered') <> 1`),
 		"one delivery for each event")
 }
 

@@ -91,8 +91,8 @@ func (h *hubProcess) peak(t *testing.T) int {
 	return kib << 10
 }
 
-// TestHostileBodiesStayBelowTheMemoryCeiling runs a hub with the least memory that is shipped.
-func TestHostileBodiesStayBelowTheMemoryCeiling(t *testing.T) {
+// TestHostileBodiesStayBelowTheMemoryLimit runs a hub with the least memory that is shipped.
+func TestHostileBodiesStayBelowTheMemoryLimit(t *testing.T) {
 	env := onDatabase(hubtest.DatabaseURL(t))
 	env["GOMEMLIMIT"], env["SERVERY_LIMIT_MENU"] = shippedGoLimit, "off"
 	hub := startHub(t, env)
@@ -100,9 +100,11 @@ func TestHostileBodiesStayBelowTheMemoryCeiling(t *testing.T) {
 	idle := hub.peak(t)
 
 	const bomb = 60 << 20
-	multipart := packed(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a", "\r\n--x--\r\n", bomb)
-	form, objects := packed(t, "email=", "a", "", bomb), packed(t, `{"items":[`, "{},", "]}", bomb)
-	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "application/json"
+	multipart := hubtest.Packed(t, "--x\r\nContent-Disposition: form-data; name=\"email\"\r\n\r\n", "a",
+		"\r\n--x--\r\n", bomb)
+	form, objects := hubtest.Packed(t, "email=", "a", "", bomb), hubtest.Packed(t, `{"items":[`, "{},", "]}", bomb)
+	const multi, urlencoded, jsonType = "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
+		"application/json"
 	callback := "/channel/api/v1/a/callback/order/?business=" + strconv.FormatInt(pos.business, 10)
 	hub.attack(t, "", []hostile{
 		{shell.SignInPath, multi, multipart, false, []int{415}},
@@ -110,18 +112,20 @@ func TestHostileBodiesStayBelowTheMemoryCeiling(t *testing.T) {
 		{shell.SignInPath, urlencoded, form, false, []int{415}},
 		{callback, jsonType, objects, false, []int{413}},
 		{callback, jsonType, bytes.Repeat([]byte("{},"), 340<<10), true, []int{401, 413}},
-		{storesRoute, jsonType, objects, false, []int{401}},
+		{storesPath, jsonType, objects, false, []int{401}},
 		{"/nowhere/", multi, multipart, false, []int{404}},
 	})
 	strangers := hub.peak(t)
 
 	menu := "/external/api/v1/inventory/locations/-1/"
 	known := []hostile{
-		{storesRoute, jsonType, packed(t, `{"stores":[`, "{},", "]}", bomb), false, []int{400, 413}},
+		{storesPath, jsonType, hubtest.Packed(t, `{"stores":[`, "{},", "]}", bomb), false, []int{400, 413}},
 		{menu, jsonType, objects, false, []int{400, 413}},
-		{menu, jsonType, packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", bomb), false, []int{413}},
-		{menu, jsonType, packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", 1<<20), false, []int{400, 413}},
-		{menu, jsonType, packed(t, `{"x":"`, "abcdefgh", `"}`, bomb), false, []int{400, 413}},
+		{menu, jsonType, hubtest.Packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", bomb), false,
+			[]int{413}},
+		{menu, jsonType, hubtest.Packed(t, `{"items":[{"ref_id":"a","images":[`, "{},", "]}]}", 1<<20), false,
+			[]int{400, 413}},
+		{menu, jsonType, hubtest.Packed(t, `{"x":"`, "abcdefgh", `"}`, bomb), false, []int{400, 413}},
 		{"/external/api/v1/webhooks/", jsonType, objects, false, []int{413}},
 		{"/hub/api/v1/items/", jsonType, objects, false, []int{413}},
 	}

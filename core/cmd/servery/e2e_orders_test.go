@@ -63,7 +63,8 @@ func (s *orderSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		OrderID  int64  `json:"order_id"`
 		NewState string `json:"new_state"`
 	}
-	err = errors.Join(json.Unmarshal(body, &event), eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), body))
+	err = errors.Join(json.Unmarshal(body, &event),
+		eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), body))
 	order, what := event.OrderID, event.NewState
 	if r.URL.Path == "/order_placed" {
 		order, what = event.Order.Details.ID, "Placed"
@@ -114,15 +115,17 @@ func startKitchen(t *testing.T, env environment, sink *orderSink, hubs ...string
 	k.channel = newKey(t, env, k.pos.business, "channel").authorization
 	k.aim(hubs...)
 	for _, event := range []string{"order_placed", "order_status_update"} {
-		answer := call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
+		answer := hubtest.Call(t, "POST", hubs[0]+webhooksPath, k.pos.authorization,
 			map[string]any{"event_type": event, "url": sink.url + "/" + event, "retrial_interval_units": "seconds"})
-		require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+		require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 	}
-	answer := call(t, "POST", hubs[0]+storesPath, k.pos.authorization, `{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
-	require.Equal(t, http.StatusOK, answer.status, "%s", answer.body)
+	answer := hubtest.Call(t, "POST", hubs[0]+storesPath, k.pos.authorization,
+		`{"stores":[{"ref_id":"S-1","name":"Harbour","city":"Oakland","included_platforms":["web"]}]}`)
+	require.Equal(t, http.StatusOK, answer.Status, "%s", answer.Body)
 	eventually(t, patience, func() error {
-		if got := call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization, nil); got.status != http.StatusOK {
-			return fmt.Errorf("the store is not there yet: %d", got.status)
+		if got := hubtest.Call(t, "GET", hubs[0]+storesPath+"S-1/", k.pos.authorization,
+			nil); got.Status != http.StatusOK {
+			return fmt.Errorf("the store is not there yet: %d", got.Status)
 		}
 		return nil
 	})
@@ -156,7 +159,8 @@ func (k *kitchen) work(done chan struct{}, n int) {
 			OrderID int64 `json:"order_id"`
 		}
 		if !k.insist(done, "POST", "/channel/api/v1/orders/", k.channel, fmt.Sprintf(
-			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,"price":9.5}]}`, platformID), &placed) {
+			`{"platform":"web","platform_order_id":%q,"store_ref_id":"S-1","items":[{"ref_id":"dal","quantity":1,`+
+				`"price":9.5}]}`, platformID), &placed) {
 			continue
 		}
 		k.mu.Lock()
@@ -167,7 +171,8 @@ func (k *kitchen) work(done chan struct{}, n int) {
 		k.mu.Unlock()
 		for _, state := range moves {
 			var moved struct{ Status string }
-			if !k.insist(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/", k.pos.authorization,
+			if !k.insist(done, "PUT", "/external/api/v1/orders/"+strconv.FormatInt(placed.OrderID, 10)+"/status/",
+				k.pos.authorization,
 				`{"new_status":"`+state+`"}`, &moved) {
 				break
 			}
@@ -246,7 +251,8 @@ func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database str
 	defer sink.mu.Unlock()
 	require.Empty(t, sink.wrong)
 	require.Zero(t, ledger.number(t, `SELECT count(*) FROM deliveries WHERE state <> 'delivered'`))
-	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`), "every order is told of, and no other")
+	require.Equal(t, len(sink.byOrder), ledger.number(t, `SELECT count(*) FROM orders`),
+		"every order is told of, and no other")
 	ids := map[string]bool{}
 	for order, moved := range k.moved {
 		require.GreaterOrEqual(t, len(sink.byOrder[order]), 1+moved)
@@ -270,11 +276,12 @@ func (k *kitchen) requireNothingLost(t *testing.T, sink *orderSink, database str
 		require.Equal(t, want, firsts, "order %d", order)
 		require.LessOrEqual(t, 1+k.moved[order], len(firsts), "order %d", order)
 	}
-	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.answered.Load(), k.failures.Load(), repeated)
+	t.Logf("%d orders, %d requests answered, %d failed; %d deliveries repeated", len(sink.byOrder), k.answered.Load(),
+		k.failures.Load(), repeated)
 	return repeated
 }
 
-func TestKillEitherOfTwoHubsUnderOrders(t *testing.T) {
+func TestKillingEitherHubLosesNoOrder(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 0)
 	rounds := 50
@@ -296,7 +303,7 @@ func TestKillEitherOfTwoHubsUnderOrders(t *testing.T) {
 	k.requireNothingLost(t, sink, database)
 }
 
-func TestRollingStopUnderOrdersLosesAndRepeatsNothing(t *testing.T) {
+func TestRollingStopLosesAndRepeatsNoOrder(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
 	env, sink := onDatabase(database), newOrderSink(t, 20*time.Millisecond)
 	hubs := []*hubProcess{startHub(t, env), startHub(t, env)}
@@ -313,7 +320,7 @@ func TestRollingStopUnderOrdersLosesAndRepeatsNothing(t *testing.T) {
 	require.Zero(t, k.requireNothingLost(t, sink, database), "repeated")
 }
 
-func TestDatabaseGoneForAWhileUnderOrders(t *testing.T) {
+func TestTemporaryDatabaseOutageLosesNoOrder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}

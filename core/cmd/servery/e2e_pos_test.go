@@ -16,11 +16,12 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-// TestAPointOfSaleIsWrittenFromTheDocumentsAlone runs the example of a POS, which
+// TestDocumentedPOSExampleWorks runs the example of a POS, which
 // knows of the hub what the reference and the guides say, against throttles too.
-func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
+func TestDocumentedPOSExampleWorks(t *testing.T) {
 	needsPrograms(t, "python3")
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s", "SERVERY_LIMIT_MENU", "1/1s")
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_WEBHOOKS", "5/4s",
+		"SERVERY_LIMIT_MENU", "1/1s")
 	hub := startHub(t, env)
 	who := newIntegratorIn(t, env, "CA")
 	shop := newKey(t, env, who.business, "channel")
@@ -33,7 +34,9 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 		said := newTranscript(regexp.MustCompile(`^(open for orders)$`))
 		run := exec.CommandContext(t.Context(), "python3", "-u", program)
 		run.Dir, run.Stdout, run.Stderr = dir, said, said
-		run.Env = slices.Concat(os.Environ(), []string{"BASE=" + hub.url, "KEY=" + strings.TrimPrefix(who.authorization, "apikey "), "LISTEN=" + address, "ORDERS=2"}, more)
+		run.Env = slices.Concat(os.Environ(),
+			[]string{"BASE=" + hub.url, "KEY=" + strings.TrimPrefix(who.authorization, "apikey "), "LISTEN=" + address,
+				"ORDERS=2"}, more)
 		require.NoError(t, run.Start())
 		ended := make(chan error, 1)
 		go func() { ended <- run.Wait() }()
@@ -52,27 +55,33 @@ func TestAPointOfSaleIsWrittenFromTheDocumentsAlone(t *testing.T) {
 		if turn == 1 { // all of it exists, the secrets are lost, and somebody else has used the throttle up
 			require.NoError(t, os.Remove(filepath.Join(dir, "pos-secrets.json")))
 			tax = []string{"TAX=GST_P,GST,5"}
-			for call(t, "GET", hub.url+"/external/api/v1/webhooks/", who.authorization, nil).status != http.StatusTooManyRequests {
+			for hubtest.Call(t, "GET", hub.url+"/external/api/v1/webhooks/", who.authorization,
+				nil).Status != http.StatusTooManyRequests {
 			}
 		}
 		wait := pos(tax...)
 		var orders []int64
 		for n := range 2 {
-			placed := call(t, "POST", hub.url+"/channel/api/v1/orders/", shop.authorization, fmt.Sprintf(
-				`{"platform":"web","platform_order_id":"W-%d-%d","store_ref_id":"P-1","items":[{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":1}]}]}`, turn, n))
-			require.Equal(t, 200, placed.status, "%s", placed.body)
-			orders = append(orders, int64(placed.object(t)["order_id"].(float64)))
+			placed := hubtest.Call(t, "POST", hub.url+"/channel/api/v1/orders/", shop.authorization, fmt.Sprintf(
+				`{"platform":"web","platform_order_id":"W-%d-%d","store_ref_id":"P-1","items":[{"ref_id":"dal",`+
+					`"quantity":2,"options":[{"ref_id":"hot","quantity":1}]}]}`, turn, n))
+			require.Equal(t, 200, placed.Status, "%s", placed.Body)
+			orders = append(orders, int64(placed.Object(t)["order_id"].(float64)))
 		}
 		said := wait()
 		require.Contains(t, said, "enable /hub/api/v1/location/", "what was switched off is on again")
-		require.Equal(t, turn == 1, strings.Contains(said, "webhooks/: again in"), "it keeps to the throttle by itself, and waits where it is throttled\n%s", said)
+		require.Equal(t, turn == 1, strings.Contains(said, "webhooks/: again in"),
+			"it keeps to the throttle by itself, and waits where it is throttled\n%s", said)
 		for _, id := range orders {
-			order := call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.url, id), who.authorization, nil).object(t)
+			order := hubtest.Call(t, "GET", fmt.Sprintf("%s/external/api/v1/orders/%d/", hub.url, id),
+				who.authorization,
+				nil).Object(t)
 			require.Equal(t, "Completed", order["state"])
 			require.Contains(t, order["reference_id"], "TILL-")
 		}
 	}
-	menu := call(t, "GET", hub.url+"/channel/api/v1/stores/P-1/menu/?platform=web", who.authorization, nil).object(t)
+	menu := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/P-1/menu/?platform=web", who.authorization,
+		nil).Object(t)
 	require.Len(t, menu["items"], 2, "the flush took the third from the store")
 	require.Len(t, menu["taxes"], 1)
 }

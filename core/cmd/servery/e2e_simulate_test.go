@@ -11,34 +11,37 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
 // simulated is what `servery simulate … --json` prints.
 type simulated struct {
-	Seed      uint64         `json:"seed"`
-	Platforms []string       `json:"platforms"`
-	Orders    []placedOrder  `json:"orders"`
-	Calls     []reportedCall `json:"calls"`
-	Arrivals  reportedArrivals
+	Seed      uint64                 `json:"seed"`
+	Platforms []string               `json:"platforms"`
+	Orders    []sandbox.PlacedOrder  `json:"orders"`
+	Calls     []sandbox.ReportedCall `json:"calls"`
+	Arrivals  sandbox.ReportedArrivals
 }
 
-func (s simulated) counted(call string) reportedCall {
+func (s simulated) counted(call string) sandbox.ReportedCall {
 	for _, c := range s.Calls {
 		if c.Call == call {
 			return c
 		}
 	}
-	return reportedCall{}
+	return sandbox.ReportedCall{}
 }
 
 var simulatorLine = regexp.MustCompile(`Simulator\s+(http://\S+)/`)
 
-func TestCustomersOfTheDemoArePlayed(t *testing.T) {
+func TestSimulateCommandPlaysDemoScenarios(t *testing.T) {
 	t.Parallel()
 	plugins := t.TempDir()
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		installPlugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
+		installtest.Plugin(t, plugins, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -54,20 +57,26 @@ func TestCustomersOfTheDemoArePlayed(t *testing.T) {
 	require.Equal(t, 1, none.status)
 	require.Contains(t, none.stderr, `no store "S-9"`)
 
-	require.Equal(t, http.StatusOK, call(t, "POST", d.url+storesPath, d.authorization, json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).status)
+	require.Equal(t, http.StatusOK,
+		hubtest.Call(t, "POST", d.url+storesPath, d.authorization,
+			json.RawMessage(`{"stores":[{"ref_id":"S-1","name":"N","city":"Oakland","excluded_platforms":[]}]}`)).
+			Status)
 	eventually(t, patience, func() error {
-		if r := call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.status != http.StatusOK {
-			return fmt.Errorf("the store is not there: %d", r.status)
+		if r := hubtest.Call(t, "GET", d.url+storesPath+"S-1/", d.authorization, nil); r.Status != http.StatusOK {
+			return fmt.Errorf("the store is not there: %d", r.Status)
 		}
 		return nil
 	})
 	menu := `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2.25}],
 		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"],"min_selectable":1,"max_selectable":1}],
 		"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`
-	require.Equal(t, http.StatusOK, call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization, json.RawMessage(menu)).status)
+	require.Equal(t, http.StatusOK,
+		hubtest.Call(t, "POST", d.url+"/external/api/v1/inventory/locations/S-1/", d.authorization,
+			json.RawMessage(menu)).Status)
 	var first, again, other simulated
 	eventually(t, patience, func() error {
-		if e := servery(t, env, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7", "--json"); e.status != 0 {
+		if e := servery(t, env, "simulate", "order", "--store", "S-1", "--count", "10", "--seed", "7",
+			"--json"); e.status != 0 {
 			return fmt.Errorf("%s", e.stderr)
 		} else {
 			return json.Unmarshal([]byte(e.stdout), &first)
@@ -81,31 +90,38 @@ func TestCustomersOfTheDemoArePlayed(t *testing.T) {
 		require.Equal(t, first.Orders[i].PlatformOrderID, again.Orders[i].PlatformOrderID)
 		require.Equal(t, first.Orders[i].OrderID, again.Orders[i].OrderID, "the same seed places the same orders")
 	}
-	serveryJSON(t, env, &other, "simulate", "rush", "--store", "S-1", "--count", "20", "--rate", "200", "--platform", "aggregator-c", "--platform", "web")
+	serveryJSON(t, env, &other, "simulate", "rush", "--store", "S-1", "--count", "20", "--rate", "200", "--platform",
+		"aggregator-c", "--platform", "web")
 	require.NotEqual(t, first.Seed, other.Seed)
 	require.Equal(t, []string{"aggregator-c", "web"}, other.Platforms)
 	require.Len(t, other.Orders, 20)
 
 	var moved, cancelled simulated
-	serveryJSON(t, env, &moved, "simulate", "rider", "--store", "S-1", "--platform", "aggregator-b", "--step", "0s", "--places", "3")
+	serveryJSON(t, env, &moved, "simulate", "rider", "--store", "S-1", "--platform", "aggregator-b", "--step", "0s",
+		"--places", "3")
 	require.Equal(t, []int{5, 3}, []int{moved.counted("rider_status").Count, moved.counted("rider_location").Count})
 	eventually(t, patience, func() error {
 		var order simulator.Order
-		r := call(t, "GET", play[1]+"/admin/1/aggregator-b/orders/"+moved.Orders[0].PlatformOrderID, "", nil)
-		if err := json.Unmarshal(r.body, &order); err != nil || !strings.HasPrefix(order.Rider, "delivered") {
-			return fmt.Errorf("the aggregator knows of the rider: %s", r.body)
+		r := hubtest.Call(t, "GET", play[1]+"/admin/1/aggregator-b/orders/"+moved.Orders[0].PlatformOrderID, "", nil)
+		if err := json.Unmarshal(r.Body, &order); err != nil || !strings.HasPrefix(order.Rider, "delivered") {
+			return fmt.Errorf("the aggregator knows of the rider: %s", r.Body)
 		}
 		return nil
 	})
 	serveryJSON(t, env, &cancelled, "simulate", "cancel", "--store", "S-1", "--count", "5")
 	require.Equal(t, []int{5, 0}, []int{cancelled.counted("cancel").Count, cancelled.counted("cancel").Failed})
-	require.Equal(t, []int{5, 5, 0}, []int{cancelled.Arrivals.Orders, cancelled.Arrivals.Arrived, cancelled.Arrivals.Failed}, "the demo's receiver took them")
+	require.Equal(t, []int{5, 5, 0},
+		[]int{cancelled.Arrivals.Orders, cancelled.Arrivals.Arrived, cancelled.Arrivals.Failed},
+		"the demo's receiver took them")
 	require.Positive(t, cancelled.Arrivals.P99)
 	var edited simulated
-	serveryJSON(t, env, &edited, "simulate", "edit", "--store", "S-1", "--platform", "web", "--platform", "aggregator-b", "--count", "2")
+	serveryJSON(t, env, &edited, "simulate", "edit", "--store", "S-1", "--platform", "web", "--platform",
+		"aggregator-b", "--count", "2")
 	require.Len(t, edited.Orders, 6)
-	require.Equal(t, []int{6, 0}, []int{edited.counted("order").Count + edited.counted("edit").Count, edited.counted("edit").Failed})
-	require.Equal(t, []int{4, 4}, []int{edited.Arrivals.Orders, edited.Arrivals.Arrived}, "the changed ones are orders of their own")
+	require.Equal(t, []int{6, 0},
+		[]int{edited.counted("order").Count + edited.counted("edit").Count, edited.counted("edit").Failed})
+	require.Equal(t, []int{4, 4}, []int{edited.Arrivals.Orders, edited.Arrivals.Arrived},
+		"the changed ones are orders of their own")
 	for _, o := range edited.Orders[2:] {
 		if o.OrderID == edited.Orders[0].OrderID {
 			require.Contains(t, o.Message, "known already", "the hub says that it keeps the first")
@@ -117,19 +133,21 @@ func TestCustomersOfTheDemoArePlayed(t *testing.T) {
 	require.Empty(t, faults)
 	wrong := servery(t, env, "simulate", "faults", "on", "reset:call=menu", "eat")
 	require.Contains(t, wrong.stderr, "must be one of: fail")
-	serveryJSON(t, env, &faults, "simulate", "faults", "on", "fail:platform=aggregator-b,call=rider_status,status=500,for=5m", "delay:delay=1s")
+	serveryJSON(t, env, &faults, "simulate", "faults", "on",
+		"fail:platform=aggregator-b,call=rider_status,status=500,for=5m", "delay:delay=1s")
 	require.Equal(t, []any{2, "1", 500, "1"}, []any{len(faults), faults[0].Space, faults[0].Status, faults[1].Space})
 	serveryJSON(t, env, &faults, "simulate", "faults", "off")
 	require.Empty(t, faults)
 	require.Zero(t, d.terminate(t))
 }
 
-func TestASandboxIsReachedAtTheSimulator(t *testing.T) {
+func TestSandboxPlatformsUseTheSimulator(t *testing.T) {
 	o := newOperator(t)
 	plugins := t.TempDir()
-	installPlugin(t, plugins, "aggregator-b", "../../../plugins/aggregatorb")
+	installtest.Plugin(t, plugins, "aggregator-b", "../../../plugins/aggregatorb")
 	t.Setenv("SERVERY_PLUGIN_DIR", plugins)
-	said, complaints := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency", "USD", "--sandbox", "--simulator", "http://127.0.0.1:9999/")
+	said, complaints := o.run("business", "create", "--name", "N", "--country", "US", "--timezone", "UTC", "--currency",
+		"USD", "--sandbox", "--simulator", "http://127.0.0.1:9999/")
 	require.Empty(t, complaints)
 	require.Contains(t, said, "business 1")
 	said, _ = o.run("platform", "list", "--business", "1")
@@ -137,14 +155,15 @@ func TestASandboxIsReachedAtTheSimulator(t *testing.T) {
 	require.Contains(t, said, "secrets access_token, callback_token")
 
 	for args, says := range map[string]string{
-		"simulator --simulator nowhere":                           "SERVERY_SIMULATOR: must be an address",
-		"simulator --simulator http://sim.example.com":            "SERVERY_SIMULATOR_TOKEN is required where others can reach the simulator (sim.example.com:http)",
-		"simulator --listen 0.0.0.0:1":                            "SERVERY_SIMULATOR_TOKEN is required",
-		"simulator --fault eat":                                   "must be one of: fail",
-		"simulator --simulator http://127.0.0.1:1 --fault fail:x": "is none of",
-		"simulator --base-url hub.example.com":                    "SERVERY_BASE_URL: must be",
-		"simulate order --store S-1 --base-url http://hub/api":    "SERVERY_BASE_URL: must be",
-		"user create --email a@b.example --base-url http://:8080": "SERVERY_BASE_URL: must be",
+		"simulator --simulator nowhere": "SERVERY_SIMULATOR: must be an address",
+		"simulator --simulator http://sim.example.com": "SERVERY_SIMULATOR_TOKEN is required where others " +
+			"can reach the simulator (sim.example.com:http)",
+		"simulator --listen 0.0.0.0:1":                                                                        "SERVERY_SIMULATOR_TOKEN is required",
+		"simulator --fault eat":                                                                               "must be one of: fail",
+		"simulator --simulator http://127.0.0.1:1 --fault fail:x":                                             "is none of",
+		"simulator --base-url hub.example.com":                                                                "SERVERY_BASE_URL: must be",
+		"simulate order --store S-1 --base-url http://hub/api":                                                "SERVERY_BASE_URL: must be",
+		"user create --email a@b.example --base-url http://:8080":                                             "SERVERY_BASE_URL: must be",
 		"business create --name N --country US --timezone UTC --currency USD --sandbox --simulator http://:1": "SERVERY_SIMULATOR: must be",
 	} {
 		_, complaints := o.run(strings.Fields(args)...)

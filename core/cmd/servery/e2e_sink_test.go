@@ -69,7 +69,8 @@ func (s *callbackSink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if got.Body, err = io.ReadAll(r.Body); err != nil {
 		return // the hub was killed in the middle of it
 	}
-	err = errors.Join(json.Unmarshal(got.Body, &got), eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), got.Body))
+	err = errors.Join(json.Unmarshal(got.Body, &got),
+		eventtest.Validate(core.EventType(r.Header.Get("X-Event-Type")), got.Body))
 	s.mu.Lock()
 	if err != nil || got.Reference == "" {
 		s.unreadable = append(s.unreadable, fmt.Sprintf("%v: %.200s", err, got.Body))

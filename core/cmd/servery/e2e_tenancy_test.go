@@ -11,8 +11,8 @@ import (
 )
 
 func TestBusinessesNeverSeeEachOther(t *testing.T) {
-	env, sink := onDatabase(hubtest.DatabaseURL(t)), newCallbackSink(t, 0)
-	hub := startHub(t, env).url
+	running, env := useSharedHub(t)
+	hub, sink := running.url, newCallbackSink(t, 0)
 	mine, other := newIntegrator(t, env), newIntegrator(t, env)
 	require.NotEqual(t, mine.business, other.business)
 	id, secret := subscribe(t, hub, mine, sink.url+"/mine")
@@ -29,28 +29,28 @@ func TestBusinessesNeverSeeEachOther(t *testing.T) {
 		{"GET", webhook, webhooksPath + "999999/", nil},
 		{"PUT", webhook, webhooksPath + "999999/", `{"active": false}`},
 	} {
-		foreign := call(t, pair.method, hub+pair.foreign, other.authorization, pair.body)
-		unknown := call(t, pair.method, hub+pair.unknown, other.authorization, pair.body)
-		require.Equal(t, http.StatusNotFound, foreign.status)
-		require.Equal(t, http.StatusNotFound, unknown.status)
-		require.Equal(t, unknown.object(t)["status"], foreign.object(t)["status"])
-		require.Len(t, foreign.object(t), len(unknown.object(t)))
-		require.Equal(t, http.StatusOK, call(t, "GET", hub+pair.foreign, mine.authorization, nil).status)
+		foreign := hubtest.Call(t, pair.method, hub+pair.foreign, other.authorization, pair.body)
+		unknown := hubtest.Call(t, pair.method, hub+pair.unknown, other.authorization, pair.body)
+		require.Equal(t, http.StatusNotFound, foreign.Status)
+		require.Equal(t, http.StatusNotFound, unknown.Status)
+		require.Equal(t, unknown.Object(t)["status"], foreign.Object(t)["status"])
+		require.Len(t, foreign.Object(t), len(unknown.Object(t)))
+		require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+pair.foreign, mine.authorization, nil).Status)
 	}
-	require.Empty(t, call(t, "GET", hub+storesPath, other.authorization, nil).object(t)["stores"])
-	require.Len(t, call(t, "GET", hub+webhooksPath, other.authorization, nil).object(t)["webhooks"], 1)
+	require.Empty(t, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Object(t)["stores"])
+	require.Len(t, hubtest.Call(t, "GET", hub+webhooksPath, other.authorization, nil).Object(t)["webhooks"], 1)
 
 	j.who = other
 	requireAll(t, sink.await(t, j.post(t, sampleStores), "/other", otherSecret), "A", 2, 0)
-	require.Equal(t, true, call(t, "GET", hub+webhook, mine.authorization, nil).object(t)["active"])
+	require.Equal(t, true, hubtest.Call(t, "GET", hub+webhook, mine.authorization, nil).Object(t)["active"])
 
 	second, key := newKey(t, env, other.business, "pos"), strconv.FormatInt(other.keyID, 10)
 	disable := func(of int64) ended {
 		return servery(t, env, "key", "disable", "--business", strconv.FormatInt(of, 10), key)
 	}
 	require.NotZero(t, disable(mine.business).status)
-	require.Equal(t, http.StatusOK, call(t, "GET", hub+storesPath, other.authorization, nil).status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
 	require.Equal(t, ended{stdout: "key " + key + " is disabled\n"}, disable(other.business))
-	require.Equal(t, http.StatusForbidden, call(t, "GET", hub+storesPath, other.authorization, nil).status)
-	require.Equal(t, http.StatusOK, call(t, "GET", hub+storesPath, second.authorization, nil).status)
+	require.Equal(t, http.StatusForbidden, hubtest.Call(t, "GET", hub+storesPath, other.authorization, nil).Status)
+	require.Equal(t, http.StatusOK, hubtest.Call(t, "GET", hub+storesPath, second.authorization, nil).Status)
 }

@@ -37,38 +37,45 @@ func switches(t *testing.T, sink *hubtest.Sink) map[switched]int {
 
 // A hub is killed while stores and dishes wait to be turned on, is away when their
 // time comes, and is killed again while it makes up for it.
-func TestWhatWasDueWhileNoHubRanIsTurnedOnOnce(t *testing.T) {
+func TestTimersDueDuringAnOutageFireOnce(t *testing.T) {
 	database := hubtest.DatabaseURL(t)
-	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off", "SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
+	env := onDatabase(database).with("SERVERY_PLUGIN_DIR", openDir(t), "SERVERY_LIMIT_MENU", "off",
+		"SERVERY_LIMIT_OPERATIONS", "off", "SERVERY_LIMIT_SWITCHES", "off")
 	hub, sink, ledger := startHub(t, env), hubtest.NewEventSink(t, nil), openLedger(t, database)
 	who := newIntegrator(t, env)
 	shop := newKey(t, env, who.business, "channel")
 	ask := func(path, body string) string {
 		t.Helper()
-		answer := call(t, "POST", hub.url+path, who.authorization, body)
-		require.Equal(t, 200, answer.status, "%s", answer.body)
-		reference, _ := answer.object(t)["reference"].(string)
+		answer := hubtest.Call(t, "POST", hub.url+path, who.authorization, body)
+		require.Equal(t, 200, answer.Status, "%s", answer.Body)
+		reference, _ := answer.Object(t)["reference"].(string)
 		return reference
 	}
 	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle"} {
 		ask(webhooksPath, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, sink.URL))
 	}
-	ask(storesPath, `{"stores":[{"ref_id":"s1","name":"One","city":"C","active":true,"ordering_enabled":true,"included_platforms":["web","app"]},{"ref_id":"s2","name":"Two","city":"C","active":true,"ordering_enabled":true,"included_platforms":["web","app"]}]}`)
+	ask(storesPath,
+		`{"stores":[{"ref_id":"s1","name":"One","city":"C","active":true,"ordering_enabled":true,`+
+			`"included_platforms":["web","app"]},{"ref_id":"s2","name":"Two","city":"C","active":true,`+
+			`"ordering_enabled":true,"included_platforms":["web","app"]}]}`)
 	eventually(t, patience, func() error {
-		if status := call(t, "GET", hub.url+storesPath+"s2/", who.authorization, nil).status; status != 200 {
+		if status := hubtest.Call(t, "GET", hub.url+storesPath+"s2/", who.authorization, nil).Status; status != 200 {
 			return fmt.Errorf("the store: %d", status)
 		}
 		return nil
 	})
-	ask(menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2}],
-		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`)
+	ask("/external/api/v1/inventory/locations/"+"s1/",
+		`{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"tea","title":"Tea","price":2}],
+		"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],"options":[{"ref_id":"hot",`+
+			`"title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]}]}`)
 	served := func() (open bool, dishes int) {
 		t.Helper()
-		answer := call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization, nil)
-		if answer.status != 200 {
+		answer := hubtest.Call(t, "GET", hub.url+"/channel/api/v1/stores/s1/menu/?platform=web", shop.authorization,
+			nil)
+		if answer.Status != 200 {
 			return false, 0
 		}
-		menu := answer.object(t)
+		menu := answer.Object(t)
 		return menu["ordering_enabled"].(bool), len(menu["items"].([]any))
 	}
 	become := func(open bool, dishes int) {
@@ -87,8 +94,10 @@ func TestWhatWasDueWhileNoHubRanIsTurnedOnOnce(t *testing.T) {
 	for _, one := range []struct{ path, body, event string }{
 		{"/hub/api/v1/location/", `{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, "store_action"},
 		{"/hub/api/v1/location/", `{"location_ref_id":"s2","action":"disable","turn_on_at":%d}`, "store_action"},
-		{"/hub/api/v1/items/", `{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, "item_state_toggle"},
-		{"/hub/api/v1/items/", `{"location_ref_id":"s1","option_ref_ids":["hot"],"action":"disable","turn_on_at":%d}`, "option_state_toggle"},
+		{"/hub/api/v1/items/", `{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`,
+			"item_state_toggle"},
+		{"/hub/api/v1/items/", `{"location_ref_id":"s1","option_ref_ids":["hot"],"action":"disable","turn_on_at":%d}`,
+			"option_state_toggle"},
 	} {
 		reference := ask(one.path, fmt.Sprintf(one.body, until))
 		for _, platform := range []string{"web", "app"} {
@@ -99,9 +108,13 @@ func TestWhatWasDueWhileNoHubRanIsTurnedOnOnce(t *testing.T) {
 	become(false, 1)
 	hub.kill()
 
-	require.EqualValues(t, 6, ledger.number(t, `WITH stores AS (UPDATE store_switches SET turn_on_at = turn_on_at - interval '1 hour' WHERE turn_on_at IS NOT NULL RETURNING 1),
+	require.EqualValues(t, 6,
+		ledger.number(t,
+			`WITH stores AS (UPDATE store_switches SET turn_on_at = turn_on_at - interval '1 hour'
+				WHERE turn_on_at IS NOT NULL RETURNING 1),
 		items AS (UPDATE item_turn_ons SET turn_on_at = turn_on_at - interval '1 hour' RETURNING 1)
-		SELECT (SELECT count(*) FROM stores) + (SELECT count(*) FROM items)`), "what waits for its time, which comes while no hub runs")
+		SELECT (SELECT count(*) FROM stores) + (SELECT count(*) FROM items)`),
+		"what waits for its time, which comes while no hub runs")
 	for range 3 {
 		hub = startHub(t, env)
 		hub.kill()
@@ -118,6 +131,11 @@ func TestWhatWasDueWhileNoHubRanIsTurnedOnOnce(t *testing.T) {
 	require.Zero(t, second.terminate(t))
 	require.Zero(t, hub.terminate(t), "no hub has anything in hand any more")
 	require.Equal(t, wanted, switches(t, sink))
-	require.EqualValues(t, len(wanted), ledger.number(t, `SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle', 'option_state_toggle')`))
-	require.Zero(t, ledger.number(t, `SELECT (SELECT count(*) FROM store_switches WHERE turn_on_at IS NOT NULL OR NOT open) + (SELECT count(*) FROM item_turn_ons)`))
+	require.EqualValues(t, len(wanted),
+		ledger.number(t,
+			`SELECT count(*) FROM events WHERE event_type IN ('store_action', 'item_state_toggle',
+				'option_state_toggle')`))
+	require.Zero(t, ledger.number(t,
+		`SELECT (SELECT count(*) FROM store_switches WHERE turn_on_at IS NOT NULL OR NOT open) + (SELECT count(*)
+			FROM item_turn_ons)`))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
 )
 
 // samplesOf are the code blocks of a guide in a language.
@@ -20,7 +21,8 @@ func samplesOf(t *testing.T, guide, language string) string {
 	text, err := os.ReadFile(filepath.Join(root, "adminui/reference/guides", guide+".md"))
 	require.NoError(t, err)
 	var all strings.Builder
-	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text),
+		-1) {
 		all.WriteString(block[1])
 	}
 	require.NotEmpty(t, all.String(), "%s has samples in %s", guide, language)
@@ -29,22 +31,27 @@ func samplesOf(t *testing.T, guide, language string) string {
 
 // The throttles are those of a hub that says nothing of them, and the pauses of
 // the commands are what keeps to them; both go by a clock five times as fast.
-func TestTheGuidesCommandsWorkAsTheyStandUnderTheThrottles(t *testing.T) {
+func TestGuideCommandsWorkWithinTheThrottles(t *testing.T) {
 	needsPrograms(t, "curl", "awk")
 	plugins := openDir(t)
-	installPlugin(t, plugins, "aggregator-a", filepath.Join(root, "plugins/aggregatora"))
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s", "SERVERY_LIMIT_WEBHOOKS", "5/12s",
+	installtest.Plugin(t, plugins, "aggregator-a", filepath.Join(root, "plugins/aggregatora"))
+	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", plugins, "SERVERY_LIMIT_MENU", "1/1s",
+		"SERVERY_LIMIT_WEBHOOKS", "5/12s",
 		"SERVERY_LIMIT_READ", "60/12s", "SERVERY_LIMIT_OPERATIONS", "60/12s", "SERVERY_LIMIT_STORES", "20/12s")
 	hub := startHub(t, env)
 	pos := newIntegrator(t, env)
 	shop := newKey(t, env, pos.business, "channel")
 	for _, guide := range []string{"first-sync", "retries", "menus", "orders", "riders", "actions"} {
 		// A refused request ends the script; waiting asks for what is not there yet.
-		script := `set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat "$OUT"; }
-			sleep() { command sleep "$(echo "$1" | awk '{print $1 / 5}')"; }; sleep 6` + "\n" + samplesOf(t, guide, "shell")
+		script :=
+			`set -eu; curl() { command curl --fail-with-body -o "$OUT" "$@" || { cat "$OUT" >&2; return 22; }; cat ` +
+				`"$OUT"; }
+			sleep() { command sleep "$(echo "$1" | awk '{print $1 / 5}')"; }; sleep 6` + "\n" +
+				samplesOf(t, guide, "shell")
 		run := exec.CommandContext(t.Context(), "sh")
 		run.Stdin = strings.NewReader(script)
-		run.Env = append(os.Environ(), "BASE="+hub.url, "AUTH=Authorization: "+pos.authorization, "SHOP=Authorization: "+shop.authorization,
+		run.Env = append(os.Environ(), "BASE="+hub.url, "AUTH=Authorization: "+pos.authorization,
+			"SHOP=Authorization: "+shop.authorization,
 			"OUT="+filepath.Join(t.TempDir(), "answer"))
 		out, err := run.CombinedOutput()
 		require.NoError(t, err, "%s: %s", guide, out)
@@ -52,7 +59,7 @@ func TestTheGuidesCommandsWorkAsTheyStandUnderTheThrottles(t *testing.T) {
 	}
 }
 
-func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
+func TestPluginAuthorCommandsWorkOutsideACheckout(t *testing.T) {
 	binary := builtBinary(t)
 	programs := t.TempDir()
 	require.NoError(t, os.Symlink(binary, filepath.Join(programs, "servery")))
@@ -62,7 +69,8 @@ func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
 	newIntegrator(t, env)
 	run := exec.CommandContext(t.Context(), "sh")
 	run.Stdin, run.Dir = strings.NewReader("set -eu\n"+samplesOf(t, "plugins", "shell")), t.TempDir()
-	run.Env = slices.Concat(os.Environ(), env.list(), []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off"})
+	run.Env = slices.Concat(os.Environ(), env.list(),
+		[]string{"PATH=" + programs + ":" + os.Getenv("PATH"), "CHECKOUT=" + checkout, "GOPROXY=off", "GOWORK=off"})
 	out, err := run.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	require.NotContains(t, string(out), "still missing")
@@ -75,22 +83,25 @@ func TestTheCommandsForAuthorsOfPluginsWorkOutsideACheckout(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-func TestTheGuidesProgramsWorkAsTheyStand(t *testing.T) {
-	env := onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_PLUGIN_DIR", openDir(t))
-	hub := startHub(t, env)
+func TestGuideProgramsWork(t *testing.T) {
+	hub, env := useSharedHub(t)
 	pos := newIntegrator(t, env)
-	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"}, "javascript": {"node", "main.js"},
+	for language, command := range map[string][]string{"go": {"go", "run", "main.go"}, "python": {"python3", "main.py"},
+		"javascript": {"node", "main.js"},
 		"typescript": {"node", "--experimental-strip-types", "main.ts"}} {
 		t.Run(language, func(t *testing.T) {
 			if _, err := exec.LookPath(command[0]); err != nil {
 				t.Skipf("%s is not on this machine", command[0])
 			}
-			if language == "typescript" && exec.CommandContext(t.Context(), command[0], command[1], "--eval", "0").Run() != nil {
+			if language == "typescript" &&
+				exec.CommandContext(t.Context(), command[0], command[1], "--eval", "0").Run() != nil {
 				t.Skip("this machine's node does not read TypeScript")
 			}
 			run, dir := exec.CommandContext(t.Context(), command[0], command[1:]...), t.TempDir()
-			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]), []byte(samplesOf(t, "clients", language)), 0o600))
-			run.Dir, run.Env = dir, append(os.Environ(), "BASE="+hub.url, "KEY="+strings.TrimPrefix(pos.authorization, "apikey "))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, command[len(command)-1]),
+				[]byte(samplesOf(t, "clients", language)), 0o600))
+			run.Dir, run.Env = dir, append(os.Environ(), "BASE="+hub.url,
+				"KEY="+strings.TrimPrefix(pos.authorization, "apikey "))
 			out, err := run.CombinedOutput()
 			require.NoError(t, err, "%s", out)
 			require.Contains(t, string(out), "Street")

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -71,34 +70,6 @@ func TestSandboxGuideListsEachFlagOfListen(t *testing.T) {
 		}
 		require.Contains(t, text, "| `--"+flag+"` |")
 	}
-}
-
-func TestMetricsGuideListsEachMetricWithItsLabels(t *testing.T) {
-	listed := map[string][]string{}
-	table := regexp.MustCompile("(?m)^\\| `(servery_[a-z_]+)` \\|([^|]*)\\|")
-	for _, row := range table.FindAllStringSubmatch(guideText(t, "metrics"), -1) {
-		require.NotContains(t, listed, row[1], "a metric has one row")
-		labels := []string{}
-		for _, label := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(row[2], -1) {
-			labels = append(labels, label[1])
-		}
-		listed[row[1]] = labels
-	}
-	served := figures(t)
-	for name, labels := range served {
-		base := name
-		for _, suffix := range []string{"_bucket", "_sum", "_count"} {
-			base = strings.TrimSuffix(base, suffix)
-		}
-		if _, whole := served[base]; !strings.HasPrefix(name, "servery_") || base != name && whole {
-			continue
-		}
-		labels = slices.DeleteFunc(slices.Clone(labels), func(label string) bool { return label == "" })
-		require.Contains(t, listed, name)
-		require.ElementsMatch(t, labels, listed[name], "labels of %s", name)
-		delete(listed, name)
-	}
-	require.Empty(t, listed, "no hub serves these")
 }
 
 func TestMetricsGuideListsEachAlertWithItsSeverity(t *testing.T) {

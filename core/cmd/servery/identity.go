@@ -6,11 +6,12 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/servery-hub/servery/adminui"
 	"github.com/servery-hub/servery/core/access/oidc"
+	"github.com/servery-hub/servery/core/internal/environ"
+	"github.com/servery-hub/servery/core/internal/hub"
 )
 
-// identityFlags say where the console is and who vouches for its users.
+// identityFlags are the URL of the console and the identity provider of its users.
 type identityFlags struct {
 	BaseURL      string   `name:"base-url" env:"SERVERY_BASE_URL" help:"Address of the hub as people reach it; without it, as each request names it."`
 	Issuer       string   `name:"oidc-issuer" env:"SERVERY_OIDC_ISSUER" help:"OpenID Connect provider by which people sign in to the console."`
@@ -20,22 +21,24 @@ type identityFlags struct {
 	Domains      []string `name:"oidc-domains" env:"SERVERY_OIDC_DOMAINS" help:"Domains of addresses whose people need not be made first: they come in as viewers of nothing."`
 }
 
-// wrong tells what is wrong with the flags.
+// wrong returns the mistakes in the flags.
 func (f identityFlags) wrong() (mistakes []error) {
 	if f.BaseURL != "" {
 		if err := wrongBase(f.BaseURL); err != nil {
 			mistakes = append(mistakes, err)
 		}
 	}
-	if f.Issuer != "" && !isAddress(f.Issuer) {
-		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER: must be an address such as https://id.example.com"))
+	if f.Issuer != "" && !environ.IsURL(f.Issuer) {
+		mistakes = append(mistakes,
+			errors.New("SERVERY_OIDC_ISSUER: must be an address such as https://id.example.com"))
 	}
 	if (f.Issuer == "") != (f.ClientID == "") {
 		mistakes = append(mistakes, errors.New("SERVERY_OIDC_ISSUER and SERVERY_OIDC_CLIENT_ID: one needs the other"))
 	}
 	for _, text := range f.Proxies {
 		if _, err := netip.ParsePrefix(strings.TrimSpace(text)); err != nil {
-			mistakes = append(mistakes, fmt.Errorf("SERVERY_TRUSTED_PROXIES: %q is not an address range such as 10.1.0.0/16", text))
+			mistakes = append(mistakes,
+				fmt.Errorf("SERVERY_TRUSTED_PROXIES: %q is not an address range such as 10.1.0.0/16", text))
 		}
 	}
 	if f.Issuer == "" && len(f.Domains) > 0 {
@@ -44,7 +47,7 @@ func (f identityFlags) wrong() (mistakes []error) {
 	return mistakes
 }
 
-// trusted returns the address ranges of proxies, those left out that wrong complains of.
+// trusted returns the address ranges of proxies, without the invalid ones.
 func (f identityFlags) trusted() (ranges []netip.Prefix) {
 	for _, text := range f.Proxies {
 		if prefix, err := netip.ParsePrefix(strings.TrimSpace(text)); err == nil {
@@ -54,15 +57,8 @@ func (f identityFlags) trusted() (ranges []netip.Prefix) {
 	return ranges
 }
 
-// join gives the console what the flags say.
-func (f identityFlags) join(c *adminui.Config) {
-	c.BaseURL = strings.TrimSuffix(f.BaseURL, "/")
-	c.Proxies = f.trusted()
-	if f.Issuer == "" {
-		return
-	}
-	c.Provider = oidc.New(oidc.Config{Issuer: f.Issuer, ClientID: f.ClientID, ClientSecret: f.ClientSecret})
-	for _, domain := range f.Domains {
-		c.Accounts.Domains = append(c.Accounts.Domains, strings.ToLower(strings.TrimPrefix(strings.TrimSpace(domain), "@")))
-	}
+// identity converts the flags.
+func (f identityFlags) identity() hub.Identity {
+	return hub.Identity{BaseURL: strings.TrimSuffix(f.BaseURL, "/"), Proxies: f.trusted(), Domains: f.Domains,
+		Provider: oidc.Config{Issuer: f.Issuer, ClientID: f.ClientID, ClientSecret: f.ClientSecret}}
 }

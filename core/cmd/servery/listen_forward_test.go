@@ -17,7 +17,7 @@ import (
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestListenWithTheDeliveryEngine(t *testing.T) {
+func TestListenReceivesRealDeliveries(t *testing.T) {
 	secret := webhook.NewSecret()
 	sender := hubSender(t, patience)
 	l := startListen(t, "--secret", secret, "--fail-first", "1", "--body")
@@ -29,14 +29,18 @@ func TestListenWithTheDeliveryEngine(t *testing.T) {
 	sender.Post(t.Context(), hubDelivery(l.url, webhook.NewSecret()))
 	require.Zero(t, l.end())
 	printed := l.stdout.String()
-	require.Contains(t, printed, "store_creation        "+delivery.EventID.String()+"  attempt 1  31 B  verified by secret 1  answered 500 (failure 1 of 1)\n")
-	require.Contains(t, printed, delivery.EventID.String()+"  attempt 2, repeated  31 B  verified by secret 1  answered 200\n")
+	require.Contains(t, printed,
+		"store_creation        "+delivery.EventID.String()+
+			"  attempt 1  31 B  verified by secret 1  answered 500 (failure 1 of 1)\n")
+	require.Contains(t, printed,
+		delivery.EventID.String()+"  attempt 2, repeated  31 B  verified by secret 1  answered 200\n")
 	require.Contains(t, printed, "      \"ü\": [\n        1,\n        2.50\n")
 	require.Contains(t, printed, "3 deliveries, 2 distinct webhook-ids, 2 verified, 1 not verified")
 
 	hasty := hubSender(t, 100*time.Millisecond)
 	for flags, want := range map[string]webhook.ErrorClass{
-		"--hang": webhook.Timeout, "--delay 1h": webhook.Timeout, "--status 410": webhook.Gone, "--redirect https://a.example": webhook.Redirect,
+		"--hang": webhook.Timeout, "--delay 1h": webhook.Timeout, "--status 410": webhook.Gone,
+		"--redirect https://a.example": webhook.Redirect,
 	} {
 		l := startListen(t, strings.Fields(flags)...)
 		attempt := hasty.Post(t.Context(), hubDelivery(l.url, secret))
@@ -47,7 +51,7 @@ func TestListenWithTheDeliveryEngine(t *testing.T) {
 	require.Equal(t, webhook.Broken, sender.Post(t.Context(), hubDelivery(dropping.url, secret)).ErrorClass)
 }
 
-func TestListenForwards(t *testing.T) {
+func TestListenForwardsDeliveries(t *testing.T) {
 	secret := webhook.NewSecret()
 	type got struct {
 		header http.Header
@@ -125,26 +129,12 @@ func TestListenSaysWhyItCouldNotForward(t *testing.T) {
 			timeout = "50ms"
 		}
 		l := startListen(t, "--forward", row.address, "--forward-timeout", timeout)
-		response, body := exchange(t, signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+		response, body := exchange(t,
+			signedRequest(t, l.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
 		require.Equal(t, row.status, response.StatusCode, row.printed)
 		require.Contains(t, body, "could not forward")
 		require.Zero(t, l.end())
 		require.Contains(t, l.stdout.String(), row.printed)
 		require.NotContains(t, l.stdout.String()+l.stderr.String()+body, "hush")
 	}
-}
-
-func TestListenDoesNotForwardToItself(t *testing.T) {
-	screen, printed := testScreen(false, false)
-	server := httptest.NewUnstartedServer(nil)
-	address := "http://" + server.Listener.Addr().String()
-	handler := newListenHandler(listenCommand{Forward: address, ForwardTimeout: patience}, screen)
-	defer handler.close()
-	server.Config.Handler = handler
-	server.Start()
-	response, _ := exchange(t, signedRequest(t, address, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
-	server.Close()
-	require.Equal(t, http.StatusLoopDetected, response.StatusCode)
-	require.Contains(t, printed.String(), "leads back to this address")
-	require.Equal(t, 2, handler.tally.deliveries)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -100,15 +99,10 @@ func hubSender(t *testing.T, timeout time.Duration) *webhook.Sender {
 
 func hubDelivery(url, secret string) webhook.Delivery {
 	return webhook.Delivery{
-		ID: core.NewID(time.Now()), EventID: core.NewID(time.Now()), EventType: core.StoreCreation, Body: []byte(`{"reference":"r","ü":[1,2.50]}`),
-		URL: url, Units: webhook.Seconds, Secret: secret, Headers: map[string]string{"X-Token": "hush"},
+		ID: core.NewID(time.Now()), EventID: core.NewID(time.Now()), EventType: core.StoreCreation,
+		Body: []byte(`{"reference":"r","ü":[1,2.50]}`),
+		URL:  url, Units: webhook.Seconds, Secret: secret, Headers: map[string]string{"X-Token": "hush"},
 	}
-}
-
-// testScreen prints to a buffer, for tests that call the handler itself.
-func testScreen(json, body bool) (*listenScreen, *bytes.Buffer) {
-	var printed bytes.Buffer
-	return &listenScreen{out: output{&printed, &printed}, json: json, body: body, broken: make(chan error, 1)}, &printed
 }
 
 // full is an output that takes the greeting and nothing more.

@@ -8,20 +8,18 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/listen"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestListenAnswersAsTold(t *testing.T) {
+func TestListenRespondsAsConfigured(t *testing.T) {
 	for _, row := range []struct {
 		flags    string
 		status   int
@@ -37,7 +35,8 @@ func TestListenAnswersAsTold(t *testing.T) {
 		{"--fail-first 1 --fail-status 429", 429, "", "answered 429 (failure 1 of 1)"},
 	} {
 		l := startListen(t, strings.Fields(row.flags)...)
-		response, _ := exchange(t, signedRequest(t, l.url+"/any/path", webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+		response, _ := exchange(t,
+			signedRequest(t, l.url+"/any/path", webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
 		require.Equal(t, row.status, response.StatusCode, row.flags)
 		require.Equal(t, row.location, response.Header.Get("Location"))
 		require.Zero(t, l.end())
@@ -47,20 +46,23 @@ func TestListenAnswersAsTold(t *testing.T) {
 	}
 }
 
-func TestListenWithoutAnAnswer(t *testing.T) {
+func TestListenCanDropOrHang(t *testing.T) {
 	dropping := startListen(t, "--drop")
-	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
+	_, err := http.DefaultTransport.RoundTrip(signedRequest(t, dropping.url, webhook.NewSecret(),
+		core.NewID(time.Now()), time.Now(), "{}"))
 	require.ErrorIs(t, err, io.EOF)
 	require.Contains(t, dropping.stdout.String(), "connection closed without an answer")
 
 	hanging := startListen(t, "--hang")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}").WithContext(ctx))
+	_, err = http.DefaultTransport.RoundTrip(signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()),
+		time.Now(), "{}").WithContext(ctx))
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	// One that still waits is let go by Ctrl-C.
-	waiting, patient := make(chan error, 1), signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}")
+	waiting, patient := make(chan error, 1),
+		signedRequest(t, hanging.url, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}")
 	go func() {
 		response, err := http.DefaultTransport.RoundTrip(patient)
 		if err == nil {
@@ -76,17 +78,6 @@ func TestListenWithoutAnAnswer(t *testing.T) {
 	})
 	require.Zero(t, hanging.end())
 	require.Error(t, <-waiting)
-}
-
-func TestListenDelaysByTheClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		screen, _ := testScreen(false, false)
-		handler := newListenHandler(listenCommand{Delay: 2 * time.Second}, screen)
-		began, recorder := time.Now(), httptest.NewRecorder()
-		handler.ServeHTTP(recorder, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
-		require.Equal(t, 2*time.Second, time.Since(began))
-		require.Equal(t, http.StatusOK, recorder.Code)
-	})
 }
 
 func TestListenChecksSignatures(t *testing.T) {
@@ -105,7 +96,8 @@ func TestListenChecksSignatures(t *testing.T) {
 			r.Header.Set(webhook.HeaderSignature, "v1,AAAA "+r.Header.Get(webhook.HeaderSignature))
 		}, "verified by secret 2"},
 		{webhook.NewSecret(), now, nil, "NOT VERIFIED: no known secret made the signature"},
-		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 }, "NOT VERIFIED: no known secret"},
+		{known, now, func(r *http.Request) { r.Body, r.ContentLength = io.NopCloser(strings.NewReader("[]")), 2 },
+			"NOT VERIFIED: no known secret"},
 		{known, now.Add(-6 * time.Minute), nil, "NOT VERIFIED: the timestamp is more than 5 minutes off"},
 		{known, now, func(r *http.Request) { r.Header.Del(webhook.HeaderSignature) }, "NOT VERIFIED: it is not signed"},
 	} {
@@ -171,14 +163,15 @@ func TestListenPrintsJSON(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(l.stdout.String()), "\n")
 	require.Len(t, lines, 3)
 	require.NotContains(t, l.stdout.String(), "\u009b")
-	var second, third listenLine
+	var second, third listen.Line
 	require.NoError(t, json.Unmarshal([]byte(lines[1]), &second))
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &third))
 	require.WithinDuration(t, time.Now(), second.ReceivedAt, patience)
 	require.JSONEq(t, body, string(second.Body))
 	second.ReceivedAt, second.Body = time.Time{}, nil
-	require.Equal(t, listenLine{
-		EventType: "order_placed", WebhookID: id.String(), Attempt: 2, Repeated: true, Size: len(body), Signature: "verified", Secret: 1, Status: 200,
+	require.Equal(t, listen.Line{
+		EventType: "order_placed", WebhookID: id.String(), Attempt: 2, Repeated: true, Size: len(body),
+		Signature: "verified", Secret: 1, Status: 200,
 	}, second)
 	require.Equal(t, []any{"refused", "no known secret made the signature", 500, "no\x1bJSON\uFFFD", false},
 		[]any{third.Signature, third.Reason, third.Status, third.BodyText, third.Clipped})
@@ -190,7 +183,8 @@ func TestListenOnATakenPortSaysSo(t *testing.T) {
 	require.NoError(t, err)
 	defer taken.Close()
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, 1, run(t.Context(), []string{"listen", "--listen", taken.Addr().String()}, output{&stdout, &stderr}))
+	require.Equal(t, 1, run(t.Context(), []string{"listen", "--listen", taken.Addr().String()},
+		output{&stdout, &stderr}))
 	require.Contains(t, stderr.String(), taken.Addr().String()+" is in use")
 	require.Contains(t, stderr.String(), "--listen HOST:PORT")
 	require.Empty(t, stdout.String())
@@ -205,22 +199,4 @@ func TestListenEndsWhenItCannotPrint(t *testing.T) {
 	exchange(t, signedRequest(t, <-greeted.found, webhook.NewSecret(), core.NewID(time.Now()), time.Now(), "{}"))
 	require.Equal(t, 1, <-ended)
 	require.Contains(t, stderr.String(), "printing: no space left on device")
-}
-
-func TestListenRemembersWithinBounds(t *testing.T) {
-	memory := newListenMemory(3)
-	for i, want := range map[int][]int{0: {1, 2}, 1: {1}, 2: {1, 2, 3}} {
-		for _, attempt := range want {
-			require.Equal(t, attempt, memory.attempt(strconv.Itoa(i)))
-		}
-	}
-	require.False(t, memory.forgot)
-	memory.attempt("0")
-	memory.attempt("2")
-	memory.attempt("3") // 1 makes room: it is longest ago
-	require.True(t, memory.forgot)
-	require.Equal(t, 4, memory.attempt("0"))
-	require.Equal(t, 1, memory.attempt("1"))
-	require.Equal(t, 3, memory.recent.Len())
-	require.Len(t, memory.byID, 3)
 }

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
 func TestMain(m *testing.M) {
 	pluginhost.Shim()
-	hubtest.Main(m)
+	hubtest.Main(m, endSharedHub, installtest.RemoveAll)
 }

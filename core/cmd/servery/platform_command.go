@@ -4,78 +4,27 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/core/relay"
-	pb "github.com/servery-hub/servery/plugins/proto"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// platformCommand is about the platforms of a business.
+// platformCommand manages the platforms of a business.
 type platformCommand struct {
 	List platformList `cmd:"" help:"List the platforms of a business."`
 	Set  platformSet  `cmd:"" help:"Make a platform, or give it settings, addresses and secrets."`
-}
-
-type platformList struct {
-	databaseFlags
-	Business int64 `required:"" help:"Id of the business."`
-	JSON     bool  `help:"Print JSON."`
-}
-
-// Run lists the platforms. Secrets are named, not told.
-func (c platformList) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		list, err := postgres.Platforms{DB: db}.List(ctx, core.BusinessID(c.Business))
-		if err != nil {
-			return err
-		}
-		for _, p := range list {
-			if c.JSON {
-				break
-			}
-			fmt.Fprintf(out.stdout, "%-20s served by %s\n", p.Name, p.ServedBy)
-			if p.ServedBy != core.ServedByOwn {
-				fmt.Fprintf(out.stdout, "%20s orders accepted by %s\n", "", p.Accept)
-			}
-			if len(p.Settings) > 0 {
-				fmt.Fprintf(out.stdout, "%20s settings %s\n", "", p.Settings)
-			}
-			for _, endpoint := range slices.Sorted(maps.Keys(p.Addresses)) {
-				fmt.Fprintf(out.stdout, "%20s endpoint %s at %s\n", "", endpoint, p.Addresses[endpoint])
-			}
-			if len(p.Secrets) > 0 {
-				fmt.Fprintf(out.stdout, "%20s secrets %s\n", "", strings.Join(p.Secrets, ", "))
-			}
-		}
-		if c.JSON {
-			return printJSON(out, listedPlatforms(list), nil)
-		}
-		return nil
-	})
-}
-
-// listedPlatforms writes the platforms with the names of the command line.
-func listedPlatforms(list []postgres.Platform) []map[string]any {
-	out := make([]map[string]any, len(list))
-	for i, p := range list {
-		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses, "secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
-		if len(p.Settings) > 0 {
-			out[i]["settings"] = p.Settings
-		}
-	}
-	return out
 }
 
 type platformSet struct {
@@ -91,7 +40,7 @@ type platformSet struct {
 	Store    map[string]string `placeholder:"REF=PLATFORM_STORE_ID" help:"By which id of its own the platform knows a store; an empty one takes it away."`
 }
 
-// Run sets a platform up.
+// Run configures a platform.
 func (c platformSet) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
 		served, former, err := c.servedBy(ctx, db)
@@ -104,34 +53,26 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 				return err
 			}
 		}
-		settings, err := valueOrFile(c.Settings)
-		if err == nil && c.Settings != "" {
-			err = c.checkSettings(ctx, db, served, settings)
-		}
-		if err == nil && c.Accept == string(relay.AcceptPOS) && !slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderAcknowledge) {
-			err = core.Errorf(core.Invalid, "accept: platform %s is served by %s, which tells nobody that an order is accepted", c.Name, served)
+		change, err := c.change(about)
+		if err == nil && change.Settings != nil {
+			err = c.checkSettings(ctx, db, served, change.Settings)
 		}
 		if err != nil {
 			return err
 		}
 		var missing []string
-		err = postgres.Platforms{DB: db}.SetWithStores(ctx, core.BusinessID(c.Business), core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
-			if c.Settings != "" {
-				a.Settings = []byte(settings)
-			}
-			if c.Accept != "" {
-				a.Accept = relay.Accept(c.Accept)
-			}
-			err := errors.Join(c.setAddresses(a, about), c.setSecrets(a, about))
-			missing = lacks(a, about)
-			return err
-		}, c.Store)
+		err = platforms.New(db).SetWithStores(ctx, core.BusinessID(c.Business),
+			core.Platform{Name: c.Name, ServedBy: served}, func(a *relay.Access) error {
+				missing, err = change.Apply(a, about)
+				return err
+			}, c.Store)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(out.stdout, "platform %s of business %d is served by %s\n", c.Name, c.Business, served)
 		if err == nil && former != served && former != core.ServedByOwn {
-			_, err = fmt.Fprintf(out.stdout, "the settings, endpoints and secrets it had with %s are taken away\n", former)
+			_, err = fmt.Fprintf(out.stdout, "the settings, endpoints and secrets it had with %s are taken away\n",
+				former)
 		}
 		if err == nil && len(missing) > 0 {
 			_, err = fmt.Fprintf(out.stdout, "still missing: %s\n", strings.Join(missing, ", "))
@@ -140,28 +81,31 @@ func (c platformSet) Run(ctx context.Context, out output) error {
 	})
 }
 
-// lacks names what the plugin describes and the platform has not been given, or not rightly.
-func lacks(a *relay.Access, about *sdk.Description) (missing []string) {
-	for _, e := range about.GetEndpoints() {
-		if a.Addresses[e.GetName()] == "" {
-			missing = append(missing, "endpoint "+e.GetName())
+// change converts the flags.
+func (c platformSet) change(about *sdk.Description) (change aggregator.PlatformChange, err error) {
+	change = aggregator.PlatformChange{Platform: c.Name, Accept: relay.Accept(c.Accept), Endpoints: c.Endpoint,
+		Secrets: map[string]string{}}
+	if c.Settings != "" {
+		settings, err := valueOrFile(c.Settings)
+		if err != nil {
+			return change, err
+		}
+		change.Settings = []byte(settings)
+	}
+	for name, value := range c.Secret {
+		if change.Secrets[name], err = valueOrFile(value); err != nil {
+			return change, err
 		}
 	}
-	for _, s := range about.GetSecrets() {
-		if a.Secrets[s.GetName()] == "" {
-			missing = append(missing, "secret "+s.GetName())
-		}
-	}
-	return append(missing, pluginhost.WrongSettings(about.GetSettingsSchema(), a.Settings)...)
+	return change, change.Check(about)
 }
 
-// servedBy is what serves the platform from now on, and what has until now; a new
-// one is served by what it will be.
+// servedBy returns the new and the former plugin of the platform, which are equal for a new platform.
 func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (served, former string, err error) {
 	if c.Name == "" || len(c.Name) > 255 {
 		return "", "", core.Errorf(core.Invalid, "the name of a platform has 1 to 255 characters")
 	}
-	former, _, err = postgres.Platforms{DB: db}.Of(ctx, core.BusinessID(c.Business), c.Name)
+	former, _, err = platforms.New(db).Of(ctx, core.BusinessID(c.Business), c.Name)
 	if core.CodeOf(err) == core.NotFound {
 		served = cmp.Or(c.Plugin, c.Name)
 		return served, served, nil
@@ -169,9 +113,9 @@ func (c platformSet) servedBy(ctx context.Context, db *postgres.DB) (served, for
 	return cmp.Or(c.Plugin, former), former, err
 }
 
-// about is what the plugin says of itself: to a hub, or now, to us.
+// about returns the plugin's description: the stored one, or that of a test start.
 func (c platformSet) about(ctx context.Context, db *postgres.DB, id string) (*sdk.Description, error) {
-	p, err := known(ctx, c.dir(), db, id)
+	p, err := c.pluginFlags.find(ctx, db, id)
 	if err != nil {
 		return nil, err
 	}
@@ -179,92 +123,36 @@ func (c platformSet) about(ctx context.Context, db *postgres.DB, id string) (*sd
 	if len(p.Description) > 0 {
 		return about, proto.Unmarshal(p.Description, about)
 	}
-	err = alone(ctx, c.dir(), id, func(plugin pluginhost.Plugin) error {
+	err = aggregator.Standalone(ctx, c.dir(), id, func(plugin pluginhost.Plugin) error {
 		about = plugin.About()
 		return nil
 	})
 	return about, err
 }
 
-func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served, settings string) error {
+func (c platformSet) checkSettings(ctx context.Context, db *postgres.DB, served string, settings []byte) error {
 	if served == core.ServedByOwn {
 		return core.Errorf(core.Invalid, "settings are for plugins; platform %s is served by %s", c.Name, served)
 	}
-	if !json.Valid([]byte(settings)) {
+	if !json.Valid(settings) {
 		return core.Errorf(core.Invalid, "settings: must be a JSON object")
 	}
-	tenant, err := db.Business(ctx, core.BusinessID(c.Business))
+	tenant, err := accessdb.New(db).Business(ctx, core.BusinessID(c.Business))
 	if err != nil {
 		return err
 	}
-	return alone(ctx, c.dir(), served, func(plugin pluginhost.Plugin) error {
-		problems, err := plugin.CheckSettings(ctx, pluginhost.Subject{Business: tenant.ID, Platform: c.Name, Settings: []byte(settings), Currency: tenant.Currency})
+	return aggregator.Standalone(ctx, c.dir(), served, func(plugin pluginhost.Plugin) error {
+		problems, err := plugin.CheckSettings(ctx,
+			pluginhost.Subject{Business: tenant.ID, Platform: c.Name, Settings: settings,
+				Currency: tenant.Currency})
 		if err != nil {
 			return err
 		}
-		return wrongSettings(c.Name, plugin.About(), problems)
+		return aggregator.InvalidSettings(c.Name, plugin.About(), problems)
 	})
 }
 
-// wrongSettings is what a plugin has against settings of a platform, and which it knows.
-func wrongSettings(platform string, about *sdk.Description, problems []*sdk.Problem) error {
-	if len(problems) == 0 {
-		return nil
-	}
-	found := make([]string, len(problems))
-	for i, p := range problems {
-		found[i] = fmt.Sprintf("platform %q: %s", platform, pluginhost.InWords(p))
-	}
-	var schema struct {
-		Properties map[string]any `json:"properties"`
-	}
-	if json.Unmarshal(about.GetSettingsSchema(), &schema) == nil && len(schema.Properties) > 0 {
-		found = append(found, "its plugin has the settings: "+strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
-	}
-	return core.Errorf(core.Invalid, "%s", strings.Join(found, "\n"))
-}
-
-func (c platformSet) setAddresses(a *relay.Access, about *sdk.Description) error {
-	if a.Addresses == nil {
-		a.Addresses = map[string]string{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Endpoint)) {
-		address := c.Endpoint[name]
-		if address == "" {
-			delete(a.Addresses, name)
-			continue
-		}
-		if err := pluginhost.CheckAddress(about, name, address); err != nil {
-			return err
-		}
-		a.Addresses[name] = strings.TrimSuffix(address, "/")
-	}
-	return nil
-}
-
-func (c platformSet) setSecrets(a *relay.Access, about *sdk.Description) error {
-	if a.Secrets == nil {
-		a.Secrets = map[string]string{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Secret)) {
-		declared := func(s *pb.Secret) bool { return s.GetName() == name }
-		if !slices.ContainsFunc(about.GetSecrets(), declared) {
-			return core.Errorf(core.Invalid, "secret %q: plugin %s has none of that name", name, about.GetId())
-		}
-		value, err := valueOrFile(c.Secret[name])
-		if err != nil {
-			return err
-		}
-		if value == "" {
-			delete(a.Secrets, name)
-			continue
-		}
-		a.Secrets[name] = value
-	}
-	return nil
-}
-
-// valueOrFile is a value, or what is in the file that @ names, without the line end.
+// valueOrFile returns a value, or the content of the file after @, without the line end.
 func valueOrFile(value string) (string, error) {
 	file, named := strings.CutPrefix(value, "@")
 	if !named {

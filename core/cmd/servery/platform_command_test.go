@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
@@ -39,21 +39,23 @@ func (o operator) run(args ...string) (said, complaints string) {
 	return out.String(), errs.String()
 }
 
-func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
+func TestPlatformAndPluginCommands(t *testing.T) {
 	o := newOperator(t)
 	source := filepath.Join(t.TempDir(), "built")
-	installPlugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
+	installtest.Plugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
 	said, complaints := o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
 	require.Equal(t, "plugin aggregator-b 1.0.0 is installed\n", said, complaints)
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "not run yet")
 
-	said, _ = o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	said, _ = o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
 	var made struct{ ID int }
 	require.NoError(t, json.Unmarshal([]byte(said), &made))
 	business := "--business=" + strconv.Itoa(made.ID)
 	said, _ = o.run("platform", "list", business)
-	require.Contains(t, said, "aggregator-b         served by aggregator-b\n", "a new business has a platform for each plugin")
+	require.Contains(t, said, "aggregator-b         served by aggregator-b\n",
+		"a new business has a platform for each plugin")
 
 	for complaint, args := range map[string][]string{
 		`endpoint "moon": plugin aggregator-b has none of that name`: {"--endpoint=moon=https://api.aggregator-b.example"},
@@ -71,14 +73,21 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("s3cret\n"), 0o600))
 	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b",
-		"--endpoint=delivery_api=https://api.aggregator-b.example/v1/", "--secret=access_token=@"+secret, "--settings={}")
-	require.Equal(t, "platform tasty of business "+strconv.Itoa(made.ID)+" is served by aggregator-b\nstill missing: endpoint catalogue_api, secret callback_token\n", said, complaints)
-	said, complaints = o.run("platform", "set", business, "tasty", "--endpoint=catalogue_api=https://api.aggregator-b.example", "--secret=callback_token=x", "--secret=access_token=")
+		"--endpoint=delivery_api=https://api.aggregator-b.example/v1/", "--secret=access_token=@"+secret,
+		"--settings={}")
+	require.Equal(t, "platform tasty of business "+strconv.Itoa(made.ID)+
+		" is served by aggregator-b\nstill missing: endpoint catalogue_api, secret callback_token\n", said, complaints)
+	said, complaints = o.run("platform", "set", business, "tasty",
+		"--endpoint=catalogue_api=https://api.aggregator-b.example", "--secret=callback_token=x",
+		"--secret=access_token=")
 	require.Contains(t, said, "\nstill missing: secret access_token\n", complaints)
 	said, complaints = o.run("platform", "set", business, "tasty", "--secret=access_token=@"+secret)
 	require.NotContains(t, said, "missing", complaints)
 	said, _ = o.run("platform", "list", business, "--json")
-	require.Contains(t, said, `{"accept":"hub","endpoints":{"catalogue_api":"https://api.aggregator-b.example","delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token","callback_token"],"served_by":"aggregator-b","settings":{}}`)
+	require.Contains(t, said,
+		`{"accept":"hub","endpoints":{"catalogue_api":"https://api.aggregator-b.example",`+
+			`"delivery_api":"https://api.aggregator-b.example/v1"},"name":"tasty","secrets":["access_token",`+
+			`"callback_token"],"served_by":"aggregator-b","settings":{}}`)
 	require.NotContains(t, said, "s3cret")
 
 	_, complaints = o.run("platform", "set", business, "web", "--accept=pos")
@@ -88,11 +97,15 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	said, complaints = o.run("platform", "set", business, "tasty", "--accept=pos")
 	require.Contains(t, said, "is served by aggregator-b", complaints)
 	said, _ = o.run("platform", "list", business)
-	require.Contains(t, said, "tasty                served by aggregator-b\n                     orders accepted by pos\n")
+	require.Contains(t, said,
+		"tasty                served by aggregator-b\n                     orders accepted by pos\n")
 	said, complaints = o.run("platform", "set", business, "tasty", "--plugin=own")
-	require.Contains(t, said, "is served by own\nthe settings, endpoints and secrets it had with aggregator-b are taken away\n", complaints)
+	require.Contains(t, said,
+		"is served by own\nthe settings, endpoints and secrets it had with aggregator-b are taken away\n", complaints)
 	said, _ = o.run("platform", "set", business, "tasty", "--plugin=aggregator-b")
-	require.Contains(t, said, "is served by aggregator-b\nstill missing: endpoint catalogue_api, endpoint delivery_api, secret access_token, secret callback_token\n")
+	require.Contains(t, said,
+		"is served by aggregator-b\nstill missing: endpoint catalogue_api, endpoint delivery_api, secret "+
+			"access_token, secret callback_token\n")
 
 	_, complaints = o.run("platform", "set", business, "tasty-two", "--plugin=aggregator-b", "--store=S-1=R-7")
 	require.Contains(t, complaints, `has no store "S-1"`)
@@ -110,7 +123,8 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "disabled")
 	for act, says := range map[string]string{
-		"upgrade": `{"enabled":false,"id":"aggregator-b","installed":"1.0.0"}`, "install": `{"enabled":true,"id":"aggregator-b","installed":"1.0.0"}`,
+		"upgrade": `{"enabled":false,"id":"aggregator-b","installed":"1.0.0"}`,
+		"install": `{"enabled":true,"id":"aggregator-b","installed":"1.0.0"}`,
 	} {
 		said, complaints = o.run("plugin", act, filepath.Join(source, "aggregator-b"), "--json")
 		require.JSONEq(t, says, said, complaints)
@@ -120,7 +134,9 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	require.JSONEq(t, `{"faults":[],"log":[]}`, said, complaints)
 
 	_, complaints = o.run("plugin", "remove", "aggregator-b")
-	require.Contains(t, complaints, fmt.Sprintf(`plugin aggregator-b serves platforms: "aggregator-b" of business %[1]d, "tasty" of business %[1]d; have each`, made.ID))
+	require.Contains(t, complaints,
+		fmt.Sprintf(`plugin aggregator-b serves platforms: "aggregator-b" of business %[1]d,`+
+			` "tasty" of business %[1]d; have each`, made.ID))
 	said, _ = o.run("plugin", "list")
 	require.Contains(t, said, "aggregator-b", "nothing was done")
 	for _, name := range []string{"aggregator-b", "tasty"} {
@@ -141,22 +157,23 @@ func TestPlatformsAndPluginsOnTheCommandLine(t *testing.T) {
 	require.Contains(t, said, "not run yet")
 }
 
-func TestAPluginOfAnotherDigestIsNotInstalled(t *testing.T) {
+func TestPluginWithWrongDigestIsNotInstalled(t *testing.T) {
 	o := newOperator(t)
 	source := t.TempDir()
-	installPlugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
-	spoil(t, filepath.Join(source, "aggregator-b", "aggregator-b"))
+	installtest.Plugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
+	installtest.Spoil(t, filepath.Join(source, "aggregator-b", "aggregator-b"))
 	_, complaints := o.run("plugin", "install", filepath.Join(source, "aggregator-b"))
 	require.Contains(t, complaints, "SHA-256")
 	said, _ := o.run("plugin", "list", "--json")
 	require.Equal(t, "[]\n", said)
 }
 
-func TestAVersionThatDoesNotStartLeavesTheOneThatIsThere(t *testing.T) {
+func TestFailedPluginUpgradeKeepsTheInstalledVersion(t *testing.T) {
 	o := newOperator(t)
 	source := t.TempDir()
-	installPlugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
-	built, into := filepath.Join(source, "aggregator-b"), filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-b", sdk.ManifestName)
+	installtest.Plugin(t, source, "aggregator-b", "../../../plugins/aggregatorb")
+	built, into := filepath.Join(source, "aggregator-b"),
+		filepath.Join(os.Getenv("SERVERY_PLUGIN_DIR"), "aggregator-b", sdk.ManifestName)
 	_, complaints := o.run("plugin", "install", built)
 	require.Empty(t, complaints)
 	good, err := os.ReadFile(into)
@@ -179,32 +196,28 @@ func TestAVersionThatDoesNotStartLeavesTheOneThatIsThere(t *testing.T) {
 	require.Equal(t, string(good), string(there), "what no hub is told of is not put there")
 }
 
-func TestAnUpgradeTellsWhichPlatformsHaveSettingsThatItDoesNotTake(t *testing.T) {
+func TestPluginUpgradeNamesPlatformsWithInvalidSettings(t *testing.T) {
 	o := newOperator(t)
 	source := t.TempDir()
-	installPlugin(t, source, "aggregator-a", "../../../plugins/aggregatora")
+	installtest.Plugin(t, source, "aggregator-a", "../../../plugins/aggregatora")
 	built := filepath.Join(source, "aggregator-a")
 	_, complaints := o.run("plugin", "install", built)
 	require.Empty(t, complaints)
-	said, _ := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago", "--currency", "USD", "--json")
+	said, _ := o.run("business", "create", "--name", "X", "--country", "US", "--timezone", "America/Chicago",
+		"--currency", "USD", "--json")
 	var made struct{ ID int }
 	require.NoError(t, json.Unmarshal([]byte(said), &made))
 	business := "--business=" + strconv.Itoa(made.ID)
-	_, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-a", `--settings={"brand":"harbour"}`)
+	_, complaints = o.run("platform", "set", business, "tasty", "--plugin=aggregator-a",
+		`--settings={"brand":"harbour"}`)
 	require.Empty(t, complaints)
 	said, complaints = o.run("plugin", "upgrade", built)
 	require.NotContains(t, said, "does not take", complaints)
 
-	openLedger(t, os.Getenv("SERVERY_DATABASE_URL")).do(t, `UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
+	openLedger(t, os.Getenv("SERVERY_DATABASE_URL")).do(t,
+		`UPDATE platforms SET settings = '{"brand":7}' WHERE name = 'tasty'`, "")
 	said, complaints = o.run("plugin", "upgrade", built)
-	require.Contains(t, said, fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID), complaints)
-}
-
-func TestSettingsThatAPluginRequiresAreMissingUntilTheyAreSet(t *testing.T) {
-	about := &sdk.Description{SettingsSchema: []byte(`{"type":"object","required":["region"],"properties":{"region":{"enum":["eu","us"]}}}`)}
-	for settings, missing := range map[string][]string{
-		"": {"settings missing property 'region'"}, `{"region":"eu"}`: nil, `{"region":"moon"}`: {"settings.region value must be one of 'eu', 'us'"},
-	} {
-		require.Equal(t, missing, lacks(&relay.Access{Settings: []byte(settings)}, about), settings)
-	}
+	require.Contains(t, said,
+		fmt.Sprintf(`it does not take the settings of platform "tasty" of business %d: settings.brand `, made.ID),
+		complaints)
 }

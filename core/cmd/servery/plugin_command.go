@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +8,14 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/plugintest"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginCommand is the kit for authors of plugins, which needs no hub and no
-// database, and, from List on, what operators do with the plugins of a hub.
+// pluginCommand contains the tools for plugin authors, which need no hub and no database. From List on, it contains
+// the operation of a hub's plugins.
 type pluginCommand struct {
 	New      pluginNew      `cmd:"" help:"Write the beginning of a plugin: a Go module of its own, with tests that pass."`
 	Check    pluginCheck    `cmd:"" help:"Check a manifest and the digest of the programs that it lists, and start the one for this system once."`
@@ -38,66 +38,17 @@ type pluginProgram struct {
 	Transport string `default:"" enum:",mtls,socket" help:"How it is talked to, mtls or socket; of the manifest, else mtls."`
 }
 
-// find looks for the program and its manifest, which is nil where there is none.
-func (p pluginProgram) find() (program string, manifest *sdk.Manifest, err error) {
-	file := filepath.Join(filepath.Dir(p.Path), sdk.ManifestName)
-	info, err := os.Stat(p.Path)
-	switch {
-	case err != nil:
-		return "", nil, err
-	case info.IsDir():
-		file = filepath.Join(p.Path, sdk.ManifestName)
-	case filepath.Ext(p.Path) == ".yaml" || filepath.Ext(p.Path) == ".yml":
-		file = p.Path
-	default:
-		program = p.Path
-	}
-	manifest, err = sdk.ReadManifest(file)
-	if program != "" && (err != nil || !lists(manifest, program)) {
-		return program, nil, nil // a program by itself
-	}
-	if err != nil {
-		return "", nil, err
-	}
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	if err != nil {
-		return "", nil, err
-	}
-	return filepath.Join(filepath.Dir(file), binary.Path), manifest, verifyBinary(filepath.Dir(file), binary)
-}
-
-func lists(manifest *sdk.Manifest, program string) bool {
-	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
-	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
-}
-
-func verifyBinary(dir string, binary sdk.Binary) error {
-	file, err := os.Open(filepath.Join(dir, binary.Path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(binary.Verify(file), file.Close())
-}
-
-// driver runs the program as its manifest says, where it has one.
-func (p pluginProgram) driver(program string, manifest *sdk.Manifest) plugintest.Driver {
-	if manifest == nil {
-		return plugintest.Subprocess(program, p.Transport)
-	}
-	return plugintest.Subprocess(program, cmp.Or(p.Transport, manifest.Transport), manifest.Limits)
-}
-
-// with starts the program for one thing to do.
+// with starts the program and calls do.
 func (p pluginProgram) with(do func(program string, running *plugintest.Running) error) error {
-	program, manifest, err := p.find()
+	program, err := plugintest.Find(p.Path)
 	if err != nil {
 		return err
 	}
-	running, err := p.driver(program, manifest).Start()
+	running, err := program.Driver(p.Transport).Start()
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(program, running), running.Stop())
+	return errors.Join(do(program.Path, running), running.Stop())
 }
 
 type pluginCheck struct {
@@ -116,17 +67,19 @@ func (c pluginCheck) Run(ctx context.Context, out output) error {
 		return err
 	}
 	for _, binary := range manifest.Binaries {
-		err = errors.Join(err, verifyBinary(filepath.Dir(file), binary))
+		err = errors.Join(err, binary.VerifyIn(filepath.Dir(file)))
 	}
-	starts := "" // where this system can run it
-	if _, other := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && other == nil && filepath.Base(file) == sdk.ManifestName {
+	starts := "" // if this system can run it
+	if _, other := manifest.Binary(runtime.GOOS, runtime.GOARCH); err == nil && other == nil &&
+		filepath.Base(file) == sdk.ManifestName {
 		starts = "; it starts, and says the same of itself"
-		err = startOnce(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
+		err = aggregator.TryOut(ctx, filepath.Dir(file), manifest.ID, func(pluginhost.Plugin) error { return nil })
 	}
 	if err != nil || c.JSON {
 		return printJSON(out, manifest, err)
 	}
-	_, err = fmt.Fprintf(out.stdout, "%s %s: the manifest is complete, and the digest of %d program(s) is right%s\n", manifest.ID, manifest.Version, len(manifest.Binaries), starts)
+	_, err = fmt.Fprintf(out.stdout, "%s %s: the manifest is complete, and the digest of %d program(s) is right%s\n",
+		manifest.ID, manifest.Version, len(manifest.Binaries), starts)
 	return err
 }
 
@@ -138,16 +91,16 @@ type pluginTest struct {
 
 // Run runs the suite.
 func (c pluginTest) Run(ctx context.Context, out output) error {
-	program, manifest, err := c.find()
+	program, err := plugintest.Find(c.Path)
 	if err != nil {
 		return err
 	}
-	if beside := filepath.Join(filepath.Dir(program), "testdata"); c.Golden == "" && isDir(beside) {
+	if beside := filepath.Join(filepath.Dir(program.Path), "testdata"); c.Golden == "" && isDir(beside) {
 		c.Golden = beside
 	}
 	var failed, ran int
-	options := plugintest.Options{Golden: c.Golden, Manifest: manifest}
-	err = plugintest.Check(ctx, c.driver(program, manifest), options, func(r plugintest.Result) {
+	options := plugintest.Options{Golden: c.Golden, Manifest: program.Manifest}
+	err = plugintest.Check(ctx, program.Driver(c.Transport), options, func(r plugintest.Result) {
 		ran++
 		if r.Error != "" {
 			failed++

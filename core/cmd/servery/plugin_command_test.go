@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/servery-hub/servery/core/internal/installtest"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/pluginhost"
 	pb "github.com/servery-hub/servery/plugins/proto"
@@ -27,15 +28,16 @@ func pluginKit(t *testing.T, args ...string) (stdout, stderr string, status int)
 	return out.String(), complaints.String(), status
 }
 
-func TestTheListOfPluginsTellsWhyOneIsDegraded(t *testing.T) {
+func TestPluginListShowsWhyAPluginIsDegraded(t *testing.T) {
 	var out bytes.Buffer
 	printPlugins(&out, []listedPlugin{{Enabled: true, Status: pluginhost.Status{
-		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded, Health: "it says that it is degraded: the cache is cold"}}})
+		ID: "tasty", Version: "1.0.0", State: pluginhost.Degraded,
+		Health: "it says that it is degraded: the cache is cold"}}})
 	require.Contains(t, out.String(), "degraded")
 	require.Contains(t, out.String(), "the cache is cold")
 }
 
-func TestTheListOfPluginsTellsWhereHubsDiffer(t *testing.T) {
+func TestPluginListShowsDifferencesBetweenHubs(t *testing.T) {
 	hub := func(version string, state pluginhost.State) listedHub {
 		return listedHub{Version: version, State: state}
 	}
@@ -44,7 +46,8 @@ func TestTheListOfPluginsTellsWhereHubsDiffer(t *testing.T) {
 		"tasty                2.1.0      ready\n": {hub("2.1.0", pluginhost.Ready), hub("2.1.0", pluginhost.Ready)},
 		"tasty                -          not the same in all hubs\n" +
 			"                     2.0.0      quarantined in 1 of 3 hubs\n" +
-			"                     2.1.0      ready in 2 of 3 hubs\n": {hub("2.1.0", pluginhost.Ready), hub("2.0.0", pluginhost.Quarantined), hub("2.1.0", pluginhost.Ready)},
+			"                     2.1.0      ready in 2 of 3 hubs\n": {hub("2.1.0", pluginhost.Ready),
+			hub("2.0.0", pluginhost.Quarantined), hub("2.1.0", pluginhost.Ready)},
 	} {
 		var out bytes.Buffer
 		printPlugins(&out, []listedPlugin{{Enabled: true, Status: last, Hubs: hubs}})
@@ -56,11 +59,11 @@ func TestTheListOfPluginsTellsWhereHubsDiffer(t *testing.T) {
 func buildPlugin(t *testing.T, source, id string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	installPlugin(t, dir, id, filepath.Join(root, source))
+	installtest.Plugin(t, dir, id, filepath.Join(root, source))
 	return filepath.Join(dir, id)
 }
 
-func TestAPluginIsCheckedTestedAskedAndDescribed(t *testing.T) {
+func TestPluginCommandsCheckTestAndDescribe(t *testing.T) {
 	t.Parallel()
 	dir := buildPlugin(t, "plugins/aggregatorb", "aggregator-b")
 	golden := filepath.Join(root, "plugins/aggregatorb/testdata")
@@ -102,9 +105,9 @@ func field(t *testing.T, text, name string) string {
 	return string(object[name])
 }
 
-func TestAProgramThatIsNotTheManifestsIsNotRun(t *testing.T) {
+func TestPluginCommandsRejectADigestMismatch(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
-	spoil(t, filepath.Join(dir, "aggregator-c"))
+	installtest.Spoil(t, filepath.Join(dir, "aggregator-c"))
 	for _, command := range []string{"check", "test", "describe"} {
 		_, complaints, status := pluginKit(t, command, dir)
 		require.NotZero(t, status, command)
@@ -112,22 +115,26 @@ func TestAProgramThatIsNotTheManifestsIsNotRun(t *testing.T) {
 	}
 }
 
-func TestAPluginThatSaysElseThanItsManifestFailsTheSuite(t *testing.T) {
+func TestPluginTestFailsOnAManifestMismatch(t *testing.T) {
 	dir := buildPlugin(t, "plugins/aggregatorc", "aggregator-c")
 	file := filepath.Join(dir, sdk.ManifestName)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	text = bytes.Replace(text, []byte("app_key"), []byte("other_key"), 1)
-	require.NoError(t, os.WriteFile(file, regexp.MustCompile(`memory_mb: \d+`).ReplaceAll(text, []byte("memory_mb: 1")), 0o600))
+	require.NoError(t, os.WriteFile(file, regexp.MustCompile(`memory_mb: \d+`).ReplaceAll(text, []byte("memory_mb: 1")),
+		0o600))
 	said, complaints, status := pluginKit(t, "test", dir)
 	require.NotZero(t, status)
-	require.Contains(t, said, "FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says [other_key shop_token]")
-	require.Regexp(t, `FAIL  memory stays within its limit\n      it took \d+ MB of memory, and its manifest allows 1`, said)
+	require.Contains(t, said,
+		"FAIL  the description is complete, constant and equals the manifest\n      secrets: the manifest says "+
+			"[other_key shop_token]")
+	require.Regexp(t, `FAIL  memory stays within its limit\n      it took \d+ MB of memory, and its manifest allows 1`,
+		said)
 	require.Contains(t, complaints, "2 of 18 checks failed")
 }
 
 // A machine with Go and a checkout is enough: nothing is downloaded.
-func TestANewPluginIsGreenOutsideTheRepository(t *testing.T) {
+func TestNewPluginPassesItsTestsOutsideTheRepository(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tasty-eats")
 	said, complaints, status := pluginKit(t, "new", "tasty-eats", "--dir", dir)
@@ -146,7 +153,8 @@ func TestANewPluginIsGreenOutsideTheRepository(t *testing.T) {
 	manifest, complaints, status := pluginKit(t, "describe", program, "--manifest")
 	require.Zero(t, status, complaints)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "build", sdk.ManifestName), []byte(manifest), 0o600))
-	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "build"), "--golden", filepath.Join(dir, "testdata"))
+	said, complaints, status = pluginKit(t, "test", filepath.Join(dir, "build"), "--golden",
+		filepath.Join(dir, "testdata"))
 	require.Zero(t, status, said+complaints)
 
 	_, complaints, status = pluginKit(t, "new", "tasty-eats", "--dir", dir)
@@ -154,7 +162,7 @@ func TestANewPluginIsGreenOutsideTheRepository(t *testing.T) {
 	require.Contains(t, complaints, "is there already, and not empty")
 }
 
-func TestTheNameOfANewPluginIsChecked(t *testing.T) {
+func TestNewPluginNameIsValidated(t *testing.T) {
 	_, complaints, status := pluginKit(t, "new", "Tasty Eats", "--dir", t.TempDir())
 	require.NotZero(t, status)
 	require.Contains(t, complaints, `the name "Tasty Eats" must be lower-case letters, digits and hyphens`)
@@ -163,25 +171,29 @@ func TestTheNameOfANewPluginIsChecked(t *testing.T) {
 	require.Contains(t, complaints, "go.mod: no such file")
 }
 
-func TestANewPluginOfAReleasedHubNeedsNoCheckout(t *testing.T) {
+func TestNewPluginCanRequireAReleasedHub(t *testing.T) {
 	dir := t.TempDir()
-	said, complaints, status := pluginKit(t, "new", "tasty", "--dir", dir, "--hub-version", "v1.2.3", "--module", "example.org/p/tasty", "--json")
+	said, complaints, status := pluginKit(t, "new", "tasty", "--dir", dir, "--hub-version", "v1.2.3", "--module",
+		"example.org/p/tasty", "--json")
 	require.Zero(t, status, complaints)
 	require.Contains(t, field(t, said, "files"), "plugin_test.go")
 	module, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	require.NoError(t, err)
-	require.Equal(t, "module example.org/p/tasty\n\ngo 1.26\n\nrequire github.com/servery-hub/servery v1.2.3\n", string(module))
+	require.Equal(t, "module example.org/p/tasty\n\ngo 1.26\n\nrequire github.com/servery-hub/servery v1.2.3\n",
+		string(module))
 }
 
 // What the three plugins declare fits together, and is what the spec lists under
 // Key-value groups.
-func TestTheVocabularyOfThePluginsIsTheSpecs(t *testing.T) {
+func TestPluginKeyValueGroupsMatchTheSpecification(t *testing.T) {
 	rules := map[pb.ValueRule]menu.ValueRule{
-		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf, pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
+		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf,
+		pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
 	}
 	var declared []menu.Declaration
 	for _, id := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
-		said, complaints, status := pluginKit(t, "describe", buildPlugin(t, "plugins/"+strings.ReplaceAll(id, "-", ""), id), "--json")
+		said, complaints, status := pluginKit(t, "describe",
+			buildPlugin(t, "plugins/"+strings.ReplaceAll(id, "-", ""), id), "--json")
 		require.Zero(t, status, complaints)
 		about := &sdk.Description{}
 		require.NoError(t, sdk.FromJSON([]byte(said), about))
@@ -189,7 +201,8 @@ func TestTheVocabularyOfThePluginsIsTheSpecs(t *testing.T) {
 			require.True(t, group.GetOnItem() && !group.GetOnOption(), group.GetGroup())
 			d := menu.Declaration{Group: group.GetGroup(), On: menu.OnItem, Platform: id}
 			for _, key := range group.GetKeys() {
-				d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()], Allowed: key.GetAllowed()})
+				d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()],
+					Allowed: key.GetAllowed()})
 			}
 			declared = append(declared, d)
 		}
@@ -205,10 +218,12 @@ func TestTheVocabularyOfThePluginsIsTheSpecs(t *testing.T) {
 		slices.Sort(keys[d.Group])
 		keys[d.Group] = slices.Compact(keys[d.Group])
 	}
-	require.Equal(t, map[string][]string{"Additional Info": {"aggregator-b"}, "NutritionalInfo": {"aggregator-a", "aggregator-b", "aggregator-c"}}, by)
+	require.Equal(t, map[string][]string{"Additional Info": {"aggregator-b"},
+		"NutritionalInfo": {"aggregator-a", "aggregator-b", "aggregator-c"}}, by)
 	require.Equal(t, map[string][]string{
 		"Additional Info": {"accompaniments", "quantity", "quantity_unit"},
-		"NutritionalInfo": {"artificialsweetener_mg", "caffeine_mg", "calorie_kcal", "carbohydrate_mg", "cholesterol_mg", "fat_mg", "fiber_mg",
+		"NutritionalInfo": {"artificialsweetener_mg", "caffeine_mg", "calorie_kcal", "carbohydrate_mg",
+			"cholesterol_mg", "fat_mg", "fiber_mg",
 			"msg_mg", "polydextrose_mg", "polyols_mg", "protein_mg", "saturatedfat_mg", "sodium_mg", "transfat_mg"},
 	}, keys)
 }

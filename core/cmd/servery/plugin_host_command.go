@@ -2,46 +2,22 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
-	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
-	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginOperation is a command about the plugins of a hub. A running hub learns
-// of it through the database.
+// pluginOperation is a command about the plugins of a hub. It reaches running hubs through the database.
 type pluginOperation struct {
 	databaseFlags
 	pluginFlags
 	JSON bool `help:"Print JSON."`
-}
-
-// enabledPlugins lists the plugins that hubs run: those that are installed here
-// or that a hub knows, without those that were disabled.
-func enabledPlugins(ctx context.Context, dir string, db *postgres.DB) ([]string, error) {
-	installed, err := pluginhost.Installed(dir)
-	if err != nil {
-		return nil, err
-	}
-	list, err := postgres.Plugins{DB: db}.List(ctx)
-	for _, p := range list {
-		installed = slices.DeleteFunc(installed, func(id string) bool { return id == p.ID })
-		if p.Enabled {
-			installed = append(installed, p.ID)
-		}
-	}
-	slices.Sort(installed)
-	return installed, err
 }
 
 type pluginEnable struct {
@@ -69,14 +45,14 @@ type pluginRemove struct {
 	ID string `arg:"" help:"Id of the plugin."`
 }
 
-// Run removes a plugin. What hubs with directories of their own have of it is not run any more.
+// Run removes a plugin. Hubs with their own directories stop it too.
 func (c pluginRemove) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		if _, err := known(ctx, c.dir(), db, c.ID); err != nil {
+		if _, err := c.pluginFlags.find(ctx, db, c.ID); err != nil {
 			return err
 		}
-		records := postgres.Plugins{DB: db}
-		if err := errors.Join(records.Know(ctx, []string{c.ID}), records.Remove(ctx, c.ID)); err != nil {
+		records := calls.NewPlugins(db)
+		if err := errors.Join(records.Add(ctx, []string{c.ID}), records.Remove(ctx, c.ID)); err != nil {
 			return err
 		}
 		files := filepath.Join(c.dir(), c.ID)
@@ -91,28 +67,28 @@ func (c pluginRemove) Run(ctx context.Context, out output) error {
 	})
 }
 
-// wanted is what an operator wants of a plugin, as JSON.
+// wanted is the desired state of a plugin, as JSON.
 type wanted struct {
 	ID        string   `json:"id"`
 	Enabled   bool     `json:"enabled"`
 	Installed string   `json:"installed,omitzero"` // version in the directory
-	Unfit     []string `json:"unfit,omitzero"`     // platforms whose settings it does not take
+	Unfit     []string `json:"unfit,omitzero"`     // platforms whose settings it rejects
 }
 
-// want has the hubs run a plugin or not, and says what was done.
+// want enables or disables a plugin, and prints the result.
 func (c pluginOperation) want(ctx context.Context, out output, id string, enabled bool, says string) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		if _, err := known(ctx, c.dir(), db, id); err != nil {
+		if _, err := c.pluginFlags.find(ctx, db, id); err != nil {
 			return err
 		}
 		return c.record(ctx, out, db, wanted{ID: id, Enabled: enabled}, says)
 	})
 }
 
-// record has the hubs follow, and says what was done.
+// record stores the desired state for the hubs, and prints the result.
 func (c pluginOperation) record(ctx context.Context, out output, db *postgres.DB, now wanted, says string) error {
 	now.Installed = c.installed(now.ID)
-	if err := (postgres.Plugins{DB: db}).Want(ctx, now.ID, now.Enabled); err != nil {
+	if err := (calls.NewPlugins(db)).Want(ctx, now.ID, now.Enabled); err != nil {
 		return err
 	}
 	if c.JSON {
@@ -125,71 +101,11 @@ func (c pluginOperation) record(ctx context.Context, out output, db *postgres.DB
 	return err
 }
 
-// installed is the version of a plugin in the directory; "" where it has none.
+// installed returns the version of a plugin in the directory, or "" if there is none.
 func (c pluginOperation) installed(id string) string {
 	manifest, err := sdk.ReadManifest(filepath.Join(c.dir(), id, sdk.ManifestName))
 	if err != nil {
 		return ""
 	}
 	return manifest.Version
-}
-
-// known finds a plugin that is installed here or that a hub knows.
-func known(ctx context.Context, dir string, db *postgres.DB, id string) (postgres.Plugin, error) {
-	installed, err := pluginhost.Installed(dir)
-	if err != nil {
-		return postgres.Plugin{}, err
-	}
-	list, err := postgres.Plugins{DB: db}.List(ctx)
-	if err != nil {
-		return postgres.Plugin{}, err
-	}
-	for _, p := range list {
-		if p.ID == id {
-			return p, nil
-		}
-		installed = append(installed, p.ID)
-	}
-	if slices.Contains(installed, id) {
-		return postgres.Plugin{ID: id, Enabled: true}, nil
-	}
-	slices.Sort(installed)
-	return postgres.Plugin{}, core.Errorf(core.NotFound, "there is no plugin %q; there are: %s", id, strings.Join(slices.Compact(installed), ", "))
-}
-
-type pluginLogs struct {
-	pluginOperation
-	ID string `arg:"" help:"Id of the plugin."`
-}
-
-// pluginLog is what the log of a plugin says, as JSON.
-type pluginLog struct {
-	Faults []pluginhost.Fault `json:"faults"` // newest first
-	Log    []string           `json:"log"`
-}
-
-// Run prints what a hub last told of a plugin's log.
-func (c pluginLogs) Run(ctx context.Context, out output) error {
-	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		p, err := known(ctx, c.dir(), db, c.ID)
-		if err != nil {
-			return err
-		}
-		var told toldStatus
-		if p.Status != "" {
-			if err := json.Unmarshal([]byte(p.Status), &told); err != nil {
-				return fmt.Errorf("the status of plugin %s: %w", c.ID, err)
-			}
-		}
-		if c.JSON {
-			return printJSON(out, pluginLog{append([]pluginhost.Fault{}, told.Faults...), append([]string{}, told.Log...)}, nil)
-		}
-		for _, fault := range slices.Backward(told.Faults) {
-			fmt.Fprintf(out.stdout, "%s fault: %s\n", fault.At.Format(time.RFC3339), fault.Text)
-		}
-		for _, line := range told.Log {
-			fmt.Fprintln(out.stdout, line)
-		}
-		return nil
-	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
 )
 
@@ -19,13 +20,13 @@ type pluginList struct {
 	pluginOperation
 }
 
-// listedPlugin is a plugin as the list shows it.
+// listedPlugin is a plugin in the list.
 type listedPlugin struct {
 	pluginhost.Status
 	Enabled   bool        `json:"enabled"`
 	Installed string      `json:"installed,omitzero"` // version in the directory
-	ToldAt    *time.Time  `json:"told_at,omitzero"`   // when a hub last told its status
-	Hubs      []listedHub `json:"hubs"`               // that run now and know it
+	ToldAt    *time.Time  `json:"told_at,omitzero"`   // when a hub last reported its status
+	Hubs      []listedHub `json:"hubs"`               // running hubs that know it
 }
 
 // listedHub is a plugin in one hub.
@@ -43,8 +44,8 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 		if err != nil {
 			return err
 		}
-		records := postgres.Plugins{DB: db}
-		if err := records.Know(ctx, installed); err != nil {
+		records := calls.NewPlugins(db)
+		if err := records.Add(ctx, installed); err != nil {
 			return err
 		}
 		plugins, err := records.List(ctx)
@@ -62,7 +63,7 @@ func (c pluginList) Run(ctx context.Context, out output) error {
 				if err := json.Unmarshal([]byte(p.Status), &one.Status); err != nil {
 					return fmt.Errorf("the status of plugin %s: %w", p.ID, err)
 				}
-				one.ToldAt = &p.ToldAt
+				one.ToldAt = &p.ReportedAt
 			}
 			for _, h := range hubs {
 				if h.Plugin == p.ID {
@@ -86,7 +87,7 @@ func printPlugins(to io.Writer, list []listedPlugin) {
 		if state == "" {
 			state, version = "not run yet", p.Installed
 		}
-		hubs := map[string]int{} // by how the plugin is there
+		hubs := map[string]int{} // by version and state
 		for _, h := range p.Hubs {
 			hubs[fmt.Sprintf("%-10s %s", h.Version, h.State)]++
 		}
@@ -105,7 +106,8 @@ func printPlugins(to io.Writer, list []listedPlugin) {
 		if p.Health != "" {
 			fmt.Fprintf(to, "%20s %s\n", "", p.Health)
 		}
-		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) { // what it is over is told by its page
+		// past faults: see its page
+		if len(p.Faults) > 0 && (p.State != pluginhost.Ready || p.Faults[0].At.After(p.Since)) {
 			fmt.Fprintf(to, "%20s %s: %s\n", "", p.Faults[0].At.Format(time.RFC3339), p.Faults[0].Text)
 		}
 	}

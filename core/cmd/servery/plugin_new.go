@@ -47,17 +47,18 @@ func (c pluginNew) Run(out output) error {
 	if plan.Source == "" {
 		next = "go mod tidy && " + next
 	}
-	_, err = fmt.Fprintf(out.stdout, "wrote %d files to %s; next:\n\n    cd %s && %s\n", len(files), plan.Dir, plan.Dir, next)
+	_, err = fmt.Fprintf(out.stdout, "wrote %d files to %s; next:\n\n    cd %s && %s\n", len(files), plan.Dir, plan.Dir,
+		next)
 	return err
 }
 
-// hubSource is a checkout of the hub above this directory or the program; "" when there is none.
+// hubSource returns a checkout of the hub above this directory or the program, or "" if there is none.
 func hubSource() string {
-	program, _ := os.Executable() // without it, the directory alone counts
+	program, _ := os.Executable() // without it, only the directory counts
 	return scaffold.Source(".", filepath.Dir(program))
 }
 
-// releasedVersion is the version of this program's module; "" of one that was built from a checkout.
+// releasedVersion returns the version of this program's module, or "" if it was built from a checkout.
 func releasedVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || !regexp.MustCompile(`^v\d+\.\d+\.\d+$`).MatchString(info.Main.Version) {

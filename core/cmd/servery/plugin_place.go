@@ -2,19 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/aggregator"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
 	"github.com/servery-hub/servery/core/pluginhost"
 	"github.com/servery-hub/servery/plugins/sdk"
 )
 
-// pluginPlace puts a version of a plugin where the hub finds it.
+// pluginPlace installs a version of a plugin in the hub's directory.
 type pluginPlace struct {
 	pluginOperation
 	Unchecked bool   `help:"Do not start the program first: where this machine cannot run it, and those of the hubs can."`
@@ -30,13 +29,13 @@ func (c pluginInstall) Run(ctx context.Context, out output) error {
 
 type pluginUpgrade struct{ pluginPlace }
 
-// Run replaces a plugin. One that is disabled stays so.
+// Run replaces a plugin. A disabled one stays disabled.
 func (c pluginUpgrade) Run(ctx context.Context, out output) error {
 	return c.place(ctx, out, false, "upgraded; running hubs change over")
 }
 
-// place verifies a plugin, starts it once as a hub would, puts it into the directory,
-// and tells the hubs. A version that does not start leaves the one that is there.
+// place verifies a plugin, starts it once as a hub would, copies it into the directory, and notifies the hubs. If the
+// version does not start, the installed one stays.
 func (c pluginPlace) place(ctx context.Context, out output, enable bool, done string) error {
 	manifest, err := sdk.ReadManifest(filepath.Join(c.From, sdk.ManifestName))
 	if err != nil {
@@ -44,7 +43,7 @@ func (c pluginPlace) place(ctx context.Context, out output, enable bool, done st
 	}
 	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
 	if err == nil {
-		err = verifyBinary(c.From, binary)
+		err = binary.VerifyIn(c.From)
 	}
 	if err != nil {
 		return err
@@ -56,14 +55,10 @@ func (c pluginPlace) place(ctx context.Context, out output, enable bool, done st
 				return err
 			}
 		}
-		into := filepath.Join(c.dir(), manifest.ID)
-		// The manifest last: a hub that looks meanwhile refuses a program of another digest and stays with what runs.
-		for _, name := range []string{binary.Path, sdk.ManifestName} {
-			if err := copyFile(filepath.Join(c.From, name), filepath.Join(into, name)); err != nil {
-				return err
-			}
+		if err := pluginhost.Install(c.dir(), c.From, manifest.ID, binary.Path); err != nil {
+			return err
 		}
-		if p, err := known(ctx, c.dir(), db, manifest.ID); err != nil {
+		if p, err := c.pluginFlags.find(ctx, db, manifest.ID); err != nil {
 			return err
 		} else if !enable && !p.Enabled {
 			now.Enabled, says = false, says+"; it stays disabled"
@@ -72,60 +67,15 @@ func (c pluginPlace) place(ctx context.Context, out output, enable bool, done st
 	})
 }
 
-// try starts the version that is to be placed, and tells which platforms' settings it
-// does not take: the right ones cannot be set before it is there.
+// try starts the version to install, and returns the platforms whose settings it rejects. These settings can be fixed
+// only after the installation.
 func (c pluginPlace) try(ctx context.Context, db *postgres.DB, id string) (unfit []string, err error) {
-	bound, err := postgres.Plugins{DB: db}.InUse(ctx, id)
+	bound, err := calls.NewPlugins(db).InUse(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return unfit, startOnce(ctx, c.From, id, func(plugin pluginhost.Plugin) error {
-		unfit, err = misfits(ctx, plugin, bound)
+	return unfit, aggregator.TryOut(ctx, c.From, id, func(plugin pluginhost.Plugin) error {
+		unfit, err = aggregator.SettingsErrors(ctx, plugin, bound)
 		return err
 	})
-}
-
-// startOnce starts the plugin of a directory as a hub would, which has it under its id.
-func startOnce(ctx context.Context, from, id string, ask func(pluginhost.Plugin) error) error {
-	dir, err := os.MkdirTemp("", "servery-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	if from, err = filepath.Abs(from); err == nil {
-		err = os.Symlink(from, filepath.Join(dir, id))
-	}
-	if err != nil {
-		return err
-	}
-	return alone(ctx, dir, id, ask)
-}
-
-// copyFile puts a copy in the place of a file in one step.
-func copyFile(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	info, err := source.Stat()
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	target, err := os.CreateTemp(filepath.Dir(to), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	err = errors.Join(err, target.Chmod(info.Mode().Perm()), target.Sync(), target.Close())
-	if err == nil {
-		err = os.Rename(target.Name(), to)
-	}
-	if err != nil {
-		_ = os.Remove(target.Name())
-	}
-	return err
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/ast"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,13 +65,15 @@ func TestREADMESamplesRunAsShown(t *testing.T) {
 			continue
 		}
 		// A reader looks a moment after the request that a read follows.
-		require.Eventually(t, func() bool { return sample.matches(run()) }, patience, 50*time.Millisecond, sample.command)
+		require.Eventually(t, func() bool { return sample.matches(run()) }, patience, 50*time.Millisecond,
+			sample.command)
 	}
 }
 
-func TestLinksOfTheREADMEsLeadToFiles(t *testing.T) {
+func TestREADMELinksLeadToFiles(t *testing.T) {
 	link := regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#]+)`)
-	for _, page := range []string{"README.md", "deploy/README.md", ".github/SECURITY.md"} {
+	pages := append([]string{"README.md", "deploy/README.md", ".github/SECURITY.md"}, developerPages...)
+	for _, page := range pages {
 		text, err := os.ReadFile(filepath.Join(root, page))
 		require.NoError(t, err)
 		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
@@ -77,6 +81,37 @@ func TestLinksOfTheREADMEsLeadToFiles(t *testing.T) {
 				_, err := os.Stat(filepath.Join(root, filepath.Dir(page), match[1]))
 				require.NoError(t, err, page)
 			}
+		}
+	}
+}
+
+// developerPages describe the code to those who change it.
+var developerPages = []string{"core/README.md", ".github/CONTRIBUTING.md"}
+
+func TestDeveloperREADMEsNameExistingFilesAndTests(t *testing.T) {
+	files := regexp.MustCompile("`((?:core|web|adminui|plugins|migrations|deploy)/[^` *]+|\\.ci/run)\\*?`")
+	tests := regexp.MustCompile("`(Test[A-Za-z]+)`")
+	known := map[string]bool{}
+	sources(t, func(_, _ string, parsed *ast.File, _ *token.FileSet) {
+		for _, declaration := range parsed.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok {
+				known[function.Name.Name] = true
+			}
+		}
+	})
+	for _, page := range developerPages {
+		text, err := os.ReadFile(filepath.Join(root, page))
+		require.NoError(t, err)
+		named := files.FindAllStringSubmatch(string(text), -1)
+		require.Greater(t, len(named), 20, page)
+		for _, match := range named {
+			if !strings.Contains(match[1], "NAME") {
+				_, err := os.Stat(filepath.Join(root, match[1]))
+				require.NoError(t, err, page)
+			}
+		}
+		for _, match := range tests.FindAllStringSubmatch(string(text), -1) {
+			require.True(t, known[match[1]], "%s: there is no %s", page, match[1])
 		}
 	}
 }

@@ -9,9 +9,10 @@ import (
 
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 )
 
-// secretsCommand is about the key that seals the secrets in the database.
+// secretsCommand manages the key that seals the secrets in the database.
 type secretsCommand struct {
 	Rotate secretsRotate `cmd:"" help:"Seal every secret in the database with SERVERY_SECRET_KEY, while hubs run. They need the old key as SERVERY_SECRET_KEY_PREVIOUS until it is done."`
 }
@@ -22,28 +23,28 @@ type secretsRotate struct {
 	JSON   bool `help:"Print JSON."`
 }
 
-// check wants the key to be said: one that happens to lie in the directory of whoever
-// runs this need not be that of the hubs.
-func (c secretsRotate) check() error {
-	err := c.databaseFlags.check()
+// Check requires an explicit key, because the one in the local data directory need not be that of the hubs.
+func (c secretsRotate) Check() error {
+	err := c.databaseFlags.Check()
 	if c.DatabaseURL != "" && c.SecretKey == "" {
-		err = errors.Join(err, errors.New("SERVERY_SECRET_KEY: is needed: everything is sealed with it from now on, by the hubs too"))
+		err = errors.Join(err,
+			errors.New("SERVERY_SECRET_KEY: is needed: everything is sealed with it from now on, by the hubs too"))
 	}
 	return err
 }
 
-// Run seals everything anew, or counts.
+// Run seals every secret with the current key, or counts them.
 func (c secretsRotate) Run(ctx context.Context, out output) error {
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
 		if c.DryRun {
-			sealed, err := db.Sealed(ctx)
+			sealed, err := schema.Sealed(ctx, db)
 			if err != nil || c.JSON {
 				return printJSON(out, sealed, err)
 			}
-			printSealed(out, sealed, db.SealKey())
+			printSealed(out, sealed, schema.SealKey(db))
 			return nil
 		}
-		done, err := db.RotateSeal(ctx, "cli")
+		done, err := schema.RotateSeal(ctx, db, "cli")
 		if err != nil {
 			return err
 		}
@@ -53,14 +54,15 @@ func (c secretsRotate) Run(ctx context.Context, out output) error {
 			fmt.Fprintf(out.stdout, "%d values are now sealed with key %s\n", done.Resealed, done.Key)
 		}
 		if len(done.Unreadable) > 0 {
-			return fmt.Errorf("none of the keys opens %d values, which stay as they are: add their key to SERVERY_SECRET_KEY_PREVIOUS and run this again; the first is %s",
+			return fmt.Errorf("none of the keys opens %d values, which stay as they are: add their key to "+
+				"SERVERY_SECRET_KEY_PREVIOUS and run this again; the first is %s",
 				len(done.Unreadable), done.Unreadable[0])
 		}
 		return err
 	})
 }
 
-func printSealed(out output, sealed []postgres.SealedBy, present string) {
+func printSealed(out output, sealed []schema.SealedBy, present string) {
 	for _, column := range sealed {
 		for _, key := range slices.Sorted(maps.Keys(column.Keys)) {
 			note := "to be sealed anew"
@@ -70,7 +72,8 @@ func printSealed(out output, sealed []postgres.SealedBy, present string) {
 			fmt.Fprintf(out.stdout, "%-28s key %s (%s): %d\n", column.Column, key, note, column.Keys[key])
 		}
 		for _, key := range slices.Sorted(maps.Keys(column.Unnamed)) {
-			fmt.Fprintf(out.stdout, "%-28s key %s, not named in the value (to be sealed anew): %d\n", column.Column, key, column.Unnamed[key])
+			fmt.Fprintf(out.stdout, "%-28s key %s, not named in the value (to be sealed anew): %d\n", column.Column,
+				key, column.Unnamed[key])
 		}
 		if column.Unreadable > 0 {
 			fmt.Fprintf(out.stdout, "%-28s none of the keys: %d\n", column.Column, column.Unreadable)

@@ -6,22 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/internal/hub"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/core/limit"
-	"github.com/servery-hub/servery/core/menu"
-	"github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/web"
 )
 
 // serveCommand runs the hub.
@@ -35,6 +32,7 @@ type serveCommand struct {
 	Listen         string        `env:"SERVERY_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Roles          []string      `env:"SERVERY_ROLES" default:"api,worker,console" enum:"api,worker,console" help:"What this process does: api, worker, console."`
 	WebhookAllow   []string      `name:"webhook-allow" env:"SERVERY_WEBHOOK_ALLOW" help:"Address ranges (CIDR) that deliveries may reach besides the public internet."`
+	CORSOrigins    []string      `name:"cors-origins" env:"SERVERY_CORS_ORIGINS" help:"Origins of web pages that may call the API, separated by commas; * for all."`
 	MaxBody        int           `name:"max-body" env:"SERVERY_MAX_BODY" default:"67108864" help:"Largest request body in bytes."`
 	BodyMemory     int64         `name:"body-memory" env:"SERVERY_BODY_MEMORY" default:"0" help:"Memory for the bodies of requests and jobs, in bytes; 0 is half of what the process may use."`
 	Retention      time.Duration `env:"SERVERY_RETENTION" default:"720h" help:"How long events, deliveries and attempts are kept."`
@@ -66,7 +64,7 @@ type serveCommand struct {
 	Demo           bool          `env:"SERVERY_DEMO" help:"Make a demo business with webhooks to a built-in receiver, and print how to use it."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until the context ends.
 func (c serveCommand) Run(ctx context.Context, out output) error {
 	config, err := c.config()
 	if err != nil {
@@ -77,35 +75,35 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	defer closeLog()
-	tracer, stopTracing, err := openTracing(ctx, log)
+	tracer, stopTracing, err := hub.OpenTracing(ctx, version(), log)
 	if err != nil {
 		return err
 	}
 	defer stopTracing()
-	config.tracer = tracer
-	config.memory = limit.NewMemory(bodyMemory(c.BodyMemory))
+	config.Tracer = tracer
+	config.Memory = limit.NewMemory(hub.BodyMemory(c.BodyMemory))
 	if os.Getenv("GOGC") == "" {
-		// What lives on is small, what a large request makes and drops is not: collecting
-		// less often costs some memory and saves a sixth of the time.
+		// Live data is small compared to the garbage of large requests. Collecting less often costs some memory and
+		// saves a sixth of the time.
 		debug.SetGCPercent(300)
 	}
-	slog.SetDefault(log) // for libraries that log by themselves
-	// First the address: when it is taken nothing has been started yet.
-	bound, err := listen(ctx, c.Listen)
+	slog.SetDefault(log) // for libraries with their own logging
+	// Bind the address first: if it is taken, nothing has started yet.
+	bound, err := bind(ctx, c.Listen)
 	if err != nil {
 		return err
 	}
 	defer bound.Close()
-	demo := demoCredentials{}
-	listener, started := greet(bound, func() { fmt.Fprint(out.stdout, demo.welcome) })
+	welcome := ""
+	listener, started := hub.RespondStarting(bound, func() { fmt.Fprint(out.stdout, welcome) })
 	defer started()
 	c.begins = true
 	db, err := c.open(ctx, log)
 	if err != nil {
 		return err
 	}
-	defer db.close(log)
-	if applied, err := db.MigrateUp(ctx); err != nil {
+	defer db.CloseAll(log)
+	if applied, err := schema.MigrateUp(ctx, db.DB); err != nil {
 		return err
 	} else if len(applied) > 0 {
 		log.Info("database migrated", "migrations", applied)
@@ -113,40 +111,45 @@ func (c serveCommand) Run(ctx context.Context, out output) error {
 	if err := db.CheckSeal(ctx); err != nil {
 		return err
 	}
-	plugins, err := openPlugins(ctx, c.dir(), db.DB, config.tracer, log, db.secretDirs(c.DataDir)...)
+	plugins, metrics, err := hub.OpenPlugins(ctx, c.dir(), db.DB, config.Tracer, log, db.SecretDirs(c.DataDir)...)
 	if err != nil {
 		return err
 	}
 	defer plugins.Close()
-	config.host, config.plugins, config.platforms = plugins, plugins, plugins.places
-	if config.rulebook.Vocabulary, err = plugins.vocabulary(); err != nil {
+	config.Host, config.Plugins, config.PluginMetrics = plugins, plugins, metrics
+	config.Platforms = platforms.New(db.DB)
+	if config.Rulebook.Vocabulary, err = plugins.Vocabulary(); err != nil {
 		return err
 	}
-	h := newHub(config, db.DB, log)
 	base := addressHere(listener.Addr().String())
-	h.playground.flags = simulateFlags{databaseFlags: c.databaseFlags, BaseURL: base, Token: c.SimulatorToken}
+	config.Sandbox = sandbox.Options{BaseURL: base, DataDir: c.DataDir, Token: c.SimulatorToken}
+	h := hub.New(config, db.DB, log)
+	demo := sandbox.Demo{}
 	if c.Demo {
-		if demo, err = c.demo(ctx, h, base, log); err != nil {
+		if demo, welcome, err = c.demo(ctx, h, db.DB, base, log); err != nil {
 			return fmt.Errorf("preparing the demo: %w", err)
 		}
+		defer simulate(ctx, demo)()
 	}
-	h.mountPages(cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), base), demo.Business)
-	log.Info("serving", "address", listener.Addr().String(), "roles", config.roles, "version", version())
-	return h.run(ctx, listener)
+	h.MountPages(cmp.Or(strings.TrimSuffix(c.BaseURL, "/"), base), demo.Business)
+	log.Info("serving", "address", listener.Addr().String(), "roles", config.Roles, "version", version())
+	return h.Run(ctx, listener)
 }
 
-func listen(ctx context.Context, address string) (*net.TCPListener, error) {
+func bind(ctx context.Context, address string) (*net.TCPListener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use, perhaps by another servery: stop it, or choose another address with SERVERY_LISTEN=HOST:PORT", address)
+		return nil,
+			fmt.Errorf("%s is in use, perhaps by another servery: stop it, or choose another address with "+
+				"SERVERY_LISTEN=HOST:PORT", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serving on %s: %w", address, err)
 	}
-	return listener.(*net.TCPListener), nil // as the network tcp has it
+	return listener.(*net.TCPListener), nil // the network is always tcp
 }
 
-// addressHere is how this machine reaches what listens on the address.
+// addressHere returns the local address of a listener.
 func addressHere(listens string) string {
 	at, err := netip.ParseAddrPort(listens)
 	if err == nil && at.Addr().IsUnspecified() {
@@ -154,120 +157,4 @@ func addressHere(listens string) string {
 		listens = at.String()
 	}
 	return "http://" + listens
-}
-
-// longestLease bounds how long the work of a hub that died waits.
-const longestLease = 10 * time.Minute
-
-// config checks the flags, all of them, and names every mistake at once.
-func (c serveCommand) config() (hubConfig, error) {
-	var mistakes []error
-	config := hubConfig{
-		roles: c.Roles, maxBody: c.MaxBody, retention: c.Retention, limits: map[web.Limit]limit.Rule{},
-		deliveryLease: c.DeliveryLease, jobLease: c.JobLease, renderings: c.Renderings, debounce: publish.Debounce{Quiet: c.PublishQuiet, Most: c.PublishWithin},
-	}
-	throttles := map[web.Limit]string{
-		web.LimitStores: c.LimitStores, web.LimitMenu: c.LimitMenu, web.LimitWebhooks: c.LimitWebhooks, web.LimitRead: c.LimitRead, web.LimitRetry: c.LimitRetry,
-		web.LimitOperations: c.LimitOps, web.LimitOrders: c.LimitOrders,
-		web.LimitOrderUpdates: c.LimitUpdates, web.LimitSwitches: c.LimitSwitches, web.LimitCallbacks: c.LimitCallbacks,
-		web.LimitRider: c.LimitRider, web.LimitLocation: c.LimitLocation, web.LimitActions: c.LimitActions,
-	}
-	for _, name := range slices.Sorted(maps.Keys(throttles)) {
-		rule, err := limit.ParseRule(throttles[name])
-		if err != nil {
-			mistakes = append(mistakes, fmt.Errorf("SERVERY_LIMIT_%s: %w", name, err))
-		}
-		if name == web.LimitRetry || name == web.LimitCallbacks {
-			rule.Block = 0 // who asked too often waits until the sliding window has a place: a block would keep orders out
-		}
-		config.limits[name] = rule
-	}
-	for _, text := range c.WebhookAllow {
-		prefix, err := netip.ParsePrefix(strings.TrimSpace(text))
-		if err != nil {
-			mistakes = append(mistakes, fmt.Errorf("SERVERY_WEBHOOK_ALLOW: %q is not an address range such as 10.1.0.0/16", text))
-		}
-		config.allow = append(config.allow, prefix.Masked())
-	}
-	if _, err := tracingWanted(os.Getenv); err != nil {
-		mistakes = append(mistakes, err)
-	}
-	mistakes = append(mistakes, c.places()...)
-	if len(c.Roles) == 0 {
-		mistakes = append(mistakes, errors.New("SERVERY_ROLES: is empty: a hub does at least one of api, worker, console"))
-	}
-	config.rulebook = menu.Rulebook{FlushGuard: c.FlushGuard}
-	if c.FlushGuard < 0 || c.FlushGuard > 100 {
-		mistakes = append(mistakes, errors.New("SERVERY_FLUSH_GUARD: must be from 0 to 100 percent"))
-	}
-	if c.MaxBody < 1<<10 || c.MaxBody > 1<<30 {
-		mistakes = append(mistakes, errors.New("SERVERY_MAX_BODY: must be from 1024 to 1073741824 bytes"))
-	}
-	if c.BodyMemory != 0 && c.BodyMemory < leastMemory {
-		mistakes = append(mistakes, fmt.Errorf("SERVERY_BODY_MEMORY: must be 0 or at least %d bytes", leastMemory))
-	}
-	if c.Retention < 48*time.Hour {
-		mistakes = append(mistakes, errors.New("SERVERY_RETENTION: must be at least 48h"))
-	}
-	if config.actionWithin = c.ActionWithin; c.ActionWithin != 0 && c.ActionWithin < time.Minute {
-		mistakes = append(mistakes, errors.New("SERVERY_ACTION_WITHIN: must be 0 or at least 1m"))
-	}
-	if config.ackWithin = c.AckWithin; c.AckWithin != 0 && c.AckWithin < 30*time.Second {
-		mistakes = append(mistakes, errors.New("SERVERY_ORDER_ACK_WITHIN: must be 0 or at least 30s"))
-	}
-	if config.silentAfter = c.SilentAfter; c.SilentAfter != 0 && c.SilentAfter < 2*time.Minute {
-		mistakes = append(mistakes, errors.New("SERVERY_POS_SILENT_AFTER: must be 0 or at least 2m"))
-	}
-	config.identity = c.identityFlags
-	mistakes = append(mistakes, c.identityFlags.wrong()...)
-	config.connections = c.connectionFlags.config(c.trusted())
-	mistakes = append(mistakes, c.connectionFlags.wrong(inbound.OpenFiles())...)
-	config.secretOverlap = c.SecretOverlap
-	if err := c.overlapFlag.wrong(); err != nil {
-		mistakes = append(mistakes, err)
-	}
-	if c.PublishQuiet <= 0 || c.PublishWithin < c.PublishQuiet {
-		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_QUIET: must be above 0 and at most SERVERY_PUBLISH_WITHIN"))
-	}
-	if c.Renderings < 1 || c.Renderings > 64 {
-		mistakes = append(mistakes, errors.New("SERVERY_PUBLISH_RENDERINGS: must be from 1 to 64"))
-	}
-	if c.DeliveryLease < 10*time.Second || c.DeliveryLease > longestLease {
-		mistakes = append(mistakes, errors.New("SERVERY_DELIVERY_LEASE: must be at least 10s, longer than an exchange, and at most 10m"))
-	}
-	if c.JobLease < time.Second || c.JobLease > longestLease {
-		mistakes = append(mistakes, errors.New("SERVERY_JOB_LEASE: must be from 1s to 10m"))
-	}
-	if c.Demo {
-		config.allow = append(config.allow, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"))
-	}
-	return config, errors.Join(mistakes...)
-}
-
-// logger writes JSON lines. The demo keeps its terminal for people: its log
-// goes to a file.
-func (c serveCommand) logger(out output) (*slog.Logger, func(), error) {
-	file := c.LogFile
-	if file == "" && c.Demo {
-		file = filepath.Join(c.DataDir, "servery.log")
-	}
-	if file == "" {
-		return slog.New(slog.NewJSONHandler(out.stderr, &slog.HandlerOptions{Level: c.LogLevel})), func() {}, nil
-	}
-	opened, err := openLog(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	return slog.New(slog.NewJSONHandler(opened, &slog.HandlerOptions{Level: c.LogLevel})), func() { _ = opened.Close() }, nil
-}
-
-func openLog(file string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
-	}
-	opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("SERVERY_LOG_FILE: %w", err)
-	}
-	return opened, nil
 }

@@ -10,16 +10,18 @@ import (
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
-func TestAHubThatListensEverywhereIsReachedHere(t *testing.T) {
+func TestWildcardListenAddressIsShownAsLoopback(t *testing.T) {
 	for listens, reached := range map[string]string{
-		"127.0.0.1:8080": "http://127.0.0.1:8080", "[::]:8080": "http://127.0.0.1:8080", "0.0.0.0:8080": "http://127.0.0.1:8080", "[::1]:8080": "http://[::1]:8080",
+		"127.0.0.1:8080": "http://127.0.0.1:8080", "[::]:8080": "http://127.0.0.1:8080",
+		"0.0.0.0:8080": "http://127.0.0.1:8080", "[::1]:8080": "http://[::1]:8080",
 	} {
 		require.Equal(t, reached, addressHere(listens))
 	}
 }
 
-func TestGuidesNameTheAddressByWhichPeopleReachTheHub(t *testing.T) {
-	hub := startHub(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/", "SERVERY_PLUGIN_DIR", openDir(t)))
+func TestGuidesUseTheConfiguredBaseURL(t *testing.T) {
+	hub := startHub(t, onDatabase(hubtest.DatabaseURL(t)).with("SERVERY_BASE_URL", "https://hub.example.com/",
+		"SERVERY_PLUGIN_DIR", openDir(t)))
 	for _, page := range []string{"/docs/first-sync", "/docs/postman.json"} {
 		response, err := http.Get(hub.url + page)
 		require.NoError(t, err)
@@ -32,7 +34,7 @@ func TestGuidesNameTheAddressByWhichPeopleReachTheHub(t *testing.T) {
 	}
 }
 
-func TestTheVersionIsToldByFlagAndCommand(t *testing.T) {
+func TestVersionFlagAndCommandAgree(t *testing.T) {
 	flag, command := servery(t, environment{}, "--version"), servery(t, environment{}, "version")
 	require.Zero(t, flag.status, flag.stderr)
 	require.Equal(t, command.stdout, flag.stdout)

@@ -3,17 +3,13 @@ package main
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
-	"slices"
 	"time"
 
-	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulateCommand plays the customers of a business, and its point of sale.
+// simulateCommand simulates the customers of a business, and its POS.
 type simulateCommand struct {
 	Order  simulateOrder  `cmd:"" help:"Place orders."`
 	Rider  simulateRider  `cmd:"" help:"Place self-delivery orders and move their riders from the store to the door."`
@@ -23,7 +19,7 @@ type simulateCommand struct {
 	Faults simulateFaults `cmd:"" help:"Show and switch the faults of the simulated aggregators."`
 }
 
-// simulateFlags are those of every scenario.
+// simulateFlags are common to all scenarios.
 type simulateFlags struct {
 	databaseFlags
 	BaseURL  string   `name:"base-url" env:"SERVERY_BASE_URL" default:"http://127.0.0.1:8080" help:"Address of the hub."`
@@ -46,8 +42,8 @@ type simulateOrder struct {
 
 // Run places orders.
 func (c simulateOrder) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *simulation) {
-		s.placeAll(ctx, simulator.Wish{Bulk: c.Bulk}, c.Count, c.Rate)
+	return c.play(ctx, out, func(s *sandbox.Scenario) {
+		s.Place(ctx, simulator.Wish{Bulk: c.Bulk}, c.Count, c.Rate)
 	})
 }
 
@@ -67,7 +63,7 @@ func (c simulateRush) Run(ctx context.Context, out output) error {
 	if c.Count == 0 {
 		c.Count = max(1, int(c.Rate*c.For.Seconds()))
 	}
-	return c.play(ctx, out, func(s *simulation) { s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate) })
+	return c.play(ctx, out, func(s *sandbox.Scenario) { s.Place(ctx, simulator.Wish{}, c.Count, c.Rate) })
 }
 
 type simulateRider struct {
@@ -81,12 +77,13 @@ type simulateRider struct {
 
 // Run places orders and moves their riders.
 func (c simulateRider) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *simulation) {
+	return c.play(ctx, out, func(s *sandbox.Scenario) {
 		orders := existing(c.Order)
 		if len(orders) == 0 {
-			orders = s.placeAll(ctx, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}, c.Count, c.Rate)
+			orders = s.Place(ctx, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}, c.Count,
+				c.Rate)
 		}
-		s.moveRiders(ctx, orders, c.Places, c.Step)
+		s.MoveRiders(ctx, orders, c.Places, c.Step)
 	})
 }
 
@@ -103,12 +100,12 @@ func (c simulateCancel) Run(ctx context.Context, out output) error {
 	if !(c.Share > 0 && c.Share <= 1) {
 		return errors.New("--share: must be above 0, up to 1")
 	}
-	return c.play(ctx, out, func(s *simulation) {
+	return c.play(ctx, out, func(s *sandbox.Scenario) {
 		for _, o := range existing(c.Order) {
-			s.cancel(ctx, o)
+			s.Cancel(ctx, o)
 		}
 		if len(c.Order) == 0 {
-			s.cancelSome(ctx, s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate), c.Share)
+			s.CancelSome(ctx, s.Place(ctx, simulator.Wish{}, c.Count, c.Rate), c.Share)
 		}
 	})
 }
@@ -121,45 +118,7 @@ type simulateEdit struct {
 
 // Run places orders and changes them.
 func (c simulateEdit) Run(ctx context.Context, out output) error {
-	return c.play(ctx, out, func(s *simulation) {
-		s.editAll(ctx, s.placeAll(ctx, simulator.Wish{}, c.Count, c.Rate))
+	return c.play(ctx, out, func(s *sandbox.Scenario) {
+		s.Edit(ctx, s.Place(ctx, simulator.Wish{}, c.Count, c.Rate))
 	})
-}
-
-// play opens the scenario, plays it and reports.
-func (f simulateFlags) play(ctx context.Context, out output, scenario func(*simulation)) error {
-	if f.Seed == 0 {
-		f.Seed = rand.Uint64() >> 11 // exact in every reader of JSON
-	}
-	return f.withSchema(ctx, out, func(a access.Access, db *postgres.DB) error {
-		s, err := f.open(ctx, a, db)
-		if err != nil {
-			return err
-		}
-		defer s.client.CloseIdleConnections()
-		begun := time.Now()
-		scenario(s)
-		took := time.Since(begun)
-		arrivals, err := s.report.awaitArrivals(ctx, postgres.Console{DB: db}, core.BusinessID(s.Business), begun, f.Await)
-		if err != nil {
-			return err
-		}
-		if err := s.report.print(out, f, s.platforms, took, arrivals); err != nil {
-			return err
-		}
-		return s.report.failure()
-	})
-}
-
-// existing are orders that the hub has already.
-func existing(ids []int64) (orders []placedOrder) {
-	for _, id := range slices.Compact(ids) {
-		orders = append(orders, placedOrder{OrderID: id, Status: 200})
-	}
-	return orders
-}
-
-// check finds what is wrong with the flags, all of it.
-func (f simulateFlags) check() error {
-	return errors.Join(f.databaseFlags.check(), wrongBase(f.BaseURL))
 }

@@ -1,17 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulateFaults shows and switches the faults of a business's simulated aggregators.
+// simulateFaults manages the faults of a business's simulated aggregators.
 type simulateFaults struct {
 	List faultsList `cmd:"" default:"withargs" help:"Show the faults that are on."`
 	On   faultsOn   `cmd:"" help:"Switch faults on."`
@@ -27,9 +28,9 @@ type faultFlags struct {
 
 type faultsList struct{ faultFlags }
 
-// Run shows the faults that are on.
+// Run shows the active faults.
 func (c faultsList) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(faultDesk, core.BusinessID) error { return nil })
+	return c.switched(ctx, out, func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error { return nil })
 }
 
 type faultsOn struct {
@@ -37,9 +38,9 @@ type faultsOn struct {
 	Fault []string `arg:"" help:"KIND:NAME=VALUE,… such as fail:platform=aggregator-b,call=rider_status,status=500,for=5m; as servery simulator --fault."`
 }
 
-// Run switches faults on, all of them or, where one is wrong, none.
+// Run enables all of the faults, or none if one is not valid.
 func (c faultsOn) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(desk faultDesk, business core.BusinessID) error {
+	return c.switched(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
 		var faults []simulator.Fault
 		for _, text := range c.Fault {
 			f, err := simulator.ParseFault(text)
@@ -47,7 +48,7 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 				err = fmt.Errorf("fault %q: space: name the business by --business", text)
 			}
 			if err == nil {
-				err = desk.check(ctx, business, f)
+				err = client.Check(ctx, business, f)
 			}
 			if err != nil {
 				return err
@@ -55,11 +56,12 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 			faults = append(faults, f)
 		}
 		for i, f := range faults {
-			change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault", Object: "sandbox", After: map[string]any{"fault": c.Fault[i]}}
-			if err := (postgres.Console{DB: desk.db}).Record(ctx, change); err != nil {
+			change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault", Object: "sandbox",
+				After: map[string]any{"fault": c.Fault[i]}}
+			if err := (consoleview.New(db)).Record(ctx, change); err != nil {
 				return err
 			}
-			if err := desk.set(ctx, business, f); err != nil {
+			if err := client.Set(ctx, business, f); err != nil {
 				return err
 			}
 		}
@@ -69,29 +71,30 @@ func (c faultsOn) Run(ctx context.Context, out output) error {
 
 type faultsOff struct{ faultFlags }
 
-// Run switches all faults of the business off.
+// Run disables all faults of the business.
 func (c faultsOff) Run(ctx context.Context, out output) error {
-	return c.switched(ctx, out, func(desk faultDesk, business core.BusinessID) error {
+	return c.switched(ctx, out, func(db *postgres.DB, client sandbox.FaultClient, business core.BusinessID) error {
 		change := access.Change{Business: business, Actor: "cli", Action: "sandbox.fault_off", Object: "sandbox"}
-		if err := (postgres.Console{DB: desk.db}).Record(ctx, change); err != nil {
+		if err := (consoleview.New(db)).Record(ctx, change); err != nil {
 			return err
 		}
-		return desk.clear(ctx, business)
+		return client.Clear(ctx, business)
 	})
 }
 
-// switched does something at the desk and shows what is on then.
-func (f faultFlags) switched(ctx context.Context, out output, do func(faultDesk, core.BusinessID) error) error {
-	business, err := orDemo(f.Business, f.DataDir)
+// switched calls do and shows the active faults after it.
+func (f faultFlags) switched(ctx context.Context, out output,
+	do func(*postgres.DB, sandbox.FaultClient, core.BusinessID) error) error {
+	business, err := sandbox.BusinessOrDemo(f.Business, f.DataDir)
 	if err != nil {
 		return err
 	}
 	return f.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		desk := faultDesk{db, f.Token}
-		if err := do(desk, business); err != nil {
+		client := sandbox.NewFaultClient(db, f.Token)
+		if err := do(db, client, business); err != nil {
 			return err
 		}
-		list, err := desk.list(ctx, business)
+		list, err := client.List(ctx, business)
 		if err != nil {
 			return err
 		}
@@ -102,32 +105,8 @@ func (f faultFlags) switched(ctx context.Context, out output, do func(faultDesk,
 			fmt.Fprintln(out.stdout, "no faults are on")
 		}
 		for _, l := range list {
-			fmt.Fprintln(out.stdout, faultLine(l))
+			fmt.Fprintln(out.stdout, l)
 		}
 		return nil
 	})
-}
-
-// faultLine is a fault as people read it.
-func faultLine(f simulator.Fault) string {
-	line := fmt.Sprintf("%-10s %-16s %-15s", f.Kind, cmp.Or(f.Platform, "all platforms"), cmp.Or(string(f.Call), "all calls"))
-	if f.Status != 0 {
-		line += fmt.Sprintf(" status %d", f.Status)
-	}
-	if f.DelayMS != 0 {
-		line += fmt.Sprintf(" delay %s", inTime(float64(f.DelayMS)))
-	}
-	if f.Probability != 0 {
-		line += fmt.Sprintf(" probability %g, seed %d", f.Probability, f.Seed)
-	}
-	if f.Times != 0 {
-		line += fmt.Sprintf(" %d times", f.Times)
-	}
-	if !f.Until.IsZero() {
-		line += " until " + f.Until.UTC().Format("15:04:05 UTC")
-	}
-	if f.Space == "" {
-		line += " (of everybody: started with the simulator)"
-	}
-	return fmt.Sprintf("%s, struck %d times", line, f.Hits)
 }

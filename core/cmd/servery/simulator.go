@@ -5,31 +5,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/url"
 	"syscall"
 	"time"
 
 	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/environ"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/sandbox"
 	"github.com/servery-hub/servery/plugins/simulator"
 )
 
-// simulatorFlags say where the simulator is.
+// simulatorFlags select the simulator.
 type simulatorFlags struct {
 	Simulator string `env:"SERVERY_SIMULATOR" default:"http://127.0.0.1:8090" placeholder:"URL" help:"Address of the simulated aggregators."`
 }
 
-// wrong tells what is wrong with the flags.
+// wrong returns the mistakes in the flags.
 func (f simulatorFlags) wrong() error {
-	if isAddress(f.Simulator) {
+	if environ.IsURL(f.Simulator) {
 		return nil
 	}
 	return errors.New("SERVERY_SIMULATOR: must be an address such as http://127.0.0.1:8090")
 }
 
-// simulatorCommand plays the aggregators beside a hub.
+// simulatorCommand simulates the aggregators of a hub.
 type simulatorCommand struct {
 	databaseFlags
 	simulatorFlags
@@ -40,12 +41,12 @@ type simulatorCommand struct {
 	Fault         []string      `sep:"none" env:"SERVERY_SIMULATOR_FAULT" placeholder:"KIND:NAME=VALUE,…" help:"A fault from the start, such as fail:platform=aggregator-a,call=menu,status=500,times=2; repeatable. Kinds: fail, delay, hang, reset, refuse, duplicate."`
 }
 
-// check finds what is wrong with the flags of addresses and of the database.
-func (c simulatorCommand) check() error {
-	return errors.Join(c.databaseFlags.check(), c.simulatorFlags.wrong(), wrongBase(c.BaseURL))
+// Check returns the mistakes in the flags of URLs and of the database.
+func (c simulatorCommand) Check() error {
+	return errors.Join(c.databaseFlags.Check(), c.simulatorFlags.wrong(), wrongBase(c.BaseURL))
 }
 
-// Run plays until it is told to stop.
+// Run runs the simulator until the context ends.
 func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	config := simulator.Config{Token: c.Token, CallbackAfter: c.CallbackAfter}
 	for _, text := range c.Fault {
@@ -60,7 +61,8 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	if c.Listen == "" {
-		c.Listen = net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), address.Scheme)) // which is a port's name too
+		// the scheme is also a port name
+		c.Listen = net.JoinHostPort(address.Hostname(), cmp.Or(address.Port(), address.Scheme))
 	}
 	host, _, _ := net.SplitHostPort(c.Listen)
 	if ip := net.ParseIP(host); c.Token == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -68,46 +70,22 @@ func (c simulatorCommand) Run(ctx context.Context, out output) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%s is in use, perhaps by another simulator: stop it, or choose another address with --listen HOST:PORT", c.Listen)
+		return fmt.Errorf("%s is in use, perhaps by another simulator: stop it, or choose another address with "+
+			"--listen HOST:PORT", c.Listen)
 	}
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
 	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
-		config.Directory = &simulatedAccounts{platforms: postgres.Platforms{DB: db}, address: c.Simulator, hub: c.BaseURL}
+		config.Directory = sandbox.NewAccounts(db, c.Simulator, c.BaseURL)
 		s, err := simulator.New(config)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out.stdout, "aggregators A, B and C are played at %s, for the businesses whose platforms are reached there\n", c.Simulator)
+		fmt.Fprintf(out.stdout,
+			"aggregators A, B and C are played at %s, for the businesses whose platforms are reached there\n",
+			c.Simulator)
 		return s.Serve(ctx, listener)
 	})
-}
-
-// demoSimulator plays the aggregators for a demo: at the address of the flag, else
-// at a free port. It returns its address; the hub runs it.
-func (c serveCommand) demoSimulator(ctx context.Context, h *hub, base string, log *slog.Logger) (string, error) {
-	wanted, err := url.Parse(c.Simulator)
-	if err != nil {
-		return "", fmt.Errorf("SERVERY_SIMULATOR: %w", err)
-	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", wanted.Host)
-	if err != nil {
-		log.Info("the simulator takes a free port", "wanted", wanted.Host, "error", err)
-		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
-			return "", err
-		}
-	}
-	address := "http://" + listener.Addr().String()
-	s, err := simulator.New(simulator.Config{Directory: &simulatedAccounts{platforms: postgres.Platforms{DB: h.db}, address: address, hub: base}})
-	if err != nil {
-		return "", err
-	}
-	h.simulate = func(ctx context.Context) {
-		if err := s.Serve(ctx, listener); err != nil {
-			log.Error("the simulator ended", "error", err)
-		}
-	}
-	return address, nil
 }

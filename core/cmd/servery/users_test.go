@@ -2,20 +2,17 @@ package main
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/adminui/shell"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 )
 
 func TestUserCreatePrintsALinkEachTime(t *testing.T) {
-	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey, "SERVERY_BASE_URL": "https://hub.example.com/"}
+	env := environment{"SERVERY_DATABASE_URL": hubtest.DatabaseURL(t), "SERVERY_SECRET_KEY": hubtest.SecretKey,
+		"SERVERY_BASE_URL": "https://hub.example.com/"}
 	first := servery(t, env, "user", "create", "--email", "Sam@example.com", "--role", "admin")
 	require.Equal(t, 0, first.status, first.stderr)
 	link := regexp.MustCompile(`https://hub\.example\.com/console/welcome/\?link=[A-Za-z0-9_-]{43}\n`)
@@ -27,19 +24,9 @@ func TestUserCreatePrintsALinkEachTime(t *testing.T) {
 	require.Equal(t, "sam@example.com", made.Email)
 	require.Equal(t, "admin", made.Role, "who is there stays as they are")
 	require.NotContains(t, first.stdout, made.Link)
-	for _, wrong := range [][]string{{"--email", "sam"}, {"--email", "a@example.com", "--base-url", "https://hub.example.com/?a=b"}, {"--email", "a@example.com", "--role", "boss"}, {"--email", "a@example.com", "--business", "999"}} {
+	for _, wrong := range [][]string{{"--email", "sam"},
+		{"--email", "a@example.com", "--base-url", "https://hub.example.com/?a=b"},
+		{"--email", "a@example.com", "--role", "boss"}, {"--email", "a@example.com", "--business", "999"}} {
 		require.Equal(t, 1, servery(t, env, append([]string{"user", "create"}, wrong...)...).status, wrong)
-	}
-}
-
-func TestTheDemosLinkWorksAtEachStart(t *testing.T) {
-	a := consoleHub(t)
-	for range 2 {
-		link, err := demoLink(t.Context(), a.hub.db, "http://127.0.0.1:8080")
-		require.NoError(t, err)
-		_, token, found := strings.Cut(link, "?link=")
-		require.True(t, found)
-		b := &browser{api: a}
-		require.Equal(t, http.StatusSeeOther, b.post(t, shell.WelcomePath, url.Values{"link": {token}, "password": {consolePassword}}).status)
 	}
 }

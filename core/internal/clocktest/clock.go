@@ -15,7 +15,8 @@ type Clock struct {
 
 // New makes a clock that shows the present day at noon, UTC.
 func New() *Clock {
-	return &Clock{now: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour), timers: map[chan time.Time]time.Time{}}
+	return &Clock{now: time.Now().UTC().Truncate(24 * time.Hour).Add(12 * time.Hour),
+		timers: map[chan time.Time]time.Time{}}
 }
 
 // Now is what the clock shows.

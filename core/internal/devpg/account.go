@@ -37,7 +37,9 @@ func serviceAccount() (account, error) {
 		}
 		return account{name: name, uid: int(uid), gid: int(gid), switched: true}, nil
 	}
-	return account{}, errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody: run as an ordinary user")
+	return account{},
+		errors.New("PostgreSQL does not run as root, and this machine has neither a user postgres nor nobody: run as " +
+			"an ordinary user")
 }
 
 // ownerAccount is the account of an existing cluster: it stays with the user
@@ -51,11 +53,15 @@ func ownerAccount(cluster string) (account, error) {
 	own := ownAccount()
 	switch {
 	case uid == 0:
-		return account{}, fmt.Errorf("cluster %s belongs to root, and PostgreSQL does not run as root: give it to another user (chown -R postgres %s)", cluster, cluster)
+		return account{},
+			fmt.Errorf("cluster %s belongs to root, and PostgreSQL does not run as root: give it to another user "+
+				"(chown -R postgres %s)", cluster, cluster)
 	case uid == own.uid:
 		return own, nil
 	case own.uid != 0:
-		return account{}, fmt.Errorf("cluster %s belongs to uid %d, this process runs as uid %d: run as that user or choose another data directory", cluster, uid, own.uid)
+		return account{},
+			fmt.Errorf("cluster %s belongs to uid %d, this process runs as uid %d: run as that user or choose "+
+				"another data directory", cluster, uid, own.uid)
 	}
 	return account{name: "uid " + strconv.Itoa(uid), uid: uid, gid: gid, switched: true}, nil
 }

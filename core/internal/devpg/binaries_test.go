@@ -34,7 +34,7 @@ func TestMissingBinariesAreExplained(t *testing.T) {
 	assert.ErrorContains(t, err, "allow network access")
 }
 
-func TestSearchOrderAndLinks(t *testing.T) {
+func TestBinarySearchOrderAndSymlinks(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	for _, major := range []int{9, 14, 16} {
@@ -86,10 +86,11 @@ func TestInstallersAreTriedInTurn(t *testing.T) {
 	require.ErrorContains(t, err, "broken: no network")
 	assert.ErrorContains(t, err, "SERVERY_DATABASE_URL")
 
-	cfg.machine.installers = append(cfg.machine.installers, installer{name: "works", install: func(_ context.Context, _ *slog.Logger, at place, _ int) error {
-		fakeBinaries(t, filepath.Join(at.binaries(), "17", "bin"), 17)
-		return nil
-	}})
+	cfg.machine.installers = append(cfg.machine.installers,
+		installer{name: "works", install: func(_ context.Context, _ *slog.Logger, at place, _ int) error {
+			fakeBinaries(t, filepath.Join(at.binaries(), "17", "bin"), 17)
+			return nil
+		}})
 	b, err := provide(t.Context(), cfg, at)
 	require.NoError(t, err)
 	assert.Equal(t, 17, b.major)

@@ -143,7 +143,8 @@ func TestStartServesAndCloseStops(t *testing.T) {
 	assert.Equal(t, "on", query(t, s, "SHOW data_checksums"))
 	assert.Equal(t, "", query(t, s, "SHOW listen_addresses"))
 	assert.Equal(t, "200", query(t, s, "SHOW max_connections"))
-	assert.Equal(t, "", queryAs(t, s.AdminDSN(), "SELECT coalesce(string_agg(error, ','), '') FROM pg_file_settings WHERE error IS NOT NULL"))
+	assert.Equal(t, "", queryAs(t, s.AdminDSN(),
+		"SELECT coalesce(string_agg(error, ','), '') FROM pg_file_settings WHERE error IS NOT NULL"))
 	info, err := os.Lstat(filepath.Dir(s.Socket()))
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())

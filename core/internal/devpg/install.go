@@ -51,10 +51,13 @@ func missing(at place, major int, found []binaries, cause error) error {
 	what := fmt.Sprintf("PostgreSQL %d or newer (postgres and initdb) is missing, %s", minMajor, describe(found))
 	which := fmt.Sprintf("PostgreSQL %d+", minMajor)
 	if major != 0 {
-		what = fmt.Sprintf("the cluster %s was made by PostgreSQL %d, which is missing (%s)", at.cluster(), major, describe(found))
+		what = fmt.Sprintf("the cluster %s was made by PostgreSQL %d, which is missing (%s)", at.cluster(), major,
+			describe(found))
 		which = fmt.Sprintf("PostgreSQL %d (or move the cluster away to begin with an empty one)", major)
 	}
-	err := fmt.Errorf("%s; do one of: install %s, set SERVERY_DATABASE_URL to a database of yours, or allow network access so that it can be installed", what, which)
+	err :=
+		fmt.Errorf("%s; do one of: install %s, set SERVERY_DATABASE_URL to a database of yours, or allow network "+
+			"access so that it can be installed", what, which)
 	if cause != nil {
 		err = fmt.Errorf("%w\ntried: %w", err, cause)
 	}

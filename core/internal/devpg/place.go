@@ -36,7 +36,9 @@ func locate(data, fallbackRoot string) (place, error) {
 			return place{}, err
 		}
 		if !owner.reaches(p.base) {
-			return place{}, fmt.Errorf("cluster %s cannot be reached by its owner %s: allow it to pass through the parent directories (chmod o+x)", p.cluster(), owner.name)
+			return place{},
+				fmt.Errorf("cluster %s cannot be reached by its owner %s: allow it to pass through the parent "+
+					"directories (chmod o+x)", p.cluster(), owner.name)
 		}
 		p.owner = owner
 		return p, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestClusterMovesWhereTheServerUserGets(t *testing.T) {
+func TestUnreadableDataDirMovesTheCluster(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root switches users")
@@ -50,7 +50,7 @@ func TestSocketPathStaysShort(t *testing.T) {
 	assert.True(t, strings.HasPrefix(at.socketDir(), "/tmp/servery-"))
 }
 
-func TestSocketDirOfOthersIsRefused(t *testing.T) {
+func TestForeignSocketDirIsRejected(t *testing.T) {
 	t.Parallel()
 	dir, own := dataDir(t), ownAccount()
 	link := filepath.Join(dir, "link")

@@ -35,7 +35,7 @@ func refusal(code string) string {
 	return "E\x00\x00\x00" + string(rune(4+len(body))) + body
 }
 
-func TestProbeTellsStatesApart(t *testing.T) {
+func TestProbeDistinguishesServerStates(t *testing.T) {
 	t.Parallel()
 	for reply, want := range map[string]answer{
 		refusal("57P03"):                    answerBusy,

@@ -47,7 +47,7 @@ func innocent(t *testing.T, who account) int {
 	return cmd.Process.Pid
 }
 
-func TestStalePidsOfOtherProcesses(t *testing.T) {
+func TestStalePidOfAnotherProcessIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := start(t, fast(dataDir(t)))
 	pidPath := filepath.Join(s.at.cluster(), "postmaster.pid")
@@ -97,7 +97,7 @@ func TestStartWaitsForBackendsOfKilledServer(t *testing.T) {
 	<-busy
 }
 
-func TestEmptyPidfile(t *testing.T) {
+func TestStartSurvivesAnEmptyPidfile(t *testing.T) {
 	t.Parallel()
 	s := start(t, fast(dataDir(t)))
 	kill(t, s)
@@ -106,7 +106,7 @@ func TestEmptyPidfile(t *testing.T) {
 	assert.Equal(t, "1", query(t, again, "SELECT 1::text"))
 }
 
-func TestHalfInitdbIsDoneAgain(t *testing.T) {
+func TestIncompleteInitdbIsRepeated(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	for _, half := range []string{"postgres.init-123", "postgres"} {
@@ -145,7 +145,7 @@ func removeUsed(t *testing.T, path string) {
 	require.Eventually(t, func() bool { return os.RemoveAll(path) == nil }, 10*time.Second, 10*time.Millisecond)
 }
 
-func TestCloseAfterDataDirIsGone(t *testing.T) {
+func TestCloseAfterDataDirIsDeleted(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	s := start(t, fast(dir))
@@ -157,7 +157,7 @@ func TestCloseAfterDataDirIsGone(t *testing.T) {
 	assert.False(t, exists(pid))
 }
 
-func TestLostSocket(t *testing.T) {
+func TestServerWithoutItsSocketIsReplaced(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	s := start(t, fast(dir))

@@ -67,7 +67,8 @@ func createRoles(ctx context.Context, owner account, bins binaries, dir string, 
 	if !durable(cfg.Settings) {
 		args = append(args, "-c", "fsync=off")
 	}
-	if _, err := feed(ctx, owner, strings.Join(statements, "\n")+"\n", bins.postgres(), append(args, "postgres")...); err != nil {
+	if _, err := feed(ctx, owner, strings.Join(statements, "\n")+"\n", bins.postgres(),
+		append(args, "postgres")...); err != nil {
 		return fmt.Errorf("create roles: %w", err)
 	}
 	return nil
@@ -88,7 +89,8 @@ func scramSecret(password string) (string, error) {
 	}
 	stored := sha256.Sum256(key("Client Key"))
 	text := base64.StdEncoding.EncodeToString
-	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramRounds, text(salt), text(stored[:]), text(key("Server Key"))), nil
+	return fmt.Sprintf("SCRAM-SHA-256$%d:%s$%s:%s", scramRounds, text(salt), text(stored[:]), text(key("Server Key"))),
+		nil
 }
 
 // readPassword returns the password of the hub's role.

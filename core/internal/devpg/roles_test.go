@@ -39,7 +39,8 @@ func TestEveryRoleIsAskedForAPassword(t *testing.T) {
 	require.NoError(t, err)
 	for _, user := range []*url.Userinfo{
 		url.User(roleName), url.UserPassword(roleName, "wrong"), url.User(superuser),
-		url.UserPassword(superuser, s.password), url.UserPassword(tenantRole, s.password), url.UserPassword(testRole, s.password),
+		url.UserPassword(superuser, s.password), url.UserPassword(tenantRole, s.password),
+		url.UserPassword(testRole, s.password),
 	} {
 		address.User = user
 		require.ErrorContains(t, tryAs(t, address.String(), "SELECT 1"), "28P01", user.Username())
@@ -50,8 +51,11 @@ func TestEveryRoleIsAskedForAPassword(t *testing.T) {
 func TestHubRoleOwnsItsDatabaseAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := start(t, plain(dataDir(t)))
-	assert.Equal(t, "servery", query(t, s, "SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()"))
-	assert.Equal(t, "ffff", query(t, s, "SELECT concat(left(rolsuper::text, 1), left(rolcreaterole::text, 1), left(rolcreatedb::text, 1), left(rolreplication::text, 1)) FROM pg_roles WHERE rolname = current_user"))
+	assert.Equal(t, "servery",
+		query(t, s, "SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()"))
+	assert.Equal(t, "ffff", query(t, s,
+		"SELECT concat(left(rolsuper::text, 1), left(rolcreaterole::text, 1), left(rolcreatedb::text, 1), "+
+			"left(rolreplication::text, 1)) FROM pg_roles WHERE rolname = current_user"))
 	assert.Equal(t, "postgres", query(t, s, "SELECT string_agg(rolname, ',') FROM pg_roles WHERE rolsuper"))
 	require.NoError(t, tryAs(t, s.DSN(), "SET ROLE servery_tenant"))
 	require.NoError(t, tryAs(t, s.DSN(), "CREATE TABLE owned ()"))
@@ -76,7 +80,7 @@ func TestOnlyTheOwnerMayReadThePassword(t *testing.T) {
 	assert.NotContains(t, string(log), s.password)
 }
 
-func TestClusterWithoutPasswordIsRefused(t *testing.T) {
+func TestClusterWithoutPasswordIsRejected(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	s := start(t, plain(dir))
@@ -92,10 +96,11 @@ func TestClusterWithoutPasswordIsRefused(t *testing.T) {
 	assert.Empty(t, serversBelow(dir))
 }
 
-func TestChildrenAreGivenNoEnvironmentOfOurs(t *testing.T) {
+func TestChildProcessesInheritNoEnvironment(t *testing.T) {
 	for name, value := range map[string]string{
-		"SERVERY_SECRET_KEY": "secret", "PGPASSWORD": "secret", "AWS_SECRET_ACCESS_KEY": "secret", "HTTPS_PROXY": "http://user:secret@proxy",
-		"TZ": "Asia/Dubai", "HOME": "/root", "https_proxy": "http://proxy",
+		"SERVERY_SECRET_KEY": "secret", "PGPASSWORD": "secret", "AWS_SECRET_ACCESS_KEY": "secret",
+		"HTTPS_PROXY": "http://user:secret@proxy",
+		"TZ":          "Asia/Dubai", "HOME": "/root", "https_proxy": "http://proxy",
 	} {
 		t.Setenv(name, value)
 	}
@@ -131,7 +136,8 @@ func TestOrdinaryUserStartsTwice(t *testing.T) {
 	require.NoError(t, os.Chmod(program, 0o755))
 	for range 2 {
 		run := exec.CommandContext(t.Context(), program)
-		run.Env = []string{childEnv + "=" + filepath.Join(dir, "data"), "PATH=" + os.Getenv("PATH"), childQuery + "=SELECT current_user"}
+		run.Env = []string{childEnv + "=" + filepath.Join(dir, "data"), "PATH=" + os.Getenv("PATH"),
+			childQuery + "=SELECT current_user"}
 		run.SysProcAttr, run.Dir = &syscall.SysProcAttr{Credential: nobody.attributes().Credential}, "/"
 		out, err := run.CombinedOutput()
 		require.NoError(t, err, "%s", out)

@@ -59,7 +59,8 @@ func checkSocketDir(dir string, owner account) error {
 	case !info.IsDir():
 		return fmt.Errorf("socket directory %s is not a directory: remove it or set TMPDIR", dir)
 	case uid != owner.uid && (uid != 0 || !owner.switched):
-		return fmt.Errorf("socket directory %s belongs to uid %d instead of %d: remove it or set TMPDIR", dir, uid, owner.uid)
+		return fmt.Errorf("socket directory %s belongs to uid %d instead of %d: remove it or set TMPDIR", dir, uid,
+			owner.uid)
 	}
 	return nil
 }

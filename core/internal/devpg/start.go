@@ -182,7 +182,8 @@ func (s *Server) unreachable(ctx context.Context, w *watch, pid int) error {
 		return fmt.Errorf("look for other users of private PostgreSQL: %w", err)
 	}
 	if !alone {
-		return fmt.Errorf("private PostgreSQL (pid %d) lost its socket and is still in use: end the processes that use %s and start again", pid, s.at.data)
+		return fmt.Errorf("private PostgreSQL (pid %d) lost its socket and is still in use: end the processes that "+
+			"use %s and start again", pid, s.at.data)
 	}
 	s.log.Warn("PostgreSQL lost its socket, restarting it", "pid", pid)
 	if err := s.stop(ctx, pid); err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
@@ -30,27 +32,32 @@ func Business(t testing.TB, db *postgres.DB) Tenant {
 func BusinessIn(t testing.TB, db *postgres.DB, currency string) Tenant {
 	t.Helper()
 	ctx := context.Background()
-	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
 	tenant := Tenant{CallbackSecret: webhook.NewSecret()}
 	business, err := accounts.CreateBusiness(ctx,
-		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: currency}, tenant.CallbackSecret, nil)
+		core.Business{Name: "Test Kitchen", Country: "US", Timezone: "America/New_York", Currency: currency},
+		tenant.CallbackSecret, nil)
 	require.NoError(t, err)
-	key, secret, err := accounts.CreateKey(ctx, access.Key{Business: business.ID, Username: "pos", Scope: core.ScopePOS})
+	key, secret, err := accounts.CreateKey(ctx,
+		access.Key{Business: business.ID, Username: "pos", Scope: core.ScopePOS})
 	require.NoError(t, err)
 	tenant.ID, tenant.KeyID, tenant.Authorization = business.ID, key.ID, "apikey pos:"+secret
 	return tenant
 }
 
 // Subscribe makes a subscription.
-func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string, units webhook.Units) webhook.Subscription {
+func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event core.EventType, url string,
+	units webhook.Units) webhook.Subscription {
 	t.Helper()
 	now := db.Clock().Now()
-	sub, err := postgres.Webhooks{DB: db}.Upsert(context.Background(), business, "test", event, url, func(*webhook.Subscription) (webhook.Subscription, error) {
-		return webhook.Subscription{
-			Business: business, EventType: event, URL: url, Active: true, Units: units, Headers: map[string]string{},
-			Secret: webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,
-		}, nil
-	})
+	sub, err := deliveries.NewWebhooks(db).Upsert(context.Background(), business, "test", event, url,
+		func(*webhook.Subscription) (webhook.Subscription, error) {
+			return webhook.Subscription{
+				Business: business, EventType: event, URL: url, Active: true, Units: units,
+				Headers: map[string]string{},
+				Secret:  webhook.NewSecret(), CreatedAt: now, UpdatedAt: now,
+			}, nil
+		})
 	require.NoError(t, err)
 	return sub
 }
@@ -59,7 +66,7 @@ func Subscribe(t testing.TB, db *postgres.DB, business core.BusinessID, event co
 // and returns the header's value.
 func ChannelKey(t testing.TB, db *postgres.DB, business core.BusinessID, platform string) string {
 	t.Helper()
-	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
 	_, secret, err := accounts.CreateKey(context.Background(),
 		access.Key{Business: business, Username: "shop", Scope: core.ScopeChannel, Platform: platform})
 	require.NoError(t, err)

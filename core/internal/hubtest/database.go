@@ -1,9 +1,8 @@
-// Package hubtest gives tests what only they need: a fresh database on a real
-// PostgreSQL, businesses and endpoints.
+// Package hubtest gives tests and the bench what only they need: a fresh database on
+// a real PostgreSQL, businesses and endpoints.
 package hubtest
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +11,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/devpg"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/migrations"
 )
 
@@ -33,12 +33,14 @@ const SecretKey = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1
 // retention is how long test databases keep what has been.
 const retention = 30 * 24 * time.Hour
 
-// cluster is the PostgreSQL that all test processes of this machine share.
+// cluster is the PostgreSQL that all test processes share. Where the runner of
+// the tests started one, they join that; else the first of them starts it.
 type cluster struct {
 	server   *devpg.Server
 	root     *postgres.DB // makes and drops databases
 	address  url.URL      // of the hub's role
 	template string       // a database with the present schema
+	all      string       // a database that tests of different businesses share, "" before the first
 }
 
 // joined is what this process uses of it, nil before the first test that needs
@@ -48,13 +50,9 @@ var joined *cluster
 var join = sync.OnceValues(func() (*cluster, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
-	dir := filepath.Join(cmp.Or(os.Getenv("HUBTEST_DIR"), os.TempDir()), fmt.Sprintf("servery-testing-%d", os.Geteuid()))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	server, err := devpg.Start(ctx, devpg.Config{DataDir: dir, Install: true, Testing: true, Log: Logger(), Settings: map[string]string{
-		"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", // tests that crash the database start one of their own
-	}})
+	config := devpg.ForTests(os.TempDir())
+	config.Log = Logger()
+	server, err := devpg.Start(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -64,20 +62,32 @@ var join = sync.OnceValues(func() (*cluster, error) {
 		return nil, err
 	}
 	joined.address = *address
-	if joined.root, err = postgres.Open(ctx, postgres.Config{URL: server.AdminDSN(), Application: "servery-test", Connections: 4, Log: Logger()}); err != nil {
+	if joined.root, err = postgres.Open(ctx,
+		postgres.Config{URL: server.AdminDSN(), Application: "servery-test", Connections: 4,
+			Log: Logger()}); err != nil {
 		return nil, err
 	}
 	joined.template, err = joined.makeTemplate(ctx)
 	return joined, err
 })
 
-// Main runs the tests of a package and leaves the shared PostgreSQL.
-func Main(m *testing.M) {
+// Main runs the tests of a package and leaves the shared PostgreSQL, after it has
+// ended what the tests shared besides.
+func Main(m *testing.M, ends ...func()) {
 	bound()
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(300) // as serve does
+	}
 	status := m.Run()
+	for _, end := range ends {
+		end()
+	}
 	if joined != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		if joined.root != nil {
+			if joined.all != "" {
+				_ = schema.DropDatabase(ctx, joined.root, joined.all)
+			}
 			_ = joined.root.Close()
 		}
 		_ = joined.server.Close(ctx)
@@ -93,16 +103,43 @@ func DatabaseURL(t testing.TB) string {
 	beside(t)
 	shared, err := join()
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	name := "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
-	require.NoError(t, shared.root.CreateDatabase(ctx, name, shared.server.User(), shared.template))
+	name := shared.makeDatabase(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, shared.root.DropDatabase(ctx, name))
+		require.NoError(t, schema.DropDatabase(ctx, shared.root, name))
 	})
-	own := shared.address
+	return shared.urlOf(name)
+}
+
+var making sync.Mutex
+
+// SharedDatabaseURL is a database with the present schema for all tests of the process
+// that each have businesses of their own. They run beside others.
+func SharedDatabaseURL(t testing.TB) string {
+	t.Helper()
+	beside(t)
+	shared, err := join()
+	require.NoError(t, err)
+	making.Lock()
+	defer making.Unlock()
+	if shared.all == "" {
+		shared.all = shared.makeDatabase(t)
+	}
+	return shared.urlOf(shared.all)
+}
+
+func (c *cluster) makeDatabase(t testing.TB) (name string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	name = "t_" + strings.ReplaceAll(core.NewID(time.Now()).String(), "-", "")
+	require.NoError(t, schema.CreateDatabase(ctx, c.root, name, c.server.User(), c.template))
+	return name
+}
+
+func (c *cluster) urlOf(name string) string {
+	own := c.address
 	own.Host = name
 	return own.String()
 }
@@ -136,19 +173,22 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 	clock := clocktest.New()
 	of := func(day time.Time) string { return "template_" + day.Format("20060102") }
 	name := of(clock.Now()) + "_" + hex.EncodeToString(hash.Sum(nil)[:8])
-	return name, c.root.WithTemplate(ctx, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)), func(building string) error {
-		own := c.address
-		own.Host = building
-		db, err := postgres.Open(ctx, postgres.Config{URL: own.String(), Application: "servery-test", Connections: 2, Clock: clock, Log: Logger()})
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		if _, err = db.MigrateUp(ctx); err != nil {
-			return err
-		}
-		return db.Maintain(ctx, retention)
-	})
+	return name, schema.WithTemplate(ctx, c.root, name, c.server.User(), of(clock.Now().AddDate(0, 0, -1)),
+		func(building string) error {
+			own := c.address
+			own.Host = building
+			db, err := postgres.Open(ctx,
+				postgres.Config{URL: own.String(), Application: "servery-test", Connections: 2, Clock: clock,
+					Log: Logger()})
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			if _, err = schema.MigrateUp(ctx, db); err != nil {
+				return err
+			}
+			return schema.Maintain(ctx, db, retention)
+		})
 }
 
 // Open opens a database with the given clock, ready for use; nil is the
@@ -156,7 +196,7 @@ func (c *cluster) makeTemplate(ctx context.Context) (string, error) {
 func Open(t testing.TB, url string, clock core.Clock) *postgres.DB {
 	t.Helper()
 	db := Connect(t, url, clock)
-	require.NoError(t, db.Maintain(context.Background(), retention))
+	require.NoError(t, schema.Maintain(context.Background(), db, retention))
 	return db
 }
 

@@ -40,7 +40,8 @@ func NewSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Req
 // the schema of its event type.
 func NewEventSink(t testing.TB, answer func(n int, w http.ResponseWriter, r *http.Request)) *Sink {
 	t.Helper()
-	return (&Sink{answer: answer, check: func(event string, body []byte) { eventtest.Check(t, core.EventType(event), body) }}).start(t)
+	return (&Sink{answer: answer,
+		check: func(event string, body []byte) { eventtest.Check(t, core.EventType(event), body) }}).start(t)
 }
 
 func (s *Sink) start(t testing.TB) *Sink {

@@ -10,38 +10,40 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
 	"github.com/servery-hub/servery/core/internal/eventtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// submit stores an action of an order.
+// submit queues an action of an order.
 func (d *depot) submit(id int64, name string) core.ID {
 	d.t.Helper()
 	d.clock.Advance(time.Millisecond)
-	s := action.Submission{Reference: core.NewID(d.clock.Now()), Business: d.business, Platform: "b", Actor: "key:pos", At: d.clock.Now(), Request: action.Request{Action: name, OrderID: id}}
-	reference, err := postgres.Actions{DB: d.db}.Submit(context.Background(), s)
+	s := action.Submission{Reference: core.NewID(d.clock.Now()), Business: d.business, Platform: "b", Actor: "key:pos",
+		At: d.clock.Now(), Request: action.Request{Action: name, OrderID: id}}
+	reference, err := ordersdb.NewActions(d.db).Submit(context.Background(), s)
 	require.NoError(d.t, err)
 	return reference
 }
 
 func (d *depot) action(reference core.ID) action.Reading {
 	d.t.Helper()
-	r, err := postgres.Actions{DB: d.db}.Get(context.Background(), d.business, reference)
+	r, err := ordersdb.NewActions(d.db).Get(context.Background(), d.business, reference)
 	require.NoError(d.t, err)
 	return r
 }
 
 func (d *depot) contacts() int {
 	d.t.Helper()
-	bodies := d.db.EventBodies(d.t, core.FeatureAction)
+	bodies := pgtest.EventBodies(d.t, d.db, core.FeatureAction)
 	for _, body := range bodies {
 		eventtest.Check(d.t, core.FeatureAction, body)
 	}
 	return len(bodies)
 }
 
-func TestActionsOfAnOrderDoNotWaitForEachOther(t *testing.T) {
+func TestActionsOfOneOrderRunConcurrently(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	d.submit(id, action.WithMask)
@@ -49,7 +51,7 @@ func TestActionsOfAnOrderDoNotWaitForEachOther(t *testing.T) {
 	require.Len(t, d.claim(me), 2)
 }
 
-func TestAContactThatComesAtOnceIsToldWithItsRecording(t *testing.T) {
+func TestImmediateContactIsStoredWithItsEventAtomically(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	for n := 1; ; n++ {
@@ -58,43 +60,45 @@ func TestAContactThatComesAtOnceIsToldWithItsRecording(t *testing.T) {
 		require.Len(t, calls, 1)
 		result := d.done(calls[0])
 		result.Outcome = relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "+14155550199\x00\xff"}
-		broken := d.db.BreakAt(n)
+		broken := pgtest.BreakAt(d.db, n)
 		err := d.calls.Finish(context.Background(), me, []relay.Result{result})
 		if !broken() {
 			require.NoError(t, err)
 			require.Greater(t, n, 6, "there are that many statements")
 			return
 		}
-		d.finish(me, result) // the engine tries again
+		d.finish(me, result) // the engine retries
 		require.Equal(t, "done", d.action(reference).State)
 		require.Equal(t, before+1, d.contacts(), "statement %d", n)
 	}
 }
 
-func TestACallbackIsRecordedAndToldOnceWhateverBreaks(t *testing.T) {
+func TestActionCallbackIsRecordedOnceDespiteCrashes(t *testing.T) {
 	d := newDepot(t)
-	id, actions := d.order("b", ""), postgres.Actions{DB: d.db}
+	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
 	for n := 1; ; n++ {
 		reference, before := d.submit(id, action.CustomerData), d.contacts()
-		outcome := relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "+14155550199", Action: action.CustomerData, PlatformOrderID: "R-1"}
-		broken := d.db.BreakAt(n)
+		outcome := relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "+14155550199", Action: action.CustomerData,
+			PlatformOrderID: "R-1"}
+		broken := pgtest.BreakAt(d.db, n)
 		err := actions.Settle(context.Background(), d.business, "b", outcome)
 		if !broken() {
 			require.NoError(t, err)
 			require.Greater(t, n, 6, "there are that many statements")
 			return
 		}
-		require.NoError(t, actions.Settle(context.Background(), d.business, "b", outcome), "the aggregator sends it again")
+		require.NoError(t, actions.Settle(context.Background(), d.business, "b", outcome),
+			"the aggregator sends it again")
 		require.Equal(t, "done", d.action(reference).State)
 		require.Equal(t, before+1, d.contacts(), "statement %d", n)
 	}
 }
 
-func TestACallbackThatIsQuickerThanTheAnswerCounts(t *testing.T) {
+func TestActionCallbackBeforeTheResponseCounts(t *testing.T) {
 	d := newDepot(t)
 	reference := d.submit(d.order("b", ""), action.CustomerData)
 	calls := d.claim(me)
-	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b",
+	require.NoError(t, ordersdb.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeFailed, Message: "no such customer", CallID: reference}))
 	late := d.done(calls[0])
 	late.State = relay.Pending
@@ -108,16 +112,16 @@ func TestACallbackThatIsQuickerThanTheAnswerCounts(t *testing.T) {
 	calls = d.claim(me)
 	d.finish(me, d.again(calls[0], time.Second))
 	require.Equal(t, []string{"waiting", "it answered 500"}, []string{d.action(again).State, d.action(again).Message})
-	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b",
+	require.NoError(t, ordersdb.NewActions(d.db).Settle(context.Background(), d.business, "b",
 		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: again}))
 	d.clock.Advance(time.Second)
 	require.Empty(t, d.claim(me), "what is settled is not sent again")
 	require.Equal(t, 2, d.contacts())
 }
 
-func TestAContactThatTheAggregatorOwesForTooLongIsGivenUpAndTold(t *testing.T) {
+func TestOverdueContactRequestFailsAndIsReported(t *testing.T) {
 	d := newDepot(t)
-	id, actions := d.order("b", ""), postgres.Actions{DB: d.db}
+	id, actions := d.order("b", ""), ordersdb.NewActions(d.db)
 	owed := func(name string) core.ID {
 		t.Helper()
 		reference := d.submit(id, name)
@@ -140,7 +144,7 @@ func TestAContactThatTheAggregatorOwesForTooLongIsGivenUpAndTold(t *testing.T) {
 	young := owed(action.BodyTemp)
 	d.clock.Advance(time.Minute)
 	for n := 1; ; n++ {
-		broken := d.db.BreakAt(n)
+		broken := pgtest.BreakAt(d.db, n)
 		_, err := actions.Expire(context.Background(), time.Hour)
 		if !broken() {
 			require.NoError(t, err)
@@ -149,20 +153,24 @@ func TestAContactThatTheAggregatorOwesForTooLongIsGivenUpAndTold(t *testing.T) {
 		}
 	}
 	require.Zero(t, expire())
-	require.Equal(t, []string{"failed", "failed", "pending"}, []string{d.action(contact).State, d.action(rider).State, d.action(young).State})
+	require.Equal(t, []string{"failed", "failed", "pending"},
+		[]string{d.action(contact).State, d.action(rider).State, d.action(young).State})
 	require.Equal(t, 1, d.contacts(), "of the contact alone, and once")
-	require.Contains(t, string(d.db.EventBodies(t, core.FeatureAction)[0]), `"status":"failed","message":"the aggregator has not told the outcome in time"`)
-	require.NoError(t, actions.Settle(context.Background(), d.business, "b", relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
+	require.Contains(t, string(pgtest.EventBodies(t, d.db, core.FeatureAction)[0]),
+		`"status":"failed","message":"the aggregator has not told the outcome in time"`)
+	require.NoError(t, actions.Settle(context.Background(), d.business, "b",
+		relay.Outcome{State: relay.OutcomeDone, CustomerPhone: "1", CallID: contact}))
 	require.Equal(t, 1, d.contacts(), "what comes later is of no use any more")
 }
 
-func TestAllThatIsToldOfAnOrderStandsInItsLine(t *testing.T) {
+func TestAllEventsOfAnOrderGetSequenceNumbers(t *testing.T) {
 	d := newDepot(t)
-	id, own, orders := d.order("b", ""), d.order("web", ""), postgres.Orders{DB: d.db}
+	id, own, orders := d.order("b", ""), d.order("web", ""), ordersdb.New(d.db)
 	report := func(id int64) {
 		t.Helper()
 		d.clock.Advance(time.Millisecond)
-		_, _, err := orders.Report(context.Background(), d.business, core.NewID(d.clock.Now()), order.Shortage{OrderID: id, Items: []order.ShortItem{{RefID: "curry"}}, Actor: "key:pos"})
+		_, _, err := orders.Report(context.Background(), d.business, core.NewID(d.clock.Now()),
+			order.Shortage{OrderID: id, Items: []order.ShortItem{{RefID: "curry"}}, Actor: "key:pos"})
 		require.NoError(t, err)
 	}
 	report(own)
@@ -178,24 +186,27 @@ func TestAllThatIsToldOfAnOrderStandsInItsLine(t *testing.T) {
 	d.finish(me, results...)
 	require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
 	places := func(id int64) (list string) {
-		d.db.Row(t, &list, `SELECT string_agg(concat(place, ' ', event_type), ', ' ORDER BY place) FROM events WHERE order_id = ?`, id)
+		pgtest.Row(t, d.db, &list,
+			`SELECT string_agg(concat(place, ' ', event_type), ', ' ORDER BY place) FROM events WHERE order_id = ?`, id)
 		return list
 	}
 	require.Equal(t, "1 order_placed, 2 order_items_oos_processed", places(own))
-	require.Equal(t, "1 order_placed, 2 rider_status_update, 3 feature_action, 4 order_items_oos_processed, 5 rider_status_update", places(id))
+	require.Equal(t,
+		"1 order_placed, 2 rider_status_update, 3 feature_action, 4 order_items_oos_processed, 5 rider_status_update",
+		places(id))
 }
 
-func TestWhatTellsOfAnOrderLocksItBeforeItsCalls(t *testing.T) {
+func TestFinishingACallLocksTheOrderFirst(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	d.submit(id, action.CustomerData)
 	calls := d.claim(me)
-	exec, commit := d.db.Other(t)
+	exec, commit := pgtest.Other(t, d.db)
 	exec(`SELECT 1 FROM orders WHERE id = ? FOR UPDATE`, id)
 	done := make(chan error, 1)
 	go func() { done <- d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])}) }()
-	require.Eventually(t, func() bool { return d.db.SomebodyWaits(t) }, 10*time.Second, time.Millisecond)
-	exec(`SELECT 1 FROM call_lines FOR UPDATE NOWAIT`) // as a change of the order queues a call behind
+	require.Eventually(t, func() bool { return pgtest.SomebodyWaits(t, d.db) }, 10*time.Second, time.Millisecond)
+	exec(`SELECT 1 FROM call_lines FOR UPDATE NOWAIT`) // as a status change does before it queues a call
 	commit()
 	require.NoError(t, <-done)
 	require.Equal(t, 1, d.contacts())

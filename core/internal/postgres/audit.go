@@ -11,8 +11,8 @@ import (
 	"github.com/servery-hub/servery/core/access"
 )
 
-// record stores a change in the audit trail, in the transaction that makes it.
-func (db *DB) record(ctx context.Context, in bun.IDB, change access.Change) error {
+// RecordAudit stores a change in the audit trail, in the transaction that makes it.
+func (db *DB) RecordAudit(ctx context.Context, in bun.IDB, change access.Change) error {
 	detail := map[string]any{}
 	if change.Why != "" {
 		detail["why"] = change.Why
@@ -28,8 +28,10 @@ func (db *DB) record(ctx context.Context, in bun.IDB, change access.Change) erro
 		return fmt.Errorf("writing the audit trail: %w", err)
 	}
 	now := db.clock.Now()
-	if _, err := in.ExecContext(ctx, `INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object, string(encoded)); err != nil {
+	if _, err := in.ExecContext(ctx,
+		`INSERT INTO audit (business_id, id, at, actor, action, object, detail) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		change.Business, core.NewID(now), now, change.Actor, change.Action, change.Object,
+		string(encoded)); err != nil {
 		return fmt.Errorf("writing the audit trail: %w", err)
 	}
 	return nil

@@ -9,27 +9,31 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-func TestWhatTheCommandLineDoesIsInTheAuditTrail(t *testing.T) {
+func TestCommandLineChangesAreAudited(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	tenant := hubtest.Business(t, db) // makes a business and a key
-	keys, platforms := postgres.Access{DB: db}, postgres.Platforms{DB: db}
-	for range 2 { // the second time there is nothing to do
+	tenant := hubtest.Business(t, db) // creates a business and a key
+	keys, platforms := access.New(db), platformsdb.New(db)
+	for range 2 { // the second call changes nothing
 		require.NoError(t, keys.DisableKey(t.Context(), tenant.ID, tenant.KeyID))
 	}
 	require.Equal(t, core.NotFound, core.CodeOf(keys.DisableKey(t.Context(), tenant.ID, 999)))
 	for _, secret := range []string{"s3cret-1", "s3cret-2", "s3cret-2"} {
-		require.NoError(t, platforms.Set(t.Context(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
-			a.Secrets["token"] = secret
-			return nil
-		}))
+		require.NoError(t, platforms.Set(t.Context(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"},
+			func(a *relay.Access) error {
+				a.Secrets["token"] = secret
+				return nil
+			}))
 	}
-	require.NoError(t, postgres.Callers{DB: db}.CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h")))
+	require.NoError(t, platformsdb.NewCallers(db).CreateCallerKey(t.Context(), tenant.ID, "tasty", []byte("h")))
 
-	entries, err := postgres.Console{DB: db}.Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
+	entries, err := consoleview.New(db).Audit(t.Context(), tenant.ID, console.EntryFilter{Actor: "cli", Limit: 50})
 	require.NoError(t, err)
 	var actions []string
 	for _, e := range slices.Backward(entries) {
@@ -37,16 +41,18 @@ func TestWhatTheCommandLineDoesIsInTheAuditTrail(t *testing.T) {
 		require.NotContains(t, string(e.Detail), "s3cret")
 		require.NotEmpty(t, e.Object)
 	}
-	require.Equal(t, []string{"business.create", "key.create", "key.revoke", "platform.create", "platform.change", "callback.create"}, actions)
+	require.Equal(t, []string{"business.create", "key.create", "key.revoke", "platform.create", "platform.change",
+		"callback.create"}, actions)
 	require.Contains(t, string(entries[1].Detail), `"token": "set anew"`)
 }
 
-func TestWhatTheCommandLineWantsOfAPluginIsInTheAuditTrail(t *testing.T) {
+func TestCommandLinePluginChangesAreAudited(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	for _, enabled := range []bool{false, true} {
-		require.NoError(t, postgres.Plugins{DB: db}.Want(t.Context(), "aggregator-b", enabled))
+		require.NoError(t, calls.NewPlugins(db).Want(t.Context(), "aggregator-b", enabled))
 	}
-	entries, err := postgres.Console{DB: db}.Audit(t.Context(), 0, console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
+	entries, err := consoleview.New(db).Audit(t.Context(), 0,
+		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
 	require.NoError(t, err)
 	require.Len(t, entries, 2)
 	require.Equal(t, []string{"plugin.enable", "plugin.disable"}, []string{entries[0].Action, entries[1].Action})

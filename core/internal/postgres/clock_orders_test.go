@@ -14,11 +14,14 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// refusingFirst answers the first attempt at every fifth event with 503.
+// refusingFirst returns a sink that answers the first attempt at every fifth event with 503.
 func refusingFirst(t *testing.T) *hubtest.Sink {
 	var mu sync.Mutex
 	seen := map[string]bool{}
@@ -33,10 +36,10 @@ func refusingFirst(t *testing.T) *hubtest.Sink {
 	})
 }
 
-// Two hubs take orders and move them while the database's clock is set by days, forth and
-// back; one of them learns of it only after it has taken more.
-func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
-	const many = 12 // orders of a hub between two looks at the clock
+// Two hubs place and change orders while the database's clock moves by days in both
+// directions. One of them notices only after it has placed more.
+func TestOrdersSurviveClockChangesOfDays(t *testing.T) {
+	const many = 12 // orders per hub between two clock updates
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	hubs := []*postgres.DB{db, late}
@@ -47,7 +50,7 @@ func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
 		hubtest.Subscribe(t, db, k.business, event, sink.URL, webhook.Seconds)
 	}
 	engine, _ := startEngine(t, db, webhook.Config{}, true)
-	intakes := map[*postgres.DB]*postgres.Intake{db: newIntake(t, db), late: newIntake(t, late)}
+	intakes := map[*postgres.DB]*orders.Intake{db: newIntake(t, db), late: newIntake(t, late)}
 	var ids, unmoved []int64
 	take := func(hub *postgres.DB) {
 		for range many {
@@ -56,9 +59,10 @@ func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
 			ids = append(ids, receipt.OrderID)
 		}
 	}
-	move := func(hub *postgres.DB) { // those of the time before
+	move := func(hub *postgres.DB) { // orders placed before the last clock change
 		for _, id := range unmoved {
-			_, err := postgres.Orders{DB: hub}.Change(ctx, k.business, id, order.Change{To: order.Acknowledged, Actor: "key:pos"})
+			_, err := orders.New(hub).Change(ctx, k.business, id,
+				order.Change{To: order.Acknowledged, Actor: "key:pos"})
 			require.NoError(t, err)
 		}
 		unmoved = ids[len(ids)-2*many:]
@@ -75,21 +79,21 @@ func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
 		take(db)
 		take(late)
 		require.NoError(t, late.SetClock(ctx))
-		require.NoError(t, late.Maintain(ctx, month))
-		require.NoError(t, postgres.Orders{DB: late}.DropOld(ctx, month))
+		require.NoError(t, schema.Maintain(ctx, late, month))
+		require.NoError(t, orders.New(late).DropOld(ctx, month))
 		move(db)
-		require.NoError(t, db.Maintain(ctx, month))
+		require.NoError(t, schema.Maintain(ctx, db, month))
 		engine.Wake()
 	}
 	move(late)
 
-	type told struct{ placed, moved string } // the webhook-id
-	// A lease of the time before the last leap runs out by itself, after 20 s.
+	type told struct{ placed, moved string } // webhook-ids
+	// A lease from before the last leap expires after 20 s.
 	require.Eventually(t, func() bool {
-		require.NoError(t, db.SetClock(ctx)) // as the housekeeping does, now and then
-		require.NoError(t, postgres.Deliveries{DB: db}.Sweep(ctx))
+		require.NoError(t, db.SetClock(ctx)) // as housekeeping does periodically
+		require.NoError(t, outbox.Sweep(ctx, db))
 		engine.Wake()
-		backlog, err := db.Backlog(ctx)
+		backlog, err := schema.ReadBacklog(ctx, db)
 		require.NoError(t, err)
 		return backlog.Due+backlog.Scheduled+backlog.Held == 0
 	}, 90*time.Second, 20*time.Millisecond, "everything has arrived")
@@ -119,15 +123,16 @@ func TestOrdersOutliveAClockThatIsSetByDays(t *testing.T) {
 	for _, id := range ids {
 		require.NotEmpty(t, arrived[id].placed)
 		require.NotEmpty(t, arrived[id].moved, "order %d", id)
-		record, err := postgres.Orders{DB: late}.Get(ctx, k.business, "", id)
+		record, err := orders.New(late).Get(ctx, k.business, "", id)
 		require.NoError(t, err)
 		require.Equal(t, order.Acknowledged, record.State)
 	}
 
 	started := hubtest.Open(t, url, nil)
 	require.NoError(t, started.SetClock(ctx))
-	ahead, _, err := started.PartitionsAhead(ctx)
+	ahead, _, err := schema.PartitionsAhead(ctx, started)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, ahead, 6)
-	require.Contains(t, partitionOf(t, started, eventAt(t, started, started.Clock().Now())), time.Now().UTC().Format("20060102"))
+	require.Contains(t, partitionOf(t, started, eventAt(t, started, started.Clock().Now())),
+		time.Now().UTC().Format("20060102"))
 }

@@ -11,10 +11,14 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestASetClockMovesWhatWaitsOnce(t *testing.T) {
+func TestClockChangeShiftsPendingWorkOnce(t *testing.T) {
 	for name, leap := range map[string]time.Duration{"back": -time.Hour, "forward": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			ctx := context.Background()
@@ -37,22 +41,22 @@ func TestASetClockMovesWhatWaitsOnce(t *testing.T) {
 			db.LeapClock(leap)
 			other.LeapClock(leap)
 			require.NoError(t, db.SetClock(ctx))
-			require.NoError(t, other.SetClock(ctx)) // finds that it has been done
+			require.NoError(t, other.SetClock(ctx)) // finds that the other replica has done it
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 10)
 			require.InDelta(t, leap.Seconds(), other.Clock().Now().Sub(before).Seconds(), 10)
 			engine.Wake()
 			eventually(t, "the retry", func() bool { return len(sink.Arrivals()) == 2 })
 			came := sink.Arrivals()
 			require.GreaterOrEqual(t, came[1].At.Sub(came[0].At), 990*time.Millisecond, "not before its time")
-			require.NoError(t, db.SetClock(ctx)) // nothing more to follow
+			require.NoError(t, db.SetClock(ctx)) // nothing left to follow
 			require.InDelta(t, leap.Seconds(), db.Clock().Now().Sub(before).Seconds(), 30)
 		})
 	}
 }
 
-// A replica that looks at the clock later than another, or while another does,
-// takes nothing by the time that was.
-func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
+// A replica that checks the clock after or during another replica's update must not claim by
+// the old time.
+func TestStaleClockDoesNotClaimShiftedWork(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	for _, replica := range []*postgres.DB{db, late} {
@@ -61,10 +65,11 @@ func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Seconds)
 	publish(t, db, tenant.ID, "", `{"n":1}`)
-	work := core.Job{ID: core.NewID(db.Clock().Now()), Business: tenant.ID, Kind: core.StoreJob, Body: []byte(`{}`), CreatedAt: db.Clock().Now()}
-	require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
+	work := core.Job{ID: core.NewID(db.Clock().Now()), Business: tenant.ID, Kind: core.StoreJob, Body: []byte(`{}`),
+		CreatedAt: db.Clock().Now()}
+	require.NoError(t, jobsdb.New(db).Enqueue(ctx, work, ""))
 	due := db.Clock().Now().Add(10 * time.Minute).Truncate(time.Microsecond)
-	db.PutOff(t, due)
+	pgtest.PutOff(t, db, due)
 
 	const leap = -time.Hour
 	db.LeapClock(leap)
@@ -72,12 +77,13 @@ func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
 	require.NoError(t, db.SetClock(ctx))
 	for name, claim := range map[string]func() (int, time.Time){
 		"deliveries": func() (int, time.Time) {
-			batch, err := postgres.Deliveries{DB: late}.Claim(ctx, core.ID{1}, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, due)
+			batch, err := deliveries.New(late).Claim(ctx, core.ID{1},
+				claimUpTo(10, 1<<20), due)
 			require.NoError(t, err)
-			return len(batch.Deliveries), batch.NextDue
+			return len(batch.Items), batch.NextDue
 		},
 		"jobs": func() (int, time.Time) {
-			jobs, next, err := postgres.Jobs{DB: late}.Claim(ctx, core.ID{1}, 10, due)
+			jobs, next, err := jobsdb.New(late).Claim(ctx, core.ID{1}, 10, due)
 			require.NoError(t, err)
 			return len(jobs), next
 		},
@@ -91,9 +97,9 @@ func TestWhatWasMovedAlongIsNotClaimedByTheFormerTime(t *testing.T) {
 	}
 }
 
-// What a replica stores that has not looked at the clock since it was set back, or had
-// looked at it just before, is due by a time that is to come again.
-func TestWhatIsStoredByTheTimeBeforeAStepBackIsNotLate(t *testing.T) {
+// A replica that has not noticed a backward step stores due times of the old clock. They must
+// be moved.
+func TestWorkStoredBeforeAClockStepIsShifted(t *testing.T) {
 	const leap = -8 * 24 * time.Hour
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	db, late := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
@@ -106,7 +112,7 @@ func TestWhatIsStoredByTheTimeBeforeAStepBackIsNotLate(t *testing.T) {
 	require.NoError(t, db.SetClock(ctx))
 	publish(t, late, tenant.ID, "", `{}`)
 	overdue := func() int64 {
-		backlog, err := db.Backlog(ctx)
+		backlog, err := schema.ReadBacklog(ctx, db)
 		require.NoError(t, err)
 		return backlog.Due
 	}
@@ -115,11 +121,11 @@ func TestWhatIsStoredByTheTimeBeforeAStepBackIsNotLate(t *testing.T) {
 	require.EqualValues(t, 1, overdue(), "the replica that was late has followed")
 
 	retry := db.Clock().Now().Add(16 * time.Minute).Truncate(time.Microsecond)
-	for _, due := range []time.Time{retry, retry.Add(-leap)} { // as it should be, and by the former time
-		db.PutOff(t, due)
+	for _, due := range []time.Time{retry, retry.Add(-leap)} { // the correct time, and the one by the old clock
+		pgtest.PutOff(t, db, due)
 		require.NoError(t, db.SetClock(ctx))
 		var stored time.Time
-		db.Row(t, &stored, `SELECT due_at FROM delivery_queue`)
+		pgtest.Row(t, db, &stored, `SELECT due_at FROM delivery_queue`)
 		require.InDelta(t, retry.Unix(), stored.Unix(), 2)
 	}
 }

@@ -5,23 +5,32 @@ import (
 	"fmt"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 )
 
-// conditions gathers those of a query, each after an AND, with their arguments.
-type conditions struct {
-	text string
-	args []any
+// Conditions builds the conditions of a query, each after an AND, with their arguments.
+type Conditions struct {
+	Text string
+	Args []any
 }
 
-func (c *conditions) add(set bool, condition string, values ...any) {
+// Add adds a condition if it is set.
+func (c *Conditions) Add(set bool, condition string, values ...any) {
 	if set {
-		c.text += " AND " + condition
-		c.args = append(c.args, values...)
+		c.Text += " AND " + condition
+		c.Args = append(c.Args, values...)
 	}
 }
 
-// listOf reads a list of which each row goes into what into says; doing is for errors.
-func listOf[R any](ctx context.Context, in bun.IDB, doing string, into func(*R) []any, query string, args ...any) ([]R, error) {
+// AppendQuery appends the conditions, so that they can be an argument of a query.
+func (c Conditions) AppendQuery(gen schema.QueryGen, text []byte) ([]byte, error) {
+	return gen.AppendQuery(text, c.Text, c.Args...), nil
+}
+
+// Collect runs a query and returns its rows. into returns the scan destinations of one
+// row; doing is the prefix of the errors.
+func Collect[R any](ctx context.Context, in bun.IDB, doing string, into func(*R) []any, query string,
+	args ...any) ([]R, error) {
 	rows, err := in.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -15,33 +16,35 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// statementTime bounds a statement, on both sides of the connection; migrations have
-// no such bound.
+// statementTime bounds a statement, on the client and on the server. Migrations have no
+// such bound.
 const statementTime = time.Minute
 
 var errAddress = errors.New("SERVERY_DATABASE_URL must name user, host and database: postgres://USER:PASSWORD@HOST:5432/DATABASE")
 
-// lockTime bounds how long a migration waits for a lock, behind which others wait.
+// lockTime bounds how long a migration waits for a lock, because others queue behind it.
 const lockTime = 10 * time.Second
 
-// newConnector reads the address. TLS is settled here, by an explicit
-// configuration, instead of by the driver: without sslmode a server on another machine must
-// show a valid certificate, one on this machine need not speak TLS.
+// newConnector parses the database URL. It configures TLS itself: without sslmode a server
+// on another machine must show a valid certificate. A server on this machine need not use TLS.
 func newConnector(config Config) (driver.Connector, error) {
 	u, err := url.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("SERVERY_DATABASE_URL is not an address")
 	}
-	// Every statement here is written for its index; with the disks of today the
-	// planner need not fear to use it, and to compile one takes longer than it does. What
-	// nobody waits for any more is not to go on.
+	// Every statement uses an index, so random reads are priced for SSDs. JIT compilation would
+	// take longer than the statement. The timeout stops statements that no caller waits for.
+	// plan_cache_mode applies to prepared statements (see DB.Prepare).
 	limit := statementTime
-	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off", "plan_cache_mode": "force_generic_plan"} // for what is prepared: see planned
+	params := map[string]any{"timezone": "UTC", "random_page_cost": "1.1", "jit": "off",
+		"plan_cache_mode": "force_generic_plan"}
 	if config.migrates {
-		limit = 0 // a large table takes its time
+		limit = 0 // a migration of a large table takes long
 		params["lock_timeout"] = lockTime.Milliseconds()
 	}
 	params["statement_timeout"] = limit.Milliseconds()
@@ -72,7 +75,8 @@ func newConnector(config Config) (driver.Connector, error) {
 			pgdriver.WithDatabase(u.Host), pgdriver.WithInsecure(true))), nil
 	}
 	if socket := query.Get("host"); socket != "" {
-		options = append(options, pgdriver.WithNetwork("unix"), pgdriver.WithAddr(socket+"/.s.PGSQL."+cmp.Or(query.Get("port"), "5432")),
+		options = append(options, pgdriver.WithNetwork("unix"),
+			pgdriver.WithAddr(socket+"/.s.PGSQL."+cmp.Or(query.Get("port"), "5432")),
 			pgdriver.WithInsecure(true))
 		return newPrimaries(append(options, pgdriver.WithDatabase(strings.TrimPrefix(u.Path, "/")))), nil
 	}
@@ -80,7 +84,8 @@ func newConnector(config Config) (driver.Connector, error) {
 	if host == "" || len(u.Path) < 2 {
 		return nil, errAddress
 	}
-	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))), pgdriver.WithDatabase(u.Path[1:]))
+	options = append(options, pgdriver.WithAddr(net.JoinHostPort(host, cmp.Or(u.Port(), "5432"))),
+		pgdriver.WithDatabase(u.Path[1:]))
 	security, err := tlsFor(host, query)
 	if err != nil {
 		return nil, err
@@ -93,7 +98,7 @@ func newConnector(config Config) (driver.Connector, error) {
 	return newPrimaries(options), nil
 }
 
-// parameters are those of an address, of which none is passed over.
+// parameters returns the parameters of a database URL. It rejects unknown ones.
 func parameters(u *url.URL) (url.Values, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
@@ -101,22 +106,26 @@ func parameters(u *url.URL) (url.Values, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		if !slices.Contains([]string{"sslmode", "sslrootcert", "host", "port"}, name) {
-			return nil, fmt.Errorf("SERVERY_DATABASE_URL has a parameter %q, which the hub does not know; it knows sslmode, sslrootcert, and host and port of a socket", name)
+			return nil,
+				fmt.Errorf("SERVERY_DATABASE_URL has a parameter %q, which the hub does not know; it knows sslmode, "+
+					"sslrootcert, and host and port of a socket", name)
 		}
 	}
 	if (query.Has("host") || query.Has("port")) && (u.Scheme == "unix" || !strings.HasPrefix(query.Get("host"), "/")) {
-		return nil, errors.New("SERVERY_DATABASE_URL: host as a parameter must be the directory of a socket, and port goes with it; those of a server stand before the database")
+		return nil,
+			errors.New("SERVERY_DATABASE_URL: host as a parameter must be the directory of a socket, and port goes " +
+				"with it; those of a server stand before the database")
 	}
 	return query, nil
 }
 
-// CheckURL tells what is wrong with the form of a database's address.
+// CheckURL returns an error if a database URL is malformed.
 func CheckURL(address string) error {
 	_, err := newConnector(Config{URL: address})
 	return err
 }
 
-// tlsFor is the TLS configuration for a server, nil for a plain connection.
+// tlsFor returns the TLS configuration for a server, nil for a plain connection.
 func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	security := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
 	if file := query.Get("sslrootcert"); file != "" {
@@ -133,7 +142,7 @@ func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	case "disable":
 		return nil, nil
 	case "require":
-		security.InsecureSkipVerify = security.RootCAs == nil // as libpq: encrypted, not verified
+		security.InsecureSkipVerify = security.RootCAs == nil // like libpq: encrypted, not verified
 		return security, nil
 	case "verify-full":
 		return security, nil
@@ -145,4 +154,17 @@ func tlsFor(host string, query url.Values) (*tls.Config, error) {
 	default:
 		return nil, fmt.Errorf("sslmode of SERVERY_DATABASE_URL must be disable, require or verify-full, not %q", mode)
 	}
+}
+
+// ForMigrations opens a pool of two connections; one of them holds the migration lock.
+func (db *DB) ForMigrations() (*bun.DB, error) {
+	config := db.config
+	config.migrates = true
+	connector, err := newConnector(config)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(connector)
+	pool.SetMaxOpenConns(2)
+	return bun.NewDB(pool, pgdialect.New()), nil
 }

@@ -9,30 +9,38 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestMenusThatPlatformsRefuseAreTold(t *testing.T) {
+func TestConsoleListsMenuItemsThatPlatformsReject(t *testing.T) {
 	p := newPress(t)
 	other := hubtest.Business(t, p.db).ID
-	read := postgres.Console{DB: p.db}
-	p.send("-1", `{"items":[{"ref_id":"curry","title":"Other curry","price":2},{"ref_id":"rice","title":"Other rice","price":2}]}`)
+	read := consoleview.New(p.db)
+	p.send("-1",
+		`{"items":[{"ref_id":"curry","title":"Other curry","price":2},{"ref_id":"rice","title":"Other rice",`+
+			`"price":2}]}`)
 	p.clock.Advance(time.Minute)
 	work, names := p.claim(me)
 	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
 	for _, w := range work {
 		result := p.done(w)
-		result.Problems = []publishing.Problem{{Entity: "option", RefID: "curry", Message: "another kind"}, {Entity: "item", RefID: "cur", Message: "another item"}, {Entity: "item", RefID: "curry", Message: "photo required"}}
+		result.Problems = []publishing.Problem{{Entity: "option", RefID: "curry", Message: "another kind"},
+			{Entity: "item", RefID: "cur", Message: "another item"},
+			{Entity: "item", RefID: "curry", Message: "photo required"}}
 		if w.Platform == "b" {
-			result = publishing.Result{Work: w, State: publishing.Failed, Message: "unknown partner key", At: p.clock.Now()}
+			result = publishing.Result{Work: w, State: publishing.Failed, Message: "unknown partner key",
+				At: p.clock.Now()}
 		}
 		p.finish(me, result)
 	}
 	notices, err := read.Notices(t.Context(), []core.BusinessID{p.business, other}, p.clock.Now().Add(-time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.RefusedMenus{{Business: p.business, Platform: "b", ServedBy: "aggregator-b", Count: 2, Message: "unknown partner key"}}, notices.Menus)
+	require.Equal(t, []console.RefusedMenus{{Business: p.business, Platform: "b", ServedBy: "aggregator-b", Count: 2,
+		Message: "unknown partner key"}}, notices.Menus)
 	notices, err = read.Notices(t.Context(), []core.BusinessID{other}, p.clock.Now().Add(-time.Hour))
 	require.NoError(t, err)
 	require.Empty(t, notices.Menus)
@@ -42,19 +50,23 @@ func TestMenusThatPlatformsRefuseAreTold(t *testing.T) {
 	for store, stores := range map[string]int{"": 2, "s1": 1} {
 		item, err := read.Item(t.Context(), p.business, id, store)
 		require.NoError(t, err)
-		require.Equal(t, []console.ItemRefusal{{Platform: "a", Message: "photo required", Stores: stores}}, item.Refusals)
+		require.Equal(t, []console.ItemRefusal{{Platform: "a", Message: "photo required", Stores: stores}},
+			item.Refusals)
 	}
 	_, err = read.ItemOf(t.Context(), other, "curry")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
-func TestDeliveriesThatWereGivenUpAreCountedForADay(t *testing.T) {
+func TestFailedDeliveriesAreCountedForADay(t *testing.T) {
 	c := newClinic(t)
-	read, businesses := postgres.Console{DB: c.db}, []core.BusinessID{c.business}
+	read, businesses := consoleview.New(c.db), []core.BusinessID{c.business}
 	gaveUp := func(age time.Duration, state string) {
 		at := c.clock.Now().Add(-age)
-		c.db.Exec(t, `INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at)
-			VALUES (?, ?, ?, 'store_creation', ?, '', ?, 6, 500, ?)`, c.business, core.NewID(at), core.NewID(at), c.sub.ID, state, at)
+		pgtest.Exec(t, c.db,
+			`INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
+				finished_at)
+			VALUES (?, ?, ?, 'store_creation', ?, '', ?, 6, 500, ?)`, c.business, core.NewID(at), core.NewID(at),
+			c.sub.ID, state, at)
 	}
 	gaveUp(25*time.Hour, "failed")
 	gaveUp(time.Hour, "delivered")
@@ -73,17 +85,19 @@ func TestDeliveriesThatWereGivenUpAreCountedForADay(t *testing.T) {
 	figures, err := read.Figures(t.Context(), businesses, c.clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 2, figures.GivenUp)
-	figures, err = read.Figures(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID}, c.clock.Now().Add(-24*time.Hour))
+	figures, err = read.Figures(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID},
+		c.clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
 	require.Zero(t, figures.GivenUp)
 }
 
-func TestAWebhookWithAnotherAddressOrOtherHeadersBeginsAnew(t *testing.T) {
+func TestChangingURLOrHeadersResetsWebhookHealth(t *testing.T) {
 	c := newClinic(t)
-	read, write := postgres.Console{DB: c.db}, postgres.Webhooks{DB: c.db}
+	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
 	refused := func(ago time.Duration) console.Endpoint {
 		var tally console.Tally
-		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago), Class: "connect", Error: "nothing answers"})
+		tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now().Add(-ago),
+			Class: "connect", Error: "nothing answers"})
 		require.NoError(t, read.AddSums(t.Context(), tally.Take()))
 		one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 		require.NoError(t, err)
@@ -100,29 +114,32 @@ func TestAWebhookWithAnotherAddressOrOtherHeadersBeginsAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			require.False(t, refused(0).Health.FailingSince.IsZero())
 			c.clock.Advance(time.Hour)
-			require.NoError(t, write.Change(t.Context(), c.business, "key:pos", c.sub.ID, func(s *webhook.Subscription) error {
-				change.do(s)
-				return nil
-			}))
+			require.NoError(t, write.Change(t.Context(), c.business, "key:pos", c.sub.ID,
+				func(s *webhook.Subscription) error {
+					change.do(s)
+					return nil
+				}))
 			one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 			require.NoError(t, err)
 			require.Equal(t, change.anew, one.Health.FailingSince.IsZero())
 			if change.anew {
 				require.Equal(t, console.Health{}, one.Health)
-				require.Equal(t, console.Health{}, refused(time.Second).Health, "an attempt that began before says nothing of it")
+				require.Equal(t, console.Health{}, refused(time.Second).Health,
+					"an attempt that began before says nothing of it")
 			}
 			require.False(t, refused(0).Health.FailingSince.IsZero())
 		})
 	}
 }
 
-func TestAFailingWebhookKnowsWhenItsServerAnsweredOthers(t *testing.T) {
+func TestFailingWebhookShowsLastSuccessOfItsServer(t *testing.T) {
 	c := newClinic(t)
-	read, now := postgres.Console{DB: c.db}, c.clock.Now().UTC().Truncate(time.Microsecond)
+	read, now := consoleview.New(c.db), c.clock.Now().UTC().Truncate(time.Microsecond)
 	subscribe := func(business core.BusinessID, url string) int64 {
 		return hubtest.Subscribe(t, c.db, business, core.OrderPlaced, url, webhook.Minutes).ID
 	}
-	neighbour, elsewhere := subscribe(c.business, "https://pos.example/orders"), subscribe(c.business, "https://pos.example:8443/")
+	neighbour, elsewhere := subscribe(c.business, "https://pos.example/orders"),
+		subscribe(c.business, "https://pos.example:8443/")
 	foreign := hubtest.Business(t, c.db).ID
 	strange := subscribe(foreign, "https://pos.example/orders")
 	accepted := func(business core.BusinessID, id int64, at time.Time) console.Attempt {
@@ -141,21 +158,25 @@ func TestAFailingWebhookKnowsWhenItsServerAnsweredOthers(t *testing.T) {
 	}
 }
 
-func TestStoresThatAreClosedWhereTheyAreListedAreTold(t *testing.T) {
+func TestConsoleListsStoresClosedOnTheirPlatforms(t *testing.T) {
 	p := newPress(t)
 	other := hubtest.Business(t, p.db).ID
-	read := postgres.Console{DB: p.db}
+	read := consoleview.New(p.db)
 	for _, ref := range []string{"s3", "s4"} {
 		p.store(ref)
 	}
-	p.db.Exec(t, `UPDATE stores SET included_platforms = '{a}', excluded_platforms = NULL WHERE business_id = ? AND ref_id = 's3'`, p.business)
-	p.db.Exec(t, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's4'`, p.business)
+	pgtest.Exec(t, p.db,
+		`UPDATE stores SET included_platforms = '{a}', excluded_platforms = NULL WHERE business_id = ?
+			AND ref_id = 's3'`, p.business)
+	pgtest.Exec(t, p.db, `UPDATE stores SET active = false WHERE business_id = ? AND ref_id = 's4'`, p.business)
 	at := p.clock.Now()
 	for i, row := range []struct {
 		ref, platform string
 		open          bool
-	}{{"s1", "b", false}, {"s2", "a", false}, {"s2", "b", false}, {"s1", "a", true}, {"s3", "b", false}, {"s4", "a", false}} {
-		p.db.Exec(t, `INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+	}{{"s1", "b", false}, {"s2", "a", false}, {"s2", "b", false}, {"s1", "a", true}, {"s3", "b", false},
+		{"s4", "a", false}} {
+		pgtest.Exec(t, p.db,
+			`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
 			SELECT business_id, id, ?, ?, 'api', '', 'key:pos', ?, ? FROM stores WHERE business_id = ? AND ref_id = ?`,
 			row.platform, row.open, core.NewID(at), at.Add(time.Duration(i)*time.Minute), p.business, row.ref)
 	}
@@ -163,7 +184,8 @@ func TestStoresThatAreClosedWhereTheyAreListedAreTold(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, notices.Closed, 1)
 	told := notices.Closed[0]
-	require.Equal(t, []any{p.business, 2, "b", "key:pos", at.Add(2 * time.Minute).UnixMilli()}, []any{told.Business, told.Count, told.Platform, told.Actor, told.Since.UnixMilli()})
+	require.Equal(t, []any{p.business, 2, "b", "key:pos", at.Add(2 * time.Minute).UnixMilli()},
+		[]any{told.Business, told.Count, told.Platform, told.Actor, told.Since.UnixMilli()})
 
 	closed := map[string][]string{}
 	list, err := read.ListStores(t.Context(), p.business, console.StoreFilter{Limit: 9})
@@ -177,9 +199,9 @@ func TestStoresThatAreClosedWhereTheyAreListedAreTold(t *testing.T) {
 	require.Equal(t, map[string][]string{"s1": {"b"}, "s2": {"a", "b"}, "s3": {"b"}, "s4": {"a"}}, closed)
 }
 
-func TestTheGridKnowsThatAChangeWaitsWhereAMenuIs(t *testing.T) {
+func TestPublishedMenuShowsItsPendingChange(t *testing.T) {
 	p := newPress(t)
-	read := postgres.Console{DB: p.db}
+	read := consoleview.New(p.db)
 	p.send("-1", `{"items":[{"ref_id":"curry","title":"Curry","price":3}]}`)
 	p.clock.Advance(time.Minute)
 	work, _ := p.claim(me)
@@ -188,7 +210,8 @@ func TestTheGridKnowsThatAChangeWaitsWhereAMenuIs(t *testing.T) {
 	p.clock.Advance(time.Minute)
 	again, _ := p.claim(other)
 	for _, w := range again {
-		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Untried: true, Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()})
+		p.finish(other, publishing.Result{Work: w, State: publishing.Waiting, Untried: true,
+			Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()})
 	}
 	all, err := read.PublishedAt(t.Context(), p.business, []int64{work[0].StoreID})
 	require.NoError(t, err)
@@ -198,9 +221,9 @@ func TestTheGridKnowsThatAChangeWaitsWhereAMenuIs(t *testing.T) {
 	require.False(t, there.DueAt.IsZero() || there.PublishedAt.IsZero())
 }
 
-func TestOneFlushOfAttemptsBeforeAndAfterAnotherAddressTellsOfTheNewAlone(t *testing.T) {
+func TestFlushIgnoresAttemptsFromBeforeAURLChange(t *testing.T) {
 	c := newClinic(t)
-	read, write := postgres.Console{DB: c.db}, postgres.Webhooks{DB: c.db}
+	read, write := consoleview.New(c.db), deliveries.NewWebhooks(c.db)
 	var tally console.Tally
 	old := console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now()}
 	tally.Count(old)
@@ -212,7 +235,8 @@ func TestOneFlushOfAttemptsBeforeAndAfterAnotherAddressTellsOfTheNewAlone(t *tes
 		return nil
 	}))
 	c.clock.Advance(time.Second)
-	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now(), Class: "connect", Error: "nothing answers"})
+	tally.Count(console.Attempt{Business: c.business, Webhook: c.sub.ID, At: c.clock.Now(), Class: "connect",
+		Error: "nothing answers"})
 	require.NoError(t, read.AddSums(t.Context(), tally.Take()))
 	one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 	require.NoError(t, err)

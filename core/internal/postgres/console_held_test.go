@@ -7,13 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestFiguresCountAsHeldWhatTheListCallsSo(t *testing.T) {
+func TestHeldFiguresMatchTheDeliveryList(t *testing.T) {
 	c := newClinic(t)
-	read := postgres.Console{DB: c.db}
+	read := consoleview.New(c.db)
 	agree := func(held, waiting int) {
 		t.Helper()
 		require.Len(t, c.held(), held)
@@ -21,13 +22,15 @@ func TestFiguresCountAsHeldWhatTheListCallsSo(t *testing.T) {
 		require.NoError(t, err)
 		one, err := read.Endpoint(t.Context(), c.business, c.sub.ID)
 		require.NoError(t, err)
-		require.Equal(t, []int{held, waiting, held, waiting}, []int{figures.Held, figures.Waiting, one.Held, one.Waiting})
+		require.Equal(t, []int{held, waiting, held, waiting},
+			[]int{figures.Held, figures.Waiting, one.Held, one.Waiting})
 	}
 	turn := func(active bool) {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(t.Context(), c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
-			s.Active = active
-			return nil
-		}))
+		require.NoError(t, deliveries.NewWebhooks(c.db).Change(t.Context(), c.business, "test", c.sub.ID,
+			func(s *webhook.Subscription) error {
+				s.Active = active
+				return nil
+			}))
 	}
 	c.sicken()
 	agree(12, 0)
@@ -39,7 +42,7 @@ func TestFiguresCountAsHeldWhatTheListCallsSo(t *testing.T) {
 	agree(0, 12)
 }
 
-func TestADeliveryThatIsSentAgainSaysWhatItWasTriedBefore(t *testing.T) {
+func TestResentDeliveryKeepsItsEarlierAttempts(t *testing.T) {
 	c := newClinic(t)
 	c.fail(1)
 	ended, err := c.queue.List(t.Context(), c.business, webhook.Filter{Limit: 9})
@@ -53,23 +56,23 @@ func TestADeliveryThatIsSentAgainSaysWhatItWasTriedBefore(t *testing.T) {
 	require.Equal(t, []any{1, 2, webhook.Status}, []any{d.Base, d.Attempts, d.LastClass})
 }
 
-func TestThePulseTellsWhatPlatformsHave(t *testing.T) {
+func TestChangeTokenFollowsMenuPublications(t *testing.T) {
 	p := newPress(t)
-	pulse := func() string {
+	token := func() string {
 		t.Helper()
-		beat, err := postgres.Console{DB: p.db}.Pulse(t.Context(), p.business)
+		value, err := consoleview.New(p.db).ChangeToken(t.Context(), p.business)
 		require.NoError(t, err)
-		return beat
+		return value
 	}
-	before := pulse()
-	require.Equal(t, before, pulse())
+	before := token()
+	require.Equal(t, before, token())
 	p.clock.Advance(time.Second)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(time.Minute)
 	owner := core.NewID(p.clock.Now())
 	work, _ := p.claim(owner)
 	require.NotEmpty(t, work)
-	marked := pulse()
+	marked := token()
 	require.NoError(t, p.queue.Finish(t.Context(), owner, p.done(work[0]), nil))
-	require.NotEqual(t, marked, pulse())
+	require.NotEqual(t, marked, token())
 }

@@ -8,12 +8,12 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestAllDeliveriesOfAnOrderOfManyRidesAreFound(t *testing.T) {
+func TestConsoleFindsAllDeliveriesOfAnOrder(t *testing.T) {
 	d := newDepot(t)
 	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Seconds)
 	id := d.order("web", "")
@@ -25,7 +25,7 @@ func TestAllDeliveriesOfAnOrderOfManyRidesAreFound(t *testing.T) {
 		d.clock.Advance(time.Second)
 		require.NoError(t, d.send(id, status, order.Rider{}))
 	}
-	list, err := postgres.Console{DB: d.db}.DeliveriesOfOrder(t.Context(), d.business, id)
+	list, err := consoleview.New(d.db).DeliveriesOfOrder(t.Context(), d.business, id)
 	require.NoError(t, err)
 	require.Len(t, list, 70)
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
 )
 
-func TestOfSignInsAtOnceNoMoreAreLetTryThanMay(t *testing.T) {
+func TestConcurrentSignInsStayWithinTheLimit(t *testing.T) {
 	clock := clocktest.New()
-	records := postgres.Console{DB: hubtest.Database(t, clock)}
+	records := accessdb.New(hubtest.Database(t, clock))
 	account := access.Subject{Name: "account/kim@example.com", Most: 10}
 	try := func(address string, most int) bool {
-		allowed, err := records.CountAttempt(t.Context(), []access.Subject{account, {Name: address, Most: most}}, clock.Now(), clock.Now().Add(-time.Minute))
+		allowed, err := records.CountAttempt(t.Context(), []access.Subject{account, {Name: address, Most: most}},
+			clock.Now(), clock.Now().Add(-time.Minute))
 		require.NoError(t, err)
 		return allowed
 	}

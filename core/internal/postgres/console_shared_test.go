@@ -11,22 +11,26 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestNoBusinessFillsTheTroublesThatAreRead(t *testing.T) {
+func TestOneBusinessDoesNotFillTheProblemList(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	read := postgres.Console{DB: db}
+	read := consoleview.New(db)
 	many, other := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
 	now := clock.Now()
 	var tally console.Tally
 	fails := func(business core.BusinessID, minutes int) {
-		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes), webhook.Minutes)
+		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos-%d.example/", minutes),
+			webhook.Minutes)
 		tally.Count(console.Attempt{Business: business, Webhook: sub.ID, At: now, Class: "connect"})
 		at := now.Add(-time.Duration(minutes) * time.Minute)
-		db.Exec(t, `INSERT INTO jobs (business_id, id, kind, state, body, created_at) VALUES (?, ?, 'menu', 'failed', '', ?)`, business, core.NewID(at), at)
+		pgtest.Exec(t, db,
+			`INSERT INTO jobs (business_id, id, kind, state, body, created_at) VALUES (?, ?, 'menu', 'failed', '', ?)`,
+			business, core.NewID(at), at)
 	}
 	for minutes := range 5 {
 		fails(many, minutes)
@@ -41,16 +45,17 @@ func TestNoBusinessFillsTheTroublesThatAreRead(t *testing.T) {
 	failed, err := read.FailedJobs(t.Context(), businesses, now.Add(-24*time.Hour), 3)
 	require.NoError(t, err)
 	require.Len(t, failed, 3)
-	require.Equal(t, []core.BusinessID{many, other, many}, []core.BusinessID{failed[0].Business, failed[1].Business, failed[2].Business})
+	require.Equal(t, []core.BusinessID{many, other, many},
+		[]core.BusinessID{failed[0].Business, failed[1].Business, failed[2].Business})
 }
 
-func TestASearchReadsOneMoreOfAKindThanIsShown(t *testing.T) {
+func TestSearchReadsOneMoreHitThanIsShown(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	business := hubtest.Business(t, db).ID
 	for n := range console.HitsShown + 2 {
 		hubtest.Subscribe(t, db, business, core.OrderPlaced, fmt.Sprintf("https://pos.example/%d", n), webhook.Minutes)
 	}
-	hits, err := postgres.Console{DB: db}.Search(t.Context(), []core.BusinessID{business}, "pos.example")
+	hits, err := consoleview.New(db).Search(t.Context(), []core.BusinessID{business}, "pos.example")
 	require.NoError(t, err)
 	require.Len(t, hits, console.HitsShown+1)
 }

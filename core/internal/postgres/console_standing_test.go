@@ -12,13 +12,15 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/store"
 )
 
-// storesOf are the ref_ids of the stores that a filter chooses, of the list and of the grid.
-func storesOf(t *testing.T, read postgres.Console, business core.BusinessID, f console.StoreFilter) (listed []string, shown []string, standings []console.Standing) {
+// storesOf returns the ref_ids of the stores that a filter selects, in the list and the grid.
+func storesOf(t *testing.T, read consoleview.Store, business core.BusinessID,
+	f console.StoreFilter) (listed []string, shown []string, standings []console.Standing) {
 	t.Helper()
 	f.Limit = 100
 	list, err := read.ListStores(t.Context(), business, f)
@@ -34,26 +36,35 @@ func storesOf(t *testing.T, read postgres.Console, business core.BusinessID, f c
 	return listed, shown, standings
 }
 
-func TestStoresAreChosenByTheGravestReason(t *testing.T) {
+func TestStoreFilterUsesTheMostSevereStatus(t *testing.T) {
 	p := newPress(t)
-	read := postgres.Console{DB: p.db}
+	read := consoleview.New(p.db)
 	monday := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	change := map[console.Standing]string{
-		console.StoreInactive: `active = false, hide_from_ui = true`, console.StoreUnlisted: `included_platforms = '{}', excluded_platforms = NULL`,
-		console.StoreNoOrders: `ordering_enabled = false`, console.StoreClosed: `hide_from_ui = true`, console.StoreHidden: `hide_from_ui = true, timings = '[]'`,
-		console.StoreShut: `timings = '[{"day":"monday","slots":[{"start_time":"09:00:00","end_time":"10:00:00"}]}]'`, console.StoreOpen: `timings = NULL`,
+		console.StoreInactive: `active = false, hide_from_ui = true`,
+		console.StoreUnlisted: `included_platforms = '{}', excluded_platforms = NULL`,
+		console.StoreNoOrders: `ordering_enabled = false`, console.StoreClosed: `hide_from_ui = true`,
+		console.StoreHidden: `hide_from_ui = true, timings = '[]'`,
+		console.StoreShut:   `timings = '[{"day":"monday","slots":[{"start_time":"09:00:00","end_time":"10:00:00"}]}]'`,
+		console.StoreOpen:   `timings = NULL`,
 	}
 	for standing, set := range change {
 		p.store(string(standing))
-		p.db.Exec(t, `UPDATE stores SET `+set+` WHERE business_id = ? AND ref_id = ?`, p.business, string(standing))
+		pgtest.Exec(t, p.db, `UPDATE stores SET `+set+` WHERE business_id = ? AND ref_id = ?`, p.business,
+			string(standing))
 	}
 	for _, ref := range []string{"closed", "unlisted"} {
-		p.db.Exec(t, `INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
-			SELECT business_id, id, 'b', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ? AND ref_id = ?`, core.NewID(monday), p.business, ref)
+		pgtest.Exec(t, p.db,
+			`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at)
+			SELECT business_id, id, 'b', false, 'api', '', 'key:pos', ?, now() FROM stores WHERE business_id = ?
+			AND ref_id = ?`, core.NewID(monday), p.business, ref)
 	}
-	p.db.Exec(t, `UPDATE publications SET state = 'failed' WHERE business_id = ? AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
+	pgtest.Exec(t, p.db,
+		`UPDATE publications SET state = 'failed' WHERE business_id = ?
+			AND store_id = (SELECT id FROM stores WHERE business_id = ? AND ref_id = 's2')`, p.business, p.business)
 	for standing := range change {
-		listed, shown, standings := storesOf(t, read, p.business, console.StoreFilter{Standing: standing, Local: monday})
+		listed, shown, standings := storesOf(t, read, p.business,
+			console.StoreFilter{Standing: standing, Local: monday})
 		want := []string{string(standing)}
 		if standing == console.StoreOpen {
 			want = append(want, "s1", "s2")
@@ -71,18 +82,21 @@ func TestStoresAreChosenByTheGravestReason(t *testing.T) {
 	require.Empty(t, listed)
 }
 
-func TestOpeningHoursAreReadInTheDatabaseAsEverywhere(t *testing.T) {
+func TestDatabaseAndGoAgreeOnOpeningHours(t *testing.T) {
 	p := newPress(t)
-	read := postgres.Console{DB: p.db}
+	read := consoleview.New(p.db)
 	clock := rapid.Custom(func(t *rapid.T) string {
-		return rapid.SampledFrom([]string{"00:00:00", "23:59:59", fmt.Sprintf("%02d:%02d:00", rapid.IntRange(0, 23).Draw(t, "hour"), rapid.IntRange(0, 59).Draw(t, "minute"))}).Draw(t, "clock")
+		return rapid.SampledFrom([]string{"00:00:00", "23:59:59",
+			fmt.Sprintf("%02d:%02d:00", rapid.IntRange(0, 23).Draw(t, "hour"),
+				rapid.IntRange(0, 59).Draw(t, "minute"))}).Draw(t, "clock")
 	})
 	rapid.Check(t, func(r *rapid.T) {
 		var hours []core.DayHours
 		for range rapid.IntRange(0, 3).Draw(r, "days") {
 			day := core.DayHours{Day: rapid.SampledFrom([]string{"sunday", "monday", "tuesday"}).Draw(r, "day")}
 			for range rapid.IntRange(0, 2).Draw(r, "slots") {
-				day.Slots = append(day.Slots, core.HoursSlot{StartTime: clock.Draw(r, "start"), EndTime: clock.Draw(r, "end")})
+				day.Slots = append(day.Slots,
+					core.HoursSlot{StartTime: clock.Draw(r, "start"), EndTime: clock.Draw(r, "end")})
 			}
 			hours = append(hours, day)
 		}
@@ -93,10 +107,12 @@ func TestOpeningHoursAreReadInTheDatabaseAsEverywhere(t *testing.T) {
 		}
 		text, err := json.Marshal(hours)
 		require.NoError(r, err)
-		p.db.Exec(t, `UPDATE stores SET timings = ? WHERE business_id = ? AND ref_id = 's1'`, string(text), p.business)
+		pgtest.Exec(t, p.db, `UPDATE stores SET timings = ? WHERE business_id = ? AND ref_id = 's1'`, string(text),
+			p.business)
 		at, err := time.Parse(time.TimeOnly, clock.Draw(r, "at"))
 		require.NoError(r, err)
-		local := time.Date(2026, 11, 21+rapid.IntRange(1, 3).Draw(r, "date"), at.Hour(), at.Minute(), at.Second(), 0, time.UTC)
+		local := time.Date(2026, 11, 21+rapid.IntRange(1, 3).Draw(r, "date"), at.Hour(), at.Minute(), at.Second(), 0,
+			time.UTC)
 		want := console.StoreShut
 		if open, _ := store.OpenAt(hours, local); open {
 			want = console.StoreOpen
@@ -107,11 +123,13 @@ func TestOpeningHoursAreReadInTheDatabaseAsEverywhere(t *testing.T) {
 	})
 }
 
-func TestARequestTellsHowItStandsAtThePlatforms(t *testing.T) {
+func TestMenuRequestShowsItsStatusOnEachPlatform(t *testing.T) {
 	p := newPress(t)
-	read := postgres.Console{DB: p.db}
+	read := consoleview.New(p.db)
 	send := func(price int) core.ID {
-		body := fmt.Sprintf(`{"items":[{"ref_id":"curry","title":"Curry","price":%[1]d},{"ref_id":"rice","title":"Rice","price":%[1]d}]}`, price)
+		body :=
+			fmt.Sprintf(`{"items":[{"ref_id":"curry","title":"Curry","price":%[1]d},{"ref_id":"rice","title":"Rice",`+
+				`"price":%[1]d}]}`, price)
 		return uuid.MustParse(p.send("-1", body)["reference"].(string))
 	}
 	reference := send(9)
@@ -120,7 +138,8 @@ func TestARequestTellsHowItStandsAtThePlatforms(t *testing.T) {
 		require.NoError(t, err)
 		return list
 	}
-	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2}, {Platform: "b", State: "waiting", Stores: 2}}, stands())
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2},
+		{Platform: "b", State: "waiting", Stores: 2}}, stands())
 	p.clock.Advance(time.Minute)
 	work, names := p.claim(me)
 	require.Equal(t, []string{"s1/a", "s1/b", "s2/a", "s2/b"}, names)
@@ -129,16 +148,20 @@ func TestARequestTellsHowItStandsAtThePlatforms(t *testing.T) {
 		if w.Platform == "b" && w.StoreRef == "s1" {
 			result = publishing.Result{Work: w, State: publishing.Failed, Message: "told to fail", At: p.clock.Now()}
 		} else if w.Platform == "b" {
-			result = publishing.Result{Work: w, State: publishing.Waiting, Untried: true, Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}
+			result = publishing.Result{Work: w, State: publishing.Waiting, Untried: true,
+				Message: "the plugin is not running", RetryAt: p.clock.Now().Add(time.Hour), At: p.clock.Now()}
 		}
 		p.finish(me, result)
 	}
-	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2}, {Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2},
+		{Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
 		{Platform: "b", State: "waiting", Stores: 1, Message: "the plugin is not running"}}, stands())
 	later := send(10)
-	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2}, {Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "published", Stores: 2},
+		{Platform: "b", State: "failed", Stores: 1, Message: "told to fail"},
 		{Platform: "b", State: "waiting", Stores: 1}}, stands())
 	list, err := read.PublishedBy(t.Context(), p.business, later)
 	require.NoError(t, err)
-	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2}, {Platform: "b", State: "waiting", Stores: 2}}, list)
+	require.Equal(t, []console.Publishing{{Platform: "a", State: "waiting", Stores: 2},
+		{Platform: "b", State: "waiting", Stores: 2}}, list)
 }

@@ -7,16 +7,17 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/menu"
 )
 
-func TestTheConsoleTellsWhichGroupKeepsAnItemFromBeingShown(t *testing.T) {
+func TestConsoleNamesTheOptionGroupHidingAnItem(t *testing.T) {
 	k := newKitchen(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.store("s2")
 	k.send("-1", dinner)
-	read, menus := postgres.Console{DB: k.db}, postgres.Menus{DB: k.db}
+	read, menus := consoleview.New(k.db), menusdb.New(k.db)
 	id, err := read.ItemOf(t.Context(), k.business, "curry")
 	require.NoError(t, err)
 	for _, c := range []struct{ name, location, body, unmet string }{
@@ -25,7 +26,9 @@ func TestTheConsoleTellsWhichGroupKeepsAnItemFromBeingShown(t *testing.T) {
 		{"another store has none", "s2", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, ""},
 		{"it is switched off", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
 		{"the group demands nothing", "-1", `{"option_groups":[{"ref_id":"size","min_selectable":0}]}`, ""},
-		{"it demands two of one", "s1", `{"option_groups":[{"ref_id":"size","min_selectable":2,"max_selectable":2}],"options":[{"ref_id":"big","price":1,"available":true}]}`, "size"},
+		{"it demands two of one", "s1",
+			`{"option_groups":[{"ref_id":"size","min_selectable":2,"max_selectable":2}],"options":[{"ref_id":"big",` +
+				`"price":1,"available":true}]}`, "size"},
 		{"the same twice", "-1", `{"option_groups":[{"ref_id":"size","multi_options_enabled":true}]}`, ""},
 		{"none of that", "s1", `{"options":[{"ref_id":"big","price":1,"available":false}]}`, "size"},
 		{"the group is inactive", "-1", `{"option_groups":[{"ref_id":"size","active":false}]}`, ""},
@@ -43,10 +46,12 @@ func TestTheConsoleTellsWhichGroupKeepsAnItemFromBeingShown(t *testing.T) {
 	}
 }
 
-func TestTheConsoleTellsWhenTheCategoriesOfAnItemAreOnSale(t *testing.T) {
+func TestConsoleShowsItemCategoryTimings(t *testing.T) {
 	k := newKitchen(t, hubtest.Database(t, nil), "US")
-	k.send("-1", `{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)
-	read := postgres.Console{DB: k.db}
+	k.send("-1",
+		`{"categories":[{"ref_id":"day","name":"Day"},{"ref_id":"early","name":"Early","parent_ref_id":"day"}],`+
+			`"items":[{"ref_id":"roll","title":"Roll","price":1,"category_ref_ids":["early"]}]}`)
+	read := consoleview.New(k.db)
 	id, err := read.ItemOf(t.Context(), k.business, "roll")
 	require.NoError(t, err)
 	onSale := func() []core.DayHours {
@@ -55,7 +60,11 @@ func TestTheConsoleTellsWhenTheCategoriesOfAnItemAreOnSale(t *testing.T) {
 		return item.Categories[0].OnSale
 	}
 	require.Nil(t, onSale(), "without timings it always is")
-	k.set(`[{"title":"Breakfast","category_ref_ids":["early"],"day_slots":[{"day":"monday","slots":[{"start_time":"08:00","end_time":"11:30"}]}]},
-		{"title":"Daytime","category_ref_ids":["day"],"day_slots":[{"day":"monday","slots":[{"start_time":"10:00","end_time":"18:00"}]}]}]`)
-	require.Equal(t, []core.DayHours{{Day: "monday", Slots: []core.HoursSlot{{StartTime: "10:00:00", EndTime: "11:30:00"}}}}, onSale(), "its own hours within those of its parent")
+	k.set(`[{"title":"Breakfast","category_ref_ids":["early"],"day_slots":[{"day":"monday",` +
+		`"slots":[{"start_time":"08:00","end_time":"11:30"}]}]},
+		{"title":"Daytime","category_ref_ids":["day"],"day_slots":[{"day":"monday","slots":[{"start_time":"10:00",` +
+		`"end_time":"18:00"}]}]}]`)
+	require.Equal(t, []core.DayHours{{Day: "monday",
+		Slots: []core.HoursSlot{{StartTime: "10:00:00", EndTime: "11:30:00"}}}}, onSale(),
+		"its own hours within those of its parent")
 }

@@ -10,20 +10,25 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
-func TestWhatPlatformsDidNotTakeIsToldForADay(t *testing.T) {
+func TestPlatformRejectionsAreListedForADay(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	k.store("s1")
-	read, intake := postgres.Console{DB: db}, newIntake(t, db)
-	one, two := k.serve(intake, k.arrival("W-1", "web", oneCurry, "")), k.serve(intake, k.arrival("W-2", "web", oneCurry, ""))
+	read, intake := consoleview.New(db), newIntake(t, db)
+	one, two := k.serve(intake, k.arrival("W-1", "web", oneCurry, "")),
+		k.serve(intake, k.arrival("W-2", "web", oneCurry, ""))
 	call := func(business core.BusinessID, kind, state, message string, order int64, age time.Duration) {
 		at := clock.Now().Add(-age)
-		db.Exec(t, `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, message, created_at, finished_at)
-			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), kind, order, state, message, at, at)
+		pgtest.Exec(t, db,
+			`INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, message,
+				created_at, finished_at)
+			VALUES (?, ?, '', ?, 'web', ?, '{}', 'hub', ?, ?, ?, ?)`, business, core.NewID(at), kind, order, state,
+			message, at, at)
 	}
 	call(k.business, "order_acknowledge", "failed", "the first", one.Order.Details.ID, time.Hour)
 	call(k.business, "order_status", "failed", "the last", one.Order.Details.ID, time.Minute)
@@ -42,25 +47,30 @@ func TestWhatPlatformsDidNotTakeIsToldForADay(t *testing.T) {
 		}
 		return notices.Calls
 	}
-	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByOwn, Orders: true, Message: "the last",
-		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}}, told(k.business))
-	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByOwn, Message: "not yours",
-		Kinds: []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
+	require.Equal(t, []console.RefusedCalls{{Business: k.business, Platform: "web", ServedBy: core.ServedByOwn,
+		Orders: true, Message: "the last",
+		Kinds: []console.CallCount{{Kind: "order_status", Count: 2}, {Kind: "order_acknowledge", Count: 1}}}},
+		told(k.business))
+	require.Equal(t, []console.RefusedCalls{{Business: stranger.business, Platform: "web", ServedBy: core.ServedByOwn,
+		Message: "not yours",
+		Kinds:   []console.CallCount{{Kind: "store_action", Count: 1}}}}, told(stranger.business))
 	listed, err := read.ListOrders(t.Context(), k.business, console.OrderFilter{Untaken: true, Since: day, Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, listed, 1)
 	require.Equal(t, one.Order.Details.ID, listed[0].ID)
 }
 
-func TestRequestsThatWereRefusedByHalfAreTold(t *testing.T) {
+func TestConsoleListsPartlyRejectedRequests(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	business, read := hubtest.Business(t, db).ID, postgres.Console{DB: db}
+	business, read := hubtest.Business(t, db).ID, consoleview.New(db)
 	at := clock.Now().Add(-time.Hour)
 	ended := func(kind, state, result string, total int, dry bool) core.ID {
 		at = at.Add(time.Second)
 		id := core.NewID(at)
-		db.Exec(t, `INSERT INTO jobs (business_id, id, kind, subject, state, body, created_at, total, result, dry_run) VALUES (?, ?, ?, 's1', ?, '', ?, ?, ?, ?)`,
+		pgtest.Exec(t, db,
+			`INSERT INTO jobs (business_id, id, kind, subject, state, body, created_at, total, result, dry_run)
+				VALUES (?, ?, ?, 's1', ?, '', ?, ?, ?, ?)`,
 			business, id, kind, state, at, total, result, dry)
 		return id
 	}
@@ -74,9 +84,11 @@ func TestRequestsThatWereRefusedByHalfAreTold(t *testing.T) {
 	ended("order_retry", "done", `{"retried":0,"failed":3}`, 3, false)
 	ended("menu", "failed", `{}`, 3, false)
 
-	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID}, clock.Now().Add(-24*time.Hour))
+	notices, err := read.Notices(t.Context(), []core.BusinessID{business, hubtest.Business(t, db).ID},
+		clock.Now().Add(-24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, []console.RefusedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1", Refused: 302, Total: 302}}, notices.Refused)
+	require.Equal(t, []console.RefusedJobs{{Business: business, Count: 3, Reference: last, Kind: "menu", Subject: "s1",
+		Refused: 302, Total: 302}}, notices.Refused)
 	listed, err := read.ListJobs(t.Context(), business, console.JobFilter{State: console.WithRefusals, Limit: 10})
 	require.NoError(t, err)
 	found := make([]core.ID, len(listed))
@@ -89,9 +101,9 @@ func TestRequestsThatWereRefusedByHalfAreTold(t *testing.T) {
 	require.Empty(t, notices.Refused)
 }
 
-func TestAnOrderThatNobodyWasToldOfIsTillARetryFindsItAReceiver(t *testing.T) {
+func TestUndeliveredOrdersAreListedUntilRetried(t *testing.T) {
 	c := newCashier(t)
-	read, since := postgres.Console{DB: c.db}, c.db.Clock().Now().Add(-time.Hour)
+	read, since := consoleview.New(c.db), c.db.Clock().Now().Add(-time.Hour)
 	untold := func() (list []console.Untold, listed []console.Order) {
 		list, err := read.UntoldOrders(t.Context(), []core.BusinessID{hubtest.Business(t, c.db).ID, c.business}, since)
 		require.NoError(t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/servery-hub/servery/core/internal/devpg"
 )
 
-// TestACopyOnADeadConnectionFails makes sure that it does not hang: the server
-// ends the session in the middle of a transaction, and COPY is what finds out.
+// TestACopyOnADeadConnectionFails checks that COPY does not hang if the server ends the
+// session in the middle of a transaction.
 func TestACopyOnADeadConnectionFails(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -34,7 +34,7 @@ func TestACopyOnADeadConnectionFails(t *testing.T) {
 
 	ended := make(chan error, 1)
 	go func() {
-		ended <- db.inTx(ctx, func(tx bun.Conn) error {
+		ended <- db.InTx(ctx, func(tx bun.Conn) error {
 			var pid int
 			if err := tx.QueryRowContext(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
 				return err
@@ -42,10 +42,10 @@ func TestACopyOnADeadConnectionFails(t *testing.T) {
 			if _, err := db.bun.ExecContext(ctx, "SELECT pg_terminate_backend(?, 5000)", pid); err != nil {
 				return err
 			}
-			var rows copyRows
-			rows.text(strings.Repeat("x", 1<<20))
-			rows.end()
-			return rows.copyInto(ctx, tx, "nowhere", "a")
+			var rows CopyWriter
+			rows.Text(strings.Repeat("x", 1<<20))
+			rows.End()
+			return rows.CopyInto(ctx, tx, "nowhere", "a")
 		})
 	}()
 	select {
@@ -55,7 +55,7 @@ func TestACopyOnADeadConnectionFails(t *testing.T) {
 		t.Fatal("the transaction hangs")
 	}
 	require.NoError(t, db.Ping(ctx))
-	require.NoError(t, db.inTx(ctx, func(tx bun.Conn) error {
+	require.NoError(t, db.InTx(ctx, func(tx bun.Conn) error {
 		_, err := tx.ExecContext(ctx, "SELECT 1")
 		return err
 	}))

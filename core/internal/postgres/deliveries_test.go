@@ -16,25 +16,35 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// unobserved is an observer that looks away.
+// unobserved is an observer that does nothing.
 type unobserved struct{}
 
 func (unobserved) Attempted(webhook.Result, time.Duration)      {}
 func (unobserved) JobEnded(core.JobKind, string, time.Duration) {}
 func (unobserved) Answered(string, string, int, time.Duration)  {}
 
-// startEngine runs a delivery engine on the database until the test ends or
-// stop is called.
-func startEngine(t *testing.T, db *postgres.DB, config webhook.Config, local bool) (engine *webhook.Engine, stop func()) {
+// claimUpTo is the capacity of a replica that holds nothing.
+func claimUpTo(deliveries, bodies int) webhook.Capacity {
+	return webhook.Capacity{Capacity: queue.Capacity{Items: deliveries}, Bodies: bodies}
+}
+
+// startEngine runs a delivery engine on the database until the test ends or stop is called.
+func startEngine(t *testing.T, db *postgres.DB, config webhook.Config,
+	local bool) (engine *webhook.Engine, stop func()) {
 	t.Helper()
 	guard := webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	sender := webhook.NewSender(webhook.SenderConfig{}, guard, db.Clock())
-	engine = webhook.NewEngine(config, postgres.Deliveries{DB: db}, sender, db.Clock(), unobserved{}, hubtest.Logger())
+	engine = webhook.NewEngine(config, deliveries.New(db), sender, db.Clock(), unobserved{}, hubtest.Logger())
 	if local {
-		db.UseStarter(engine)
+		outbox.UseStarter(db, engine)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -54,8 +64,9 @@ func startEngine(t *testing.T, db *postgres.DB, config webhook.Config, local boo
 func publish(t *testing.T, db *postgres.DB, business core.BusinessID, callbackURL string, body string) core.Event {
 	t.Helper()
 	now := db.Clock().Now()
-	event := core.Event{ID: core.NewID(now), Business: business, Type: core.StoreCreation, At: now, Body: []byte(body), CallbackURL: callbackURL}
-	require.NoError(t, db.Publish(context.Background(), event))
+	event := core.Event{ID: core.NewID(now), Business: business, Type: core.StoreCreation, At: now, Body: []byte(body),
+		CallbackURL: callbackURL}
+	require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), event))
 	return event
 }
 
@@ -64,14 +75,14 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	require.Eventually(t, condition, 20*time.Second, 2*time.Millisecond, what)
 }
 
-func history(t *testing.T, db *postgres.DB, event core.ID) []postgres.AttemptRecord {
+func history(t *testing.T, db *postgres.DB, event core.ID) []pgtest.AttemptRecord {
 	t.Helper()
-	records, err := db.Attempts(context.Background(), event)
+	records, err := pgtest.Attempts(context.Background(), db, event)
 	require.NoError(t, err)
 	return records
 }
 
-func TestDeliveryIsTriedOnTheScheduleAndThenFailed(t *testing.T) {
+func TestDeliveryIsRetriedOnScheduleThenFails(t *testing.T) {
 	for _, units := range []webhook.Units{webhook.Seconds, webhook.Minutes} {
 		t.Run(string(units), func(t *testing.T) {
 			unit := time.Second
@@ -89,7 +100,7 @@ func TestDeliveryIsTriedOnTheScheduleAndThenFailed(t *testing.T) {
 			eventually(t, "first attempt", recorded(1))
 			for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
 				clock.Advance(wait*unit - time.Millisecond)
-				engine.Wake() // looking too early finds nothing
+				engine.Wake() // a claim before the due time finds nothing
 				clock.Advance(0)
 				require.Len(t, history(t, db, event.ID), n+1, "not before its time")
 				clock.Advance(time.Millisecond)
@@ -116,7 +127,7 @@ func TestDeliveryIsTriedOnTheScheduleAndThenFailed(t *testing.T) {
 
 func requireQueueEmpty(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	backlog, err := db.Backlog(context.Background())
+	backlog, err := schema.ReadBacklog(context.Background(), db)
 	require.NoError(t, err)
 	require.Zero(t, backlog.Due+backlog.Scheduled+backlog.Held)
 }
@@ -137,7 +148,7 @@ func TestDeliveryGoesToEverySubscription(t *testing.T) {
 	require.Empty(t, foreign.Arrivals())
 }
 
-func TestCallbackURLTakesTheDeliveryAndIsSignedByTheBusiness(t *testing.T) {
+func TestCallbackURLReceivesDeliverySignedByTheBusiness(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	subscribed, callback := hubtest.NewSink(t, nil), hubtest.NewSink(t, nil)
@@ -154,7 +165,7 @@ func TestCallbackURLTakesTheDeliveryAndIsSignedByTheBusiness(t *testing.T) {
 	require.Equal(t, signature, arrival.Header.Get("webhook-signature"))
 }
 
-func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
+func TestGoneResponseDisablesWebhookAndHoldsItsDeliveries(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
@@ -171,7 +182,7 @@ func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
 	engine, _ := startEngine(t, db, webhook.Config{Poll: time.Hour}, true)
 	event := publish(t, db, tenant.ID, "", `{}`)
 	eventually(t, "attempt", func() bool { return len(history(t, db, event.ID)) == 1 })
-	off, err := postgres.Webhooks{DB: db}.Get(ctx, tenant.ID, sub.ID)
+	off, err := deliveries.NewWebhooks(db).Get(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.False(t, off.Active)
 	require.Contains(t, off.DisabledReason, "410")
@@ -180,7 +191,7 @@ func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
 	clock.Advance(2 * time.Second)
 	engine.Wake()
 	eventually(t, "held", func() bool {
-		backlog, err := db.Backlog(ctx)
+		backlog, err := schema.ReadBacklog(ctx, db)
 		return err == nil && backlog.Held == 1 && backlog.Due+backlog.Scheduled == 0
 	})
 	require.Len(t, sink.Arrivals(), 1)
@@ -188,26 +199,26 @@ func TestGoneSwitchesTheSubscriptionOffAndHoldsTheRest(t *testing.T) {
 	mu.Lock()
 	gone = false
 	mu.Unlock()
-	subs := webhook.Subscriptions{Records: postgres.Webhooks{DB: db}, Guard: webhook.NewGuard(nil), Clock: clock}
+	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Guard: webhook.NewGuard(nil), Clock: clock}
 	on := true
 	require.NoError(t, subs.Update(ctx, tenant.ID, "test", sub.ID, webhook.Input{Active: &on}))
 	engine.Wake()
 	eventually(t, "delivered after switching on", func() bool { return len(history(t, db, event.ID)) == 2 })
-	again, err := postgres.Webhooks{DB: db}.Get(ctx, tenant.ID, sub.ID)
+	again, err := deliveries.NewWebhooks(db).Get(ctx, tenant.ID, sub.ID)
 	require.NoError(t, err)
 	require.Empty(t, again.DisabledReason)
 	requireQueueEmpty(t, db)
 }
 
-func TestAnotherReplicaTakesOverWhenTheLeaseIsOver(t *testing.T) {
+func TestAnotherReplicaTakesOverExpiredLeases(t *testing.T) {
 	clock := clocktest.New()
 	url := hubtest.DatabaseURL(t)
 	dying, living := hubtest.Open(t, url, clock), hubtest.Open(t, url, clock)
 	tenant := hubtest.Business(t, dying)
 	sink := hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, dying, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
-	// A starter that promises and then does nothing is a replica killed between commit and attempt.
-	dying.UseStarter(dead{clock})
+	// A starter that reserves but never starts acts like a replica killed between commit and attempt.
+	outbox.UseStarter(dying, dead{clock})
 	event := publish(t, dying, tenant.ID, "", `{}`)
 	startEngine(t, living, webhook.Config{Poll: time.Hour, Lease: 20 * time.Second}, false)
 	require.Empty(t, sink.Arrivals())
@@ -224,10 +235,10 @@ func (d dead) LeaseUntil() time.Time { return d.clock.Now().Add(20 * time.Second
 func (dead) Reserve(int64) bool      { return true }
 func (dead) Forget(int64)            {}
 func (dead) Start(webhook.Delivery)  {}
-func (dead) Recall(int64, int64)     {}
+func (dead) Invalidate(int64, int64) {}
 func (dead) Wake()                   {}
 
-func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {
+func TestStopFinishesInFlightDeliveriesAndReleasesOthers(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	arrived, release := make(chan struct{}, 100), make(chan struct{})
@@ -236,7 +247,7 @@ func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {
 		<-release
 	})
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, sink.URL, webhook.Seconds)
-	_, stop := startEngine(t, db, webhook.Config{EndpointInFlight: 2}, true)
+	_, stop := startEngine(t, db, webhook.Config{EndpointLimit: 2}, true)
 	for range 6 {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
@@ -248,13 +259,13 @@ func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {
 		stop()
 	}()
 	eventually(t, "four given back at once", func() bool {
-		backlog, err := db.Backlog(context.Background())
+		backlog, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && backlog.Due == 4
 	})
 	close(release)
 	<-stopped
 	require.Len(t, sink.Arrivals(), 2)
-	backlog, err := db.Backlog(context.Background())
+	backlog, err := schema.ReadBacklog(context.Background(), db)
 	require.NoError(t, err)
 	require.Equal(t, int64(4), backlog.Due)
 	require.Zero(t, backlog.Scheduled, "nothing is left leased")
@@ -262,12 +273,12 @@ func TestStopFinishesWhatIsInFlightAndGivesTheRestBack(t *testing.T) {
 	startEngine(t, db, webhook.Config{}, false)
 	eventually(t, "the next engine does the rest", func() bool { return len(sink.Arrivals()) == 6 })
 	eventually(t, "recorded", func() bool {
-		backlog, err := db.Backlog(context.Background())
+		backlog, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && backlog.Due+backlog.Scheduled == 0
 	})
 }
 
-func TestAHangingEndpointDelaysOnlyItself(t *testing.T) {
+func TestHangingEndpointDelaysOnlyItsOwnDeliveries(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	release := make(chan struct{})
@@ -276,7 +287,7 @@ func TestAHangingEndpointDelaysOnlyItself(t *testing.T) {
 	healthy := hubtest.NewSink(t, nil)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, hanging.URL, webhook.Seconds)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, healthy.URL, webhook.Seconds)
-	startEngine(t, db, webhook.Config{Held: 256}, true)
+	startEngine(t, db, webhook.Config{Capacity: 256}, true)
 	const events = 600
 	for range events {
 		publish(t, db, tenant.ID, "", `{}`)
@@ -285,7 +296,7 @@ func TestAHangingEndpointDelaysOnlyItself(t *testing.T) {
 	require.LessOrEqual(t, len(hanging.Arrivals()), 3*16)
 }
 
-func TestAnswersThatAreNoTextAreRecordedAllTheSame(t *testing.T) {
+func TestBinaryResponsesAreRecorded(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -299,62 +310,87 @@ func TestAnswersThatAreNoTextAreRecordedAllTheSame(t *testing.T) {
 	eventually(t, "recorded", func() bool { return len(history(t, db, event.ID)) == 1 })
 }
 
-func TestResultsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
+func TestRepeatedDeliveryResultsAreRecordedOnce(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 	for range 3 {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
-	queue, owner, now := postgres.Deliveries{DB: db}, core.ID{9}, db.Clock().Now()
-	batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, now.Add(time.Minute))
+	queue, owner, now := deliveries.New(db), core.ID{9}, db.Clock().Now()
+	batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20),
+		now.Add(time.Minute))
 	require.NoError(t, err)
-	require.Len(t, batch.Deliveries, 3)
+	require.Len(t, batch.Items, 3)
 	results := make([]webhook.Result, 3)
-	for i, d := range batch.Deliveries {
-		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: now, Status: 200}}
+	for i, d := range batch.Items {
+		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered,
+			Attempt: webhook.Attempt{StartedAt: now, Status: 200}}
 	}
 	results[1].State, results[1].RetryAt, results[1].Attempt.Status = webhook.Pending, now, 500
-	for _, part := range [][]webhook.Result{results[:2], results} { // the answer to the first COMMIT was lost
+	for _, part := range [][]webhook.Result{results[:2], results} { // the response to the first COMMIT was lost
 		_, err = queue.Finish(ctx, owner, part, webhook.Probing{After: 20, For: time.Minute})
 		require.NoError(t, err)
-		batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, now.Add(time.Minute))
+		batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20),
+			now.Add(time.Minute))
 		require.NoError(t, err)
-		require.Len(t, batch.Deliveries, 3-len(part), "the next attempt is claimed once")
+		require.Len(t, batch.Items, 3-len(part), "the next attempt is claimed once")
 	}
-	for _, d := range batch.Deliveries {
+	for _, d := range batch.Items {
 		require.Len(t, history(t, db, d.EventID), 1)
 	}
-	late := results[1] // another attempt, of a replica that was stopped meanwhile
+	late := results[1] // another attempt, by a replica that was paused meanwhile
 	late.Attempt.StartedAt = now.Add(time.Second)
 	_, err = queue.Finish(ctx, core.ID{8}, []webhook.Result{late}, webhook.Probing{After: 20, For: time.Minute})
 	require.NoError(t, err)
 	require.Len(t, history(t, db, late.Delivery.EventID), 2)
 }
 
-func TestOneResultTheDatabaseRefusesDoesNotKeepOthersFromBeingRecorded(t *testing.T) {
+func TestRejectedResultDoesNotBlockTheOtherResults(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 	for range 5 {
 		publish(t, db, tenant.ID, "", `{}`)
 	}
-	queue, owner := postgres.Deliveries{DB: db}, core.ID{9}
-	batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, db.Clock().Now().Add(time.Minute))
+	queue, owner := deliveries.New(db), core.ID{9}
+	batch, err := queue.Claim(ctx, owner, claimUpTo(10, 1<<20),
+		db.Clock().Now().Add(time.Minute))
 	require.NoError(t, err)
-	require.Len(t, batch.Deliveries, 5)
+	require.Len(t, batch.Items, 5)
 	results := make([]webhook.Result, 5)
-	for i, d := range batch.Deliveries {
-		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 200}}
+	for i, d := range batch.Items {
+		results[i] = webhook.Result{Delivery: d, State: webhook.Delivered,
+			Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 200}}
 	}
-	results[2].Attempt.Status = 1 << 20 // no smallint
+	results[2].Attempt.Status = 1 << 20 // out of range for smallint
 	_, err = queue.Finish(ctx, owner, results, webhook.Probing{After: 20, For: time.Minute})
 	require.NoError(t, err)
-	for i, d := range batch.Deliveries {
+	for i, d := range batch.Items {
 		want := 1
 		if i == 2 {
 			want = 0
 		}
 		require.Len(t, history(t, db, d.EventID), want)
+	}
+}
+
+func TestAttemptSentTwiceIsRecorded(t *testing.T) {
+	ctx, db := context.Background(), hubtest.Database(t, nil)
+	tenant := hubtest.Business(t, db)
+	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
+	publish(t, db, tenant.ID, "", `{}`)
+	store, owner := deliveries.New(db), core.ID{9}
+	for n, twice := range []bool{true, false} {
+		batch, err := store.Claim(ctx, owner, claimUpTo(10, 1<<20), db.Clock().Now().Add(time.Minute))
+		require.NoError(t, err)
+		require.Len(t, batch.Items, 1)
+		_, err = store.Finish(ctx, owner, []webhook.Result{{Delivery: batch.Items[0], State: webhook.Pending,
+			RetryAt: db.Clock().Now(), Attempt: webhook.Attempt{StartedAt: db.Clock().Now(), Status: 500,
+				ErrorClass: webhook.Status, SentTwice: twice}}}, webhook.Probing{After: 20, For: time.Minute})
+		require.NoError(t, err)
+		_, attempts, err := store.Get(ctx, tenant.ID, batch.Items[0].ID)
+		require.NoError(t, err)
+		require.Equal(t, twice, attempts[n].SentTwice)
 	}
 }

@@ -12,24 +12,29 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// claimAll leases everything that is due to a fresh owner.
+// claimAll leases all due deliveries for a new owner.
 func claimAll(t *testing.T, db *postgres.DB) (core.ID, []webhook.Delivery) {
 	t.Helper()
 	owner := core.NewID(db.Clock().Now())
-	batch, err := postgres.Deliveries{DB: db}.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, db.Clock().Now().Add(20*time.Second))
+	batch, err := deliveries.New(db).Claim(context.Background(), owner,
+		claimUpTo(512, 1<<20), db.Clock().Now().Add(20*time.Second))
 	require.NoError(t, err)
-	return owner, batch.Deliveries
+	return owner, batch.Items
 }
 
-// samples makes events of all the ways to a receiver, by turns.
+// samples returns n events that use all kinds of routes in turn.
 func samples(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []core.Event {
 	now := db.Clock().Now()
 	events := make([]core.Event, n)
 	for i := range events {
-		e := core.Event{ID: core.NewID(now.Add(time.Duration(i) * time.Microsecond)), At: now, Business: one, Type: core.OrderPlaced, Body: fmt.Appendf(nil, "{\"n\":%d,\"s\":\"a\\tb\\\\\"}", i)}
+		e := core.Event{ID: core.NewID(now.Add(time.Duration(i) * time.Microsecond)), At: now, Business: one,
+			Type: core.OrderPlaced, Body: fmt.Appendf(nil, "{\"n\":%d,\"s\":\"a\\tb\\\\\"}", i)}
 		switch i % 4 {
 		case 1:
 			e.Business = two
@@ -43,7 +48,7 @@ func samples(db *postgres.DB, n int, one, two core.BusinessID, alone int64) []co
 	return events
 }
 
-func TestManyEventsAreStoredAsOneByOne(t *testing.T) {
+func TestBatchOfEventsIsStoredLikeSingleEvents(t *testing.T) {
 	for _, n := range []int{1, 3, 4, 40} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			db := hubtest.Database(t, clocktest.New())
@@ -53,7 +58,7 @@ func TestManyEventsAreStoredAsOneByOne(t *testing.T) {
 			c := hubtest.Subscribe(t, db, two.ID, core.OrderPlaced, "http://127.0.0.1:1/c", webhook.Minutes)
 			alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
 			events := samples(db, n, one.ID, two.ID, alone.ID)
-			require.NoError(t, db.Publish(context.Background(), events...))
+			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), events...))
 			_, claimed := claimAll(t, db)
 			urls, bodies := map[core.ID][]string{}, map[core.ID]string{}
 			secrets := map[string]string{a.URL: a.Secret, b.URL: b.Secret, c.URL: c.Secret, alone.URL: alone.Secret}
@@ -71,22 +76,23 @@ func TestManyEventsAreStoredAsOneByOne(t *testing.T) {
 				require.ElementsMatch(t, expected, urls[e.ID], "event %d", i)
 				require.Equal(t, string(e.Body), bodies[e.ID])
 			}
-			require.Zero(t, db.Outside(t))
+			require.Zero(t, pgtest.Outside(t, db))
 		})
 	}
 }
 
-func TestDeliveriesOfABatchSortAsItsEvents(t *testing.T) {
-	db := hubtest.Database(t, clocktest.New()) // which stands still
+func TestDeliveriesOfABatchSortLikeItsEvents(t *testing.T) {
+	db := hubtest.Database(t, clocktest.New()) // the clock stands still
 	business := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, business.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Minutes)
 	now := db.Clock().Now()
 	var events []core.Event
 	for i := range 100 {
-		events = append(events, core.Event{ID: core.NewID(now.Add(time.Duration(i) * time.Microsecond)), Business: business.ID, Type: core.OrderPlaced, At: now, Body: []byte(`{}`)})
+		events = append(events, core.Event{ID: core.NewID(now.Add(time.Duration(i) * time.Microsecond)),
+			Business: business.ID, Type: core.OrderPlaced, At: now, Body: []byte(`{}`)})
 	}
-	require.NoError(t, db.Publish(context.Background(), events...))
-	list, err := postgres.Deliveries{DB: db}.List(context.Background(), business.ID, webhook.Filter{Limit: 1000})
+	require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), events...))
+	list, err := deliveries.New(db).List(context.Background(), business.ID, webhook.Filter{Limit: 1000})
 	require.NoError(t, err)
 	require.Len(t, list, 100)
 	for i, d := range list {
@@ -94,14 +100,15 @@ func TestDeliveriesOfABatchSortAsItsEvents(t *testing.T) {
 	}
 }
 
-func TestTheStatementsOfABatchDoNotGrowWithIt(t *testing.T) {
+func TestBatchSizeDoesNotChangeStatementCount(t *testing.T) {
 	statements := func(n int) int {
 		db := hubtest.Database(t, nil)
 		one, two := hubtest.Business(t, db), hubtest.Business(t, db)
 		hubtest.Subscribe(t, db, one.ID, core.OrderPlaced, "http://127.0.0.1:1/a", webhook.Minutes)
 		alone := hubtest.Subscribe(t, db, one.ID, core.RiderStatusUpdate, "http://127.0.0.1:1/d", webhook.Minutes)
-		count := db.Statements()
-		require.NoError(t, db.Publish(context.Background(), samples(db, n, one.ID, two.ID, alone.ID)...))
+		count := pgtest.Statements(db)
+		require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(),
+			samples(db, n, one.ID, two.ID, alone.ID)...))
 		return count()
 	}
 	require.Equal(t, statements(8), statements(400))

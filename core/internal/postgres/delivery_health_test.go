@@ -16,27 +16,32 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 var strict = webhook.Probing{After: 4, For: time.Second, First: time.Second, Longest: 4 * time.Second}
 
-// clinic is a business with one webhook, and the hands of an engine.
+// clinic is a business with one webhook whose test acts as the engine.
 type clinic struct {
 	t        *testing.T
 	db       *postgres.DB
 	clock    *clocktest.Clock
-	queue    postgres.Deliveries
+	queue    deliveriesdb.Store
 	business core.BusinessID
 	sub      webhook.Subscription
-	since    string // when it was found unwell
+	since    string // time of the first failure
 }
 
 func newClinic(t *testing.T) *clinic {
 	t.Helper()
 	c := &clinic{t: t, clock: clocktest.New()}
 	c.db = hubtest.Database(t, c.clock)
-	c.queue = postgres.Deliveries{DB: c.db}
+	c.queue = deliveriesdb.New(c.db)
 	c.business = hubtest.Business(t, c.db).ID
 	c.sub = hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://pos.example/", webhook.Minutes)
 	return c
@@ -53,43 +58,46 @@ func (c *clinic) publish(n int) {
 func (c *clinic) claim() (core.ID, []webhook.Delivery, time.Time) {
 	c.t.Helper()
 	owner := core.NewID(c.clock.Now())
-	batch, err := c.queue.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
+	batch, err := c.queue.Claim(context.Background(), owner,
+		claimUpTo(512, 1<<20), c.clock.Now().Add(20*time.Second))
 	require.NoError(c.t, err)
-	return owner, batch.Deliveries, batch.NextDue
+	return owner, batch.Items, batch.NextDue
 }
 
-// answer records that the endpoint answered each of the deliveries so.
-func (c *clinic) answer(status int, owner core.ID, deliveries ...webhook.Delivery) webhook.Outlook {
+// answer records a response with the given status for each of the deliveries.
+func (c *clinic) answer(status int, owner core.ID, deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	now := c.clock.Now()
 	for _, d := range deliveries {
-		r := webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: now, Status: status, URL: d.URL}}
+		r := webhook.Result{Delivery: d, State: webhook.Delivered,
+			Attempt: webhook.Attempt{StartedAt: now, Status: status, URL: d.URL}}
 		if status != 200 {
-			r.State, r.RetryAt, r.Attempt.ErrorClass, r.Attempt.Error = webhook.Pending, now.Add(time.Minute), webhook.Status, "no"
+			r.State, r.RetryAt, r.Attempt.ErrorClass, r.Attempt.Error = webhook.Pending, now.Add(time.Minute),
+				webhook.Status, "no"
 		}
 		results = append(results, r)
 	}
-	outlook, err := c.queue.Finish(context.Background(), owner, results, strict)
+	effect, err := c.queue.Finish(context.Background(), owner, results, strict)
 	require.NoError(c.t, err)
-	return outlook
+	return effect
 }
 
-// sicken makes the endpoint fail: four attempts in a row, over a second. Eight
-// more deliveries are due.
+// sicken opens the endpoint's circuit with four failures over a second. Eight more deliveries
+// are due.
 func (c *clinic) sicken() {
 	c.t.Helper()
 	c.publish(4)
 	owner, first, _ := c.claim()
 	require.Len(c.t, first, 4)
 	c.since = c.clock.Now().Format(time.RFC3339)
-	require.Empty(c.t, c.answer(429, owner, first[:2]...).Probed)
+	require.Empty(c.t, c.answer(429, owner, first[:2]...).Blocked)
 	c.publish(8)
 	another, rest, _ := c.claim()
 	require.Len(c.t, rest, 8)
 	c.clock.Advance(time.Second)
-	require.Empty(c.t, c.answer(500, owner, first[2]).Probed, "three are too few")
-	require.Equal(c.t, []int64{c.sub.ID}, c.answer(503, owner, first[3]).Probed)
+	require.Empty(c.t, c.answer(500, owner, first[2]).Blocked, "three are too few")
+	require.Equal(c.t, []int64{c.sub.ID}, c.answer(503, owner, first[3]).Blocked)
 	require.NoError(c.t, c.queue.Release(context.Background(), another, rest))
 }
 
@@ -100,7 +108,7 @@ func (c *clinic) held() []webhook.DeliveryRecord {
 	return list
 }
 
-func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
+func TestOneReplicaProbesAFailingEndpoint(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	_, none, next := c.claim()
@@ -118,11 +126,12 @@ func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
 		for range 4 {
 			replicas.Go(func() {
 				owner := core.NewID(time.Now())
-				batch, err := c.queue.Claim(context.Background(), owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
+				batch, err := c.queue.Claim(context.Background(), owner,
+					claimUpTo(512, 1<<20), c.clock.Now().Add(20*time.Second))
 				mu.Lock()
 				defer mu.Unlock()
-				if err == nil && len(batch.Deliveries) > 0 {
-					probes, prober = append(probes, batch.Deliveries...), owner
+				if err == nil && len(batch.Items) > 0 {
+					probes, prober = append(probes, batch.Items...), owner
 				}
 			})
 		}
@@ -130,7 +139,7 @@ func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
 		require.Len(t, probes, 1, "after %d s", pause)
 		require.True(t, probes[0].Probe)
 		require.Zero(t, probes[0].Attempts, "the one that has waited longest")
-		require.Equal(t, []int64{c.sub.ID}, c.answer(0, prober, probes[0]).Probed)
+		require.Equal(t, []int64{c.sub.ID}, c.answer(0, prober, probes[0]).Blocked)
 	}
 	c.clock.Advance(4 * time.Second)
 	owner, probe, _ := c.claim()
@@ -141,19 +150,20 @@ func TestAFailingEndpointIsProbedByOneReplicaAtATime(t *testing.T) {
 	require.Empty(t, c.held())
 }
 
-func TestDeliveriesOfAFailingEndpointAreHeldAndSayWhy(t *testing.T) {
+func TestFailingEndpointHoldsDeliveriesWithAReason(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	held := c.held()
 	require.NotEmpty(t, held)
 	for _, d := range held {
-		require.Equal(t, "the endpoint has answered with errors since "+c.since+", the last was 503; it is tried every 1s", d.HeldBecause)
+		require.Equal(t, "the endpoint has answered with errors since "+c.since+
+			", the last was 503; it is tried every 1s", d.HeldBecause)
 		require.Equal(t, c.since, d.HeldSince.UTC().Format(time.RFC3339))
 	}
 	pending, err := c.queue.List(context.Background(), c.business, webhook.Filter{State: webhook.Pending, Limit: 100})
 	require.NoError(t, err)
 	require.Empty(t, pending)
-	backlog, err := c.db.Backlog(context.Background())
+	backlog, err := schema.ReadBacklog(context.Background(), c.db)
 	require.NoError(t, err)
 	require.Equal(t, int64(len(held)), backlog.Held)
 	require.Equal(t, int64(1), backlog.Probed)
@@ -167,7 +177,7 @@ func TestDeliveriesOfAFailingEndpointAreHeldAndSayWhy(t *testing.T) {
 	require.Equal(t, "the endpoint has not answered since "+c.since+"; it is tried every 2s", c.held()[0].HeldBecause)
 }
 
-// counting is a replica with room for everything, which it only counts.
+// counting is a starter with unlimited capacity that counts reservations.
 type counting struct {
 	dead
 	reserved *atomic.Int64
@@ -178,11 +188,11 @@ func (c counting) Reserve(int64) bool {
 	return true
 }
 
-func TestNothingStartsFromMemoryTowardsAFailingEndpoint(t *testing.T) {
+func TestFailingEndpointGetsNoImmediateDelivery(t *testing.T) {
 	c := newClinic(t)
 	var reserved atomic.Int64
 	c.sicken()
-	c.db.UseStarter(counting{dead{c.clock}, &reserved})
+	outbox.UseStarter(c.db, counting{dead{c.clock}, &reserved})
 	c.publish(1)
 	require.Zero(t, reserved.Load())
 	require.Len(t, c.held(), 13)
@@ -190,7 +200,7 @@ func TestNothingStartsFromMemoryTowardsAFailingEndpoint(t *testing.T) {
 	require.Equal(t, int64(1), reserved.Load())
 }
 
-func TestAFailingCallbackAddressIsProbedToo(t *testing.T) {
+func TestFailingCallbackURLIsProbedToo(t *testing.T) {
 	c := newClinic(t)
 	var reserved atomic.Int64
 	tell := func(url string) {
@@ -203,15 +213,15 @@ func TestAFailingCallbackAddressIsProbedToo(t *testing.T) {
 	owner, first, _ := c.claim()
 	c.answer(0, owner, first[:3]...)
 	c.clock.Advance(time.Second)
-	require.Len(t, c.answer(0, owner, first[3]).Probed, 1)
-	c.db.UseStarter(counting{dead{c.clock}, &reserved})
+	require.Len(t, c.answer(0, owner, first[3]).Blocked, 1)
+	outbox.UseStarter(c.db, counting{dead{c.clock}, &reserved})
 	tell("https://callback.example/1")
 	require.Zero(t, reserved.Load())
 	tell("https://callback.example/2")
 	require.Equal(t, int64(1), reserved.Load())
 }
 
-func TestWhatAPersonAsksForIsSentInSpiteOfProbing(t *testing.T) {
+func TestManualResendBypassesAnOpenCircuit(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	asked := c.held()[3].ID
@@ -230,7 +240,7 @@ func TestWhatAPersonAsksForIsSentInSpiteOfProbing(t *testing.T) {
 	require.True(t, claimed[0].Probe)
 }
 
-func TestAProbeThatIsNotMadeIsMadeByAnother(t *testing.T) {
+func TestAbandonedProbeIsMadeByAnotherReplica(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	c.clock.Advance(time.Second)
@@ -247,25 +257,29 @@ func TestAProbeThatIsNotMadeIsMadeByAnother(t *testing.T) {
 	require.Len(t, third, 1, "when it is given back")
 }
 
-func TestAProbeThatHasToWaitInItsLineIsMadeByAnotherDelivery(t *testing.T) {
+func TestBlockedDeliveryLeavesTheProbeToAnother(t *testing.T) {
 	c := newTill(t)
 	c.tell(1, 1, 2)
 	c.tell(2, 1)
-	c.db.Exec(t, `INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since, next_probe, pause_ms)
-		SELECT business_id, id, 20, now(), now(), 0, '', ?, ?, 1000 FROM webhooks WHERE event_type = 'order_status_update'`, c.clock.Now(), c.clock.Now())
+	pgtest.Exec(t, c.db,
+		`INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error, probing_since,
+			next_probe, pause_ms)
+		SELECT business_id, id, 20, now(), now(), 0, '', ?, ?, 1000 FROM webhooks
+		WHERE event_type = 'order_status_update'`, c.clock.Now(), c.clock.Now())
 	c.tell(3, 2)
 	_, _ = c.may("1/1", "2/1")
 	_, _ = c.may("3/2")
 }
 
-func TestChangingAWebhookForgetsThatItFailed(t *testing.T) {
+func TestChangingAWebhookResetsItsCircuit(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
 	change := func(decide func(*webhook.Subscription)) {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
-			decide(s)
-			return nil
-		}))
+		require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
+			func(s *webhook.Subscription) error {
+				decide(s)
+				return nil
+			}))
 	}
 	change(func(s *webhook.Subscription) { s.Active = false })
 	_, none, _ := c.claim()
@@ -278,23 +292,23 @@ func TestChangingAWebhookForgetsThatItFailed(t *testing.T) {
 	require.Len(t, all, 8)
 }
 
-func TestTheHealthOfEndpointsWithNothingToTakeIsForgotten(t *testing.T) {
+func TestSweepForgetsHealthOfEndpointsWithoutDeliveries(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	c.sicken()
 	c.clock.Advance(2 * time.Hour)
-	require.NoError(t, c.queue.Sweep(ctx))
+	require.NoError(t, outbox.Sweep(ctx, c.db))
 	probed := func() int64 {
-		backlog, err := c.db.Backlog(ctx)
+		backlog, err := schema.ReadBacklog(ctx, c.db)
 		require.NoError(t, err)
 		return backlog.Probed
 	}
 	require.Equal(t, int64(1), probed(), "deliveries wait")
-	c.db.Exec(t, `DELETE FROM delivery_queue`)
-	require.NoError(t, c.queue.Sweep(ctx))
+	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue`)
+	require.NoError(t, outbox.Sweep(ctx, c.db))
 	require.Zero(t, probed())
 }
 
-func TestTheStatementsOfARecordDoNotGrowWithItsEndpoints(t *testing.T) {
+func TestEndpointCountDoesNotChangeStatementCount(t *testing.T) {
 	statements := func(n, status int) int {
 		c := newClinic(t)
 		for i := range n {
@@ -302,7 +316,7 @@ func TestTheStatementsOfARecordDoNotGrowWithItsEndpoints(t *testing.T) {
 		}
 		owner, claimed, _ := c.claim()
 		require.Len(t, claimed, n)
-		count := c.db.Statements()
+		count := pgtest.Statements(c.db)
 		c.answer(status, owner, claimed...)
 		return count()
 	}
@@ -312,14 +326,14 @@ func TestTheStatementsOfARecordDoNotGrowWithItsEndpoints(t *testing.T) {
 	require.LessOrEqual(t, well, 4, "BEGIN, the deliveries, a look at the endpoints, COMMIT")
 }
 
-func TestAnEngineProbesAndGoesOnAtFullRate(t *testing.T) {
+func TestEngineProbesThenResumesAtFullRate(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	business := hubtest.Business(t, db).ID
 	var well atomic.Bool
 	var accepted atomic.Int64
 	const events = 60
-	known := make(chan struct{}) // that it fails
+	known := make(chan struct{}) // closed once the circuit is open
 	sink := hubtest.NewSink(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n > events+1 {
 			<-known
@@ -331,17 +345,17 @@ func TestAnEngineProbesAndGoesOnAtFullRate(t *testing.T) {
 		accepted.Add(1)
 	})
 	hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
-	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointInFlight: 2, Probing: strict}, true)
+	startEngine(t, db, webhook.Config{Poll: 10000 * time.Hour, EndpointLimit: 2, Probing: strict}, true)
 	for range events {
 		publish(t, db, business, "", `{}`)
 	}
-	backlog := func() postgres.Backlog {
-		b, err := db.Backlog(context.Background())
+	backlog := func() schema.Backlog {
+		b, err := schema.ReadBacklog(context.Background(), db)
 		require.NoError(t, err)
 		return b
 	}
 	eventually(t, "every first attempt is recorded", func() bool {
-		list, err := postgres.Deliveries{DB: db}.List(context.Background(), business, webhook.Filter{Limit: 100})
+		list, err := deliveriesdb.New(db).List(context.Background(), business, webhook.Filter{Limit: 100})
 		require.NoError(t, err)
 		return !slices.ContainsFunc(list, func(d webhook.DeliveryRecord) bool { return d.Attempts == 0 })
 	})
@@ -357,7 +371,8 @@ func TestAnEngineProbesAndGoesOnAtFullRate(t *testing.T) {
 	for _, pause := range []time.Duration{1, 2, 4} {
 		clock.Advance(pause * time.Second)
 		attempts++
-		eventually(t, "the probe is recorded", func() bool { return len(sink.Arrivals()) == attempts && backlog().Held == events })
+		eventually(t, "the probe is recorded",
+			func() bool { return len(sink.Arrivals()) == attempts && backlog().Held == events })
 	}
 	well.Store(true)
 	clock.Advance(4 * time.Second)

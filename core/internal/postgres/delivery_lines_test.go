@@ -12,13 +12,17 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 var lenient = webhook.Probing{After: 1 << 20, For: time.Hour}
 
-// till is a business whose orders are told to a server: when they are placed
-// at one path, when their status changes at another.
+// till is a business with two webhooks at one server: one path for placed orders, one for
+// status changes.
 type till struct {
 	t              *testing.T
 	db             *postgres.DB
@@ -33,7 +37,8 @@ func newTill(t *testing.T) *till {
 	c.db = hubtest.Database(t, c.clock)
 	c.business = hubtest.Business(t, c.db).ID
 	c.placed = hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example:80/placed", webhook.Seconds)
-	c.status = hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://POS.example/status", webhook.Seconds)
+	c.status = hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://POS.example/status",
+		webhook.Seconds)
 	return c
 }
 
@@ -53,11 +58,12 @@ func (c *till) tell(order int64, places ...int) {
 	c.t.Helper()
 	for _, place := range places {
 		c.clock.Advance(time.Millisecond)
-		require.NoError(c.t, c.db.Publish(context.Background(), orderEvent(c.db, c.business, order, place)))
+		require.NoError(c.t, outbox.NewPublisher(c.db).Publish(context.Background(),
+			orderEvent(c.db, c.business, order, place)))
 	}
 }
 
-// claim leases what may start, and names it by order and place.
+// claim leases what may start, and names it by order and sequence number.
 func (c *till) claim() (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, claimed := claimAll(c.t, c.db)
@@ -71,7 +77,7 @@ func (c *till) claim() (core.ID, map[string]webhook.Delivery) {
 	return owner, named
 }
 
-// may claims and demands that exactly these may start; they stay leased.
+// may claims and requires that exactly these may start; they stay leased.
 func (c *till) may(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	c.t.Helper()
 	owner, named := c.claim()
@@ -83,28 +89,30 @@ func (c *till) may(expected ...string) (core.ID, map[string]webhook.Delivery) {
 	return owner, named
 }
 
-func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) webhook.Outlook {
+func (c *till) finish(owner core.ID, state webhook.State, deliveries ...webhook.Delivery) queue.FinishResult {
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {
 		now := c.clock.Now()
-		r := webhook.Result{Delivery: d, State: state, RetryAt: now.Add(time.Second), Attempt: webhook.Attempt{StartedAt: now, Status: 200, URL: d.URL}}
+		r := webhook.Result{Delivery: d, State: state, RetryAt: now.Add(time.Second),
+			Attempt: webhook.Attempt{StartedAt: now, Status: 200, URL: d.URL}}
 		if state != webhook.Delivered {
 			r.Attempt.Status, r.Attempt.ErrorClass, r.Attempt.Error = 400, webhook.Status, "no"
 		}
 		results = append(results, r)
 	}
-	outlook, err := postgres.Deliveries{DB: c.db}.Finish(context.Background(), owner, results, lenient)
+	outlook, err := deliveriesdb.New(c.db).Finish(context.Background(), owner, results, lenient)
 	require.NoError(c.t, err)
 	return outlook
 }
 
 func (c *till) switchTo(sub webhook.Subscription, on bool) {
 	c.t.Helper()
-	err := postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", sub.ID, func(s *webhook.Subscription) error {
-		s.Active = on
-		return nil
-	})
+	err := deliveriesdb.NewWebhooks(c.db).Change(context.Background(), c.business, "test", sub.ID,
+		func(s *webhook.Subscription) error {
+			s.Active = on
+			return nil
+		})
 	require.NoError(c.t, err)
 }
 
@@ -126,17 +134,18 @@ func TestAServerIsSchemeHostAndPort(t *testing.T) {
 	} {
 		sub := hubtest.Subscribe(t, db, business, core.OrderPlaced, address, webhook.Seconds)
 		var found string
-		db.Row(t, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
+		pgtest.Row(t, db, &found, `SELECT server FROM webhooks WHERE id = ?`, sub.ID)
 		require.Equal(t, server, found, address)
 	}
-	servers, err := postgres.Webhooks{DB: db}.Servers(context.Background(), 100)
+	servers, err := deliveriesdb.NewWebhooks(db).Servers(context.Background(), 100)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{
-		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example", "http://pos.example:443", "http://[2001:db8::80]",
+		"https://pos.example", "https://pos.example:444", "https://pos.example:80", "http://pos.example",
+		"http://pos.example:443", "http://[2001:db8::80]",
 	}, servers, "each once, also of an address in capitals")
 }
 
-func TestTheNextOfAnOrderWaitsUntilTheOneBeforeIsOver(t *testing.T) {
+func TestOrderEventWaitsForThePreviousToFinish(t *testing.T) {
 	c := newTill(t)
 	c.tell(1, 1, 2, 3)
 	c.tell(2, 1)
@@ -160,14 +169,15 @@ func TestTheNextOfAnOrderWaitsUntilTheOneBeforeIsOver(t *testing.T) {
 
 func TestEventsOfOneTransactionKeepTheirOrder(t *testing.T) {
 	c := newTill(t)
-	events := []core.Event{orderEvent(c.db, c.business, 1, 1), orderEvent(c.db, c.business, 1, 2), orderEvent(c.db, c.business, 2, 1)}
-	require.NoError(t, c.db.Publish(context.Background(), events...))
+	events := []core.Event{orderEvent(c.db, c.business, 1, 1), orderEvent(c.db, c.business, 1, 2),
+		orderEvent(c.db, c.business, 2, 1)}
+	require.NoError(t, outbox.NewPublisher(c.db).Publish(context.Background(), events...))
 	owner, first := c.may("1/1", "2/1")
 	c.finish(owner, webhook.Delivered, first["1/1"])
 	c.may("1/2")
 }
 
-func TestAnotherServerIsAnotherLine(t *testing.T) {
+func TestEachServerHasItsOwnSequence(t *testing.T) {
 	c := newTill(t)
 	hubtest.Subscribe(t, c.db, c.business, core.OrderStatusUpdate, "http://kitchen.example/status", webhook.Seconds)
 	c.tell(1, 1, 2)
@@ -178,7 +188,7 @@ func TestAnotherServerIsAnotherLine(t *testing.T) {
 	require.Equal(t, c.status.URL, second["1/2"].URL)
 }
 
-func TestTwoDeliveriesOfOneEventBothComeFirst(t *testing.T) {
+func TestNextEventWaitsForEveryEarlierDelivery(t *testing.T) {
 	c := newTill(t)
 	hubtest.Subscribe(t, c.db, c.business, core.OrderPlaced, "http://pos.example/again", webhook.Seconds)
 	c.tell(1, 1, 2)
@@ -190,17 +200,17 @@ func TestTwoDeliveriesOfOneEventBothComeFirst(t *testing.T) {
 	c.may("1/2")
 }
 
-func TestWhatASwitchedOffWebhookHoldsDoesNotBlockTheOrder(t *testing.T) {
+func TestDisabledWebhookDoesNotBlockOtherOrderEvents(t *testing.T) {
 	c := newTill(t)
 	c.tell(1, 1, 2)
 	c.tell(2, 1)
 	owner, first := c.may("1/1", "2/1")
 	c.finish(owner, webhook.Pending, first["1/1"], first["2/1"])
-	c.tell(2, 2) // behind a retry
+	c.tell(2, 2) // waits for a retry
 	c.may()
 	c.switchTo(c.placed, false)
 	c.clock.Advance(time.Second)
-	c.may() // finds the webhook switched off, and lets the others go
+	c.may() // finds the webhook switched off and releases the others
 	owner, next := c.may("1/2", "2/2")
 	c.tell(3, 2, 3)
 	owner3, other := c.may("3/2")
@@ -211,7 +221,7 @@ func TestWhatASwitchedOffWebhookHoldsDoesNotBlockTheOrder(t *testing.T) {
 	c.may("1/1", "2/1")
 }
 
-func TestSwitchingOnLetsNothingJumpItsLine(t *testing.T) {
+func TestEnablingAWebhookKeepsTheSequence(t *testing.T) {
 	c := newTill(t)
 	c.tell(1, 1, 2, 3)
 	owner, first := c.may("1/1")
@@ -228,9 +238,9 @@ func TestSwitchingOnLetsNothingJumpItsLine(t *testing.T) {
 	c.may("1/3")
 }
 
-func TestRetryByHandLetsNothingJumpItsLine(t *testing.T) {
+func TestManualRetryKeepsTheSequence(t *testing.T) {
 	c, ctx := newTill(t), context.Background()
-	queue := postgres.Deliveries{DB: c.db}
+	queue := deliveriesdb.New(c.db)
 	c.tell(1, 1, 2)
 	owner, first := c.may("1/1")
 	c.finish(owner, webhook.Pending, first["1/1"])
@@ -251,38 +261,41 @@ func TestRetryByHandLetsNothingJumpItsLine(t *testing.T) {
 	c.finish(owner, webhook.Delivered, second["1/2"])
 }
 
-func TestGivingBackAndALostLeaseLetNothingJumpItsLine(t *testing.T) {
+func TestReleaseAndLostLeaseKeepTheSequence(t *testing.T) {
 	c := newTill(t)
 	c.tell(1, 1, 2)
 	owner, first := c.may("1/1")
-	require.NoError(t, postgres.Deliveries{DB: c.db}.Release(context.Background(), owner, []webhook.Delivery{first["1/1"]}))
-	_, first = c.may("1/1") // and its owner is heard of no more
+	require.NoError(t, deliveriesdb.New(c.db).Release(context.Background(), owner, []webhook.Delivery{first["1/1"]}))
+	_, first = c.may("1/1") // its owner disappears
 	c.tell(1, 3)
 	c.clock.Advance(20 * time.Second)
 	owner, again := c.may("1/1")
-	c.finish(core.ID{1}, webhook.Failed, first["1/1"]) // by who has lost the lease
+	c.finish(core.ID{1}, webhook.Failed, first["1/1"]) // by an owner that has lost the lease
 	c.may()
 	c.finish(owner, webhook.Delivered, again["1/1"])
 	_, second := c.may("1/2")
 	require.Equal(t, 2, second["1/2"].Place)
 }
 
-func TestABreakAtAnyPointLeavesNothingStuckInALine(t *testing.T) {
+func TestCrashAtEveryStatementLeavesNoDeliveryStuck(t *testing.T) {
 	c, ctx := newTill(t), context.Background()
-	queue := postgres.Deliveries{DB: c.db}
+	queue := deliveriesdb.New(c.db)
 	for n := 1; ; n++ {
 		c.tell(int64(10*n), 1, 2, 3)
 		c.tell(int64(10*n+1), 1, 2)
-		broken := c.db.BreakAt(n)
+		broken := pgtest.BreakAt(c.db, n)
 		owner := core.NewID(c.clock.Now())
 		for range 3 {
-			batch, err := queue.Claim(ctx, owner, webhook.Room{Deliveries: 512, Bodies: 1 << 20, Busy: []int64{}}, c.clock.Now().Add(20*time.Second))
+			batch, err := queue.Claim(ctx, owner, claimUpTo(512, 1<<20),
+				c.clock.Now().Add(20*time.Second))
 			if err != nil {
 				break
 			}
 			var results []webhook.Result
-			for _, d := range batch.Deliveries {
-				results = append(results, webhook.Result{Delivery: d, State: webhook.Delivered, Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 200}})
+			for _, d := range batch.Items {
+				results = append(results,
+					webhook.Result{Delivery: d, State: webhook.Delivered,
+						Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 200}})
 			}
 			if _, err := queue.Finish(ctx, owner, results, lenient); err != nil {
 				break
@@ -293,7 +306,7 @@ func TestABreakAtAnyPointLeavesNothingStuckInALine(t *testing.T) {
 			return
 		}
 		place := map[int64]int{}
-		for range 5 { // what the break left leased comes back with time
+		for range 5 { // leases from before the crash expire
 			owner, rest := c.claim()
 			for name, d := range rest {
 				require.Greater(t, d.Place, place[d.Line], name)
@@ -306,15 +319,15 @@ func TestABreakAtAnyPointLeavesNothingStuckInALine(t *testing.T) {
 	}
 }
 
-func TestTheSweepLetsGoWhatWaitsBehindNothing(t *testing.T) {
+func TestSweepUnblocksDeliveriesWithoutAPredecessor(t *testing.T) {
 	c, ctx := newTill(t), context.Background()
 	c.tell(1, 1, 2, 3)
 	c.tell(2, 1, 2)
 	_, _ = c.may("1/1", "2/1")
-	c.db.Exec(t, `DELETE FROM delivery_queue WHERE place = 1 AND line = 1`)
+	pgtest.Exec(t, c.db, `DELETE FROM delivery_queue WHERE place = 1 AND line = 1`)
 	c.may()
-	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(ctx))
+	require.NoError(t, outbox.Sweep(ctx, c.db))
 	c.may("1/2")
-	require.NoError(t, postgres.Deliveries{DB: c.db}.Sweep(ctx))
+	require.NoError(t, outbox.Sweep(ctx, c.db))
 	c.may()
 }

@@ -15,19 +15,25 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// TestWhatHasNotBegunFollowsAChangeOfItsWebhook changes a webhook on one replica
-// while another has two attempts to it under way and six deliveries behind them.
-func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
+// TestWebhookChangesApplyToUnstartedDeliveries changes a webhook on one replica while another
+// has two running attempts and six leased deliveries.
+func TestWebhookChangesApplyToUnstartedDeliveries(t *testing.T) {
 	const underWay, waiting = 2, 6
 	change := func(decide func(*webhook.Subscription, string)) func(*postgres.DB, webhook.Subscription, string) error {
 		return func(db *postgres.DB, sub webhook.Subscription, url string) error {
-			return postgres.Webhooks{DB: db}.Change(context.Background(), sub.Business, "test", sub.ID, func(s *webhook.Subscription) error {
-				decide(s, url)
-				return nil
-			})
+			return deliveries.NewWebhooks(db).Change(context.Background(), sub.Business, "test", sub.ID,
+				func(s *webhook.Subscription) error {
+					decide(s, url)
+					return nil
+				})
 		}
 	}
 	everything := func(hubtest.Arrival) bool { return true }
@@ -35,11 +41,19 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 		change func(db *postgres.DB, sub webhook.Subscription, url string) error
 		comes  func(hubtest.Arrival) bool // nil: nothing
 	}{
-		"switched off":   {change(func(s *webhook.Subscription, _ string) { s.Active = false }), nil},
-		"another path":   {change(func(s *webhook.Subscription, url string) { s.URL = url + "/new" }), func(a hubtest.Arrival) bool { return a.Path == "/hook/new" }},
-		"other headers":  {change(func(s *webhook.Subscription, _ string) { s.Headers = map[string]string{"Token": "new"} }), func(a hubtest.Arrival) bool { return a.Header.Get("Token") == "new" }},
-		"another secret": {rotate, func(a hubtest.Arrival) bool { return strings.Contains(a.Header.Get("webhook-signature"), " ") }},
-		"nothing":        {change(func(s *webhook.Subscription, _ string) { s.UpdatedAt = s.UpdatedAt.Add(time.Second) }), everything},
+		"switched off": {change(func(s *webhook.Subscription, _ string) { s.Active = false }), nil},
+		"another path": {change(func(s *webhook.Subscription, url string) { s.URL = url + "/new" }),
+			func(a hubtest.Arrival) bool { return a.Path == "/hook/new" }},
+		"other headers": {change(func(s *webhook.Subscription,
+			_ string) {
+			s.Headers = map[string]string{"Token": "new"}
+		}), func(a hubtest.Arrival) bool { return a.Header.Get("Token") == "new" }},
+		"another secret": {rotate,
+			func(a hubtest.Arrival) bool { return strings.Contains(a.Header.Get("webhook-signature"), " ") }},
+		"nothing": {change(func(s *webhook.Subscription,
+			_ string) {
+			s.UpdatedAt = s.UpdatedAt.Add(time.Second)
+		}), everything},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, url, clock := context.Background(), hubtest.DatabaseURL(t), clocktest.New()
@@ -53,17 +67,18 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 				}
 			})
 			sub := hubtest.Subscribe(t, db, business, core.StoreCreation, sink.URL, webhook.Seconds)
-			startEngine(t, db, webhook.Config{EndpointInFlight: underWay, Poll: 10000 * time.Hour}, true)
+			startEngine(t, db, webhook.Config{EndpointLimit: underWay, Poll: 10000 * time.Hour}, true)
 			listening, silent := context.WithCancel(ctx)
 			listened, ended := make(chan struct{}, 100), make(chan struct{})
 			go func() {
 				defer close(ended)
-				db.Listen(listening, func() {}, func() { listened <- struct{}{} }, func() {}, func() {})
+				db.Listen(listening, map[string]func(string){outbox.DeliveriesChannel: outbox.OnDeliveries(db,
+					func() { listened <- struct{}{} })})
 			}()
 			defer func() { silent(); <-ended }()
 			defer goOn()
 			<-listened
-			for range underWay { // it answers, and has earned a line
+			for range underWay { // it responds, which raises its concurrency limit
 				event := publish(t, db, business, "", `{}`)
 				eventually(t, "delivered", func() bool { return len(history(t, db, event.ID)) == 1 })
 			}
@@ -71,7 +86,9 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 				publish(t, db, business, "", `{}`)
 			}
 			leased := func() (n int) {
-				db.Row(t, &n, `SELECT count(*) FROM delivery_queue WHERE owner IS NOT NULL AND available_at = ?`, clock.Now().Add(20*time.Second))
+				pgtest.Row(t, db, &n,
+					`SELECT count(*) FROM delivery_queue WHERE owner IS NOT NULL AND available_at = ?`,
+					clock.Now().Add(20*time.Second))
 				return n
 			}
 			eventually(t, "under way", func() bool { return len(sink.Arrivals()) == 2*underWay })
@@ -81,11 +98,11 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 			switch {
 			case c.comes == nil:
 				eventually(t, "held", func() bool {
-					b, err := db.Backlog(ctx)
+					b, err := schema.ReadBacklog(ctx, db)
 					return err == nil && b.Held == waiting && leased() == underWay
 				})
 			case name != "nothing":
-				<-listened // and what is given back is claimed again
+				<-listened // released deliveries are claimed again
 			}
 			goOn()
 			came := 2 * underWay
@@ -93,7 +110,7 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 				came += waiting
 			}
 			eventually(t, "all that is to come came", func() bool {
-				b, err := db.Backlog(ctx)
+				b, err := schema.ReadBacklog(ctx, db)
 				return err == nil && len(sink.Arrivals()) == came && leased() == 0 && b.Due+b.Scheduled == 0
 			})
 			for _, a := range sink.Arrivals()[2*underWay:] {
@@ -104,18 +121,20 @@ func TestWhatHasNotBegunFollowsAChangeOfItsWebhook(t *testing.T) {
 }
 
 func rotate(db *postgres.DB, sub webhook.Subscription, _ string) error {
-	subs := webhook.Subscriptions{Records: postgres.Webhooks{DB: db}, Overlap: time.Hour, Clock: db.Clock()}
+	subs := webhook.Subscriptions{Records: deliveries.NewWebhooks(db), Overlap: time.Hour, Clock: db.Clock()}
 	_, err := subs.Rotate(context.Background(), sub.Business, sub.ID, "test", "")
 	return err
 }
 
-func TestA410OfBeforeAWebhookWasChangedSaysNothing(t *testing.T) {
+func TestStaleGoneResponseKeepsAChangedWebhookEnabled(t *testing.T) {
 	c := newClinic(t)
 	gone := func(owner core.ID, d webhook.Delivery) bool {
-		_, err := c.queue.Finish(context.Background(), owner, []webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(time.Hour), Disable: true,
-			Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 410, ErrorClass: webhook.Gone, Error: "410", URL: d.URL}}}, strict)
+		_, err := c.queue.Finish(context.Background(), owner,
+			[]webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(time.Hour), Disable: true,
+				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 410, ErrorClass: webhook.Gone, Error: "410",
+					URL: d.URL}}}, strict)
 		require.NoError(t, err)
-		sub, err := postgres.Webhooks{DB: c.db}.Get(context.Background(), c.business, c.sub.ID)
+		sub, err := deliveries.NewWebhooks(c.db).Get(context.Background(), c.business, c.sub.ID)
 		require.NoError(t, err)
 		return !sub.Active
 	}
@@ -123,10 +142,11 @@ func TestA410OfBeforeAWebhookWasChangedSaysNothing(t *testing.T) {
 	owner, before, _ := c.claim()
 	require.Len(t, before, 2)
 	require.True(t, gone(owner, before[0]))
-	require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
-		s.Active = true
-		return nil
-	}))
+	require.NoError(t, deliveries.NewWebhooks(c.db).Change(context.Background(), c.business, "test", c.sub.ID,
+		func(s *webhook.Subscription) error {
+			s.Active = true
+			return nil
+		}))
 	require.False(t, gone(owner, before[1]))
 	c.publish(1)
 	owner, after, _ := c.claim()
@@ -134,10 +154,11 @@ func TestA410OfBeforeAWebhookWasChangedSaysNothing(t *testing.T) {
 	require.True(t, gone(owner, after[0]))
 }
 
-func TestASampleIsSentInSpiteOfProbing(t *testing.T) {
+func TestSampleDeliveryBypassesAnOpenCircuit(t *testing.T) {
 	c := newClinic(t)
 	c.sicken()
-	tester := webhook.Tester{Records: postgres.Webhooks{DB: c.db}, Publisher: c.db, Sample: func(core.EventType) []byte { return []byte(`{}`) }, Clock: c.clock}
+	tester := webhook.Tester{Records: deliveries.NewWebhooks(c.db), Publisher: outbox.NewPublisher(c.db),
+		Sample: func(core.EventType) []byte { return []byte(`{}`) }, Clock: c.clock}
 	_, err := tester.Test(context.Background(), c.business, c.sub.ID)
 	require.NoError(t, err)
 	_, claimed, _ := c.claim()
@@ -145,7 +166,7 @@ func TestASampleIsSentInSpiteOfProbing(t *testing.T) {
 	require.True(t, claimed[0].Test)
 }
 
-func TestAClaimTakesOfAnEndpointWhatThereIsRoomForAndMoreOfTheOthers(t *testing.T) {
+func TestClaimRespectsEachEndpointsCapacity(t *testing.T) {
 	c := newClinic(t)
 	const each, room = 20, 30
 	for i := range 3 * each {
@@ -154,19 +175,23 @@ func TestAClaimTakesOfAnEndpointWhatThereIsRoomForAndMoreOfTheOthers(t *testing.
 	}
 	endpoints := map[string]int64{}
 	claim := func(most map[int64]int, first int) map[string]int {
-		batch, err := c.queue.Claim(context.Background(), core.ID{1}, webhook.Room{Deliveries: room, Bodies: 1 << 20, Busy: []int64{}, Most: most, First: first}, c.clock.Now().Add(time.Minute))
+		batch, err := c.queue.Claim(context.Background(), core.ID{1},
+			webhook.Capacity{Bodies: 1 << 20,
+				Capacity: queue.Capacity{Items: room, PerKey: most, OtherKeys: first}},
+			c.clock.Now().Add(time.Minute))
 		require.NoError(t, err)
 		got := map[string]int{}
-		for _, d := range batch.Deliveries {
+		for _, d := range batch.Items {
 			got[d.URL]++
 			endpoints[d.URL] = d.Endpoint
 		}
-		require.NoError(t, c.queue.Release(context.Background(), core.ID{1}, batch.Deliveries))
+		require.NoError(t, c.queue.Release(context.Background(), core.ID{1}, batch.Items))
 		return got
 	}
 	zero, one, two := "https://0.example/", "https://1.example/", "https://2.example/"
 	require.Equal(t, map[string]int{zero: 10, one: 10, two: 10}, claim(nil, 0))
 	require.Equal(t, map[string]int{zero: 4, one: 4, two: 4}, claim(nil, 4))
 	require.Equal(t, map[string]int{zero: 2, one: 14, two: 14}, claim(map[int64]int{endpoints[zero]: 2}, 0))
-	require.Equal(t, map[string]int{zero: 2, one: 4, two: 20}, claim(map[int64]int{endpoints[zero]: 2, endpoints[two]: 500}, 4))
+	require.Equal(t, map[string]int{zero: 2, one: 4, two: 20},
+		claim(map[int64]int{endpoints[zero]: 2, endpoints[two]: 500}, 4))
 }

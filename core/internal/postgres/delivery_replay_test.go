@@ -9,11 +9,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// fail publishes deliveries and has them given up.
+// fail publishes deliveries and records them as failed.
 func (c *clinic) fail(n int) {
 	c.t.Helper()
 	c.publish(n)
@@ -26,13 +28,15 @@ func (c *clinic) end(state webhook.State, owner core.ID, deliveries ...webhook.D
 	c.t.Helper()
 	var results []webhook.Result
 	for _, d := range deliveries {
-		results = append(results, webhook.Result{Delivery: d, State: state, Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404, URL: d.URL}})
+		results = append(results,
+			webhook.Result{Delivery: d, State: state,
+				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), Status: 404, URL: d.URL}})
 	}
 	_, err := c.queue.Finish(context.Background(), owner, results, strict)
 	require.NoError(c.t, err)
 }
 
-// redeliver stores a job and leases it.
+// redeliver queues a bulk resend and leases it.
 func (c *clinic) redeliver(choice webhook.Choice) core.Job {
 	c.t.Helper()
 	ctx := context.Background()
@@ -44,13 +48,14 @@ func (c *clinic) redeliver(choice webhook.Choice) core.Job {
 	require.NoError(c.t, err)
 	job, err := choice.Job(c.business, count, c.clock.Now())
 	require.NoError(c.t, err)
-	require.NoError(c.t, postgres.Jobs{DB: c.db}.Enqueue(ctx, job, ""))
+	require.NoError(c.t, jobsdb.New(c.db).Enqueue(ctx, job, ""))
 	return c.lease()
 }
 
 func (c *clinic) lease() core.Job {
 	c.t.Helper()
-	jobs, _, err := postgres.Jobs{DB: c.db}.Claim(context.Background(), core.NewID(c.clock.Now()), 1, c.clock.Now().Add(15*time.Second))
+	jobs, _, err := jobsdb.New(c.db).Claim(context.Background(), core.NewID(c.clock.Now()), 1,
+		c.clock.Now().Add(15*time.Second))
 	require.NoError(c.t, err)
 	require.Len(c.t, jobs, 1)
 	return jobs[0]
@@ -62,15 +67,15 @@ func (c *clinic) run(job core.Job) error {
 
 func (c *clinic) result(job core.Job) string {
 	c.t.Helper()
-	status, err := postgres.Jobs{DB: c.db}.Status(context.Background(), c.business, job.ID)
+	status, err := jobsdb.New(c.db).Status(context.Background(), c.business, job.ID)
 	require.NoError(c.t, err)
 	return string(status.Result)
 }
 
-func TestFailedDeliveriesAreSentAgainEachOnce(t *testing.T) {
+func TestBulkResendSendsEachFailedDeliveryOnce(t *testing.T) {
 	c := newClinic(t)
 	c.fail(5)
-	c.publish(1) // still on its way
+	c.publish(1) // still pending
 	job := c.redeliver(webhook.Choice{State: webhook.Failed})
 	require.NoError(t, c.run(job))
 	require.JSONEq(t, `{"resent":5,"skipped":0}`, c.result(job))
@@ -82,7 +87,7 @@ func TestFailedDeliveriesAreSentAgainEachOnce(t *testing.T) {
 	require.JSONEq(t, `{"resent":0,"skipped":0}`, c.result(job), "none of that time")
 }
 
-func TestWhatCannotBeSentAgainIsSkippedAndCounted(t *testing.T) {
+func TestBulkResendSkipsAndCountsUnsendableDeliveries(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	off := hubtest.Subscribe(t, c.db, c.business, core.StoreCreation, "https://off.example/", webhook.Minutes)
 	c.publish(2)
@@ -90,19 +95,21 @@ func TestWhatCannotBeSentAgainIsSkippedAndCounted(t *testing.T) {
 	owner, claimed, _ := c.claim()
 	require.Len(t, claimed, 5)
 	c.end(webhook.Failed, owner, claimed...)
-	require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, "test", off.ID, func(s *webhook.Subscription) error {
-		s.Active = false
-		return nil
-	}))
-	c.db.Exec(t, `DELETE FROM events WHERE id = ?`, claimed[0].EventID)
-	left := 0 // whose webhook is on and whose event is kept
+	require.NoError(t, deliveriesdb.NewWebhooks(c.db).Change(ctx, c.business, "test", off.ID,
+		func(s *webhook.Subscription) error {
+			s.Active = false
+			return nil
+		}))
+	pgtest.Exec(t, c.db, `DELETE FROM events WHERE id = ?`, claimed[0].EventID)
+	left := 0 // deliveries with an active webhook and a stored event
 	for _, d := range claimed {
 		if d.WebhookID != off.ID && d.EventID != claimed[0].EventID {
 			left++
 		}
 	}
 	stranger := hubtest.Business(t, c.db)
-	count, err := c.queue.Count(ctx, stranger.ID, webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
+	count, err := c.queue.Count(ctx, stranger.ID,
+		webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Hour)})
 	require.NoError(t, err)
 	require.Zero(t, count, "of another business")
 	var ids []core.ID
@@ -116,7 +123,7 @@ func TestWhatCannotBeSentAgainIsSkippedAndCounted(t *testing.T) {
 	require.JSONEq(t, `{"resent":2,"skipped":4}`, c.result(job), "one is the id of no delivery")
 }
 
-func TestPendingDeliveriesAreHastened(t *testing.T) {
+func TestBulkResendRetriesPendingDeliveriesNow(t *testing.T) {
 	c := newClinic(t)
 	c.publish(3)
 	owner, claimed, _ := c.claim()
@@ -133,14 +140,14 @@ func TestPendingDeliveriesAreHastened(t *testing.T) {
 	require.Equal(t, claimed[1].ID, again[0].ID)
 }
 
-func TestABreakAtAnyPointOfARedeliveryNeitherLosesNorDoubles(t *testing.T) {
+func TestBulkResendSurvivesACrashAtEveryStatement(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	const n, chunk = 7, 2
 	c.fail(n)
 	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}
 	for at := 1; ; at++ {
 		job := c.redeliver(choice)
-		broken := c.db.BreakAt(at)
+		broken := pgtest.BreakAt(c.db, at)
 		work := func() error {
 			for {
 				_, more, err := c.queue.Again(ctx, job, choice, chunk)
@@ -168,7 +175,7 @@ func TestABreakAtAnyPointOfARedeliveryNeitherLosesNorDoubles(t *testing.T) {
 	}
 }
 
-func TestARedeliveryWhoseLeaseIsLostChangesNothing(t *testing.T) {
+func TestBulkResendWithLostLeaseChangesNothing(t *testing.T) {
 	c, ctx := newClinic(t), context.Background()
 	c.fail(3)
 	choice := webhook.Choice{State: webhook.Failed, To: c.clock.Now().Add(time.Second)}

@@ -9,29 +9,33 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestACallbackGoesWhereOrdersGoWhileNoWebhookOfItsTypeIsOn(t *testing.T) {
+func TestEventWithoutOwnWebhookGoesToOrderWebhook(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Open(t, hubtest.DatabaseURL(t), clock)
 	for _, eventType := range []core.EventType{core.WebhookRetry, core.FeatureAction} {
 		business := hubtest.Business(t, db).ID
 		orders := hubtest.Subscribe(t, db, business, core.OrderPlaced, "https://pos.example/orders", webhook.Minutes)
 		sentTo := func() (to int64) {
-			event := core.Event{ID: core.NewID(clock.Now()), Business: business, Type: eventType, At: clock.Now(), Body: []byte(`{}`)}
-			require.NoError(t, db.Publish(ctx, event))
-			db.Row(t, &to, `SELECT webhook_id FROM delivery_queue WHERE event_id = ?`, event.ID)
+			event := core.Event{ID: core.NewID(clock.Now()), Business: business, Type: eventType, At: clock.Now(),
+				Body: []byte(`{}`)}
+			require.NoError(t, outbox.NewPublisher(db).Publish(ctx, event))
+			pgtest.Row(t, db, &to, `SELECT webhook_id FROM delivery_queue WHERE event_id = ?`, event.ID)
 			return to
 		}
 		require.Equal(t, orders.ID, sentTo(), "there is none")
 		own := hubtest.Subscribe(t, db, business, eventType, "https://pos.example/results", webhook.Minutes)
 		require.Equal(t, own.ID, sentTo())
-		require.NoError(t, postgres.Webhooks{DB: db}.Change(ctx, business, "test", own.ID, func(s *webhook.Subscription) error {
-			s.Active = false
-			return nil
-		}))
+		require.NoError(t, deliveries.NewWebhooks(db).Change(ctx, business, "test", own.ID,
+			func(s *webhook.Subscription) error {
+				s.Active = false
+				return nil
+			}))
 		require.Equal(t, orders.ID, sentTo(), "it is switched off")
 	}
 }

@@ -7,31 +7,36 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestWhatWaitsForAnotherAttemptGoesByChangedUnitsAtOnce(t *testing.T) {
+func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 	ctx, c := context.Background(), newClinic(t)
 	fail := func() {
 		owner, claimed, _ := c.claim()
 		require.Len(t, claimed, 1)
 		d := claimed[0]
 		wait, _ := webhook.RetryAfter(d.Attempts+1, d.Units)
-		_, err := c.queue.Finish(ctx, owner, []webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(wait),
-			Attempt: webhook.Attempt{StartedAt: c.clock.Now(), ErrorClass: webhook.Timeout, Error: "no", URL: d.URL}}}, webhook.Probing{After: 100, For: time.Hour})
+		_, err := c.queue.Finish(ctx, owner,
+			[]webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(wait),
+				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), ErrorClass: webhook.Timeout, Error: "no",
+					URL: d.URL}}},
+			webhook.Probing{After: 100, For: time.Hour})
 		require.NoError(t, err)
 	}
 	change := func(units webhook.Units) {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(ctx, c.business, "test", c.sub.ID, func(s *webhook.Subscription) error {
-			s.Units = units
-			return nil
-		}))
+		require.NoError(t, deliveries.NewWebhooks(c.db).Change(ctx, c.business, "test", c.sub.ID,
+			func(s *webhook.Subscription) error {
+				s.Units = units
+				return nil
+			}))
 	}
 	waits := func(n int) time.Duration {
 		var due, available time.Time
-		c.db.Row(t, &due, `SELECT due_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
-		c.db.Row(t, &available, `SELECT available_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
+		pgtest.Row(t, c.db, &due, `SELECT due_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
+		pgtest.Row(t, c.db, &available, `SELECT available_at FROM delivery_queue ORDER BY id LIMIT 1 OFFSET ?`, n)
 		require.True(t, due.Equal(available), "when it is due it is found")
 		return due.Sub(c.clock.Now())
 	}

@@ -10,22 +10,26 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestWhatWaitsBehindAnAttemptAsksForNoMoreWorkers(t *testing.T) {
+func TestDeliveriesBehindAnAttemptAreNotOverdue(t *testing.T) {
 	c := newClinic(t)
 	ages := func() (oldest, worst time.Duration) {
 		t.Helper()
-		backlog, err := c.db.Backlog(context.Background())
+		backlog, err := schema.ReadBacklog(context.Background(), c.db)
 		require.NoError(t, err)
 		return backlog.OldestDue, backlog.WorstEndpoint
 	}
 	publishedTo := func(event core.EventType) {
 		t.Helper()
 		now := c.clock.Now()
-		require.NoError(t, c.db.Publish(context.Background(), core.Event{ID: core.NewID(now), Business: c.business, Type: event, At: now, Body: []byte(`{}`)}))
+		require.NoError(t, outbox.NewPublisher(c.db).Publish(context.Background(),
+			core.Event{ID: core.NewID(now), Business: c.business, Type: event, At: now, Body: []byte(`{}`)}))
 	}
 	publishedTo(core.StoreCreation)
 	_, slow, _ := c.claim()
@@ -49,27 +53,30 @@ func TestWhatWaitsBehindAnAttemptAsksForNoMoreWorkers(t *testing.T) {
 	require.Equal(t, oldest, worst)
 
 	for _, id := range []int64{c.sub.ID, other.ID} {
-		require.NoError(t, postgres.Webhooks{DB: c.db}.Change(context.Background(), c.business, "test", id, func(s *webhook.Subscription) error {
-			s.Active = false
-			return nil
-		}))
+		require.NoError(t, deliveries.NewWebhooks(c.db).Change(context.Background(), c.business, "test", id,
+			func(s *webhook.Subscription) error {
+				s.Active = false
+				return nil
+			}))
 	}
 	oldest, worst = ages()
 	require.Zero(t, oldest+worst, "what is held waits for its webhook")
 }
 
-func TestOnlyAJobThatCouldBeRunAsksForWorkers(t *testing.T) {
+func TestOldestJobAgeCountsOnlyRunnableJobs(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
-	jobs, business := postgres.Jobs{DB: db}, hubtest.Business(t, db).ID
+	jobs, business := jobsdb.New(db), hubtest.Business(t, db).ID
 	oldest := func(expected time.Duration, why string) {
 		t.Helper()
-		backlog, err := db.Backlog(ctx)
+		backlog, err := schema.ReadBacklog(ctx, db)
 		require.NoError(t, err)
 		require.Equal(t, expected, backlog.OldestJob, why)
 	}
 	for range 2 {
-		require.NoError(t, jobs.Enqueue(ctx, core.Job{ID: core.NewID(clock.Now()), Business: business, Kind: core.StoreJob, Body: []byte(`{}`), CreatedAt: clock.Now()}, "r"))
+		require.NoError(t, jobs.Enqueue(ctx,
+			core.Job{ID: core.NewID(clock.Now()), Business: business, Kind: core.StoreJob, Body: []byte(`{}`),
+				CreatedAt: clock.Now()}, "r"))
 	}
 	clock.Advance(20 * time.Second)
 	oldest(20*time.Second, "nobody takes the first")
@@ -84,11 +91,11 @@ func TestOnlyAJobThatCouldBeRunAsksForWorkers(t *testing.T) {
 	oldest(3*time.Second, "it is due, and nobody takes it")
 }
 
-func TestWhatWaitsToBePublishedIsOldOnceItIsDue(t *testing.T) {
+func TestPublicationAgeStartsWhenItIsDue(t *testing.T) {
 	p := newPress(t)
 	oldest := func() time.Duration {
 		t.Helper()
-		backlog, err := p.db.Backlog(context.Background())
+		backlog, err := schema.ReadBacklog(context.Background(), p.db)
 		require.NoError(t, err)
 		return backlog.OldestPublication.Round(time.Second)
 	}

@@ -13,73 +13,97 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 )
 
-const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shut","name":"Shut","active":false},{"ref_id":"over","name":"Over","active":false},{"ref_id":"under","name":"Under","parent_ref_id":"over"}],
+const counter = `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"shut","name":"Shut","active":false},` +
+	`{"ref_id":"over","name":"Over","active":false},{"ref_id":"under","name":"Under","parent_ref_id":"over"}],
 	"items":[{"ref_id":"dal","title":"Dal","food_type":1,"price":10,"external_price":12,"category_ref_ids":["mains"]},
 	         {"ref_id":"naan","title":"Naan","price":2,"platform_pricing":[{"platform":"app","price":3}]},
-	         {"ref_id":"late","title":"Late","price":1,"category_ref_ids":["mains","shut"]},{"ref_id":"later","title":"Later","price":1,"category_ref_ids":["under"]},
-	         {"ref_id":"few","title":"Few","price":1,"current_stock":2},{"ref_id":"app-only","title":"App only","price":1,"included_platforms":["app"]}],
+	         {"ref_id":"late","title":"Late","price":1,"category_ref_ids":["mains","shut"]},{"ref_id":"later",` +
+	`"title":"Later","price":1,"category_ref_ids":["under"]},
+	         {"ref_id":"few","title":"Few","price":1,"current_stock":2},{"ref_id":"app-only","title":"App only",` +
+	`"price":1,"included_platforms":["app"]}],
 	"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]}],
-	"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]},{"ref_id":"mild","title":"Mild","price":0.25,"available":false,"opt_grp_ref_ids":["heat"]}],
-	"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":10},"item_ref_ids":["all"]},{"code":"ST_P","title":"Sales Tax","structure":{"value":5},"item_ref_ids":["naan"]},
+	"options":[{"ref_id":"hot","title":"Hot","price":0.5,"opt_grp_ref_ids":["heat"]},{"ref_id":"mild",` +
+	`"title":"Mild","price":0.25,"available":false,"opt_grp_ref_ids":["heat"]}],
+	"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":10},"item_ref_ids":["all"]},{"code":"ST_P",` +
+	`"title":"Sales Tax","structure":{"value":5},"item_ref_ids":["naan"]},
 	         {"code":"ST_P","title":"Sales Tax","structure":{"value":50},"active":false}],
-	"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":0.3,"applicable_on":"item.quantity"},"item_ref_ids":["dal"]},
-	           {"code":"DC_F","title":"Delivery Charge","structure":{"value":3},"fulfillment_modes":["delivery"],"excluded_platforms":["app"]},
+	"charges":[{"code":"PC_F","title":"Packaging Charge","structure":{"value":0.3,"applicable_on":"item.quantity"},` +
+	`"item_ref_ids":["dal"]},
+	           {"code":"DC_F","title":"Delivery Charge","structure":{"value":3},"fulfillment_modes":["delivery"],` +
+	`"excluded_platforms":["app"]},
 	           {"code":"DC_F","title":"Delivery Charge","structure":{"value":99},"item_ref_ids":["few"]},
-	           {"code":"DC_P","title":"Delivery Charge","structure":{"value":1,"applicable_on":"order.order_subtotal"}}]}`
+	           {"code":"DC_P","title":"Delivery Charge","structure":{"value":1,` +
+	`"applicable_on":"order.order_subtotal"}}]}`
 
-// serve places one order and reads it back.
-func (k *kitchen) serve(intake *postgres.Intake, a order.Arrival) order.Reading {
+// serve places one order and reads it.
+func (k *kitchen) serve(intake *orders.Intake, a order.Arrival) order.Reading {
 	k.t.Helper()
 	receipt, err := intake.Place(context.Background(), a)
 	require.NoError(k.t, err)
-	record, err := postgres.Orders{DB: k.db}.Get(context.Background(), k.business, "", receipt.OrderID)
+	record, err := orders.New(k.db).Get(context.Background(), k.business, "", receipt.OrderID)
 	require.NoError(k.t, err)
 	reading, err := record.Read()
 	require.NoError(k.t, err)
 	return reading
 }
 
-func TestAnOrderMeetsTheMenuAsItIsStored(t *testing.T) {
+func TestOrderIsPricedByTheStoredMenu(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	for _, kitchen := range []*kitchen{k, neighbour} {
 		kitchen.store("s1")
 		kitchen.send("s1", counter)
 	}
-	neighbour.send("s1", `{"items":[{"ref_id":"dal","price":77},{"ref_id":"naan","price":77}],"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":33},"item_ref_ids":["all"]}]}`)
+	neighbour.send("s1",
+		`{"items":[{"ref_id":"dal","price":77},{"ref_id":"naan","price":77}],"taxes":[{"code":"ST_P",`+
+			`"title":"Sales Tax","structure":{"value":33},"item_ref_ids":["all"]}]}`)
 	k.send("-1", `{"items":[{"ref_id":"elsewhere","title":"Elsewhere","price":1}]}`)
 	intake := newIntake(t, db)
-	const both = `{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":2},{"ref_id":"mild"}]},{"ref_id":"naan","quantity":1}`
+	const both = `{"ref_id":"dal","quantity":2,"options":[{"ref_id":"hot","quantity":2},{"ref_id":"mild"}]},` +
+		`{"ref_id":"naan","quantity":1}`
 
 	web := k.serve(intake, k.arrival("1", "web", both, ""))
 	details := web.Order.Details
 	// 2 × (10 + 2 × 0.5 + 0.25) + 2; 10% of 22.50 and 5% of 2; 2 × 0.30, 3, and 1% of 24.50.
-	require.Equal(t, []string{"24.5", "2.35", "3.85", "30.7"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), details.Total.String()})
-	require.Equal(t, []string{"Dal", "1", "10"}, []string{web.Order.Items[0].Title, web.Order.Items[0].FoodType, web.Order.Items[0].Price.String()})
+	require.Equal(t, []string{"24.5", "2.35", "3.85", "30.7"},
+		[]string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(),
+			details.Total.String()})
+	require.Equal(t, []string{"Dal", "1", "10"},
+		[]string{web.Order.Items[0].Title, web.Order.Items[0].FoodType, web.Order.Items[0].Price.String()})
 	require.NotZero(t, web.Order.Items[0].ID)
 	require.Equal(t, "Hot", web.Order.Items[0].Options[0].Title)
 	require.Equal(t, []string{"items[0].options[1] unavailable"}, flagsOf(web))
 
 	app := k.serve(intake, k.arrival("1", "app", both, `,"order_type":"pickup"`))
 	details = app.Order.Details
-	// Whoever collects an order pays no delivery charge, also where that names no fulfillment modes.
-	require.Equal(t, []string{"25.5", "2.4", "0.6", "3"}, []string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(), app.Order.Items[1].Price.String()})
+	// A pickup order has no delivery charge, even if the charge names no fulfillment modes.
+	require.Equal(t, []string{"25.5", "2.4", "0.6", "3"},
+		[]string{details.Subtotal.String(), details.TotalTaxes.String(), details.TotalCharges.String(),
+			app.Order.Items[1].Price.String()})
 
-	doubts := k.serve(intake, k.arrival("2", "web", `{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
-		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing","quantity":1,"price":1}`, ""))
-	require.Equal(t, []string{"items[0] unavailable", "items[1] unavailable", "items[2] out_of_stock", "items[3] not_listed", "items[4] not_sold", "items[5] not_on_menu"}, flagsOf(doubts))
-	require.Equal(t, "102.08", doubts.Order.Details.TotalCharges.String(), "a charge on orders with an item: 99, 3 and 1% of 8")
+	doubts := k.serve(intake,
+		k.arrival("2", "web",
+			`{"ref_id":"late","quantity":1},{"ref_id":"later","quantity":1},{"ref_id":"few","quantity":3},
+		{"ref_id":"app-only","quantity":1},{"ref_id":"elsewhere","quantity":1,"price":1},{"ref_id":"nothing",`+
+				`"quantity":1,"price":1}`, ""))
+	require.Equal(t, []string{"items[0] unavailable", "items[1] unavailable", "items[2] out_of_stock",
+		"items[3] not_listed", "items[4] not_sold", "items[5] not_on_menu"}, flagsOf(doubts))
+	require.Equal(t, "102.08", doubts.Order.Details.TotalCharges.String(),
+		"a charge on orders with an item: 99, 3 and 1% of 8")
 
-	// Together with those of others they come out the same.
+	// In a batch with other orders they have the same totals.
 	other := neighbour.arrival("1", "web", both, "")
-	receipts, failures := intake.PlaceTogether(context.Background(), k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
+	receipts, failures := pgtest.PlaceTogether(context.Background(), intake,
+		k.arrival("3", "app", both, `,"order_type":"pickup"`), other, k.arrival("3", "web", both, ""))
 	require.Equal(t, []error{nil, nil, nil}, failures)
 	for n, want := range map[int]core.Amount{0: app.Order.Details.Total, 2: web.Order.Details.Total} {
-		record, err := postgres.Orders{DB: db}.Get(context.Background(), k.business, "", receipts[n].OrderID)
+		record, err := orders.New(db).Get(context.Background(), k.business, "", receipts[n].OrderID)
 		require.NoError(t, err)
 		reading, err := record.Read()
 		require.NoError(t, err)
@@ -94,26 +118,33 @@ func flagsOf(reading order.Reading) (list []string) {
 	return list
 }
 
-func TestAnOrderMeetsTheOptionGroupsAsTheyAreStored(t *testing.T) {
+func TestOrderIsCheckedAgainstStoredOptionGroups(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k, neighbour := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	for _, kitchen := range []*kitchen{neighbour, k} {
 		kitchen.store("s1")
 		kitchen.send("s1", `{"items":[{"ref_id":"pizza","title":"Pizza","price":9}],
-			"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"max_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"egg","title":"Egg","min_selectable":1},
-				{"ref_id":"dip","title":"Dip","min_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"other","title":"Other"}],
-			"options":[{"ref_id":"large","title":"Large","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"small","title":"Small","price":0,"opt_grp_ref_ids":["size"],"nested_opt_grps":["egg"]},
-				{"ref_id":"runny","title":"Runny","price":1,"opt_grp_ref_ids":["egg"]},{"ref_id":"ice","title":"Ice","price":1,"opt_grp_ref_ids":["other"]}]}`)
+			"option_groups":[{"ref_id":"size","title":"Size","min_selectable":1,"max_selectable":1,`+
+			`"item_ref_ids":["pizza"]},{"ref_id":"egg","title":"Egg","min_selectable":1},
+				{"ref_id":"dip","title":"Dip","min_selectable":1,"item_ref_ids":["pizza"]},{"ref_id":"other",`+
+			`"title":"Other"}],
+			"options":[{"ref_id":"large","title":"Large","price":1,"opt_grp_ref_ids":["size"]},{"ref_id":"small",`+
+			`"title":"Small","price":0,"opt_grp_ref_ids":["size"],"nested_opt_grps":["egg"]},
+				{"ref_id":"runny","title":"Runny","price":1,"opt_grp_ref_ids":["egg"]},{"ref_id":"ice",`+
+			`"title":"Ice","price":1,"opt_grp_ref_ids":["other"]}]}`)
 	}
 	k.send("-1", `{"options":[{"ref_id":"salsa","title":"Salsa","price":1,"opt_grp_ref_ids":["dip"]}]}`)
 	intake, n := newIntake(t, db), 0
 	flags := func(options string) []string {
 		n++
-		return flagsOf(k.serve(intake, k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
+		return flagsOf(k.serve(intake,
+			k.arrival(string(rune('a'+n)), "web", `{"ref_id":"pizza","quantity":1,"options":[`+options+`]}`, "")))
 	}
-	require.Empty(t, flags(`{"ref_id":"small"}`), "of dips the store sells none, and of a nested group none has to be chosen")
+	require.Empty(t, flags(`{"ref_id":"small"}`),
+		"of dips the store sells none, and of a nested group none has to be chosen")
 	require.Empty(t, flags(`{"ref_id":"small"},{"ref_id":"runny"}`))
-	require.Equal(t, []string{"items[0].options[0] not_on_menu", "items[0].options[1] not_on_menu", "items[0] too_few_options"}, flags(`{"ref_id":"runny"},{"ref_id":"ice"}`))
+	require.Equal(t, []string{"items[0].options[0] not_on_menu", "items[0].options[1] not_on_menu",
+		"items[0] too_few_options"}, flags(`{"ref_id":"runny"},{"ref_id":"ice"}`))
 	require.Equal(t, []string{"items[0] too_many_options"}, flags(`{"ref_id":"small"},{"ref_id":"large"}`))
 	neighbour.send("-1", `{"option_groups":[{"ref_id":"size","active":false}]}`)
 	require.Empty(t, flags(`{"ref_id":"large"}`))
@@ -123,12 +154,12 @@ func TestAnOrderMeetsTheOptionGroupsAsTheyAreStored(t *testing.T) {
 	require.Equal(t, []string{"items[0] too_few_options"}, flags(``), "now the store sells a dip")
 }
 
-func TestAnOrderMeetsTheHoursAndTheLeastOrderOfItsStore(t *testing.T) {
+func TestOrderIsCheckedAgainstStoreHoursAndMinimum(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	db.Exec(t, `UPDATE businesses SET timezone = 'Asia/Kolkata'`)
+	pgtest.Exec(t, db, `UPDATE businesses SET timezone = 'Asia/Kolkata'`)
 	intake, n := newIntake(t, db), 0
 	flags := func(more string) []string {
 		n++
@@ -138,17 +169,23 @@ func TestAnOrderMeetsTheHoursAndTheLeastOrderOfItsStore(t *testing.T) {
 	zone, err := time.LoadLocation("Asia/Kolkata")
 	require.NoError(t, err)
 	soon := clock.Now().In(zone).Add(time.Hour)
-	hours := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":%q,"end_time":%q}]}]`, strings.ToLower(soon.Weekday().String()), soon.Format(time.TimeOnly), soon.Add(time.Minute).Format(time.TimeOnly))
-	db.Exec(t, `UPDATE stores SET timings = ?, min_order_value = 5.5`, hours)
-	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"}, flags(""))
-	require.Equal(t, []string{"items[0] not_on_menu", "order_subtotal below_minimum"}, flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
-	db.Exec(t, `UPDATE businesses SET timezone = 'UTC'`)
-	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"}, flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
+	hours := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":%q,"end_time":%q}]}]`,
+		strings.ToLower(soon.Weekday().String()), soon.Format(time.TimeOnly),
+		soon.Add(time.Minute).Format(time.TimeOnly))
+	pgtest.Exec(t, db, `UPDATE stores SET timings = ?, min_order_value = 5.5`, hours)
+	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"},
+		flags(""))
+	require.Equal(t, []string{"items[0] not_on_menu", "order_subtotal below_minimum"},
+		flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
+	pgtest.Exec(t, db, `UPDATE businesses SET timezone = 'UTC'`)
+	require.Equal(t, []string{"store_ref_id store_closed", "items[0] not_on_menu", "order_subtotal below_minimum"},
+		flags(fmt.Sprintf(`,"delivery_datetime":%d`, soon.UnixMilli())))
 }
 
-func TestAnAggregatorPaysTheExternalPrice(t *testing.T) {
+func TestAggregatorOrderUsesTheExternalPrice(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	b, err := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}.CreateBusiness(context.Background(), core.Business{Name: "K", Country: "US", Timezone: "UTC", Currency: "USD"}, "", []string{"aggregator-a"})
+	b, err := access.Access{Records: accessdb.New(db), Clock: db.Clock()}.CreateBusiness(context.Background(),
+		core.Business{Name: "K", Country: "US", Timezone: "UTC", Currency: "USD"}, "", []string{"aggregator-a"})
 	require.NoError(t, err)
 	k := newKitchen(t, db, "US")
 	k.business = b.ID
@@ -159,7 +196,7 @@ func TestAnAggregatorPaysTheExternalPrice(t *testing.T) {
 	require.Equal(t, []order.Carrier{order.ByPartner}, []order.Carrier{reading.Order.Details.Platforms[0].Carrier})
 }
 
-func TestTheNextOrderMeetsAChangedMenu(t *testing.T) {
+func TestMenuChangeAppliesToTheNextOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
@@ -167,7 +204,8 @@ func TestTheNextOrderMeetsAChangedMenu(t *testing.T) {
 	intake, n := newIntake(t, db), 0
 	place := func() order.Reading {
 		n++
-		return k.serve(intake, k.arrival(string(rune('a'+n)), "web", `{"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"}]},{"ref_id":"soup","quantity":1,"price":4}`, ""))
+		return k.serve(intake, k.arrival(string(rune('a'+n)), "web",
+			`{"ref_id":"dal","quantity":1,"options":[{"ref_id":"hot"}]},{"ref_id":"soup","quantity":1,"price":4}`, ""))
 	}
 	require.Equal(t, []string{"items[1] not_on_menu"}, flagsOf(place()))
 	for _, step := range []struct {
@@ -175,20 +213,27 @@ func TestTheNextOrderMeetsAChangedMenu(t *testing.T) {
 		seen           func(order.Reading) any
 		want           any
 	}{
-		{"s1", `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`, func(r order.Reading) any { return flagsOf(r) }, []string{"items[1].price differs"}},
-		{"s1", `{"items":[{"ref_id":"dal","price":11}]}`, func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "11"},
-		{"-1", `{"items":[{"ref_id":"dal","price":1,"platform_pricing":[{"platform":"web","price":13}]}]}`, func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "13"},
-		{"s1", `{"options":[{"ref_id":"hot","price":2}]}`, func(r order.Reading) any { return r.Order.Items[0].Options[0].Price.String() }, "2"},
-		{"-1", `{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":20},"item_ref_ids":["soup"]}]}`, func(r order.Reading) any { return r.Order.Items[1].Taxes[0].Value.String() }, "0.8"},
-		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`, func(r order.Reading) any { return flagsOf(r) }, []string{"items[0] unavailable", "items[1].price differs"}},
-		{"s1", `{"items":[{"ref_id":"soup","price":5,"sold_at_store":false}]}`, func(r order.Reading) any { return flagsOf(r)[1] }, "items[1] not_sold"},
+		{"s1", `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`,
+			func(r order.Reading) any { return flagsOf(r) }, []string{"items[1].price differs"}},
+		{"s1", `{"items":[{"ref_id":"dal","price":11}]}`,
+			func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "11"},
+		{"-1", `{"items":[{"ref_id":"dal","price":1,"platform_pricing":[{"platform":"web","price":13}]}]}`,
+			func(r order.Reading) any { return r.Order.Items[0].Price.String() }, "13"},
+		{"s1", `{"options":[{"ref_id":"hot","price":2}]}`,
+			func(r order.Reading) any { return r.Order.Items[0].Options[0].Price.String() }, "2"},
+		{"-1", `{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":20},"item_ref_ids":["soup"]}]}`,
+			func(r order.Reading) any { return r.Order.Items[1].Taxes[0].Value.String() }, "0.8"},
+		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`, func(r order.Reading) any { return flagsOf(r) },
+			[]string{"items[0] unavailable", "items[1].price differs"}},
+		{"s1", `{"items":[{"ref_id":"soup","price":5,"sold_at_store":false}]}`,
+			func(r order.Reading) any { return flagsOf(r)[1] }, "items[1] not_sold"},
 	} {
 		k.send(step.location, step.body)
 		require.Equal(t, step.want, step.seen(place()), step.body)
 	}
 }
 
-func TestAKnownOrderIsKnownWhateverIsSentWithItsName(t *testing.T) {
+func TestRepeatedOrderIDReturnsTheFirstOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")

@@ -10,20 +10,21 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/job"
 )
 
-func TestAJobWhoseBodyIsDamagedKeepsNoOtherFromItsClaimAndCanBeGivenUp(t *testing.T) {
+func TestDamagedJobFailsWithoutBlockingOthers(t *testing.T) {
 	ctx := context.Background()
 	db := hubtest.Database(t, nil)
 	first, second := hubtest.Business(t, db), hubtest.Business(t, db)
 	damaged := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"a"}]}`)
 	behind := enqueue(t, db, first.ID, `{"stores":[{"ref_id":"b"}]}`)
 	whole := enqueue(t, db, second.ID, `{"stores":[{"ref_id":"c"}]}`)
-	db.Exec(t, `UPDATE jobs SET body = '\x28b52ffd00' WHERE id = ?`, damaged)
+	pgtest.Exec(t, db, `UPDATE jobs SET body = '\x28b52ffd00' WHERE id = ?`, damaged)
 
-	jobs, until := postgres.Jobs{DB: db}, db.Clock().Now().Add(time.Minute)
+	jobs, until := jobsdb.New(db), db.Clock().Now().Add(time.Minute)
 	claimed, _, err := jobs.Claim(ctx, core.ID{1}, 4, until)
 	require.NoError(t, err)
 	byID := map[core.ID]core.Job{}
@@ -46,11 +47,11 @@ func TestAJobWhoseBodyIsDamagedKeepsNoOtherFromItsClaimAndCanBeGivenUp(t *testin
 	require.Equal(t, behind, claimed[0].ID)
 }
 
-func TestAClaimedJobKnowsWhyTheAttemptBeforeFailed(t *testing.T) {
+func TestClaimedJobKnowsThePreviousAttemptsError(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	enqueue(t, db, hubtest.Business(t, db).ID, `{"stores":[{"ref_id":"a"}]}`)
-	jobs := postgres.Jobs{DB: db}
+	jobs := jobsdb.New(db)
 	claim := func() core.Job {
 		t.Helper()
 		claimed, _, err := jobs.Claim(ctx, core.ID{1}, 1, clock.Now().Add(time.Minute))
@@ -62,6 +63,6 @@ func TestAClaimedJobKnowsWhyTheAttemptBeforeFailed(t *testing.T) {
 	require.Empty(t, work.Cause)
 	require.NoError(t, jobs.Retry(ctx, work, clock.Now(), "no room on the disk"))
 	require.Equal(t, "no room on the disk", claim().Cause)
-	clock.Advance(2 * time.Minute) // and nothing more was heard of it
+	clock.Advance(2 * time.Minute) // its lease expires
 	require.Empty(t, claim().Cause)
 }

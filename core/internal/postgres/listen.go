@@ -4,73 +4,71 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// Listen calls the functions when work has been queued by any replica, until
-// the context ends. It connects again by itself; what is missed meanwhile is
-// found by polling.
-func (db *DB) Listen(ctx context.Context, jobs, deliveries, calls, publications func()) {
+// Listen calls the function of a channel when any replica queues work there, until the
+// context ends. It also calls each function with "" after every connect, because
+// notifications are lost while the connection is down.
+func (db *DB) Listen(ctx context.Context, channels map[string]func(payload string)) {
 	for ctx.Err() == nil {
-		if err := db.listenOnce(ctx, jobs, deliveries, calls, publications); err != nil && ctx.Err() == nil {
+		if err := db.listenOnce(ctx, channels); err != nil && ctx.Err() == nil {
 			db.log.Warn("listening for work broke off; connecting again", "error", err)
 		}
-		_ = pause(ctx, time.Second)
+		_ = Pause(ctx, time.Second)
 	}
 }
 
-// notify has the workers of all replicas look at a queue when the transaction has committed.
-func notify(ctx context.Context, tx bun.IDB, channel string) error {
+// Notify wakes the workers of all replicas for a queue when the transaction commits.
+func Notify(ctx context.Context, tx bun.IDB, channel string) error {
 	if _, err := tx.ExecContext(ctx, `SELECT pg_notify(?, '')`, channel); err != nil {
 		return fmt.Errorf("waking workers: %w", err)
 	}
 	return nil
 }
 
-// look has this replica look at its queue of deliveries.
-func (db *DB) look() {
-	if db.starter != nil {
-		db.starter.Wake()
-	}
-}
-
-func (db *DB) listenOnce(ctx context.Context, jobs, deliveries, calls, publications func()) error {
+func (db *DB) listenOnce(ctx context.Context, channels map[string]func(payload string)) error {
 	listener := pgdriver.NewListener(db.bun)
 	defer listener.Close()
-	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read does not end with the context
+	stop := context.AfterFunc(ctx, func() { _ = listener.Close() }) // the driver's read ignores the context
 	defer stop()
 	beginning, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	if err := listener.Listen(beginning, jobsChannel, deliveriesChannel, callsChannel, publicationsChannel); err != nil {
+	if err := listener.Listen(beginning, slices.Sorted(maps.Keys(channels))...); err != nil {
 		return err
 	}
-	jobs()
-	deliveries()
-	calls()
-	publications()
+	for _, call := range channels {
+		call("")
+	}
 	for {
-		channel, about, err := listener.ReceiveTimeout(ctx, time.Minute)
+		channel, payload, err := listener.ReceiveTimeout(ctx, time.Minute)
 		var silence net.Error
 		if errors.As(err, &silence) && silence.Timeout() {
-			return nil // a quiet minute: connect again, in case nobody is there any more
+			return nil // no notification for a minute: reconnect, in case the server is gone
 		}
 		if err != nil {
 			return err
 		}
-		switch channel {
-		case jobsChannel:
-			jobs()
-		case deliveriesChannel:
-			db.recalled(about)
-			deliveries()
-		case callsChannel:
-			calls()
-		case publicationsChannel:
-			publications()
+		if call := channels[channel]; call != nil {
+			call(payload)
 		}
+	}
+}
+
+// Pause waits for d or until the context ends.
+func Pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
 }

@@ -8,6 +8,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	_ = flag.Set("rapid.checks", "15") // each takes many requests; the command line has the last word
+	_ = flag.Set("rapid.checks", "15") // each check sends many requests; a command line flag overrides this
 	hubtest.Main(m)
 }

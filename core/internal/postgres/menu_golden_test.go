@@ -24,15 +24,18 @@ import (
 	"github.com/servery-hub/servery/core/access"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// go test -run Golden -update ./core/internal/postgres writes the golden files
-// anew. Read every change of them against the description of the interface.
+// go test -run Golden -update ./core/internal/postgres rewrites the golden files. Check every
+// change of them against the API specification.
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// script is a sequence of requests to one business; About says what it shows.
+// script is a sequence of requests to one business; About describes its purpose.
 type script struct {
 	About   string
 	Country string
@@ -40,11 +43,11 @@ type script struct {
 	Steps   []struct {
 		Location string
 		Body     json.RawMessage
-		Read     []string // what is read after the step: a location, or a store "on" a platform
+		Read     []string // what to read after the step: a location, or a store "on" a platform
 	}
 }
 
-func TestMenuGolden(t *testing.T) {
+func TestMenuMatchesGoldenFiles(t *testing.T) {
 	inputs, err := filepath.Glob("testdata/menu/*.input.json")
 	require.NoError(t, err)
 	require.NotEmpty(t, inputs)
@@ -55,7 +58,8 @@ func TestMenuGolden(t *testing.T) {
 			body, err := os.ReadFile(input)
 			require.NoError(t, err)
 			var s script
-			require.NoError(t, stored.Unmarshal(body, &s, stored.MatchCaseInsensitiveNames(true), stored.RejectUnknownMembers(true)))
+			require.NoError(t, stored.Unmarshal(body, &s, stored.MatchCaseInsensitiveNames(true),
+				stored.RejectUnknownMembers(true)))
 			got := laidOut(s.play(newDiner(t, db, s.Country)), "") + "\n"
 			if *update {
 				require.NoError(t, os.WriteFile(file+".golden.json", []byte(got), 0o644))
@@ -67,11 +71,12 @@ func TestMenuGolden(t *testing.T) {
 	}
 }
 
-// newDiner is a kitchen that also sells on two aggregators.
+// newDiner returns a kitchen that also sells on two aggregators.
 func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
 	t.Helper()
-	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
-	b, err := accounts.CreateBusiness(context.Background(), core.Business{Name: "D", Country: country, Timezone: "UTC", Currency: "USD"},
+	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
+	b, err := accounts.CreateBusiness(context.Background(),
+		core.Business{Name: "D", Country: country, Timezone: "UTC", Currency: "USD"},
 		webhook.NewSecret(), []string{"aggregator-a", "aggregator-b"})
 	require.NoError(t, err)
 	vocabulary, err := menu.NewVocabulary(pluginGroups...)
@@ -79,9 +84,8 @@ func newDiner(t *testing.T, db *postgres.DB, country string) *kitchen {
 	return &kitchen{t, db, b.ID, menu.Rulebook{Vocabulary: vocabulary}}
 }
 
-// play sends the requests and tells what came of them: of each step the
-// callback, or why it was refused, and what was to be read after it; in the end
-// everything that can be read.
+// play sends the requests and returns the results: for each step the callback or the error,
+// and what was read after it. At the end it returns everything that can be read.
 func (s *script) play(k *kitchen) map[string]any {
 	k.t.Helper()
 	for _, ref := range s.Stores {
@@ -95,7 +99,7 @@ func (s *script) play(k *kitchen) map[string]any {
 		} else {
 			reference := k.enqueue(core.MenuJob, step.Location, string(step.Body), false)
 			require.NoError(k.t, k.work())
-			callback := exact(k.t, k.db.EventBody(k.t, reference)).(map[string]any)
+			callback := exact(k.t, pgtest.EventBody(k.t, k.db, reference)).(map[string]any)
 			require.Equal(k.t, reference.String(), callback["reference"])
 			callback["reference"] = fmt.Sprintf("of step %d", n+1)
 			told["callback"] = stable.of(callback)
@@ -112,10 +116,10 @@ func (s *script) play(k *kitchen) map[string]any {
 	return map[string]any{"steps": steps, "in the end": stable.of(k.readings(all))}
 }
 
-// refusal is what the API answers to a request whose shape is wrong, nil where it is not.
+// refusal returns the API's error for a malformed request, nil for a valid one.
 func (k *kitchen) refusal(location string, body []byte) any {
 	k.t.Helper()
-	business, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, location)
+	business, scope, err := menus.New(k.db).Address(context.Background(), k.business, location)
 	require.NoError(k.t, err)
 	_, err = menu.Decode(body, scope, k.rules.Of(business))
 	if err == nil {
@@ -128,7 +132,7 @@ func (k *kitchen) refusal(location string, body []byte) any {
 	return exact(k.t, encoded)
 }
 
-// readings reads locations back, and menus as customers see them.
+// readings reads locations and effective menus.
 func (k *kitchen) readings(names []string) map[string]any {
 	k.t.Helper()
 	all := map[string]any{}
@@ -147,7 +151,7 @@ func (k *kitchen) readings(names []string) map[string]any {
 
 func (k *kitchen) reading(location string) menu.Reading {
 	k.t.Helper()
-	records := postgres.Menus{DB: k.db}
+	records := menus.New(k.db)
 	_, scope, err := records.Address(context.Background(), k.business, location)
 	require.NoError(k.t, err)
 	whole, err := records.Menu(context.Background(), k.business, scope.StoreID)
@@ -157,7 +161,7 @@ func (k *kitchen) reading(location string) menu.Reading {
 
 func (k *kitchen) effective(store, platform string) menu.EffectiveMenu {
 	k.t.Helper()
-	records := postgres.Menus{DB: k.db}
+	records := menus.New(k.db)
 	versions, err := records.Versions(context.Background(), k.business, store, platform)
 	require.NoError(k.t, err)
 	whole, err := records.Menu(context.Background(), k.business, versions.StoreID)
@@ -165,7 +169,7 @@ func (k *kitchen) effective(store, platform string) menu.EffectiveMenu {
 	return menu.Effective(store, whole, versions.Platform, nil)
 }
 
-// exact decodes JSON and keeps the digits of numbers.
+// exact decodes JSON and preserves the digits of numbers.
 func exact(t *testing.T, encoded []byte) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(encoded))
@@ -174,7 +178,7 @@ func exact(t *testing.T, encoded []byte) (value any) {
 	return value
 }
 
-// renumbering gives ids the numbers 1, 2, 3 and so on as they turn up.
+// renumbering replaces ids by 1, 2, 3 and so on in the order of appearance.
 type renumbering map[string]int
 
 func (r renumbering) of(value any) any {
@@ -199,10 +203,10 @@ func (r renumbering) of(value any) any {
 	return value
 }
 
-// lineLength is up to where lines are filled; one object of a menu is one line.
+// lineLength is the line width; an object of a menu always takes one line.
 const lineLength = 150
 
-// laidOut is JSON for people to read.
+// laidOut formats JSON for readers.
 func laidOut(value any, indent string) string {
 	line := oneLine(value)
 	object, isObject := value.(map[string]any)
@@ -221,7 +225,7 @@ func laidOut(value any, indent string) string {
 	}
 	var b strings.Builder
 	b.WriteString(brackets[:1])
-	room, flows := 0, false // left on the line, and whether more may be put there
+	room, flows := 0, false // remaining width of the line, and whether more fits on it
 	for i, part := range parts {
 		short := !strings.Contains(part, "\n") && !(isList && ofMenu(list[i]))
 		if flows && short && len(part)+2 <= room {
@@ -239,7 +243,7 @@ func laidOut(value any, indent string) string {
 	return b.String() + "\n" + indent + brackets[1:]
 }
 
-// ofMenu tells whether a value is an object of a menu.
+// ofMenu reports whether a value is an object of a menu.
 func ofMenu(value any) bool {
 	object, _ := value.(map[string]any)
 	_, hasRef := object["ref_id"]
@@ -270,9 +274,11 @@ func oneLine(value any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// firstNames are the names that stand at the beginning of an object.
-var firstNames = []string{"steps", "in the end", "refused", "callback", "reference", "location_ref_id", "store_ref_id", "platform", "stats", "warnings",
-	"categories", "items", "option_groups", "options", "taxes", "charges", "ref_id", "code", "id", "upipr_status", "title", "name"}
+// firstNames are the keys that come first in an object.
+var firstNames = []string{"steps", "in the end", "refused", "callback", "reference", "location_ref_id", "store_ref_id",
+	"platform", "stats", "warnings",
+	"categories", "items", "option_groups", "options", "taxes", "charges", "ref_id", "code", "id", "upipr_status",
+	"title", "name"}
 
 func byName(a, b string) int {
 	rank := func(name string) int {
@@ -284,21 +290,22 @@ func byName(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
-func TestMenuSequencesOnTheDatabase(t *testing.T) {
+func TestRandomMenuRequestsKeepTheMenuConsistent(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	everywhere := []string{"-1", "s1", "s2"}
 	rapid.Check(t, func(rt *rapid.T) {
 		k := newBranches(t, db)
 		k.send("-1", dinner)
 		for range rapid.IntRange(1, 4).Draw(rt, "requests") {
-			location, plain := rapid.SampledFrom(everywhere).Draw(rt, "location"), rapid.IntRange(0, 2).Draw(rt, "plain") > 0
+			location, plain := rapid.SampledFrom(everywhere).Draw(rt, "location"),
+				rapid.IntRange(0, 2).Draw(rt, "plain") > 0
 			body := drawMenu(rt, plain)
 			callback := k.send(location, body)
 			first := k.readings(everywhere)
 			for _, ref := range everywhere[1:] {
 				requireSound(rt, k, ref)
 			}
-			// A category that names a parent that comes behind it succeeds the second time.
+			// A category whose parent comes later in the request succeeds the second time.
 			if plain && callback["stats"].(map[string]any)["categories"].(map[string]any)["errors"] == 0.0 {
 				k.send(location, body)
 				require.Equal(rt, first, k.readings(everywhere), "the same again changes nothing")
@@ -307,12 +314,13 @@ func TestMenuSequencesOnTheDatabase(t *testing.T) {
 	})
 }
 
-// drawMenu draws a request; a plain one flushes and clears nothing.
+// drawMenu draws a request. With plain set it flushes and clears nothing.
 func drawMenu(t *rapid.T, plain bool) string {
 	refs := func(kind string, most int) []string {
 		known := map[string][]string{
 			"categories": {"mains", "hot", "cold", "drinks"}, "items": {"curry", "rice", "tea", "soup"},
-			"option_groups": {"size", "extra", "dips"}, "options": {"big", "egg", "mint"}, "platforms": {"web", "aggregator-a", "nowhere"},
+			"option_groups": {"size", "extra", "dips"}, "options": {"big", "egg", "mint"},
+			"platforms": {"web", "aggregator-a", "nowhere"},
 		}[kind]
 		return rapid.SliceOfNDistinct(rapid.SampledFrom(known), 0, most, rapid.ID).Draw(t, kind)
 	}
@@ -336,23 +344,29 @@ func drawMenu(t *rapid.T, plain bool) string {
 		body[kind], body["flush_"+kind] = list, !plain && number.Draw(t, "flush") == 0
 	}
 	objects("categories", nil, func(o map[string]any) {
-		o["parent_ref_id"] = rapid.SampledFrom([]string{"", "mains", "hot"}).Filter(func(s string) bool { return s != o["ref_id"] }).Draw(t, "parent")
+		o["parent_ref_id"] = rapid.SampledFrom([]string{"", "mains",
+			"hot"}).Filter(func(s string) bool { return s != o["ref_id"] }).Draw(t, "parent")
 		o["active"] = boolean.Draw(t, "active")
 	})
 	objects("items", []string{"clear_option_groups"}, func(o map[string]any) {
-		o["category_ref_ids"], o["available"], o["sold_at_store"] = refs("categories", 2), boolean.Draw(t, "available"), boolean.Draw(t, "sold")
+		o["category_ref_ids"], o["available"], o["sold_at_store"] = refs("categories", 2), boolean.Draw(t, "available"),
+			boolean.Draw(t, "sold")
 		o["current_stock"], o["included_platforms"] = number.Draw(t, "stock"), refs("platforms", 2)
-		o["platform_pricing"] = []any{map[string]any{"platform": "aggregator-a", "price": number.Draw(t, "platform price")}}
+		o["platform_pricing"] = []any{map[string]any{"platform": "aggregator-a",
+			"price": number.Draw(t, "platform price")}}
 	})
 	objects("option_groups", []string{"clear_items", "clear_item_ref_ids", "clear_options"}, func(o map[string]any) {
 		o["item_ref_ids"], o["active"] = refs("items", 2), boolean.Draw(t, "active")
 	})
-	objects("options", []string{"clear_opt_grps", "clear_opt_grp_ref_ids", "clear_nested_opt_grps"}, func(o map[string]any) {
-		o["opt_grp_ref_ids"], o["nested_opt_grps"], o["available"], o["sold_at_store"] = refs("option_groups", 2), refs("option_groups", 1), boolean.Draw(t, "available"), boolean.Draw(t, "sold")
-	})
+	objects("options", []string{"clear_opt_grps", "clear_opt_grp_ref_ids", "clear_nested_opt_grps"},
+		func(o map[string]any) {
+			o["opt_grp_ref_ids"], o["nested_opt_grps"], o["available"], o["sold_at_store"] = refs("option_groups", 2),
+				refs("option_groups", 1), boolean.Draw(t, "available"), boolean.Draw(t, "sold")
+		})
 	taxes := []any{}
 	for _, rate := range rapid.SliceOfNDistinct(number, 0, 2, rapid.ID).Draw(t, "rates") {
-		taxes = append(taxes, map[string]any{"code": "ST_P", "title": "Sales Tax", "structure": map[string]any{"value": rate}, "item_ref_ids": refs("items", 2)})
+		taxes = append(taxes, map[string]any{"code": "ST_P", "title": "Sales Tax",
+			"structure": map[string]any{"value": rate}, "item_ref_ids": refs("items", 2)})
 	}
 	body["taxes"], body["flush_taxes"] = taxes, !plain && boolean.Draw(t, "flush")
 	return oneLine(body)

@@ -11,14 +11,16 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 )
 
-func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
+func TestCancellationAppliesBeforeOrAfterItsOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), postgres.Orders{DB: db}
-	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), ordersdb.New(db)
+	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
+		k.business)
 	k.store("s1")
 	taken := func(id, platform string) order.Cancellation {
 		return order.Cancellation{Platform: platform, PlatformOrderID: id, Reason: "changed my mind"}
@@ -32,7 +34,7 @@ func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
 		return list
 	}
 	waiting := func() (n int) {
-		db.Row(t, &n, `SELECT count(*) FROM early_cancellations`)
+		pgtest.Row(t, db, &n, `SELECT count(*) FROM early_cancellations`)
 		return n
 	}
 
@@ -44,12 +46,14 @@ func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
 	stranger := newKitchen(t, db, "US")
 	_, _, err := orders.Cancel(t.Context(), stranger.business, taken("2", "a"))
 	require.NoError(t, err)
-	first, second := k.serve(intake, k.arrival("1", "a", oneCurry, "")), k.serve(intake, k.arrival("2", "a", oneCurry, ""))
+	first, second := k.serve(intake, k.arrival("1", "a", oneCurry, "")),
+		k.serve(intake, k.arrival("2", "a", oneCurry, ""))
 	require.Equal(t, []order.State{order.Placed, order.Cancelled}, states(first.Order.Details.ID))
-	require.Equal(t, []order.State{order.Placed}, states(second.Order.Details.ID), "another business has cancelled one of the same name")
+	require.Equal(t, []order.State{order.Placed}, states(second.Order.Details.ID),
+		"another business has cancelled one of the same name")
 	require.Equal(t, 1, waiting())
 
-	for n, from := range []order.State{order.Placed, order.Cancelled} { // after it, and twice
+	for n, from := range []order.State{order.Placed, order.Cancelled} { // after its order, and twice
 		id, was, err := orders.Cancel(t.Context(), k.business, taken("2", "a"))
 		require.NoError(t, err)
 		require.Equal(t, []any{second.Order.Details.ID, from}, []any{id, was}, n)
@@ -62,7 +66,7 @@ func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
 	_, _, err = orders.Cancel(t.Context(), k.business, taken("3", "a"))
 	require.Equal(t, core.Conflict, core.CodeOf(err), "after the order's end")
 
-	// One that the round of its order did not find, as after a crash, is found later.
+	// A cancellation that the batch of its order missed, as after a crash, is found later.
 	_, _, err = orders.Cancel(t.Context(), k.business, taken("4", "web"))
 	require.NoError(t, err)
 	fourth := k.serve(intake, k.arrival("4", "web", oneCurry, ""))
@@ -76,14 +80,16 @@ func TestACancellationMeetsItsOrderWheneverEitherComes(t *testing.T) {
 
 	_, _, err = orders.Cancel(t.Context(), k.business, taken(" ", "a"))
 	require.EqualError(t, err, "platform_order_id is required")
-	_, _, err = orders.Cancel(t.Context(), k.business, order.Cancellation{Platform: "a", PlatformOrderID: "5", Reason: "\x00" + strings.Repeat("x", 9000)})
+	_, _, err = orders.Cancel(t.Context(), k.business,
+		order.Cancellation{Platform: "a", PlatformOrderID: "5", Reason: "\x00" + strings.Repeat("x", 9000)})
 	require.NoError(t, err)
 }
 
-func TestCancellationsBesideTheirOrdersCancelEachOnce(t *testing.T) {
+func TestConcurrentCancellationsCancelEachOrderOnce(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), postgres.Orders{DB: db}
-	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	k, intake, orders := newKitchen(t, db, "US"), newIntake(t, db), ordersdb.New(db)
+	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
+		k.business)
 	k.store("s1")
 	const n = 40
 	var all sync.WaitGroup
@@ -93,13 +99,14 @@ func TestCancellationsBesideTheirOrdersCancelEachOnce(t *testing.T) {
 			require.NoError(t, err)
 		})
 		all.Go(func() {
-			_, _, err := orders.Cancel(t.Context(), k.business, order.Cancellation{Platform: "a", PlatformOrderID: fmt.Sprint(i)})
+			_, _, err := orders.Cancel(t.Context(), k.business,
+				order.Cancellation{Platform: "a", PlatformOrderID: fmt.Sprint(i)})
 			require.NoError(t, err)
 		})
 	}
 	all.Wait()
 	var cancelled, waiting int
-	db.Row(t, &cancelled, `SELECT count(*) FROM orders WHERE state = 'Cancelled'`)
-	db.Row(t, &waiting, `SELECT count(*) FROM early_cancellations`)
-	require.Equal(t, []int{n, n, 0}, []int{cancelled, len(db.EventBodies(t, core.OrderStatusUpdate)), waiting})
+	pgtest.Row(t, db, &cancelled, `SELECT count(*) FROM orders WHERE state = 'Cancelled'`)
+	pgtest.Row(t, db, &waiting, `SELECT count(*) FROM early_cancellations`)
+	require.Equal(t, []int{n, n, 0}, []int{cancelled, len(pgtest.EventBodies(t, db, core.OrderStatusUpdate)), waiting})
 }

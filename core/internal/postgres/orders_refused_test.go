@@ -12,18 +12,21 @@ import (
 	"github.com/servery-hub/servery/core/console"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/order"
 )
 
-func TestRefusedOrdersAreCountedFoundAndForgotten(t *testing.T) {
+func TestRejectedOrdersAreCountedListedAndExpired(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	k.store("s1")
-	orders, read := postgres.Orders{DB: db}, postgres.Console{DB: db}
+	orders, read := ordersdb.New(db), consoleview.New(db)
 	refuse := func(business core.BusinessID, id, store, reason string) {
-		require.NoError(t, orders.KeepRefused(t.Context(), order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
+		require.NoError(t, orders.KeepRefused(t.Context(),
+			order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Store: store, Reason: reason}))
 	}
 	list := func(f console.RefusedFilter) (found []console.RefusedOrder, all int) {
 		f.Limit = 2
@@ -42,8 +45,10 @@ func TestRefusedOrdersAreCountedFoundAndForgotten(t *testing.T) {
 	found, all := list(console.RefusedFilter{})
 	require.Equal(t, 2, all)
 	require.Equal(t, []any{"W-1", "s1", "no price either", int64(2), true, true, int64(0)},
-		[]any{found[0].PlatformOrderID, found[0].Store, found[0].Reason, found[0].Times, found[0].First.Equal(first), found[0].Last.Equal(clock.Now()), found[0].OrderID})
-	for name, f := range map[string]console.RefusedFilter{"W-2": {Before: found[0].Last}, "W-1": {Since: found[0].Last}} {
+		[]any{found[0].PlatformOrderID, found[0].Store, found[0].Reason, found[0].Times, found[0].First.Equal(first),
+			found[0].Last.Equal(clock.Now()), found[0].OrderID})
+	for name, f := range map[string]console.RefusedFilter{"W-2": {Before: found[0].Last},
+		"W-1": {Since: found[0].Last}} {
 		some, _ := list(f)
 		require.Len(t, some, 1)
 		require.Equal(t, name, some[0].PlatformOrderID)
@@ -72,13 +77,14 @@ func TestRefusedOrdersAreCountedFoundAndForgotten(t *testing.T) {
 	require.Zero(t, all)
 }
 
-func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
+func TestRejectedOrdersAreBoundedPerBusiness(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
-	hubs := []postgres.Orders{{DB: db}, {DB: hubtest.Connect(t, url, nil)}}
+	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
 	keep := func(business core.BusinessID, hub int, id string) {
-		require.NoError(t, hubs[hub%2].KeepRefused(t.Context(), order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
+		require.NoError(t, hubs[hub%2].KeepRefused(t.Context(),
+			order.Refused{Business: business, Platform: "web", PlatformOrderID: id, Reason: "r"}))
 	}
 	keep(stranger.business, 0, "W")
 	var keeping sync.WaitGroup
@@ -88,7 +94,7 @@ func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
 	keeping.Wait()
 	keep(k.business, 0, "last")
 	for business, kept := range map[core.BusinessID]int{k.business: 500, stranger.business: 1} {
-		found, all, err := postgres.Console{DB: db}.RefusedOrders(t.Context(), business, console.RefusedFilter{Limit: 1000})
+		found, all, err := consoleview.New(db).RefusedOrders(t.Context(), business, console.RefusedFilter{Limit: 1000})
 		require.NoError(t, err)
 		require.Equal(t, []int{kept, kept}, []int{all, len(found)})
 		if business == k.business {
@@ -102,11 +108,11 @@ func TestAFloodOfRefusedOrdersKeepsTheLatestOfEachBusiness(t *testing.T) {
 	}
 }
 
-func TestUnverifiedCallsAreNotedOnceASecond(t *testing.T) {
+func TestUnverifiedCallsAreRecordedOncePerSecond(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	k, stranger := newKitchen(t, db, "US"), newKitchen(t, db, "US")
-	callers, read := postgres.Callers{DB: db}, postgres.Console{DB: db}
+	callers, read := platformsdb.NewCallers(db), consoleview.New(db)
 	note := func(business core.BusinessID, platform, why string) {
 		require.NoError(t, callers.NoteRefused(t.Context(), business, platform, why))
 	}
@@ -121,7 +127,7 @@ func TestUnverifiedCallsAreNotedOnceASecond(t *testing.T) {
 		}
 		return list
 	}
-	pulse, err := read.Pulse(t.Context(), k.business)
+	token, err := read.ChangeToken(t.Context(), k.business)
 	require.NoError(t, err)
 	note(1<<40, "web", "nobody")
 	note(k.business, "mars", "no such platform")
@@ -134,7 +140,7 @@ func TestUnverifiedCallsAreNotedOnceASecond(t *testing.T) {
 	clock.Advance(time.Millisecond)
 	note(k.business, "web", "second")
 	require.Equal(t, map[string]string{"web": "second"}, noted())
-	after, err := read.Pulse(t.Context(), k.business)
+	after, err := read.ChangeToken(t.Context(), k.business)
 	require.NoError(t, err)
-	require.Equal(t, pulse, after, "a stranger's calls do not make pages reload")
+	require.Equal(t, token, after, "a stranger's calls do not make pages reload")
 }

@@ -18,31 +18,36 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// arrival reads an order of the kitchen's store s1; more goes before its end.
+// arrival returns an order of the kitchen's store s1; more is appended to the body.
 func (k *kitchen) arrival(id, platform, items, more string) order.Arrival {
 	k.t.Helper()
-	draft, err := order.Decode([]byte(fmt.Sprintf(`{"platform":%q,"platform_order_id":%q,"store_ref_id":"s1","items":[%s]%s}`, platform, id, items, more)))
+	draft, err :=
+		order.Decode([]byte(fmt.Sprintf(`{"platform":%q,"platform_order_id":%q,"store_ref_id":"s1","items":[%s]%s}`,
+			platform, id, items, more)))
 	require.NoError(k.t, err)
 	return order.Arrival{Business: k.business, Actor: "key:shop", Draft: draft}
 }
 
 const oneCurry = `{"ref_id":"curry","quantity":1,"price":5}`
 
-func newIntake(t *testing.T, db *postgres.DB) *postgres.Intake {
-	intake := postgres.NewIntake(db)
+func newIntake(t *testing.T, db *postgres.DB) *ordersdb.Intake {
+	intake := ordersdb.NewIntake(db)
 	t.Cleanup(intake.Close)
 	return intake
 }
 
-// placedIDs counts the order_placed events by the platform's identifier of the order.
+// placedIDs counts the order_placed events by platform_order_id.
 func placedIDs(t *testing.T, db *postgres.DB) map[string]int {
 	t.Helper()
 	counts := map[string]int{}
-	for _, body := range db.EventBodies(t, core.OrderPlaced) {
+	for _, body := range pgtest.EventBodies(t, db, core.OrderPlaced) {
 		var relay order.Relay
 		require.NoError(t, jsonv2.Unmarshal(body, &relay))
 		counts[relay.Order.Details.Platforms[0].ID]++
@@ -50,12 +55,12 @@ func placedIDs(t *testing.T, db *postgres.DB) map[string]int {
 	return counts
 }
 
-func TestRepeatsAtOnceOverTwoHubsAreOneOrder(t *testing.T) {
+func TestConcurrentDuplicatesOnTwoReplicasCreateOneOrder(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	intakes := []*postgres.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
+	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var placing sync.WaitGroup
 	receipts := make([]order.Receipt, 64)
 	for n := range receipts {
@@ -76,15 +81,15 @@ func TestRepeatsAtOnceOverTwoHubsAreOneOrder(t *testing.T) {
 	}
 	require.Equal(t, 1, fresh)
 	require.Equal(t, map[string]int{"W-1": 1}, placedIDs(t, db))
-	require.Equal(t, 1, db.OrderCounts(t)[0])
+	require.Equal(t, 1, pgtest.OrderCounts(t, db)[0])
 }
 
-func TestBatchesOfTwoHubsThatShareOrdersDoNotDeadlock(t *testing.T) {
+func TestOverlappingBatchesOfTwoReplicasDoNotDeadlock(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	intakes := []*postgres.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
+	intakes := []*ordersdb.Intake{newIntake(t, db), newIntake(t, hubtest.Connect(t, url, nil))}
 	var mu sync.Mutex
 	ids := map[string]int64{}
 	var placing sync.WaitGroup
@@ -95,7 +100,7 @@ func TestBatchesOfTwoHubsThatShareOrdersDoNotDeadlock(t *testing.T) {
 				for _, i := range rand.Perm(20) {
 					batch = append(batch, k.arrival(fmt.Sprint(round/2, "-", i), "web", oneCurry, ""))
 				}
-				receipts, failures := intakes[n%2].PlaceTogether(context.Background(), batch...)
+				receipts, failures := pgtest.PlaceTogether(context.Background(), intakes[n%2], batch...)
 				mu.Lock()
 				for i := range batch {
 					require.NoError(t, failures[i])
@@ -116,15 +121,17 @@ func TestBatchesOfTwoHubsThatShareOrdersDoNotDeadlock(t *testing.T) {
 	}
 }
 
-func TestABadOrderAmongGoodOnesFailsAlone(t *testing.T) {
+func TestInvalidOrderFailsAloneInItsBatch(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k, foreign := newKitchen(t, db, "US"), newKitchen(t, db, "IN")
 	k.store("s1")
 	elsewhere := k.arrival("e", "web", oneCurry, "")
 	elsewhere.Draft.StoreRefID = "s9"
-	receipts, failures := newIntake(t, db).PlaceTogether(context.Background(),
-		k.arrival("a", "web", oneCurry, ""), k.arrival("b", "web", `{"ref_id":"curry","quantity":1}`, ""), k.arrival("a", "web", oneCurry, ""),
-		k.arrival("c", "mars", oneCurry, ""), elsewhere, foreign.arrival("d", "web", oneCurry, ""), k.arrival("b", "web", oneCurry, ""))
+	receipts, failures := pgtest.PlaceTogether(context.Background(), newIntake(t, db),
+		k.arrival("a", "web", oneCurry, ""), k.arrival("b", "web", `{"ref_id":"curry","quantity":1}`, ""),
+		k.arrival("a", "web", oneCurry, ""),
+		k.arrival("c", "mars", oneCurry, ""), elsewhere, foreign.arrival("d", "web", oneCurry, ""),
+		k.arrival("b", "web", oneCurry, ""))
 	codes := []core.Code{}
 	for _, err := range failures {
 		codes = append(codes, core.CodeOf(err))
@@ -135,53 +142,56 @@ func TestABadOrderAmongGoodOnesFailsAlone(t *testing.T) {
 	require.ErrorContains(t, failures[4], "s9")
 	require.ErrorContains(t, failures[5], "s1", "the store of another business is none")
 	require.Equal(t, order.Receipt{OrderID: receipts[0].OrderID, Known: true}, receipts[2])
-	require.Equal(t, map[string]int{"a": 1, "b": 1}, placedIDs(t, db), "a good order that follows a bad one of its name is taken")
+	require.Equal(t, map[string]int{"a": 1, "b": 1}, placedIDs(t, db),
+		"a good order that follows a bad one of its name is taken")
 }
 
-func TestABreakAtAnyStatementLeavesNoOrderOrAllOfIt(t *testing.T) {
+func TestOrderIsStoredAtomicallyDespiteACrash(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, "https://pos.example.com/", webhook.Minutes)
-	intake := postgres.NewIntake(db)
+	intake := ordersdb.NewIntake(db)
 	for n := 1; ; n++ {
-		before := db.OrderCounts(t)
-		batch := []order.Arrival{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""), k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}
-		broken := db.BreakAt(n)
-		_, failures := intake.PlaceTogether(context.Background(), batch...)
+		before := pgtest.OrderCounts(t, db)
+		batch := []order.Arrival{k.arrival(fmt.Sprint(n, "a"), "web", oneCurry, ""),
+			k.arrival(fmt.Sprint(n, "b"), "app", oneCurry, "")}
+		broken := pgtest.BreakAt(db, n)
+		_, failures := pgtest.PlaceTogether(context.Background(), intake, batch...)
 		if !broken() {
 			require.NoError(t, failures[0])
 			require.Greater(t, n, 8, "the intake has that many statements")
 			return
 		}
-		after, events := db.OrderCounts(t), placedIDs(t, db)
+		after, events := pgtest.OrderCounts(t, db), placedIDs(t, db)
 		if after == before {
 			require.Error(t, failures[0], "statement %d", n)
 			require.Error(t, failures[1], "statement %d", n)
 			require.Zero(t, events[fmt.Sprint(n, "a")]+events[fmt.Sprint(n, "b")])
 		}
-		receipts, failures := intake.PlaceTogether(context.Background(), batch...)
+		receipts, failures := pgtest.PlaceTogether(context.Background(), intake, batch...)
 		require.NoError(t, failures[0])
 		require.NotZero(t, receipts[1].OrderID)
 		events = placedIDs(t, db)
 		require.Equal(t, []int{1, 1}, []int{events[fmt.Sprint(n, "a")], events[fmt.Sprint(n, "b")]})
-		require.Equal(t, [3]int{before[0] + 2, 0, before[2] + 2}, db.OrderCounts(t))
+		require.Equal(t, [3]int{before[0] + 2, 0, before[2] + 2}, pgtest.OrderCounts(t, db))
 	}
 }
 
-func TestMovesAtOnceAreEachToldOnceInOrder(t *testing.T) {
+func TestConcurrentStatusChangesEachPublishOneEvent(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, url, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	hubs := []postgres.Orders{{DB: db}, {DB: hubtest.Connect(t, url, nil)}}
+	hubs := []ordersdb.Store{ordersdb.New(db), ordersdb.New(hubtest.Connect(t, url, nil))}
 	receipt, err := newIntake(t, db).Place(context.Background(), k.arrival("1", "web", oneCurry, ""))
 	require.NoError(t, err)
 	var moving sync.WaitGroup
 	for n := range 24 {
 		moving.Go(func() {
 			to := order.States()[rand.IntN(len(order.States()))]
-			_, err := hubs[n%2].Change(context.Background(), k.business, receipt.OrderID, order.Change{To: to, Actor: "key:pos"})
+			_, err := hubs[n%2].Change(context.Background(), k.business, receipt.OrderID,
+				order.Change{To: to, Actor: "key:pos"})
 			if err != nil {
 				require.Equal(t, core.Conflict, core.CodeOf(err))
 			}
@@ -190,7 +200,7 @@ func TestMovesAtOnceAreEachToldOnceInOrder(t *testing.T) {
 	moving.Wait()
 	record, err := hubs[0].Get(context.Background(), k.business, "", receipt.OrderID)
 	require.NoError(t, err)
-	bodies := db.EventBodies(t, core.OrderStatusUpdate)
+	bodies := pgtest.EventBodies(t, db, core.OrderStatusUpdate)
 	require.Len(t, record.History, len(bodies)+1)
 	all, state := string(bytes.Join(bodies, nil)), order.Placed
 	for _, step := range record.History[1:] {
@@ -204,16 +214,16 @@ func TestMovesAtOnceAreEachToldOnceInOrder(t *testing.T) {
 	require.Equal(t, state, record.State)
 }
 
-func TestABreakInAMoveLeavesNothingOfIt(t *testing.T) {
+func TestStatusChangeIsAtomicDespiteACrash(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	orders, intake := postgres.Orders{DB: db}, newIntake(t, db)
+	orders, intake := ordersdb.New(db), newIntake(t, db)
 	for n := 1; ; n++ {
 		receipt, err := intake.Place(context.Background(), k.arrival(fmt.Sprint(n), "web", oneCurry, ""))
 		require.NoError(t, err)
-		before := db.OrderCounts(t)
-		broken := db.BreakAt(n)
+		before := pgtest.OrderCounts(t, db)
+		broken := pgtest.BreakAt(db, n)
 		_, err = orders.Change(context.Background(), k.business, receipt.OrderID, order.Change{To: order.Dispatched})
 		if !broken() {
 			require.NoError(t, err)
@@ -224,7 +234,7 @@ func TestABreakInAMoveLeavesNothingOfIt(t *testing.T) {
 		require.NoError(t, readErr)
 		if record.State == order.Placed {
 			require.Error(t, err, "statement %d", n)
-			require.Equal(t, before, db.OrderCounts(t))
+			require.Equal(t, before, pgtest.OrderCounts(t, db))
 		}
 	}
 }
@@ -235,47 +245,48 @@ func TestOldOrdersAreDeletedWithTheirHistory(t *testing.T) {
 	k, other := newKitchen(t, db, "US"), newKitchen(t, db, "IN")
 	k.store("s1")
 	other.store("s1")
-	orders, intake := postgres.Orders{DB: db}, newIntake(t, db)
+	orders, intake := ordersdb.New(db), newIntake(t, db)
 	var old []order.Arrival
-	for n := range 1003 { // more than one step deletes
+	for n := range 1003 { // more than one statement deletes
 		old = append(old, k.arrival(fmt.Sprint(n), "web", oneCurry, ""))
 	}
-	receipts, _ := intake.PlaceTogether(context.Background(), old...)
+	receipts, _ := pgtest.PlaceTogether(context.Background(), intake, old...)
 	_, err := orders.Change(context.Background(), k.business, receipts[0].OrderID, order.Change{To: order.Completed})
 	require.NoError(t, err)
 	clock.Advance(time.Hour)
 	young, err := intake.Place(context.Background(), other.arrival("young", "web", oneCurry, ""))
 	require.NoError(t, err)
 	require.NoError(t, orders.DropOld(context.Background(), time.Hour))
-	require.Equal(t, [3]int{1004, 1, 0}, db.OrderCounts(t), "kept to the end of its time")
+	require.Equal(t, [3]int{1004, 1, 0}, pgtest.OrderCounts(t, db), "kept to the end of its time")
 	clock.Advance(time.Second)
 	require.NoError(t, orders.DropOld(context.Background(), time.Hour))
-	require.Equal(t, [3]int{1, 0, 0}, db.OrderCounts(t))
+	require.Equal(t, [3]int{1, 0, 0}, pgtest.OrderCounts(t, db))
 	_, err = orders.Get(context.Background(), other.business, "", young.OrderID)
 	require.NoError(t, err)
 	_, err = orders.Get(context.Background(), k.business, "", receipts[0].OrderID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
-func TestALargeOrderIsPackedAndReadsBackEqual(t *testing.T) {
+func TestLargeOrderReadsBackEqualAfterCompression(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	receipt, err := newIntake(t, db).Place(context.Background(), k.arrival("1", "web", strings.TrimSuffix(strings.Repeat(oneCurry+",", 300), ","),
-		`,"instructions":"it's \\ \"quoted\" é ☃"`))
+	receipt, err := newIntake(t, db).Place(context.Background(),
+		k.arrival("1", "web", strings.TrimSuffix(strings.Repeat(oneCurry+",", 300), ","),
+			`,"instructions":"it's \\ \"quoted\" é ☃"`))
 	require.NoError(t, err)
-	record, err := postgres.Orders{DB: db}.Get(context.Background(), k.business, "web", receipt.OrderID)
+	record, err := ordersdb.New(db).Get(context.Background(), k.business, "web", receipt.OrderID)
 	require.NoError(t, err)
-	require.Equal(t, string(db.EventBodies(t, core.OrderPlaced)[0]), string(record.Relay))
+	require.Equal(t, string(pgtest.EventBodies(t, db, core.OrderPlaced)[0]), string(record.Relay))
 	reading, err := record.Read()
 	require.NoError(t, err)
 	require.Equal(t, `it's \ "quoted" é ☃`, reading.Order.Details.Instructions)
 	require.Len(t, reading.Order.Items, 300)
 }
 
-func TestADisabledKeyIsRefusedFromThenOn(t *testing.T) {
+func TestDisabledKeyIsRejectedImmediately(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	accounts := access.Access{Records: postgres.Access{DB: db}, Clock: db.Clock()}
+	accounts := access.Access{Records: accessdb.New(db), Clock: db.Clock()}
 	tenants := []hubtest.Tenant{}
 	for range 10 {
 		tenants = append(tenants, hubtest.Business(t, db))
@@ -292,9 +303,9 @@ func TestADisabledKeyIsRefusedFromThenOn(t *testing.T) {
 			caller, err := accounts.Authenticate(context.Background(), tenant.Authorization)
 			require.NoError(t, err)
 			require.Equal(t, tenant.ID, caller.Business)
-			if n%20 == 1 { // nobody else uses this one
+			if n%20 == 1 { // no other goroutine uses this key
 				own := hubtest.Business(t, db)
-				require.NoError(t, postgres.Access{DB: db}.DisableKey(context.Background(), own.ID, own.KeyID))
+				require.NoError(t, accessdb.New(db).DisableKey(context.Background(), own.ID, own.KeyID))
 				_, err := accounts.Authenticate(context.Background(), own.Authorization)
 				require.Equal(t, core.Forbidden, core.CodeOf(err))
 			}

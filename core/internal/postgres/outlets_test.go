@@ -7,27 +7,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	publishing "github.com/servery-hub/servery/core/publish"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
+func TestDuplicatePlatformStoreIDIsRejected(t *testing.T) {
 	p := newPress(t)
-	p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'site', 'own')`, p.business)
-	platforms, callers := postgres.Platforms{DB: p.db}, postgres.Callers{DB: p.db}
+	pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'site', 'own')`, p.business)
+	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
 	told := func(stores string) string {
 		reference := p.enqueue(core.StoreJob, "", `{"stores":[`+stores+`]}`, false)
 		require.NoError(t, p.work())
-		return string(p.db.EventBody(t, reference))
+		return string(pgtest.EventBody(t, p.db, reference))
 	}
-	require.Contains(t, told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"},{"name":"site","platform_store_id":"7"}]}`), `"errors":0`)
-	body := told(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"b","platform_store_id":"s2"}]}`)
+	require.Contains(t,
+		told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-1"},{"name":"site",`+
+			`"platform_store_id":"7"}]}`), `"errors":0`)
+	body :=
+		told(`{"ref_id":"s2","name":"Renamed","platform_data":[{"name":"a","platform_store_id":"R-1"}]},` +
+			`{"ref_id":"s3","name":"N","city":"C","platform_data":[{"name":"b","platform_store_id":"s2"}]}`)
 	require.Contains(t, body, `"errors":2`)
 	require.Contains(t, body, `platform_data: the platform \"a\" knows store \"s1\" by \"R-1\" already`)
 	require.Contains(t, body, `platform_data: the platform \"b\" knows store \"s2\" by \"s2\" already`)
-	require.Contains(t, told(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b","platform_store_id":"R-1"}]}`), `"errors":0`, "other platforms have ids of their own")
-	require.Contains(t, told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2","platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
+	require.Contains(t,
+		told(`{"ref_id":"s2","platform_data":[{"name":"site","platform_store_id":"7"},{"name":"b",`+
+			`"platform_store_id":"R-1"}]}`), `"errors":0`, "other platforms have ids of their own")
+	require.Contains(t,
+		told(`{"ref_id":"s1","platform_data":[{"name":"a","platform_store_id":"R-2"}]},{"ref_id":"s2",`+
+			`"platform_data":[{"name":"a","platform_store_id":"R-1"}]}`), `"errors":0`, "one that another gives up")
 
 	name := func(platform, ref, id string) error {
 		return platforms.NameStores(t.Context(), p.business, platform, map[string]string{ref: id})
@@ -44,8 +54,10 @@ func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
 	found, err := callers.StoreRef(t.Context(), p.business, "b", "s1")
 	require.NoError(t, err)
 	require.Equal(t, "s1", found, "it is known by its ref_id")
-	p.db.Exec(t, `UPDATE stores SET platform_data = platform_data || '[{"name":"c"},{"name":"b","platform_store_id":""}]' WHERE ref_id = 's1'`)
-	for _, unknown := range []string{"", "R-1", "s1"} { // R-1 is an id on b
+	pgtest.Exec(t, p.db,
+		`UPDATE stores SET platform_data = platform_data || '[{"name":"c"},{"name":"b",`+
+			`"platform_store_id":""}]' WHERE ref_id = 's1'`)
+	for _, unknown := range []string{"", "R-1", "s1"} { // R-1 is an id on platform b
 		_, err = callers.StoreRef(t.Context(), p.business, "c", unknown)
 		require.Equal(t, core.NotFound, core.CodeOf(err), "there is no such platform")
 		_, err = callers.StoreRef(t.Context(), p.business, "a", map[string]string{"s1": "s3"}[unknown])
@@ -53,9 +65,9 @@ func TestAStoreThatWouldBeKnownByTheIDOfAnotherIsNotStored(t *testing.T) {
 	}
 }
 
-func TestAStoreIsOnSaleByTheIDUnderWhichItsMenuWasTaken(t *testing.T) {
+func TestListedStoreKeepsItsPublishedStoreID(t *testing.T) {
 	p := newPress(t)
-	source := postgres.NewMenuSource(p.db)
+	source := menus.NewMenuSource(p.db)
 	onSale := func(ref string) string {
 		s, err := source.Read(t.Context(), p.business, p.storeID(ref), "a")
 		require.NoError(t, err)
@@ -93,13 +105,14 @@ func TestAStoreIsOnSaleByTheIDUnderWhichItsMenuWasTaken(t *testing.T) {
 	require.Empty(t, onSale("s1"), "it was taken off")
 }
 
-func TestWhatAPlatformHoldsIsForgottenOnceAnotherPluginServesIt(t *testing.T) {
+func TestChangingPluginsForgetsPublishedMenus(t *testing.T) {
 	p := newPress(t)
 	served := func(by string) {
-		require.NoError(t, postgres.Platforms{DB: p.db}.Set(t.Context(), p.business, core.Platform{Name: "a", ServedBy: by}, func(*relay.Access) error { return nil }))
+		require.NoError(t, platformsdb.New(p.db).Set(t.Context(), p.business, core.Platform{Name: "a", ServedBy: by},
+			func(*relay.Access) error { return nil }))
 	}
 	onSale := func() string {
-		s, err := postgres.NewMenuSource(p.db).Read(t.Context(), p.business, p.storeID("s1"), "a")
+		s, err := menus.NewMenuSource(p.db).Read(t.Context(), p.business, p.storeID("s1"), "a")
 		require.NoError(t, err)
 		return s.OnSale
 	}

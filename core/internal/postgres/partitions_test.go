@@ -12,50 +12,56 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/order"
 )
 
 const month = 30 * 24 * time.Hour
 
-// eventAt stores an event as if it had been made at an instant.
+// eventAt stores an event created at the given time.
 func eventAt(t *testing.T, db *postgres.DB, at time.Time) core.ID {
 	t.Helper()
 	id := core.NewID(at)
-	db.Exec(t, `INSERT INTO events (business_id, id, event_type, body) VALUES (1, ?, 'store_creation', 'x')`, id)
+	pgtest.Exec(t, db, `INSERT INTO events (business_id, id, event_type, body) VALUES (1, ?, 'store_creation', 'x')`,
+		id)
 	return id
 }
 
-// partitionOf names the partition in which an event is, ” where there is none.
+// partitionOf returns the partition that holds an event, empty if there is none.
 func partitionOf(t *testing.T, db *postgres.DB, id core.ID) (name string) {
 	t.Helper()
-	db.Row(t, &name, `SELECT coalesce((SELECT tableoid::regclass::text FROM events WHERE id = ?), '')`, id)
+	pgtest.Row(t, db, &name, `SELECT coalesce((SELECT tableoid::regclass::text FROM events WHERE id = ?), '')`, id)
 	return name
 }
 
-func TestADayOfWhichTheDefaultPartitionHoldsRowsIsPartitionedAroundThem(t *testing.T) {
+func TestPartitionsAvoidRowsInTheDefaultPartition(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	today := clock.Now().Truncate(24 * time.Hour)
 	cases := []struct {
 		name        string
-		held, apart []time.Duration // of the day
+		held, apart []time.Duration // times of the day
 	}{
-		{"in the middle of today", []time.Duration{10 * time.Hour, 11 * time.Hour}, []time.Duration{0, 10*time.Hour - time.Millisecond, 11*time.Hour + time.Millisecond, 24*time.Hour - 1}},
-		{"one, tomorrow", []time.Duration{10 * time.Hour}, []time.Duration{10*time.Hour - time.Millisecond, 10*time.Hour + time.Millisecond}},
+		{"in the middle of today", []time.Duration{10 * time.Hour, 11 * time.Hour},
+			[]time.Duration{0, 10*time.Hour - time.Millisecond, 11*time.Hour + time.Millisecond, 24*time.Hour - 1}},
+		{"one, tomorrow", []time.Duration{10 * time.Hour},
+			[]time.Duration{10*time.Hour - time.Millisecond, 10*time.Hour + time.Millisecond}},
 		{"from the beginning", []time.Duration{0}, []time.Duration{time.Millisecond}},
 		{"to the end", []time.Duration{24*time.Hour - 1}, []time.Duration{0}},
 		{"the whole day", []time.Duration{0, 24*time.Hour - 1}, nil},
 	}
-	events := map[core.ID]string{} // where each is to be
+	events := map[core.ID]string{} // the expected partition of each event
 	for n, c := range cases {
 		day := today.AddDate(0, 0, n)
-		db.Exec(t, `DROP TABLE events_`+day.Format("20060102"))
+		pgtest.Exec(t, db, `DROP TABLE events_`+day.Format("20060102"))
 		for _, at := range c.held {
 			events[eventAt(t, db, day.Add(at))] = "events_other"
 		}
 	}
-	require.NoError(t, db.Maintain(ctx, month))
-	require.NoError(t, db.Maintain(ctx, month))
+	require.NoError(t, schema.Maintain(ctx, db, month))
+	require.NoError(t, schema.Maintain(ctx, db, month))
 	for n, c := range cases {
 		day := today.AddDate(0, 0, n)
 		for _, at := range c.apart {
@@ -69,38 +75,38 @@ func TestADayOfWhichTheDefaultPartitionHoldsRowsIsPartitionedAroundThem(t *testi
 		require.Equal(t, name, partitionOf(t, db, id))
 	}
 	clock.Advance(month + time.Duration(len(cases))*24*time.Hour)
-	require.NoError(t, db.Maintain(ctx, month))
+	require.NoError(t, schema.Maintain(ctx, db, month))
 	for id := range events {
 		require.Empty(t, partitionOf(t, db, id), "dropped by age")
 	}
 }
 
-func TestPartitionsAreMadeWhileSomebodyReadsToday(t *testing.T) {
+func TestPartitionsAreCreatedWhileTodayIsRead(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	today := eventAt(t, db, clock.Now())
-	read, end := db.Other(t)
+	read, end := pgtest.Other(t, db)
 	read(`SELECT body FROM events WHERE id = ?`, today)
 	clock.Advance(24 * time.Hour)
-	require.NoError(t, db.Maintain(ctx, month))
-	days, _, err := db.PartitionsAhead(ctx)
+	require.NoError(t, schema.Maintain(ctx, db, month))
+	days, _, err := schema.PartitionsAhead(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, 6, days)
 	end()
 }
 
-// Whoever waits behind the maintenance waits until it gives up, which is why it does.
-func TestTheMaintenanceGivesWayToWhoeverReadsForLong(t *testing.T) {
+// Statements queue behind the maintenance until it gives up, so it must give up soon.
+func TestPartitionMaintenanceYieldsToLongReads(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	old := publish(t, db, tenant.ID, "", `{}`)
-	read, end := db.Other(t)
+	read, end := pgtest.Other(t, db)
 	read(`SELECT count(*) FROM events`)
 	read(`SELECT count(*) FROM deliveries`)
 	clock.Advance(month + 24*time.Hour)
 	given := make(chan error, 1)
-	go func() { given <- db.Maintain(ctx, month) }()
+	go func() { given <- schema.Maintain(ctx, db, month) }()
 	for waits := true; waits; {
 		publish(t, db, tenant.ID, "", `{}`)
 		select {
@@ -113,11 +119,11 @@ func TestTheMaintenanceGivesWayToWhoeverReadsForLong(t *testing.T) {
 		}
 	}
 	require.NotEmpty(t, partitionOf(t, db, old.ID))
-	require.NotZero(t, db.Outside(t), "what is published meanwhile is in the default partition")
+	require.NotZero(t, pgtest.Outside(t, db), "what is published meanwhile is in the default partition")
 	end()
-	require.NoError(t, db.Maintain(ctx, month))
+	require.NoError(t, schema.Maintain(ctx, db, month))
 	require.Empty(t, partitionOf(t, db, old.ID))
-	days, _, err := db.PartitionsAhead(ctx)
+	days, _, err := schema.PartitionsAhead(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, 6, days)
 }
@@ -129,23 +135,23 @@ func TestReplicasMaintainPartitionsOneAtATime(t *testing.T) {
 	failures := make(chan error, 4)
 	for range cap(failures) {
 		replica := hubtest.Connect(t, url, clock)
-		go func() { failures <- replica.Maintain(ctx, month) }()
+		go func() { failures <- schema.Maintain(ctx, replica, month) }()
 	}
 	for range cap(failures) {
 		require.NoError(t, <-failures)
 	}
-	require.NoError(t, db.Maintain(ctx, month))
-	days, stray, err := db.PartitionsAhead(ctx)
+	require.NoError(t, schema.Maintain(ctx, db, month))
+	days, stray, err := schema.PartitionsAhead(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, [2]int{6, 0}, [2]int{days, stray})
 }
 
-func TestTheLongestRetentionThatAHubHadOfLateCounts(t *testing.T) {
+func TestLongestRecentRetentionOfAllReplicasApplies(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	keeps := func(own, expected time.Duration) {
 		t.Helper()
-		kept, err := db.Retention(ctx, own)
+		kept, err := schema.Retention(ctx, db, own)
 		require.NoError(t, err)
 		require.Equal(t, expected, kept)
 	}
@@ -160,34 +166,37 @@ func TestTheLongestRetentionThatAHubHadOfLateCounts(t *testing.T) {
 	keeps(month, month)
 }
 
-func TestWhoKeepsLongerThanThereWasTimeLosesNothing(t *testing.T) {
+func TestVeryLongRetentionDropsNothing(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	now := clock.Now()
-	db.Exec(t, `DROP TABLE events_`+now.Format("20060102"))
+	pgtest.Exec(t, db, `DROP TABLE events_`+now.Format("20060102"))
 	id := eventAt(t, db, now)
 	require.Equal(t, "events_other", partitionOf(t, db, id))
-	require.NoError(t, db.Maintain(ctx, 100*12*month))
+	require.NoError(t, schema.Maintain(ctx, db, 100*12*month))
 	require.Equal(t, "events_other", partitionOf(t, db, id))
 }
 
-func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
+func TestScheduledOrderIsRetainedFromItsDeliveryDay(t *testing.T) {
 	const retention = 48 * time.Hour
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	k := newKitchen(t, db, "US")
 	k.store("s1")
-	orders, intake := postgres.Orders{DB: db}, newIntake(t, db)
+	orders, intake := ordersdb.New(db), newIntake(t, db)
 	receipts := map[string]order.Receipt{}
-	for name, ahead := range map[string]time.Duration{"at once": 0, "within a day": 24 * time.Hour, "later": 5 * 24 * time.Hour} {
-		receipt, err := intake.Place(ctx, k.arrival(name, "web", oneCurry, fmt.Sprintf(`,"delivery_datetime":%d`, clock.Now().Add(ahead).UnixMilli())))
+	for name, ahead := range map[string]time.Duration{"at once": 0, "within a day": 24 * time.Hour,
+		"later": 5 * 24 * time.Hour} {
+		receipt, err := intake.Place(ctx,
+			k.arrival(name, "web", oneCurry,
+				fmt.Sprintf(`,"delivery_datetime":%d`, clock.Now().Add(ahead).UnixMilli())))
 		require.NoError(t, err)
 		receipts[name] = receipt
 	}
 	days := func(n int) {
 		for range n {
 			clock.Advance(24 * time.Hour)
-			require.NoError(t, db.Maintain(ctx, retention))
+			require.NoError(t, schema.Maintain(ctx, db, retention))
 			require.NoError(t, orders.DropOld(ctx, retention))
 		}
 	}
@@ -196,7 +205,7 @@ func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
 		_, err := orders.Get(ctx, k.business, "", receipts[name].OrderID)
 		require.Equal(t, core.NotFound, core.CodeOf(err), name)
 	}
-	require.Len(t, db.EventBodies(t, core.OrderPlaced), 1, "of the others nothing is kept")
+	require.Len(t, pgtest.EventBodies(t, db, core.OrderPlaced), 1, "of the others nothing is kept")
 	later := receipts["later"].OrderID
 	_, err := orders.Change(ctx, k.business, later, order.Change{To: order.Acknowledged, Actor: "key:pos"})
 	require.NoError(t, err)
@@ -212,7 +221,7 @@ func TestAnOrderOfALaterDayIsKeptUntilThatIsPastTheRetention(t *testing.T) {
 	days(1)
 	_, err = orders.Get(ctx, k.business, "", later)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	require.NoError(t, db.Maintain(ctx, retention))
-	require.Empty(t, db.EventBodies(t, core.OrderPlaced))
-	require.Zero(t, db.Outside(t))
+	require.NoError(t, schema.Maintain(ctx, db, retention))
+	require.Empty(t, pgtest.EventBodies(t, db, core.OrderPlaced))
+	require.Zero(t, pgtest.Outside(t, db))
 }

@@ -1,5 +1,13 @@
-// Package postgres is the only room that knows SQL. Each exported method is one
-// transaction; none is open while anything outside the database is called.
+// Package postgres is the kernel of the packages that know SQL. It connects, runs
+// transactions, follows the clock of the database, copies rows and batches concurrent
+// calls. It also applies row-level security and seals secrets.
+//
+// Each package below it holds the SQL of one capability. It imports only those before it in
+// this list: outbox, jobs, access, publications, platforms, revisions, calls, deliveries,
+// stores, menus, availability, orders, consoleview, schema.
+//
+// Each exported method of these packages is one transaction. No transaction is open during
+// a call outside the database.
 package postgres
 
 import (
@@ -19,63 +27,36 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/access"
-	"github.com/servery-hub/servery/core/order"
-	"github.com/servery-hub/servery/core/publish"
-	"github.com/servery-hub/servery/core/webhook"
 )
 
-// Config says how to reach the database. Zero values take the defaults.
+// Config configures the connection. Zero values take the defaults.
 type Config struct {
 	URL         string // postgres://user:password@host:port/database?sslmode=… or unix://user@database/path/of/socket
 	Application string // shown in pg_stat_activity
-	Connections int    // at most: 8 for each processor, at least 16
+	Connections int    // maximum; default 8 per processor, at least 16
 	Clock       core.Clock
 	Log         *slog.Logger
 
-	migrates bool // the connection is that of migrations
+	migrates bool // the connection runs migrations
 }
 
 // DB is the hub's database.
 type DB struct {
-	config  Config
-	bun     *bun.DB
-	seal    *Sealer
-	packer  *packer
-	log     *slog.Logger
-	clock   core.Clock
-	time    databaseClock
-	starter Starter // of this replica's first attempts; nil where it makes none
-	told    atomic.Int64
-	unheard unheard
-	wall    atomic.Int32               // between businesses: wallUnknown, wallThere or wallMissing
-	keys    rounds[[]byte, access.Key] // looks up API keys
+	config     Config
+	bun        *bun.DB
+	sealer     *Sealer
+	compressor *compressor
+	log        *slog.Logger
+	clock      core.Clock
+	time       databaseClock
+	wall       atomic.Int32 // row-level security: wallUnknown, wallThere or wallMissing
 
-	menuTurns turns
-	prepared  preparations
-	throttled rounds[throttleChange, struct{}] // counts requests
-	refused   rounds[order.Refused, struct{}]  // keeps orders that were not taken
-	toldCalls atomic.Int64
-	wakeRelay func() // nil where this replica makes no calls
-
-	debounce         publish.Debounce
-	toldPublications atomic.Int64
+	prepared statementCache
+	states   states
 }
 
-// Starter begins the first attempts of deliveries in the replica that commits
-// them (webhook.Engine).
-type Starter interface {
-	Owner() core.ID
-	LeaseUntil() time.Time
-	Reserve(endpoint int64) bool
-	Forget(endpoint int64)
-	Start(d webhook.Delivery)
-	Recall(webhook, version int64)
-	Wake()
-}
-
-// Open connects, waiting until the context ends for a server that is still
-// starting or does not take changes yet, and sets the clock by the database's.
+// Open connects and sets the clock from the database's. Until the context ends it waits
+// for a server that is starting or still read-only.
 func Open(ctx context.Context, config Config) (*DB, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -91,15 +72,13 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	pool := sql.OpenDB(connector)
 	size := config.Connections
 	if size == 0 {
-		size = max(16, 8*runtime.GOMAXPROCS(0)) // which knows what share of the machine a container has
+		size = max(16, 8*runtime.GOMAXPROCS(0)) // GOMAXPROCS respects a container's CPU limit
 	}
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
 	pool.SetConnMaxIdleTime(5 * time.Minute)
-	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), packer: packer, log: config.Log, clock: config.Clock}
-	db.keys = rounds[[]byte, access.Key]{ask: db.lookUpKeys, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
-	db.throttled = rounds[throttleChange, struct{}]{ask: db.changeThrottles, beside: keysBeside, crowd: keysCrowd, size: keysSize, waiting: keysWaiting}
-	db.refused = rounds[order.Refused, struct{}]{ask: db.keepRefused, beside: refusedBeside, size: refusedSize, waiting: refusedWaiting}
+	db := &DB{config: config, bun: bun.NewDB(pool, pgdialect.New()), compressor: packer, log: config.Log,
+		clock: config.Clock}
 	if err := db.await(ctx); err != nil {
 		_ = pool.Close()
 		return nil, fmt.Errorf("connecting to the database: %w", err)
@@ -123,11 +102,13 @@ func (db *DB) await(ctx context.Context) error {
 	for n := 0; ; n++ {
 		err := db.Ping(ctx)
 		var answer pgdriver.Error
-		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &answer) && answer.Field('C') != "57P03" { // cannot connect now: starting up
+		// 57P03 is cannot_connect_now: the server is starting.
+		if err == nil || errors.Is(err, errEncoding) || errors.As(err, &answer) && answer.Field('C') != "57P03" {
 			return err
 		}
 		var timeout net.Error
-		if why == nil || !errors.As(err, &timeout) || !timeout.Timeout() { // one that our own deadline cuts short tells nothing
+		// A timeout of our own deadline says nothing about the cause.
+		if why == nil || !errors.As(err, &timeout) || !timeout.Timeout() {
 			why = err
 		}
 		if n == 10 {
@@ -141,8 +122,8 @@ func (db *DB) await(ctx context.Context) error {
 	}
 }
 
-// Ping asks the database whether it takes changes, waiting at most two seconds.
-// Connections of the pool to a server that does not are given up.
+// Ping checks within two seconds that the database accepts writes. It discards pooled
+// connections to servers that do not.
 func (db *DB) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -159,31 +140,25 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 }
 
-// UseSealer sets the sealer of secrets; it must be done before anything is stored.
-func (db *DB) UseSealer(s *Sealer) { db.seal = s }
+// UseSealer sets the sealer for secrets. Call it before anything is stored.
+func (db *DB) UseSealer(s *Sealer) { db.sealer = s }
 
-// UseStarter hands first attempts to this replica's delivery engine.
-func (db *DB) UseStarter(s Starter) { db.starter = s }
-
-// Close ends all connections.
+// Close closes the states and all connections.
 func (db *DB) Close() error {
-	db.keys.close()
-	db.throttled.close()
-	db.refused.close()
+	db.states.close()
 	return db.bun.Close()
 }
 
-// CutOff ends all connections at once, and with them the statements under way: they
-// fail, as whatever is asked from then on.
+// CutOff closes all connections at once. Running and later statements fail.
 func (db *DB) CutOff() { _ = db.bun.Close() }
 
-// PoolStats is the state of the connection pool, for metrics.
+// PoolStats returns the state of the connection pool, for metrics.
 func (db *DB) PoolStats() sql.DBStats { return db.bun.DB.Stats() }
 
-// inTx runs fn in a transaction on a connection of its own. The transaction is
-// begun and ended by statements: a sql.Tx locks its connection for as long as it
-// lasts, and a COPY that finds the connection dead would wait for that for ever.
-func (db *DB) inTx(ctx context.Context, fn func(tx bun.Conn) error) error {
+// InTx runs fn in a transaction on its own connection. It uses BEGIN and COMMIT statements,
+// because a sql.Tx locks its connection. A COPY on a dead connection would then wait
+// forever for that lock.
+func (db *DB) InTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 	conn, err := db.begin(ctx)
 	if err != nil {
 		return err
@@ -196,21 +171,21 @@ func (db *DB) inTx(ctx context.Context, fn func(tx bun.Conn) error) error {
 		}
 	}()
 	if err := fn(conn); err != nil {
-		if isCode(err, "25006") { // the server takes no changes any more: the next connection may lead to another
-			discard(conn)
+		if IsCode(err, "25006") { // the server became read-only: the next connection may lead to another
+			Discard(conn)
 		}
 		return err
 	}
 	ended = true
 	if _, err := conn.ExecContext(context.WithoutCancel(ctx), "COMMIT"); err != nil {
-		discard(conn)
+		Discard(conn)
 		return fmt.Errorf("committing: %w", err)
 	}
 	return nil
 }
 
-// begin takes a connection that answers: those of the pool may have died with
-// the server, and each of them tells so once.
+// begin takes a working connection. Pooled connections may have died with the server; each
+// reports that once.
 func (db *DB) begin(ctx context.Context) (bun.Conn, error) {
 	for {
 		conn, err := db.bun.Conn(ctx)
@@ -220,7 +195,7 @@ func (db *DB) begin(ctx context.Context) (bun.Conn, error) {
 		if _, err = conn.ExecContext(ctx, "BEGIN"); err == nil {
 			return conn, nil
 		}
-		discard(conn)
+		Discard(conn)
 		_ = conn.Close()
 		if !errors.Is(err, driver.ErrBadConn) {
 			return conn, err
@@ -232,24 +207,25 @@ func rollback(conn bun.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if _, err := conn.ExecContext(ctx, "ROLLBACK"); err != nil {
-		discard(conn)
+		Discard(conn)
 	}
 }
 
-// discard keeps a connection of which nobody knows the state out of the pool.
-func discard(conn bun.Conn) {
+// Discard keeps a connection whose state is unknown out of the pool.
+func Discard(conn bun.Conn) {
 	_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 }
 
-// notFound turns the driver's "no rows" into a NotFound error.
-func notFound(err error, format string, args ...any) error {
+// NotFound converts the driver's "no rows" into a NotFound error.
+func NotFound(err error, format string, args ...any) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Errorf(core.NotFound, format, args...)
 	}
 	return err
 }
 
-func isCode(err error, sqlstate string) bool {
+// IsCode reports whether the server returned an SQLSTATE.
+func IsCode(err error, sqlstate string) bool {
 	var answer pgdriver.Error
 	return errors.As(err, &answer) && answer.Field('C') == sqlstate
 }

@@ -15,14 +15,18 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/presence"
 )
 
-// watchedBy says how a business is watched over.
+// watchedBy sets the monitoring rules of a business.
 func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, silent string, closes bool) {
 	t.Helper()
-	require.NoError(t, postgres.Console{DB: db}.SetWatching(context.Background(), business, func(w *console.Watching) error {
+	require.NoError(t, consoleview.New(db).SetWatching(context.Background(), business, func(w *console.Watching) error {
 		if err := w.SetAckWithin(ack); err != nil {
 			return err
 		}
@@ -31,13 +35,14 @@ func watchedBy(t *testing.T, db *postgres.DB, business core.BusinessID, ack, sil
 	}, access.Change{Business: business, Actor: "cli", Action: "business.watch"}))
 }
 
-// watchOf watches stores that are always open, and calls silent after half an hour.
+// watchOf returns a watch for stores that are always open and silent after half an hour.
 func watchOf(db *postgres.DB) presence.Watch {
-	return presence.Watch{Tally: &presence.Tally{}, Records: postgres.Presence{DB: db}, After: 30 * time.Minute, Clock: db.Clock(),
+	return presence.Watch{Tally: &presence.Tally{}, Records: availability.NewPresence(db), After: 30 * time.Minute,
+		Clock: db.Clock(),
 		Hours: func([]byte, time.Time) (bool, time.Duration, error) { return true, 100 * time.Hour, nil }}
 }
 
-func TestACrashBetweenSilenceAndClosingLeavesTheClosingDue(t *testing.T) {
+func TestCrashBeforeClosingASilentStoreIsRecovered(t *testing.T) {
 	s := newSwitches(t)
 	watchedBy(t, s.db, s.business, "hub", "hub", true)
 	w, ctx := watchOf(s.db), context.Background()
@@ -51,7 +56,7 @@ func TestACrashBetweenSilenceAndClosingLeavesTheClosingDue(t *testing.T) {
 		s.clock.Advance(31 * time.Minute)
 	}
 	fallsSilent()
-	count := s.db.Statements()
+	count := pgtest.Statements(s.db)
 	_, err := w.Look(ctx)
 	require.NoError(t, err)
 	statements := count()
@@ -59,24 +64,25 @@ func TestACrashBetweenSilenceAndClosingLeavesTheClosingDue(t *testing.T) {
 	require.Greater(t, statements, 10)
 	for n := range statements {
 		fallsSilent()
-		crashed := s.db.BreakAt(n + 1)
+		crashed := pgtest.BreakAt(s.db, n+1)
 		_, _ = w.Look(ctx)
-		for !crashed() { // workers are not woken each time: some looks are a statement shorter
+		for !crashed() { // workers are not always notified: some runs have one statement less
 			_, _ = w.Look(ctx)
 		}
 		var noted bool
-		s.db.Row(t, &noted, `SELECT closed FROM pos_presence WHERE business_id = ?`, s.business)
+		pgtest.Row(t, s.db, &noted, `SELECT closed FROM pos_presence WHERE business_id = ?`, s.business)
 		require.Equal(t, noted, slices.Equal(everywhere, s.closed("s1")), "all or nothing, at statement %d", n)
 		_, err := w.Look(ctx)
 		require.NoError(t, err)
 		require.Equal(t, everywhere, s.closed("s1"), "at statement %d", n)
 	}
 	var told int
-	s.db.Row(t, &told, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`, s.business)
+	pgtest.Row(t, s.db, &told, `SELECT count(*) FROM events WHERE business_id = ? AND event_type = 'store_action'`,
+		s.business)
 	require.Equal(t, 2*(2*statements+1), told, "the merchant's own channels, of each closing and opening once")
 }
 
-func TestStoresAreClosedAndOpenedAsTheRuleOfTheirBusinessSays(t *testing.T) {
+func TestStoresCloseAndOpenByTheirBusinessRule(t *testing.T) {
 	s := newSwitches(t)
 	other := hubtest.Business(t, s.db)
 	w, ctx := watchOf(s.db), context.Background()
@@ -95,7 +101,7 @@ func TestStoresAreClosedAndOpenedAsTheRuleOfTheirBusinessSays(t *testing.T) {
 	require.Empty(t, look(), "the rule of another business")
 	watchedBy(t, s.db, s.business, "hub", "10m", false)
 	require.Empty(t, look(), "silent, and not to be closed")
-	silent, err := postgres.Presence{DB: s.db}.Silent(ctx, s.business, 9)
+	silent, err := availability.NewPresence(s.db).Silent(ctx, s.business, 9)
 	require.NoError(t, err)
 	require.Len(t, silent, 1)
 	watchedBy(t, s.db, s.business, "hub", "10m", true)
@@ -112,24 +118,30 @@ func TestStoresAreClosedAndOpenedAsTheRuleOfTheirBusinessSays(t *testing.T) {
 	require.NotEmpty(t, look())
 	hear()
 	require.Empty(t, look())
-	require.Equal(t, core.NotFound, core.CodeOf(postgres.Console{DB: s.db}.SetWatching(ctx, 999, func(*console.Watching) error { return nil }, access.Change{})))
+	require.Equal(t, core.NotFound,
+		core.CodeOf(consoleview.New(s.db).SetWatching(ctx, 999, func(*console.Watching) error { return nil },
+			access.Change{})))
 }
 
-func TestOrdersAreEscalatedAsTheirBusinessSays(t *testing.T) {
+func TestOrdersEscalateByTheirBusinessRule(t *testing.T) {
 	db := hubtest.Database(t, clocktest.New())
 	clock := db.Clock().(*clocktest.Clock)
 	own, hub, ctx := hubtest.Business(t, db), hubtest.Business(t, db), context.Background()
 	place := func(tenant hubtest.Tenant, id int) {
-		db.Exec(t, `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)
-			VALUES (?0, ?1, 'web', ?2, 1, ?3, false, 'self', 0, 1, gen_random_uuid(), 'key:shop', ?4, ?4)`, tenant.ID, id, fmt.Sprint(id), order.Placed, clock.Now())
+		pgtest.Exec(t, db,
+			`INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order,
+				delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)
+			VALUES (?0, ?1, 'web', ?2, 1, ?3, false, 'self', 0, 1, gen_random_uuid(), 'key:shop', ?4, ?4)`, tenant.ID,
+			id, fmt.Sprint(id), order.Placed, clock.Now())
 	}
 	look := func(within time.Duration) (marked []int) {
-		n, err := postgres.Orders{DB: db}.Escalate(ctx, within)
+		n, err := orders.New(db).Escalate(ctx, within)
 		require.NoError(t, err)
 		marked = []int{n}
 		for _, tenant := range []hubtest.Tenant{own, hub} {
 			var n int
-			db.Row(t, &n, `SELECT count(*) FROM orders WHERE business_id = ? AND escalated_at IS NOT NULL`, tenant.ID)
+			pgtest.Row(t, db, &n, `SELECT count(*) FROM orders WHERE business_id = ? AND escalated_at IS NOT NULL`,
+				tenant.ID)
 			marked = append(marked, n)
 		}
 		return marked

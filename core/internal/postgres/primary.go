@@ -11,9 +11,8 @@ import (
 	"github.com/uptrace/bun/driver/pgdriver"
 )
 
-// primaries connects to servers that take changes alone. While a failover is under
-// way a name may still lead to a standby: a connection made then would be kept, and
-// refuse every change, for as long as the standby lives.
+// primaries connects only to servers that accept writes. During a failover a name may still
+// lead to a standby. A connection to it would stay in the pool and reject every write.
 type primaries struct {
 	*pgdriver.Connector
 	open  context.Context // until Close
@@ -25,16 +24,17 @@ func newPrimaries(options []pgdriver.Option) primaries {
 	return primaries{pgdriver.NewConnector(options...), open, cancel}
 }
 
-// connectTime bounds how long a server may take to let a session begin.
+// connectTime bounds how long a session may take to start.
 const connectTime = 10 * time.Second
 
-// Connect makes a connection.
+// Connect opens a connection to a server that accepts writes.
 func (p primaries) Connect(ctx context.Context) (driver.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
 	made, err := p.Connector.Connect(ctx)
 	if err != nil {
-		if strings.HasPrefix(err.Error(), "pgdriver: requires that standard_conforming_strings") { // it has no name
+		// The driver exports no such error.
+		if strings.HasPrefix(err.Error(), "pgdriver: requires that standard_conforming_strings") {
 			err = errEncoding
 		}
 		return nil, err
@@ -45,19 +45,20 @@ func (p primaries) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, err
 	}
 	wire := conn.Conn()
-	runtime.AddCleanup(conn, func(forget func() bool) { forget() }, context.AfterFunc(p.open, func() { _ = wire.Close() }))
+	runtime.AddCleanup(conn, func(forget func() bool) { forget() },
+		context.AfterFunc(p.open, func() { _ = wire.Close() }))
 	return conn, nil
 }
 
-// Close ends the connections; the pool calls it when it is closed. The driver
-// itself would let a statement wait for a server that hangs.
+// Close ends the connections; the pool calls it when it is closed. Otherwise the driver
+// would let a statement wait for a hanging server.
 func (p primaries) Close() error {
 	p.close()
 	return nil
 }
 
-// readOnly says why a server takes no changes. A connection to it is a bad one: it
-// does not stay in the pool, and who meets it may try again.
+// readOnly is the reason why a server accepts no writes. The pool drops a connection with
+// this error, and the caller may retry.
 type readOnly string
 
 func (r readOnly) Error() string { return string(r) }
@@ -70,7 +71,7 @@ const (
 
 var errEncoding = errors.New("the database must be in UTF8: its sessions have to begin with client_encoding = UTF8 and standard_conforming_strings = on")
 
-// takesChanges asks the server of a connection whether it does.
+// takesChanges returns an error if the server of a connection accepts no writes.
 func takesChanges(ctx context.Context, conn driver.QueryerContext) error {
 	rows, err := conn.QueryContext(ctx, "SELECT current_setting('transaction_read_only'), pg_is_in_recovery()", nil)
 	if err != nil {

@@ -9,11 +9,14 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
-// TestNoConnectionIsKeptThatTakesNoChanges follows a hub with one connection through
-// what a database goes through that is made read-only and writable again.
-func TestNoConnectionIsKeptThatTakesNoChanges(t *testing.T) {
+// TestReadOnlyConnectionsAreClosed runs a hub with one connection while the database becomes
+// read-only and writable again.
+func TestReadOnlyConnectionsAreClosed(t *testing.T) {
 	address := hubtest.DatabaseURL(t)
 	beside := hubtest.Open(t, address, nil)
 	business := hubtest.Business(t, beside).ID
@@ -21,51 +24,52 @@ func TestNoConnectionIsKeptThatTakesNoChanges(t *testing.T) {
 	require.NoError(t, err)
 	defer db.Close()
 	change := func() error {
-		work := core.Job{ID: core.NewID(db.Clock().Now()), Business: business, Kind: core.StoreJob, Body: []byte("{}"), CreatedAt: db.Clock().Now()}
-		return postgres.Jobs{DB: db}.Enqueue(t.Context(), work, "")
+		work := core.Job{ID: core.NewID(db.Clock().Now()), Business: business, Kind: core.StoreJob, Body: []byte("{}"),
+			CreatedAt: db.Clock().Now()}
+		return jobs.New(db).Enqueue(t.Context(), work, "")
 	}
 	const freeze = `SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY`
 	require.NoError(t, change())
 
-	db.Exec(t, freeze) // as in a session that was there before the server was made read-only
+	pgtest.Exec(t, db, freeze) // like a session opened before the server became read-only
 	err = change()
 	require.ErrorContains(t, err, "25006")
 	require.True(t, core.IsCutOff(err), "the request may be sent again")
 	require.NoError(t, change(), "the next connection takes changes")
 
-	db.Exec(t, freeze)
+	pgtest.Exec(t, db, freeze)
 	require.NoError(t, db.Ping(t.Context()), "one that takes changes was found")
 	require.NoError(t, change())
 
 	var name string
-	db.Row(t, &name, `SELECT current_database()`)
-	db.Exec(t, `ALTER DATABASE ? SET default_transaction_read_only = on`, bun.Ident(name))
-	db.Exec(t, freeze)
-	for range 2 { // the first finds the connection that was there, the second makes one
+	pgtest.Row(t, db, &name, `SELECT current_database()`)
+	pgtest.Exec(t, db, `ALTER DATABASE ? SET default_transaction_read_only = on`, bun.Ident(name))
+	pgtest.Exec(t, db, freeze)
+	for range 2 { // the first finds the pooled connection, the second opens a new one
 		err = db.Ping(t.Context())
 		require.ErrorContains(t, err, "default_transaction_read_only is on")
 		require.True(t, core.IsCutOff(err))
 	}
 	require.ErrorContains(t, change(), "default_transaction_read_only is on")
-	beside.Exec(t, `ALTER DATABASE ? RESET default_transaction_read_only`, bun.Ident(name))
+	pgtest.Exec(t, beside, `ALTER DATABASE ? RESET default_transaction_read_only`, bun.Ident(name))
 	require.NoError(t, db.Ping(t.Context()))
 	require.NoError(t, change())
 }
 
-func TestACutOffEndsAStatementForWhichTheServerHasNoAnswer(t *testing.T) {
+func TestCutOffEndsARunningStatement(t *testing.T) {
 	address := hubtest.DatabaseURL(t)
 	beside := hubtest.Open(t, address, nil)
 	db, err := postgres.Open(t.Context(), postgres.Config{URL: address})
 	require.NoError(t, err)
 	defer db.Close()
-	exec, commit := beside.Other(t)
+	exec, commit := pgtest.Other(t, beside)
 	exec(`LOCK TABLE businesses`)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := db.Business(t.Context(), 1)
+		_, err := access.New(db).Business(t.Context(), 1)
 		ended <- err
 	}()
-	eventually(t, "it waits", func() bool { return beside.SomebodyWaits(t) })
+	eventually(t, "it waits", func() bool { return pgtest.SomebodyWaits(t, beside) })
 	db.CutOff()
 	require.True(t, core.IsCutOff(<-ended))
 	commit()

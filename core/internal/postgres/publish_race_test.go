@@ -14,10 +14,12 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
 	publishing "github.com/servery-hub/servery/core/publish"
 )
 
-// racers publish beside each other; each menu is a number that only grows.
+// racers publish concurrently. Each menu is a number that only increases.
 type racers struct {
 	t       *testing.T
 	db      *postgres.DB
@@ -28,7 +30,7 @@ type racers struct {
 	sent    int
 }
 
-// Render takes the content as it is; sending it takes a moment.
+// Render renders the current content; sending it takes a moment.
 func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Rendering, error) {
 	name := w.StoreRef + "/" + w.Platform
 	r.mu.Lock()
@@ -39,7 +41,7 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 	r.under[name] = true
 	content := r.content[w.StoreRef]
 	return publishing.Rendering{Content: []string{fmt.Sprint(content)}, Send: func(context.Context) publishing.Sent {
-		for range rand.IntN(1000) { // let others in at another moment each time
+		for range rand.IntN(1000) { // let others run at a random moment
 			runtime.Gosched()
 		}
 		r.mu.Lock()
@@ -57,7 +59,7 @@ func (r *racers) Render(_ context.Context, w publishing.Work) (publishing.Render
 	}}, nil
 }
 
-// Published is told of results (publishing.Observer).
+// Published implements publishing.Observer.
 func (r *racers) Published(result publishing.Result, _ time.Duration) {
 	if result.Unchanged {
 		r.mu.Lock()
@@ -66,12 +68,13 @@ func (r *racers) Published(result publishing.Result, _ time.Duration) {
 	}
 }
 
-func TestWorkersNeverPublishTheSameAtOnceNorAnOlderAfterANewer(t *testing.T) {
+func TestRacingWorkersPublishEachMenuInOrder(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	db.UseDebounce(publishing.Debounce{Quiet: time.Millisecond, Most: 5 * time.Millisecond})
+	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Millisecond, Most: 5 * time.Millisecond})
 	k := newKitchen(t, db, "US")
 	for _, platform := range []string{"a", "b"} {
-		db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`, k.business, platform)
+		pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, 'aggregator-a')`,
+			k.business, platform)
 	}
 	stores := []string{"s1", "s2", "s3"}
 	for _, ref := range stores {
@@ -82,7 +85,8 @@ func TestWorkersNeverPublishTheSameAtOnceNorAnOlderAfterANewer(t *testing.T) {
 	var running sync.WaitGroup
 	for range 3 {
 		e := publishing.NewEngine(publishing.Config{Renderings: 4, Poll: 2 * time.Millisecond},
-			publishing.Parts{Queue: postgres.Publications{DB: db}, Renderer: r, Clock: db.Clock(), Observer: r, Busy: func() bool { return rand.IntN(2) == 0 }, Log: hubtest.Logger()})
+			publishing.Parts{Queue: publications.New(db), Renderer: r, Clock: db.Clock(), Observer: r,
+				Busy: func() bool { return rand.IntN(2) == 0 }, Log: hubtest.Logger()})
 		running.Go(func() { e.Run(ctx) })
 	}
 	for n := range 40 {

@@ -8,13 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-func TestARecheckGoesOnWhereItEndedUnlessTheRulesHaveChangedSince(t *testing.T) {
+func TestRecheckResumesUnlessTheRulesChanged(t *testing.T) {
 	p := newPress(t)
-	menus, jobs := postgres.Menus{DB: p.db}, postgres.Jobs{DB: p.db}
+	menus, jobs := menusdb.New(p.db), jobsdb.New(p.db)
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)
 	again := func(work core.Job) core.Job {
@@ -39,10 +41,11 @@ func TestARecheckGoesOnWhereItEndedUnlessTheRulesHaveChangedSince(t *testing.T) 
 	require.JSONEq(t, `{"after":5}`, string(work.Body), "an item has changed meanwhile: the page is checked once more")
 
 	require.NoError(t, jobs.Retry(t.Context(), work, p.clock.Now(), "it did not answer in time"))
-	require.NoError(t, postgres.Platforms{DB: p.db}.Set(context.Background(), p.business, core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
-		a.Settings = []byte(`{}`)
-		return nil
-	}))
+	require.NoError(t, platforms.New(p.db).Set(context.Background(), p.business,
+		core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Settings = []byte(`{}`)
+			return nil
+		}))
 	claimed, _, err := jobs.Claim(t.Context(), core.ID{7}, 10, p.clock.Now().Add(time.Hour))
 	require.NoError(t, err)
 	require.Len(t, claimed, 1)

@@ -12,25 +12,32 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/menu"
 	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// recheck claims the recheck of a platform.
+// recheck queues and claims the recheck of a platform.
 func (k *kitchen) recheck(platform string) core.Job {
 	k.t.Helper()
 	k.enqueue(core.RecheckJob, platform, "{}", false)
-	claimed, _, err := postgres.Jobs{DB: k.db}.Claim(context.Background(), core.ID{7}, 1, k.db.Clock().Now().Add(time.Hour))
+	claimed, _, err := jobsdb.New(k.db).Claim(context.Background(), core.ID{7}, 1, k.db.Clock().Now().Add(time.Hour))
 	require.NoError(k.t, err)
 	require.Len(k.t, claimed, 1)
 	return claimed[0]
 }
 
-func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
+func TestItemRejectedByAPlatformFlagsItsOrders(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	k, menus := newKitchen(t, db, "US"), postgres.Menus{DB: db}
+	k, menus := newKitchen(t, db, "US"), menusdb.New(db)
 	k.store("s1")
 	k.send("s1", counter)
 	intake := newIntake(t, db)
@@ -44,7 +51,8 @@ func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, items, 6)
 	work := k.recheck("app")
-	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}}, "naan": {{Platform: "app", Rule: "r", Message: "m"}}}
+	found := map[string][]menu.Finding{"dal": {{Platform: "app", Rule: "r", Message: "m"}},
+		"naan": {{Platform: "app", Rule: "r", Message: "m"}}}
 	k.send("-1", `{"items":[{"ref_id":"naan","title":"Changed meanwhile","price":2}]}`)
 	stale, err := menus.KeepFindings(t.Context(), work, "app", items, found, []byte("{}"))
 	require.NoError(t, err)
@@ -60,13 +68,13 @@ func TestAnItemThatTheRulesOfAPlatformRefuseIsAFlagOfOrdersThere(t *testing.T) {
 	require.Equal(t, 1, flags("3", "app"))
 }
 
-func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
+func TestChangedFindingsRepublishTheirStores(t *testing.T) {
 	p := newPress(t)
-	menus := postgres.Menus{DB: p.db}
+	menus := menusdb.New(p.db)
 	items, err := menus.ItemsAfter(t.Context(), p.business, 0, 100)
 	require.NoError(t, err)
 	found := map[string][]menu.Finding{"curry": {{Platform: "a", Rule: "r", Message: "m"}}}
-	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second time nothing is new
+	for _, marked := range [][]string{{"s1/a", "s1/b"}, nil} { // the second run finds nothing new
 		work := p.recheck("a")
 		require.Equal(t, marked, p.marked(func() {
 			_, err := menus.KeepFindings(t.Context(), work, "a", items, found, []byte("{}"))
@@ -74,10 +82,10 @@ func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
 		}))
 		require.NoError(t, menus.EndRecheck(t.Context(), work, "", []byte(`{}`), 1))
 	}
-	source := postgres.NewMenuSource(p.db)
+	source := menusdb.NewMenuSource(p.db)
 	whole, err := menus.Menu(t.Context(), p.business, 0)
 	require.NoError(t, err)
-	for range 2 { // read, and from what is kept
+	for range 2 { // from the database, then from the cache
 		s, err := source.Read(t.Context(), p.business, p.storeID("s1"), "a")
 		require.NoError(t, err)
 		require.True(t, s.Listed)
@@ -96,9 +104,9 @@ func TestFindingsThatChangeHaveTheirStoresPublished(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
-func TestTheRulesOfOnePlatformDoNotWaitForThePluginOfAnother(t *testing.T) {
-	p, jobs := newPress(t), postgres.Jobs{}
-	jobs.DB = p.db
+func TestRecheckOfOnePlatformDoesNotBlockAnother(t *testing.T) {
+	p := newPress(t)
+	jobs := jobsdb.New(p.db)
 	claim := func() (platforms []string, list []core.Job) {
 		list, _, err := jobs.Claim(context.Background(), me, 10, p.clock.Now().Add(time.Hour))
 		require.NoError(t, err)
@@ -115,57 +123,61 @@ func TestTheRulesOfOnePlatformDoNotWaitForThePluginOfAnother(t *testing.T) {
 	p.enqueue(core.RecheckJob, "b", "{}", false)
 	platforms, list := claim()
 	require.Equal(t, []string{"b"}, platforms)
-	require.NoError(t, postgres.Menus{DB: p.db}.EndRecheck(context.Background(), list[0], "", []byte(`{}`), 0))
+	require.NoError(t, menusdb.New(p.db).EndRecheck(context.Background(), list[0], "", []byte(`{}`), 0))
 	p.clock.Advance(5 * time.Second)
 	platforms, list = claim()
 	require.Equal(t, []string{"a"}, platforms, "one at a time")
 	require.Equal(t, down[0].ID, list[0].ID)
 }
 
-// away is an inspector of a platform whose plugin is down.
+// away is an inspector for a platform whose plugin is down.
 type away string
 
-// Platforms names it.
+// Platforms returns the platform.
 func (a away) Platforms(context.Context, core.BusinessID) ([]string, error) {
 	return []string{string(a)}, nil
 }
 
-// Inspect says so.
+// Inspect returns Unavailable.
 func (a away) Inspect(context.Context, core.BusinessID, string, []*menu.Item) (map[string][]menu.Finding, error) {
 	return nil, core.Errorf(core.Unavailable, "it is down")
 }
 
-func TestAMenuThatMissedRulesAndWhatChangesThemDoNotLockEachOtherOut(t *testing.T) {
+func TestMenuIngestAndRuleChangesDoNotDeadlock(t *testing.T) {
 	p := newPress(t)
-	p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'b2', 'aggregator-b')`, p.business)
+	pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'b2', 'aggregator-b')`,
+		p.business)
 	p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b2"]}`)
-	ctx, plugins := context.Background(), postgres.Plugins{DB: p.db}
-	require.NoError(t, plugins.Know(ctx, []string{"aggregator-b"}))
-	handler := menu.Ingestor{Records: postgres.Menus{DB: p.db}, Rulebook: p.rules, Inspector: away("b2"), Clock: p.clock}
+	ctx, plugins := context.Background(), calls.NewPlugins(p.db)
+	require.NoError(t, plugins.Add(ctx, []string{"aggregator-b"}))
+	handler := menu.Ingestor{Records: menusdb.New(p.db), Rulebook: p.rules, Inspector: away("b2"), Clock: p.clock}
 	turn := 1
 	sendMenu := func() error {
 		p.enqueue(core.MenuJob, "s3", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, turn), false)
-		claimed, _, err := postgres.Jobs{DB: p.db}.Claim(ctx, core.ID{7}, 1, p.clock.Now().Add(time.Hour))
+		claimed, _, err := jobsdb.New(p.db).Claim(ctx, core.ID{7}, 1, p.clock.Now().Add(time.Hour))
 		if err != nil {
 			return err
 		}
 		return handler.Run(ctx, claimed[0], func(int, int) {})
 	}
 	setPlatform := func() error {
-		return postgres.Platforms{DB: p.db}.Set(ctx, p.business, core.Platform{Name: "b2", ServedBy: "aggregator-b"}, func(*relay.Access) error { return nil })
+		return platformsdb.New(p.db).Set(ctx, p.business, core.Platform{Name: "b2", ServedBy: "aggregator-b"},
+			func(*relay.Access) error { return nil })
 	}
 	pluginIsReady := func() error {
-		return errors.Join(plugins.Want(ctx, "aggregator-b", true), plugins.Tell(ctx, me, "aggregator-b", `{"state":"ready"}`, []byte("it")))
+		return errors.Join(plugins.Want(ctx, "aggregator-b", true),
+			plugins.ReportStatus(ctx, me, "aggregator-b", `{"state":"ready"}`, []byte("it")))
 	}
-	for _, both := range [][2]func() error{{sendMenu, setPlatform}, {sendMenu, pluginIsReady}, {pluginIsReady, sendMenu}} {
+	for _, both := range [][2]func() error{{sendMenu, setPlatform}, {sendMenu, pluginIsReady},
+		{pluginIsReady, sendMenu}} {
 		turn++
-		p.db.Exec(t, `DELETE FROM job_queue`)
-		lock, release := p.db.Other(t)
+		pgtest.Exec(t, p.db, `DELETE FROM job_queue`)
+		lock, release := pgtest.Other(t, p.db)
 		lock(`SELECT pg_advisory_xact_lock(hashtext('job/recheck'), ?)`, int64(p.business))
 		ended := make(chan error, 2)
 		for n, one := range both {
 			go func() { ended <- one() }()
-			eventually(t, "it waits", func() bool { return p.db.Waiters(t) == n+1 })
+			eventually(t, "it waits", func() bool { return pgtest.Waiters(t, p.db) == n+1 })
 		}
 		release()
 		for range both {
@@ -176,18 +188,19 @@ func TestAMenuThatMissedRulesAndWhatChangesThemDoNotLockEachOtherOut(t *testing.
 
 func (p *press) storeID(ref string) int64 {
 	p.t.Helper()
-	stored, err := postgres.Stores{DB: p.db}.Get(context.Background(), p.business, ref)
+	stored, err := stores.New(p.db).Get(context.Background(), p.business, ref)
 	require.NoError(p.t, err)
 	return stored.ID
 }
 
-func TestAPlatformsNamesOfStores(t *testing.T) {
+func TestPlatformStoreIDsMapToStores(t *testing.T) {
 	p := newPress(t)
-	platforms, callers := postgres.Platforms{DB: p.db}, postgres.Callers{DB: p.db}
+	platforms, callers := platformsdb.New(p.db), platformsdb.NewCallers(p.db)
 	name := func(platform string, ids map[string]string) error {
 		return platforms.NameStores(context.Background(), p.business, platform, ids)
 	}
-	require.Equal(t, []string{"s1/a", "s2/a"}, p.marked(func() { require.NoError(t, name("a", map[string]string{"s1": "R-1", "s2": "R-2"})) }))
+	require.Equal(t, []string{"s1/a", "s2/a"},
+		p.marked(func() { require.NoError(t, name("a", map[string]string{"s1": "R-1", "s2": "R-2"})) }))
 	ref, err := callers.StoreRef(t.Context(), p.business, "a", "R-2")
 	require.NoError(t, err)
 	require.Equal(t, "s2", ref)
@@ -203,19 +216,21 @@ func TestAPlatformsNamesOfStores(t *testing.T) {
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
-func TestASetClockMovesWhatIsToBePublished(t *testing.T) {
+func TestClockChangeShiftsPendingPublications(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	require.NoError(t, db.SetClock(t.Context()))
-	db.UseDebounce(publishing.Debounce{Quiet: time.Hour, Most: 2 * time.Hour})
+	publications.UseDebounce(db, publishing.Debounce{Quiet: time.Hour, Most: 2 * time.Hour})
 	k := newKitchen(t, db, "US")
-	db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, k.business)
+	pgtest.Exec(t, db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
+		k.business)
 	k.store("s1")
 	for _, leap := range []time.Duration{3 * time.Hour, -5 * time.Hour} {
 		db.LeapClock(leap)
 		require.NoError(t, db.SetClock(t.Context()))
-		claimed, next, err := postgres.Publications{DB: db}.Claim(t.Context(), me, 1, 1, core.Busy{}, db.Clock().Now())
+		batch, err := publications.New(db).Claim(t.Context(), me, queue.Capacity{Items: 1, OtherKeys: 1},
+			db.Clock().Now())
 		require.NoError(t, err)
-		require.Empty(t, claimed)
-		require.InDelta(t, time.Hour.Seconds(), next.Sub(db.Clock().Now()).Seconds(), 60)
+		require.Empty(t, batch.Items)
+		require.InDelta(t, time.Hour.Seconds(), batch.NextDue.Sub(db.Clock().Now()).Seconds(), 60)
 	}
 }

@@ -5,13 +5,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 )
 
-func TestTheCatalogueThatWasAskedForLongestAgoIsForgotten(t *testing.T) {
+func TestMenuSourceEvictsTheLeastRecentlyUsedMenu(t *testing.T) {
 	p := newPress(t)
-	source := postgres.NewMenuSource(p.db)
-	statements := p.db.Statements()
+	source := menus.NewMenuSource(p.db)
+	statements := pgtest.Statements(p.db)
 	read := func(p *press, store string) int {
 		id, before := p.storeID(store), statements()
 		_, err := source.Read(t.Context(), p.business, id, "a")
@@ -23,7 +24,8 @@ func TestTheCatalogueThatWasAskedForLongestAgoIsForgotten(t *testing.T) {
 	require.Less(t, kept, anew)
 	for range 5 {
 		other := &press{kitchen: newKitchen(t, p.db, "US")}
-		p.db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`, other.business)
+		pgtest.Exec(t, p.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, 'a', 'aggregator-a')`,
+			other.business)
 		other.store("s")
 		read(other, "s")
 		require.Equal(t, kept, read(p, "s1"), "who publishes all the time")

@@ -12,155 +12,59 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/console"
-	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
 	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// press is a kitchen whose stores s1 and s2 are listed on the platforms a and b.
-type press struct {
-	*kitchen
-	clock *clocktest.Clock
-	queue postgres.Publications
-}
-
-func newPress(t *testing.T) *press {
-	t.Helper()
-	clock := clocktest.New()
-	db := hubtest.Database(t, clock)
-	p := &press{kitchen: newKitchen(t, db, "US"), clock: clock, queue: postgres.Publications{DB: db}}
-	for _, platform := range []string{"a", "b"} {
-		db.Exec(t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, p.business, platform, "aggregator-"+platform)
-	}
-	p.store("s1")
-	p.store("s2")
-	p.send("-1", dinner)
-	p.send("s1", `{"items":[{"ref_id":"curry","price":1}],"options":[{"ref_id":"big","price":1}]}`)
-	p.send("s2", `{"items":[{"ref_id":"rice","price":1}]}`)
-	p.settleAll()
-	return p
-}
-
-// claim claims as a replica of the owner does, and tells what as store/platform.
-func (p *press) claim(owner core.ID) (work []publishing.Work, names []string) {
-	p.t.Helper()
-	work, _, err := p.queue.Claim(context.Background(), owner, 100, 100, core.Busy{}, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
-	require.NoError(p.t, err)
-	for _, w := range work {
-		names = append(names, w.StoreRef+"/"+w.Platform)
-	}
-	slices.Sort(names)
-	return work, names
-}
-
-func (p *press) done(w publishing.Work) publishing.Result {
-	return publishing.Result{Work: w, State: publishing.Published, Digest: []byte("now"), At: p.clock.Now()}
-}
-
-func (p *press) finish(owner core.ID, r publishing.Result) {
-	p.t.Helper()
-	require.NoError(p.t, p.queue.Finish(context.Background(), owner, r, nil))
-}
-
-// settleAll publishes all that is due or will be.
-func (p *press) settleAll() {
-	p.t.Helper()
-	p.clock.Advance(time.Minute)
-	work, _ := p.claim(me)
-	for _, w := range work {
-		p.finish(me, p.done(w))
-	}
-	_, names := p.claim(me)
-	require.Empty(p.t, names)
-}
-
-// marked is what a change has marked.
-func (p *press) marked(change func()) []string {
-	p.t.Helper()
-	change()
-	p.clock.Advance(2 * time.Second)
-	work, names := p.claim(me)
-	for _, w := range work {
-		p.finish(me, p.done(w))
-	}
-	return names
-}
-
-func (p *press) stores(body string) {
-	p.enqueue(core.StoreJob, "", `{"stores":[`+body+`]}`, false)
-	require.NoError(p.t, p.work())
-}
-
-func TestAChangeMarksTheStoresThatItMayConcern(t *testing.T) {
+func TestChangeQueuesItsAffectedStoresForPublication(t *testing.T) {
 	p := newPress(t)
 	for _, c := range []struct {
 		name   string
 		change func()
 		marked []string
 	}{
-		{"an item of one store", func() { p.send("-1", `{"items":[{"ref_id":"curry","title":"Other","price":1}]}`) }, []string{"s1/a", "s1/b"}},
-		{"an option of one store", func() { p.send("-1", `{"options":[{"ref_id":"big","title":"Other","price":1}]}`) }, []string{"s1/a", "s1/b"}},
-		{"a category", func() { p.send("-1", `{"categories":[{"ref_id":"mains","name":"Other"}]}`) }, []string{"s1/a", "s1/b", "s2/a", "s2/b"}},
-		{"what no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) }, nil},
-		{"a master's price, which stores have their own of", func() { p.send("-1", `{"items":[{"ref_id":"rice","price":7}]}`) }, []string{"s2/a", "s2/b"}},
-		{"a store's price", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) }, []string{"s2/a", "s2/b"}},
+		{"an item of one store", func() { p.send("-1", `{"items":[{"ref_id":"curry","title":"Other","price":1}]}`) },
+			[]string{"s1/a", "s1/b"}},
+		{"an option of one store", func() { p.send("-1", `{"options":[{"ref_id":"big","title":"Other","price":1}]}`) },
+			[]string{"s1/a", "s1/b"}},
+		{"a category", func() { p.send("-1", `{"categories":[{"ref_id":"mains","name":"Other"}]}`) },
+			[]string{"s1/a", "s1/b", "s2/a", "s2/b"}},
+		{"what no store sells", func() { p.send("-1", `{"options":[{"ref_id":"egg","title":"Other","price":1}]}`) },
+			nil},
+		{"a master's price, which stores have their own of",
+			func() { p.send("-1", `{"items":[{"ref_id":"rice","price":7}]}`) }, []string{"s2/a", "s2/b"}},
+		{"a store's price", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) },
+			[]string{"s2/a", "s2/b"}},
 		{"the same again", func() { p.send("s2", `{"items":[{"ref_id":"rice","price":8}]}`) }, nil},
 		{"a dry run", func() {
 			p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":9}]}`, true)
 			require.NoError(t, p.work())
 		}, nil},
-		{"a store's address", func() { p.stores(`{"ref_id":"s2","address":"There"},{"ref_id":"s1"}`) }, []string{"s2/a", "s2/b"}},
-		{"a store that is no longer listed on b", func() { p.stores(`{"ref_id":"s2","excluded_platforms":["b"]}`) }, []string{"s2/a", "s2/b"}},
-		{"a new store", func() { p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b"]}`) }, []string{"s3/b"}},
+		{"a store's address", func() { p.stores(`{"ref_id":"s2","address":"There"},{"ref_id":"s1"}`) },
+			[]string{"s2/a", "s2/b"}},
+		{"a store that is no longer listed on b", func() { p.stores(`{"ref_id":"s2","excluded_platforms":["b"]}`) },
+			[]string{"s2/a", "s2/b"}},
+		{"a new store", func() { p.stores(`{"ref_id":"s3","name":"N","city":"C","included_platforms":["b"]}`) },
+			[]string{"s3/b"}},
 		{"a platform's settings", func() {
-			require.NoError(t, postgres.Platforms{DB: p.db}.Set(context.Background(), p.business, core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
-				a.Settings = []byte(`{}`)
-				return nil
-			}))
+			require.NoError(t, platformsdb.New(p.db).Set(context.Background(), p.business,
+				core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+					a.Settings = []byte(`{}`)
+					return nil
+				}))
 		}, []string{"s1/a", "s2/a"}},
 	} {
 		require.Equal(t, c.marked, p.marked(c.change), c.name)
 	}
 }
 
-// printer is a hub that runs the plugin of platform b.
-type printer struct {
-	*press
-	hub core.ID
-}
-
-func newPrinters(t *testing.T) (p *press, one, other printer) {
-	p = newPress(t)
-	require.NoError(t, postgres.Plugins{DB: p.db}.Know(context.Background(), []string{"aggregator-b"}))
-	return p, printer{p, me}, printer{p, core.NewID(p.clock.Now())}
-}
-
-// runs is what the hub tells now and then: which renderer it has.
-func (p printer) runs(renderer string) {
-	require.NoError(p.t, postgres.Plugins{DB: p.db}.TellHub(context.Background(), []console.PluginHub{{Plugin: "aggregator-b", Hub: p.hub, State: "ready", Renderer: renderer}}))
-}
-
-// tells is what it tells of a change, and what that marks.
-func (p printer) tells(state, renderer string) []string {
-	return p.marked(func() {
-		require.NoError(p.t, postgres.Plugins{DB: p.db}.Tell(context.Background(), p.hub, "aggregator-b", fmt.Sprintf(`{"state":%q,"renderer":%q}`, state, renderer), []byte("the same")))
-	})
-}
-
-// publishedBy is the renderer of all menus, as hubs read it.
-func (p *press) publishedBy() string {
-	list, err := postgres.Plugins{DB: p.db}.List(context.Background())
-	require.NoError(p.t, err)
-	return list[0].Renderer
-}
-
-var allOfB = []string{"s1/b", "s2/b"}
-
-func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
+func TestRestartedPluginRepublishesOnlyAfterAChange(t *testing.T) {
 	p, hub, _ := newPrinters(t)
 	require.Empty(t, hub.tells("starting", ""))
 	require.Equal(t, allOfB, hub.tells("ready", "one"), "it is new")
@@ -168,12 +72,12 @@ func TestAPluginThatIsReadyAnewMarksItsPlatforms(t *testing.T) {
 	require.Empty(t, hub.tells("starting", ""), "it was started again")
 	require.Empty(t, hub.tells("ready", "one"))
 	require.Equal(t, allOfB, hub.tells("ready", "two"), "another program renders, whatever it says of itself")
-	require.NoError(t, postgres.Plugins{DB: p.db}.Want(context.Background(), "aggregator-b", true))
+	require.NoError(t, calls.NewPlugins(p.db).Want(context.Background(), "aggregator-b", true))
 	require.Empty(t, hub.tells("starting", ""))
 	require.Equal(t, allOfB, hub.tells("ready", "two"), "an operator wanted something of it")
 }
 
-func TestHubsThatRenderDifferentlyMarkPlatformsOnceTheyAgree(t *testing.T) {
+func TestReplicasRepublishOnceTheyRenderAlike(t *testing.T) {
 	p, one, other := newPrinters(t)
 	one.runs("old")
 	require.Equal(t, allOfB, one.tells("ready", "old"))
@@ -183,7 +87,7 @@ func TestHubsThatRenderDifferentlyMarkPlatformsOnceTheyAgree(t *testing.T) {
 		require.Empty(t, one.tells("ready", "old"))
 	}
 	require.Empty(t, p.publishedBy(), "some menus are of either by now: both hubs tell again")
-	require.NoError(t, postgres.Plugins{DB: p.db}.Want(context.Background(), "aggregator-b", true))
+	require.NoError(t, calls.NewPlugins(p.db).Want(context.Background(), "aggregator-b", true))
 	require.Empty(t, other.tells("ready", "new"), "it waits for the others, whatever an operator wanted")
 	one.runs("new")
 	require.Equal(t, allOfB, other.tells("ready", "new"), "all render alike")
@@ -197,10 +101,12 @@ func TestHubsThatRenderDifferentlyMarkPlatformsOnceTheyAgree(t *testing.T) {
 	require.Equal(t, allOfB, one.tells("ready", "new"), "the newest has gone, and left menus behind")
 }
 
-// A hub of the release before tells of no renderer.
-func TestAHubOfAnEarlierReleaseIsWaitedForAndWhatItRenderedIsPublishedAnew(t *testing.T) {
+// A hub of the previous release reports no renderer.
+func TestMenusAreRepublishedAfterAnOldReleaseStops(t *testing.T) {
 	p, hub, earlier := newPrinters(t)
-	before := func() { p.db.Exec(t, `UPDATE plugins SET status = '{"state":"ready"}', description = 'the same'`) }
+	before := func() {
+		pgtest.Exec(t, p.db, `UPDATE plugins SET status = '{"state":"ready"}', description = 'the same'`)
+	}
 	before()
 	earlier.runs("")
 	require.Empty(t, hub.tells("ready", "new"), "both run")
@@ -209,37 +115,40 @@ func TestAHubOfAnEarlierReleaseIsWaitedForAndWhatItRenderedIsPublishedAnew(t *te
 	require.Equal(t, allOfB, hub.tells("ready", "new"))
 	require.Empty(t, hub.tells("ready", "new"))
 
-	before() // the release was rolled back, and came again long after
+	before() // the release was rolled back and returned much later
 	p.clock.Advance(2 * time.Minute)
 	require.Empty(t, hub.tells("starting", ""))
 	require.Equal(t, allOfB, hub.tells("ready", "new"))
 	require.Empty(t, hub.tells("ready", "new"))
 }
 
-func TestNothingIsClaimedForWhoIsBusy(t *testing.T) {
+func TestPublicationClaimSkipsBusyPlugins(t *testing.T) {
 	p := newPress(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(time.Minute)
 	for _, c := range []struct {
-		busy  core.Busy
+		busy  []string
 		names []string
 	}{
-		{core.Busy{Plugins: []string{"aggregator-a", "aggregator-b"}}, nil},
-		{core.Busy{Plugins: []string{"aggregator-b", "another"}}, []string{"a"}},
-		{core.Busy{Plugins: []string{"another"}}, []string{"b"}},
+		{[]string{"aggregator-a", "aggregator-b"}, nil},
+		{[]string{"aggregator-b", "another"}, []string{"a"}},
+		{[]string{"another"}, []string{"b"}},
 	} {
-		work, next, err := p.queue.Claim(context.Background(), me, 100, 100, c.busy, p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
+		batch, err := p.queue.Claim(context.Background(), me,
+			queue.Capacity{Items: 100, OtherKeys: 100, BusyGroups: c.busy},
+			p.clock.Now().Add(time.Minute).Truncate(time.Microsecond))
 		require.NoError(t, err)
-		require.True(t, next.IsZero() || next.After(p.clock.Now()), "what is due for who is busy is no reason to look")
+		require.True(t, batch.NextDue.IsZero() || batch.NextDue.After(p.clock.Now()),
+			"what is due for a busy plugin is no reason to claim")
 		var names []string
-		for _, w := range work {
+		for _, w := range batch.Items {
 			names = append(names, w.Platform)
 		}
 		require.Equal(t, c.names, names)
 	}
 }
 
-func TestChangesGatherAsTheDebounceSays(t *testing.T) {
+func TestDebounceBatchesMenuChanges(t *testing.T) {
 	p, random, debounce := newPress(t), rand.New(rand.NewPCG(1, 2)), publishing.Debounce{}.OrDefault()
 	for range 5 {
 		first := p.clock.Now()
@@ -252,16 +161,16 @@ func TestChangesGatherAsTheDebounceSays(t *testing.T) {
 			if !latest.Before(debounce.Due(first, latest)) {
 				break
 			}
-			p.db.Exec(t, `UPDATE stores SET updated_at = updated_at`)
+			pgtest.Exec(t, p.db, `UPDATE stores SET updated_at = updated_at`)
 			p.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, random.IntN(1e6)))
 		}
 		due := debounce.Due(first, latest)
 		p.clock.Advance(due.Sub(p.clock.Now()) - time.Microsecond)
 		_, names := p.claim(me)
 		require.Empty(t, names)
-		_, next, err := p.queue.Claim(context.Background(), me, 1, 1, core.Busy{}, due)
+		batch, err := p.queue.Claim(context.Background(), me, queue.Capacity{Items: 1, OtherKeys: 1}, due)
 		require.NoError(t, err)
-		require.True(t, due.Equal(next), "%s %s", due, next)
+		require.True(t, due.Equal(batch.NextDue), "%s %s", due, batch.NextDue)
 		p.clock.Advance(time.Microsecond)
 		work, names := p.claim(me)
 		require.Equal(t, []string{"s1/a", "s1/b"}, names)
@@ -271,7 +180,7 @@ func TestChangesGatherAsTheDebounceSays(t *testing.T) {
 	}
 }
 
-func TestAChangeDuringARenderingLeadsToOneMore(t *testing.T) {
+func TestChangeDuringRenderingPublishesOnceMore(t *testing.T) {
 	p := newPress(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
@@ -297,7 +206,7 @@ func TestAChangeDuringARenderingLeadsToOneMore(t *testing.T) {
 	require.Empty(t, names)
 }
 
-func TestALeaseThatRanOutIsTakenOverAndItsOldHolderIsIgnored(t *testing.T) {
+func TestExpiredPublicationLeaseIgnoresItsOldOwner(t *testing.T) {
 	p := newPress(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
@@ -305,7 +214,7 @@ func TestALeaseThatRanOutIsTakenOverAndItsOldHolderIsIgnored(t *testing.T) {
 	require.Len(t, names, 2)
 	require.NotNil(t, lost[0].Digest)
 	p.clock.Advance(time.Minute)
-	for _, owner := range []core.ID{other, me} { // another replica, and the same one once more
+	for _, owner := range []core.ID{other, me} { // another replica, and the same one again
 		taken, names := p.claim(owner)
 		require.Len(t, names, 2)
 		require.Nil(t, taken[0].Digest, "nobody knows what the platform holds")
@@ -317,14 +226,7 @@ func TestALeaseThatRanOutIsTakenOverAndItsOldHolderIsIgnored(t *testing.T) {
 	}
 }
 
-func (p *press) list(store string) []publishing.Publication {
-	p.t.Helper()
-	list, err := p.queue.List(context.Background(), p.business, publishing.Filter{StoreRef: store, Limit: 100})
-	require.NoError(p.t, err)
-	return list
-}
-
-func TestABreakAtAnyStatementOfFinishingLosesNeitherOutcomeNorEvent(t *testing.T) {
+func TestFinishingAPublicationSurvivesACrash(t *testing.T) {
 	p := newPress(t)
 	hubtest.Subscribe(t, p.db, p.business, core.HubMenuPublish, "https://pos.example/hook", "minutes")
 	told := 0
@@ -336,10 +238,13 @@ func TestABreakAtAnyStatementOfFinishingLosesNeitherOutcomeNorEvent(t *testing.T
 		p.finish(me, p.done(work[1]))
 		r := p.done(work[0])
 		r.Message = fmt.Sprint("outcome ", n)
-		body := fmt.Sprintf(`{"reference_id":%q,"location_ref_id":"s2","platform":"a","status":"success","errors":[],"ts_utc":%d}`, core.NewID(r.At), r.At.UnixMilli())
+		body :=
+			fmt.Sprintf(`{"reference_id":%q,"location_ref_id":"s2","platform":"a","status":"success","errors":[],`+
+				`"ts_utc":%d}`, core.NewID(r.At), r.At.UnixMilli())
 		eventtest.Check(t, core.HubMenuPublish, []byte(body))
-		event := core.Event{ID: core.NewID(r.At), Business: p.business, Type: core.HubMenuPublish, At: r.At, Body: []byte(body)}
-		broken := p.db.BreakAt(n)
+		event := core.Event{ID: core.NewID(r.At), Business: p.business, Type: core.HubMenuPublish, At: r.At,
+			Body: []byte(body)}
+		broken := pgtest.BreakAt(p.db, n)
 		err := p.queue.Finish(context.Background(), me, r, []core.Event{event})
 		if !broken() {
 			require.NoError(t, err)
@@ -350,12 +255,12 @@ func TestABreakAtAnyStatementOfFinishingLosesNeitherOutcomeNorEvent(t *testing.T
 			require.NoError(t, p.queue.Finish(context.Background(), me, r, []core.Event{event}))
 		}
 		told++
-		require.Len(t, p.db.EventBodies(t, core.HubMenuPublish), told, "statement %d", n)
+		require.Len(t, pgtest.EventBodies(t, p.db, core.HubMenuPublish), told, "statement %d", n)
 		require.Equal(t, r.Message, p.list("s2")[slices.Index([]string{"a", "b"}, r.Platform)].Message)
 	}
 }
 
-func TestAsking(t *testing.T) {
+func TestPublishRequestQueuesTheMenusOfItsStores(t *testing.T) {
 	p := newPress(t)
 	ask := func(store string, platforms ...string) (core.ID, int, error) {
 		reference := core.NewID(p.clock.Now())
@@ -393,7 +298,7 @@ func TestAsking(t *testing.T) {
 	require.Equal(t, 1, n, "a platform that is named is asked for, listed or not: the outcome says so")
 }
 
-func TestNoRequestToPublishIsLostAmongMany(t *testing.T) {
+func TestPublishRequestsAreBoundedAndNeverLost(t *testing.T) {
 	p := newPress(t)
 	var asked []core.ID
 	ask := func(platforms ...string) error {
@@ -428,7 +333,7 @@ func TestNothingIsPublishedOnOwnPlatforms(t *testing.T) {
 	require.Empty(t, names)
 }
 
-func TestOutcomesAreKeptAndListed(t *testing.T) {
+func TestPublicationOutcomesAreStoredAndListed(t *testing.T) {
 	p := newPress(t)
 	p.send("s1", `{"items":[{"ref_id":"curry","price":2}]}`)
 	p.clock.Advance(2 * time.Second)
@@ -441,7 +346,8 @@ func TestOutcomesAreKeptAndListed(t *testing.T) {
 	}
 	read := p.list("s1")
 	require.Len(t, read, 2)
-	require.Equal(t, []any{"s1", "a", publishing.Published, "noted", 2}, []any{read[0].StoreRef, read[0].Platform, read[0].State, read[0].Message, len(read[0].Errors)})
+	require.Equal(t, []any{"s1", "a", publishing.Published, "noted", 2},
+		[]any{read[0].StoreRef, read[0].Platform, read[0].State, read[0].Message, len(read[0].Errors)})
 	require.True(t, read[0].DueAt.IsZero() && read[0].PublishedAt.Equal(p.clock.Now()))
 
 	p.send("s1", `{"items":[{"ref_id":"curry","price":3}]}`)
@@ -452,7 +358,8 @@ func TestOutcomesAreKeptAndListed(t *testing.T) {
 	same.Unchanged = true
 	p.finish(me, same)
 	read = p.list("s1")
-	require.Len(t, read[slices.IndexFunc(read, func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1, "what the aggregator said of what it holds still stands")
+	require.Len(t, read[slices.IndexFunc(read,
+		func(r publishing.Publication) bool { return r.Platform == work[0].Platform })].Errors, 1, "what the aggregator said of what it holds still stands")
 
 	var seen []string
 	after := publishing.Cursor{}
@@ -468,7 +375,8 @@ func TestOutcomesAreKeptAndListed(t *testing.T) {
 		}
 	}
 	require.Equal(t, "s1/a s1/b s2/a s2/b", strings.Join(seen, " "))
-	waiting, err := p.queue.List(context.Background(), p.business, publishing.Filter{State: publishing.Waiting, Limit: 10})
+	waiting, err := p.queue.List(context.Background(), p.business,
+		publishing.Filter{State: publishing.Waiting, Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, waiting)
 	stranger := hubtest.Business(t, p.db)

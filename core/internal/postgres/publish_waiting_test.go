@@ -8,15 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	publishing "github.com/servery-hub/servery/core/publish"
 )
 
-func TestEachChangeWaitsForTheOutcomeOfThePublicationThatCarriesIt(t *testing.T) {
+func TestChangeWaitsForItsPublicationsOutcome(t *testing.T) {
 	p := newPress(t)
-	source := postgres.NewMenuSource(p.db)
+	source := menus.NewMenuSource(p.db)
 	change := func(price int) core.ID {
-		reference := p.enqueue(core.MenuJob, "s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, price), false)
+		reference := p.enqueue(core.MenuJob, "s2", fmt.Sprintf(`{"items":[{"ref_id":"rice","price":%d}]}`, price),
+			false)
 		require.NoError(t, p.work())
 		return reference
 	}
@@ -35,7 +37,7 @@ func TestEachChangeWaitsForTheOutcomeOfThePublicationThatCarriesIt(t *testing.T)
 	work := one(claimed)
 	require.Equal(t, []core.ID{first, second}, work.Waiting)
 
-	// What is stored before the menu is read is carried by it.
+	// A change stored before the menu is read is included in the publication.
 	carried := change(10)
 	s, err := source.Read(t.Context(), p.business, p.storeID("s2"), "a")
 	require.NoError(t, err)
@@ -58,9 +60,10 @@ func TestEachChangeWaitsForTheOutcomeOfThePublicationThatCarriesIt(t *testing.T)
 	require.Empty(t, claimed, "nobody gives back what is another's")
 }
 
-func TestOfMoreChangesThanAreKeptTheLatestAreTold(t *testing.T) {
+func TestOnlyTheLatestHundredWaitingChangesAreKept(t *testing.T) {
 	p := newPress(t)
-	p.db.Exec(t, `UPDATE publications SET waiting = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
+	pgtest.Exec(t, p.db,
+		`UPDATE publications SET waiting = ARRAY(SELECT gen_random_uuid() FROM generate_series(1, 100))`)
 	latest := p.enqueue(core.MenuJob, "s2", `{"items":[{"ref_id":"rice","price":8}]}`, false)
 	require.NoError(t, p.work())
 	p.clock.Advance(2 * time.Second)

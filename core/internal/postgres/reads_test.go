@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What the console reads of one business it asks for as that business sees the
-// database: so no method of one business asks as the hub.
-func TestTheConsoleReadsABusinessBehindTheWall(t *testing.T) {
-	files, err := filepath.Glob("console_*.go")
+// Console reads of one business must use row-level security. No method that takes one business
+// may query as the hub's own role.
+func TestConsoleReadsUseRowLevelSecurity(t *testing.T) {
+	files, err := filepath.Glob("consoleview/*.go")
 	require.NoError(t, err)
 	found := 0
 	for _, name := range files {
@@ -31,8 +31,9 @@ func TestTheConsoleReadsABusinessBehindTheWall(t *testing.T) {
 			}
 			found++
 			ast.Inspect(method.Body, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "bun" {
-					t.Errorf("%s: %s asks as the hub; it must ask c.of(business)", set.Position(s.Pos()), method.Name.Name)
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Bun" {
+					t.Errorf("%s: %s asks as the hub; it must ask db.Tenant(business)", set.Position(s.Pos()),
+						method.Name.Name)
 				}
 				return true
 			})
@@ -41,7 +42,7 @@ func TestTheConsoleReadsABusinessBehindTheWall(t *testing.T) {
 	require.Greater(t, found, 25)
 }
 
-// ofOneBusiness tells whether a method takes the business that it is about.
+// ofOneBusiness reports whether a method takes a business id.
 func ofOneBusiness(method *ast.FuncDecl) bool {
 	for _, field := range method.Type.Params.List {
 		if of, ok := field.Type.(*ast.SelectorExpr); ok && of.Sel.Name == "BusinessID" {

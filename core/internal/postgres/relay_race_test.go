@@ -15,24 +15,28 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	ordersdb "github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
 	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// partner stands for plugins, platforms and an aggregator that now and then
-// loses a request or an answer.
+// partner stands in for plugins, platforms and an aggregator that sometimes loses a request or
+// a response.
 type partner struct {
 	mu     sync.Mutex
-	orders map[string][]string // what came of each order's statuses, in order
-	places map[string][]int64  // and of its places: their longitudes
+	orders map[string][]string // received statuses of each order, in order
+	places map[string][]int64  // received locations of each order: their longitudes
 	busy   map[string]bool
 	faults []string
 }
 
 func (*partner) Plan(_ context.Context, c relay.Call, _ []byte) (relay.Decision, error) {
 	return relay.Decision{Plan: &relay.Plan{
-		Endpoint: "api", Hosts: []string{"x.example"}, Method: "POST", Path: "/" + string(c.Kind) + "/" + strconv.FormatInt(c.Order.ID, 10), Body: c.Payload,
+		Endpoint: "api", Hosts: []string{"x.example"}, Method: "POST",
+		Path: "/" + string(c.Kind) + "/" + strconv.FormatInt(c.Order.ID, 10), Body: c.Payload,
 	}}, nil
 }
 
@@ -72,13 +76,13 @@ func (p *partner) Send(_ context.Context, r relay.Request) relay.Attempt {
 	p.busy[r.URL] = false
 	p.mu.Unlock()
 	a := relay.Attempt{StartedAt: time.Now(), Method: r.Method, URL: r.URL, Status: 200}
-	if luck < 2 { // lost on the way there, or on the way back
+	if luck < 2 { // the request or the response was lost
 		a.Status, a.ErrorClass, a.Error = 0, "connection_broken", "the endpoint closed the connection"
 	}
 	return a
 }
 
-func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
+func TestReplicasSendRiderUpdatesInOrder(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
 	d := &depot{kitchen: newKitchen(t, hubtest.Open(t, url, nil), "US")}
 	d.store("s1")
@@ -87,14 +91,15 @@ func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
 	var engines sync.WaitGroup
-	replicas := []*postgres.Riders{}
+	replicas := []*ordersdb.Riders{}
 	for range 2 {
 		db := hubtest.Connect(t, url, nil)
-		engine := relay.NewEngine(relay.Config{Poll: 50 * time.Millisecond, EndpointInFlight: 8}, relay.Parts{
-			Queue: postgres.Calls{DB: db}, Plugins: p, Platforms: p, Sender: p, Clock: db.Clock(), Observer: p, Log: hubtest.Logger(),
+		engine := relay.NewEngine(relay.Config{Poll: 50 * time.Millisecond, EndpointLimit: 8}, relay.Parts{
+			Queue: callsOf(db), Plugins: p, Platforms: p, Sender: p, Clock: db.Clock(), Observer: p,
+			Log: hubtest.Logger(),
 		})
-		db.UseRelay(engine.Wake)
-		riders := postgres.NewRiders(db)
+		outbox.UseRelay(db, engine.Wake)
+		riders := ordersdb.NewRiders(db)
 		replicas = append(replicas, riders)
 		engines.Go(func() { engine.Run(ctx) })
 	}
@@ -108,10 +113,12 @@ func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
 		sending.Go(func() {
 			for n := range rides {
 				status := []order.RiderStatus{order.Assigned, order.Unassigned}[n%2]
-				update := order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: order.Rider{Name: fmt.Sprint(n)}}
+				update := order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status,
+					Rider: order.Rider{Name: fmt.Sprint(n)}}
 				_, err := replicas[rand.IntN(2)].Update(ctx, update)
 				require.NoError(t, err)
-				place := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "1", Longitude: fmt.Sprint(n), SeenAt: d.db.Clock().Now()}
+				place := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "1", Longitude: fmt.Sprint(n),
+					SeenAt: d.db.Clock().Now()}
 				require.NoError(t, replicas[rand.IntN(2)].Locate(ctx, place))
 			}
 		})
@@ -122,7 +129,8 @@ func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
 		defer p.mu.Unlock()
 		for _, id := range ids {
 			told := p.places[fmt.Sprint("https://x.example/rider_location/", id)]
-			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides || len(told) == 0 || told[len(told)-1] != rides-1 {
+			if len(slices.Compact(slices.Clone(p.orders[fmt.Sprint("https://x.example/rider_status/", id)]))) < rides ||
+				len(told) == 0 || told[len(told)-1] != rides-1 {
 				return false
 			}
 		}
@@ -139,19 +147,21 @@ func TestTwoReplicasKeepTheOrderOfStatusesAndPlaces(t *testing.T) {
 			want := []string{fmt.Sprintf(`"ASSIGNED","name":"%d"`, n), `"UNASSIGNED"`}[n%2]
 			require.Contains(t, body, want, "order %d, status %d", id, n)
 		}
-		require.True(t, slices.IsSorted(p.places[fmt.Sprint("https://x.example/rider_location/", id)]), "no place is told after a newer one")
+		require.True(t, slices.IsSorted(p.places[fmt.Sprint("https://x.example/rider_location/", id)]),
+			"no place is told after a newer one")
 	}
 }
 
-func TestRequestsThatAreCountedTogetherAreEachCounted(t *testing.T) {
+func TestConcurrentRequestsAreAllCounted(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	one, two := hubtest.Business(t, db).ID, hubtest.Business(t, db).ID
-	replicas := []postgres.Throttles{{DB: db}, {DB: db}}
+	replicas := []access.Throttles{access.NewThrottles(db), access.NewThrottles(db)}
 	var counting sync.WaitGroup
 	for n := range 400 {
 		counting.Go(func() {
 			business, name := []core.BusinessID{one, two}[n%2], []string{"RIDER", "LOCATION"}[n/2%2]
-			require.NoError(t, replicas[n%2].Change(context.Background(), business, name, func(state []byte) []byte { return append(state, 'x') }))
+			require.NoError(t, replicas[n%2].Change(context.Background(), business, name,
+				func(state []byte) []byte { return append(state, 'x') }))
 		})
 	}
 	counting.Wait()
@@ -165,26 +175,30 @@ func TestRequestsThatAreCountedTogetherAreEachCounted(t *testing.T) {
 	}
 }
 
-func TestASetClockMovesTheCallsToo(t *testing.T) {
+func TestClockChangeShiftsPendingCalls(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	require.NoError(t, db.SetClock(ctx))
-	d := &depot{kitchen: newKitchen(t, db, "US"), riders: postgres.NewRiders(db), calls: postgres.Calls{DB: db}}
+	d := &depot{kitchen: newKitchen(t, db, "US"), riders: ordersdb.NewRiders(db), calls: callsOf(db)}
 	t.Cleanup(d.riders.Close)
 	d.store("s1")
 	d.servedBy("b", "aggregator-b")
 	id := d.order("b", "")
 	locate := func(latitude string) {
-		require.NoError(t, d.riders.Locate(ctx, order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2", SeenAt: db.Clock().Now()}))
+		require.NoError(t, d.riders.Locate(ctx,
+			order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2",
+				SeenAt: db.Clock().Now()}))
 	}
 	claim := func() []relay.Call {
-		calls, _, err := d.calls.Claim(ctx, me, 10, 10, core.Busy{}, db.Clock().Now().Add(20*time.Second))
+		batch, err := d.calls.Claim(ctx, me, queue.Capacity{Items: 10, OtherKeys: 10},
+			db.Clock().Now().Add(20*time.Second))
 		require.NoError(t, err)
-		return calls
+		return batch.Items
 	}
 	locate("1")
 	calls := claim()
 	require.Len(t, calls, 1)
-	require.NoError(t, d.calls.Finish(ctx, me, []relay.Result{{Call: calls[0], State: relay.Done, Executed: db.Clock().Now()}}))
+	require.NoError(t, d.calls.Finish(ctx, me,
+		[]relay.Result{{Call: calls[0], State: relay.Done, Executed: db.Clock().Now()}}))
 	_, err := d.riders.Update(ctx, order.RiderUpdate{Business: d.business, OrderID: id, Status: order.Assigned})
 	require.NoError(t, err)
 	db.LeapClock(-time.Hour)
@@ -193,16 +207,18 @@ func TestASetClockMovesTheCallsToo(t *testing.T) {
 	require.Len(t, claim(), 2, "what waited is due, and a place of now is newer than one of before")
 }
 
-func TestNoCallIsClaimedForWhoIsBusy(t *testing.T) {
+func TestCallClaimSkipsBusyPlugins(t *testing.T) {
 	d := newDepot(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{Name: "Ada", Phone: "+15550001"}))
 	for _, c := range []struct {
-		busy  core.Busy
+		busy  string
 		calls int
-	}{{core.Busy{Plugins: []string{"aggregator-b"}}, 0}, {core.Busy{Plugins: []string{"another"}}, 1}} {
-		calls, next, err := d.calls.Claim(context.Background(), me, 10, 10, c.busy, d.clock.Now().Add(20*time.Second))
+	}{{"aggregator-b", 0}, {"another", 1}} {
+		batch, err := d.calls.Claim(context.Background(), me,
+			queue.Capacity{Items: 10, OtherKeys: 10, BusyGroups: []string{c.busy}}, d.clock.Now().Add(20*time.Second))
 		require.NoError(t, err)
-		require.Len(t, calls, c.calls)
-		require.True(t, next.IsZero() || next.After(d.clock.Now()), "what is due for who is busy is no reason to look")
+		require.Len(t, batch.Items, c.calls)
+		require.True(t, batch.NextDue.IsZero() || batch.NextDue.After(d.clock.Now()),
+			"what is due for a busy plugin is no reason to claim")
 	}
 }

@@ -10,13 +10,12 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/action"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// atOnce does something many times at the same time and returns the references
-// that it was answered with, each once.
+// atOnce calls do concurrently and returns the set of references.
 func atOnce(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]bool {
 	t.Helper()
 	references, failures := make([]core.ID, times), make([]error, times)
@@ -33,13 +32,14 @@ func atOnce(t *testing.T, times int, do func() (core.ID, error)) map[core.ID]boo
 	return distinct
 }
 
-func TestTheSameActionIsAskedForOnceWhileItIsUnderWay(t *testing.T) {
+func TestRepeatedActionIsSentOnceWhilePending(t *testing.T) {
 	d := newDepot(t)
 	id, other := d.order("b", ""), d.order("b", "")
 	ask := func(order int64, name, phone string) (core.ID, error) {
 		now := d.clock.Now()
-		return postgres.Actions{DB: d.db}.Submit(context.Background(), action.Submission{
-			Reference: core.NewID(now), Business: d.business, Platform: "b", Actor: "key:pos", At: now, Request: action.Request{Action: name, OrderID: order, Phone: phone},
+		return orders.NewActions(d.db).Submit(context.Background(), action.Submission{
+			Reference: core.NewID(now), Business: d.business, Platform: "b", Actor: "key:pos", At: now,
+			Request: action.Request{Action: name, OrderID: order, Phone: phone},
 		})
 	}
 	same := func() (core.ID, error) { return ask(id, action.AdditionalRider, "") }
@@ -67,20 +67,21 @@ func TestTheSameActionIsAskedForOnceWhileItIsUnderWay(t *testing.T) {
 	again, err := same()
 	require.NoError(t, err)
 	require.Equal(t, first, again, "its outcome is owed still")
-	require.NoError(t, postgres.Actions{DB: d.db}.Settle(context.Background(), d.business, "b", relay.Outcome{State: relay.OutcomeDone, CallID: first}))
+	require.NoError(t, orders.NewActions(d.db).Settle(context.Background(), d.business, "b",
+		relay.Outcome{State: relay.OutcomeDone, CallID: first}))
 	anew, err := same()
 	require.NoError(t, err)
 	require.NotEqual(t, first, anew, "another rider, once the first is on the way")
 }
 
-func TestTheSameReportIsPassedOnOnce(t *testing.T) {
+func TestRepeatedOutOfStockReportIsSentOnce(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	curry := order.Shortage{OrderID: id, Actor: "key:pos", Items: []order.ShortItem{{RefID: "curry"}}}
 	report := func(s order.Shortage) core.ID {
 		t.Helper()
 		s.Items = append([]order.ShortItem{}, s.Items...)
-		_, reference, err := postgres.Orders{DB: d.db}.Report(context.Background(), d.business, core.NewID(d.clock.Now()), s)
+		_, reference, err := orders.New(d.db).Report(context.Background(), d.business, core.NewID(d.clock.Now()), s)
 		require.NoError(t, err)
 		return reference
 	}

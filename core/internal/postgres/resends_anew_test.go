@@ -12,15 +12,17 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// cashier is a business whose orders are placed and sent again.
+// cashier is a business whose orders are placed and resent.
 type cashier struct {
 	*kitchen
 	db      *postgres.DB
-	refused *hubtest.Sink // answers 410, so that its webhook is switched off
-	lame    *hubtest.Sink // answers 400
+	refused *hubtest.Sink // responds with 410, so that its webhook is switched off
+	lame    *hubtest.Sink // responds with 400
 	sound   *hubtest.Sink
 }
 
@@ -51,24 +53,25 @@ func (c *cashier) place(t *testing.T, n int) {
 	}
 }
 
-// retry sends the orders of the last hour again and returns how many, and how many in vain.
+// retry resends the orders of the last hour and returns the numbers of sent and failed ones.
 func (c *cashier) retry(t *testing.T) string {
 	t.Helper()
 	ctx, now := context.Background(), c.db.Clock().Now()
-	work, err := webhook.RetryRequest{Window: webhook.Window{From: now.Add(-time.Hour), To: now.Add(time.Second)}}.Job(c.business, now)
+	work, err := webhook.RetryRequest{Window: webhook.Window{From: now.Add(-time.Hour),
+		To: now.Add(time.Second)}}.Job(c.business, now)
 	require.NoError(t, err)
-	require.NoError(t, postgres.Jobs{DB: c.db}.Enqueue(ctx, work, ""))
+	require.NoError(t, jobs.New(c.db).Enqueue(ctx, work, ""))
 	eventually(t, "the retry", func() bool {
 		_ = runOrderRetry(c.db)
 		state, _ := jobState(t, c.db, work.ID)
 		return state == "done"
 	})
-	status, err := postgres.Jobs{DB: c.db}.Status(ctx, c.business, work.ID)
+	status, err := jobs.New(c.db).Status(ctx, c.business, work.ID)
 	require.NoError(t, err)
 	return string(status.Result)
 }
 
-// ids counts the arrivals of orders by webhook-id.
+// ids counts the received orders by webhook-id.
 func ids(sink *hubtest.Sink) map[string]int {
 	found := map[string]int{}
 	for _, arrival := range sink.Arrivals() {
@@ -79,13 +82,13 @@ func ids(sink *hubtest.Sink) map[string]int {
 	return found
 }
 
-func TestOrdersOfAReplacedWebhookAreSentToTheOneThatIsConfigured(t *testing.T) {
+func TestOrderRetryUsesTheReplacementWebhook(t *testing.T) {
 	c := newCashier(t)
 	c.subscribe(t, c.refused)
 	c.place(t, 1)
 	eventually(t, "the first attempt", func() bool { return len(c.refused.Arrivals()) == 1 })
 	eventually(t, "the webhook is switched off", func() bool {
-		list, _, err := postgres.Webhooks{DB: c.db}.List(context.Background(), c.business, 10, 0)
+		list, _, err := deliveries.NewWebhooks(c.db).List(context.Background(), c.business, 10, 0)
 		return err == nil && !list[0].Active
 	})
 	require.JSONEq(t, `{"retried":0,"failed":0}`, c.retry(t), "there is none to send them to")
@@ -96,7 +99,7 @@ func TestOrdersOfAReplacedWebhookAreSentToTheOneThatIsConfigured(t *testing.T) {
 	require.Len(t, c.refused.Arrivals(), 1)
 }
 
-func TestOrdersThatHadNoWebhookAreSentOnceThereIsOne(t *testing.T) {
+func TestOrderRetrySendsOrdersThatHadNoWebhook(t *testing.T) {
 	c := newCashier(t)
 	c.place(t, 3)
 	c.subscribe(t, c.lame)
@@ -110,14 +113,15 @@ func TestOrdersThatHadNoWebhookAreSentOnceThereIsOne(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatTwoWebhooksRefusedIsSentToBothAndCountsOnce(t *testing.T) {
+func TestOrderRetryCountsAnOrderOnceAcrossWebhooks(t *testing.T) {
 	c := newCashier(t)
-	first, second := c.subscribe(t, c.lame), c.subscribe(t, hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusBadRequest)
-	}))
+	first, second := c.subscribe(t, c.lame),
+		c.subscribe(t, hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+		}))
 	c.place(t, 2)
 	eventually(t, "the first attempts", func() bool {
-		list, err := postgres.Deliveries{DB: c.db}.List(context.Background(), c.business, webhook.Filter{Limit: 10})
+		list, err := deliveries.New(c.db).List(context.Background(), c.business, webhook.Filter{Limit: 10})
 		require.NoError(t, err)
 		tried := 0
 		for _, d := range list {

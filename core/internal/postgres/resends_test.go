@@ -13,18 +13,21 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas breaks the connection
-// before every single statement of an order retry in turn: each order is sent
-// again once, and the counts are right.
-func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
+// TestOrderRetryResumesAfterACrash breaks the connection before each statement of an order
+// retry. Each order must be resent once, and the counts must be right.
+func TestOrderRetryResumesAfterACrash(t *testing.T) {
 	ctx := context.Background()
 	url := hubtest.DatabaseURL(t)
 	db, other := hubtest.Open(t, url, nil), hubtest.Connect(t, url, nil)
 	intake := newIntake(t, db)
-	startEngine(t, db, webhook.Config{Poll: 20 * time.Millisecond}, true) // nobody tells it of what another process makes due
+	// Polls often, because it is not notified of deliveries from another process.
+	startEngine(t, db, webhook.Config{Poll: 20 * time.Millisecond}, true)
 	for n := 1; ; n++ {
 		var accepting atomic.Bool
 		sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
@@ -42,7 +45,7 @@ func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
 		}
 		eventually(t, "first attempts", func() bool {
 			tried := 0
-			list, err := postgres.Deliveries{DB: db}.List(ctx, k.business, webhook.Filter{Limit: 10})
+			list, err := deliveriesdb.New(db).List(ctx, k.business, webhook.Filter{Limit: 10})
 			require.NoError(t, err)
 			for _, d := range list {
 				tried += d.Attempts
@@ -54,8 +57,8 @@ func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
 		now := db.Clock().Now()
 		work, err := webhook.RetryRequest{Window: webhook.Window{From: start, To: now}}.Job(k.business, now)
 		require.NoError(t, err)
-		require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
-		broken := other.BreakAt(n)
+		require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
+		broken := pgtest.BreakAt(other, n)
 		_ = runOrderRetry(other)
 		last := !broken()
 		eventually(t, "the retry", func() bool {
@@ -63,7 +66,8 @@ func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
 			state, _ := jobState(t, db, work.ID)
 			return state == "done"
 		})
-		require.JSONEq(t, fmt.Sprintf(`{"reference_id":%q,"num_webhooks_retried":3,"num_webhooks_retry_failed":0}`, work.ID), string(db.EventBody(t, work.ID)), "statement %d", n)
+		require.JSONEq(t, fmt.Sprintf(`{"reference_id":%q,"num_webhooks_retried":3,"num_webhooks_retry_failed":0}`,
+			work.ID), string(pgtest.EventBody(t, db, work.ID)), "statement %d", n)
 		eventually(t, "the callback", func() bool { return len(sink.Arrivals()) == 7 }) // to the webhook for orders
 		ids := map[string]int{}
 		for _, arrival := range sink.Arrivals() {
@@ -82,7 +86,7 @@ func TestOrderRetryBrokenAtEveryStatementGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestWhatIsAcceptedBeforeItsTurnIsNotSentAgain(t *testing.T) {
+func TestOrderRetrySkipsOrdersDeliveredMeanwhile(t *testing.T) {
 	ctx := context.Background()
 	db := hubtest.Database(t, nil)
 	var accepting atomic.Bool
@@ -95,7 +99,7 @@ func TestWhatIsAcceptedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	k.store("s1")
 	hubtest.Subscribe(t, db, k.business, core.OrderPlaced, sink.URL, webhook.Minutes)
 	startEngine(t, db, webhook.Config{}, true)
-	deliveries, resends := postgres.Deliveries{DB: db}, postgres.Resends{DB: db}
+	deliveries, resends := deliveriesdb.New(db), deliveriesdb.NewResends(db)
 	list := func(state webhook.State) []webhook.DeliveryRecord {
 		found, err := deliveries.List(ctx, k.business, webhook.Filter{State: state, Limit: 10})
 		require.NoError(t, err)
@@ -104,14 +108,15 @@ func TestWhatIsAcceptedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	start := db.Clock().Now()
 	_, err := newIntake(t, db).Place(ctx, k.arrival("1", "web", oneCurry, ""))
 	require.NoError(t, err)
-	eventually(t, "the first attempt", func() bool { waiting := list(webhook.Pending); return len(waiting) == 1 && waiting[0].Attempts == 1 })
+	eventually(t, "the first attempt",
+		func() bool { waiting := list(webhook.Pending); return len(waiting) == 1 && waiting[0].Attempts == 1 })
 
 	now := db.Clock().Now()
 	window := webhook.Window{From: start, To: now}
 	work, err := webhook.RetryRequest{Window: window}.Job(k.business, now)
 	require.NoError(t, err)
-	require.NoError(t, postgres.Jobs{DB: db}.Enqueue(ctx, work, ""))
-	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
+	require.NoError(t, jobs.New(db).Enqueue(ctx, work, ""))
+	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, now.Add(time.Hour))
 	require.NoError(t, err)
 	require.NoError(t, resends.Choose(ctx, claimed[0], window))
 	accepting.Store(true)
@@ -126,12 +131,13 @@ func TestWhatIsAcceptedBeforeItsTurnIsNotSentAgain(t *testing.T) {
 	require.Len(t, list(webhook.Delivered), 1)
 }
 
-// runOrderRetry claims the job, under a lease that is over at once, and runs it.
+// runOrderRetry claims the job under a lease that expires at once, and runs it.
 func runOrderRetry(db *postgres.DB) error {
 	ctx := context.Background()
-	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{7}, 1, db.Clock().Now())
+	claimed, _, err := jobs.New(db).Claim(ctx, core.ID{7}, 1, db.Clock().Now())
 	if err != nil || len(claimed) == 0 {
 		return err
 	}
-	return webhook.OrderRetry{Records: postgres.Resends{DB: db}, Clock: db.Clock()}.Run(ctx, claimed[0], func(int, int) {})
+	return webhook.OrderRetry{Records: deliveriesdb.NewResends(db), Clock: db.Clock()}.Run(ctx, claimed[0],
+		func(int, int) {})
 }

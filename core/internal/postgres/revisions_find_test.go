@@ -11,23 +11,27 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// past gives a business revisions of other items and stores, n of them, made
-// before those that it has.
+// past gives a business n revisions of other items and stores, older than its own.
 func past(t *testing.T, db *postgres.DB, business core.BusinessID, n int) {
 	t.Helper()
 	day := core.FirstID(db.Clock().Now().Add(-time.Hour)).String()[:13]
-	db.Exec(t, `INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
-		SELECT ?0, (?1 || '-7' || lpad(to_hex(g / 4096), 3, '0') || '-8' || lpad(to_hex(g % 4096), 3, '0') || '-000000000000')::uuid, gen_random_uuid(), 'menu', 'x', '', now() FROM generate_series(1, ?2) g`, business, day, n)
-	db.Exec(t, `INSERT INTO revision_parts (business_id, revision_id, tbl, kind, store_id, made, ids, rows)
-		SELECT business_id, id, 'menu_at_store', 1, 1000000 + row_number() OVER () % 500, false, ARRAY[row_number() OVER () + 5000000], '[{}]' FROM revisions WHERE business_id = ? AND subject = 'x'`, business)
-	db.Exec(t, `ANALYZE revisions`)
-	db.Exec(t, `ANALYZE revision_parts`)
+	pgtest.Exec(t, db, `INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
+		SELECT ?0, (?1 || '-7' || lpad(to_hex(g / 4096), 3, '0') || '-8' || lpad(to_hex(g % 4096), 3,
+		'0') || '-000000000000')::uuid, gen_random_uuid(), 'menu', 'x', '', now() FROM generate_series(1, ?2) g`,
+		business, day, n)
+	pgtest.Exec(t, db, `INSERT INTO revision_parts (business_id, revision_id, tbl, kind, store_id, made, ids, rows)
+		SELECT business_id, id, 'menu_at_store', 1, 1000000 + row_number() OVER () % 500, false,
+		ARRAY[row_number() OVER () + 5000000], '[{}]' FROM revisions WHERE business_id = ? AND subject = 'x'`, business)
+	pgtest.Exec(t, db, `ANALYZE revisions`)
+	pgtest.Exec(t, db, `ANALYZE revision_parts`)
 }
 
-func TestRevisionsOfOneThingAreFoundByAnIndex(t *testing.T) {
+func TestRevisionsOfAnObjectAreFoundByIndex(t *testing.T) {
 	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
@@ -43,24 +47,27 @@ func TestRevisionsOfOneThingAreFoundByAnIndex(t *testing.T) {
 		{menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 1, "_tbl_n_idx"},
 		{menu.RevisionFilter{Location: "s1"}, 1, "store_id ="},
 	} {
-		plan := k.db.Plan(t, "FROM revision_parts p", func() { require.Len(t, k.revisions(c.filter), c.found) })
+		plan := pgtest.Plan(t, k.db, "FROM revision_parts p", func() { require.Len(t, k.revisions(c.filter), c.found) })
 		require.Contains(t, plan, c.by)
 		require.NotContains(t, plan, "Seq Scan on revision_parts_"+clock.Now().Format("20060102"))
 	}
 }
 
-func TestRevisionsNameWhatTheyChanged(t *testing.T) {
+func TestRevisionsNameTheChangedObjects(t *testing.T) {
 	k := newKitchen(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", `{"items":[{"ref_id":"dal","title":"Dal","price":5},{"ref_id":"rice","title":"Rice","price":2}]}`)
 	first := k.revisions(menu.RevisionFilter{})[0]
-	k.send("-1", `{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":6,"category_ref_ids":["mains"]}]}`)
+	k.send("-1",
+		`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":6,`+
+			`"category_ref_ids":["mains"]}]}`)
 	k.send("s1", `{"items":[{"ref_id":"rice","price":3},{"ref_id":"naan","title":"Naan","price":1}]}`)
-	menus := postgres.Menus{DB: k.db}
+	menus := menusdb.New(k.db)
 	undoing, err := menus.Undoing(context.Background(), k.business, first.ID)
 	require.NoError(t, err)
 	all := k.revisions(menu.RevisionFilter{})
-	require.Equal(t, menu.Undoing{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3}, Latest: all[0].ID}, undoing, "each object once, however often it was changed")
+	require.Equal(t, menu.Undoing{Objects: menu.PerKind[int]{menu.Categories: 1, menu.Items: 3}, Latest: all[0].ID},
+		undoing, "each object once, however often it was changed")
 	require.Equal(t, 4, undoing.Count())
 
 	names := func() (list [][]string) {

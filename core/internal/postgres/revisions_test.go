@@ -16,27 +16,26 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// revisions reads the revisions of the kitchen, the newest first.
+// revisions returns the revisions of the kitchen, the newest first.
 func (k *kitchen) revisions(f menu.RevisionFilter) []menu.Revision {
 	k.t.Helper()
 	f.Limit = 1000
-	list, err := postgres.Menus{DB: k.db}.Revisions(context.Background(), k.business, f)
+	list, err := menus.New(k.db).Revisions(context.Background(), k.business, f)
 	require.NoError(k.t, err)
 	return list
 }
 
-// back goes back to a revision and returns the callback.
+// back rolls back to a revision and returns the callback.
 func (k *kitchen) back(to core.ID) map[string]any {
 	k.t.Helper()
 	return k.send("-1", string(menu.RollbackBody(to)))
 }
 
-// state is the menu of the kitchen as it is read back, at every location, with its
-// category timings.
+// state returns the kitchen's menus at every location and its category timings.
 func (k *kitchen) state() string {
 	k.t.Helper()
 	all := []any{k.timings()}
@@ -48,7 +47,7 @@ func (k *kitchen) state() string {
 	return string(encoded)
 }
 
-// withoutIDs is a state without the hub's numbers: what is made again gets others.
+// withoutIDs removes the hub's ids from a state, because recreated entities get new ones.
 func withoutIDs(t *testing.T, state string) string {
 	t.Helper()
 	var root any
@@ -93,27 +92,36 @@ func menuRequest(t *rapid.T) (location, body string) {
 		}
 	}
 	if rapid.Bool().Draw(t, "categories") {
-		arrays = append(arrays, fmt.Sprintf(`"categories":[{"ref_id":%q,"name":"N%d","active":%t}]`, of("c"), price(), rapid.Bool().Draw(t, "active")))
+		arrays = append(arrays, fmt.Sprintf(`"categories":[{"ref_id":%q,"name":"N%d","active":%t}]`, of("c"), price(),
+			rapid.Bool().Draw(t, "active")))
 		flush("categories")
 	}
 	if rapid.Bool().Draw(t, "groups") {
-		arrays = append(arrays, fmt.Sprintf(`"option_groups":[{"ref_id":%q,"title":"T%d","item_ref_ids":[%s]}]`, of("g"), price(), refs("i")))
+		arrays = append(arrays, fmt.Sprintf(`"option_groups":[{"ref_id":%q,"title":"T%d","item_ref_ids":[%s]}]`,
+			of("g"), price(), refs("i")))
 		flush("option_groups")
 	}
 	if rapid.Bool().Draw(t, "options") {
-		arrays = append(arrays, fmt.Sprintf(`"options":[{"ref_id":%q,"title":"T%d","price":%d,"opt_grp_ref_ids":[%s],"clear_opt_grps":%t}]`, of("o"), price(), price(), refs("g"), rapid.Bool().Draw(t, "clear")))
+		arrays = append(arrays,
+			fmt.Sprintf(`"options":[{"ref_id":%q,"title":"T%d","price":%d,"opt_grp_ref_ids":[%s],"clear_opt_grps":%t}]`,
+				of("o"), price(), price(), refs("g"), rapid.Bool().Draw(t, "clear")))
 		flush("options")
 	}
 	if rapid.Bool().Draw(t, "taxes") {
-		arrays = append(arrays, fmt.Sprintf(`"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":%d},"item_ref_ids":[%s]}]`, price(), refs("i")))
+		arrays = append(arrays,
+			fmt.Sprintf(`"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":%d},"item_ref_ids":[%s]}]`,
+				price(), refs("i")))
 	}
-	arrays = append(arrays, fmt.Sprintf(`"items":[{"ref_id":%q,"title":"T%d","price":%d,"category_ref_ids":[%s],"available":%t,"sold_at_store":%t}]`,
-		of("i"), price(), price(), refs("c"), rapid.Bool().Draw(t, "available"), rapid.IntRange(0, 4).Draw(t, "sold") > 0))
+	arrays = append(arrays,
+		fmt.Sprintf(`"items":[{"ref_id":%q,"title":"T%d","price":%d,"category_ref_ids":[%s],"available":%t,`+
+			`"sold_at_store":%t}]`,
+			of("i"), price(), price(), refs("c"), rapid.Bool().Draw(t, "available"),
+			rapid.IntRange(0, 4).Draw(t, "sold") > 0))
 	flush("items")
 	return location, "{" + strings.Join(arrays, ",") + "}"
 }
 
-func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
+func TestRollbackIsExactAndCanBeUndone(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	rapid.Check(t, func(r *rapid.T) {
 		k := newKitchen(t, db, "US")
@@ -157,7 +165,7 @@ func TestARollbackIsExactAndWhatFollowedCanBeDoneAgain(t *testing.T) {
 	})
 }
 
-func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
+func TestRollbacksAndConcurrentRequestsAreSerializable(t *testing.T) {
 	hubs := twoHubs(t)
 	k := newKitchen(t, hubs[0], "US")
 	k.store("s1")
@@ -166,13 +174,17 @@ func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
 	k.send("s1", `{"items":[{"ref_id":"curry","price":7}],"options":[{"ref_id":"big","price":1}]}`)
 	to, then := k.revisions(menu.RevisionFilter{})[0].ID, k.state()
 	breakfast := func(categories, hour string) string {
-		return `{"timing_groups":[{"title":"Breakfast","category_ref_ids":[` + categories + `],"day_slots":[{"day":"monday","slots":[{"start_time":"` + hour + `","end_time":"12:00"}]}]}]}`
+		return `{"timing_groups":[{"title":"Breakfast","category_ref_ids":[` + categories +
+			`],"day_slots":[{"day":"monday","slots":[{"start_time":"` + hour + `","end_time":"12:00"}]}]}]}`
 	}
 	bodies := []struct{ location, body string }{
-		{"-1", `{"flush_items":true,"items":[{"ref_id":"rice","price":1}]}`}, {"s1", `{"items":[{"ref_id":"rice","price":9}]}`},
-		{"-1", string(menu.RollbackBody(to))}, {"s2", `{"items":[{"ref_id":"curry","price":8},{"ref_id":"tea","title":"Tea","price":2}]}`},
+		{"-1", `{"flush_items":true,"items":[{"ref_id":"rice","price":1}]}`},
+		{"s1", `{"items":[{"ref_id":"rice","price":9}]}`},
+		{"-1", string(menu.RollbackBody(to))},
+		{"s2", `{"items":[{"ref_id":"curry","price":8},{"ref_id":"tea","title":"Tea","price":2}]}`},
 		{"-1", `{"options":[{"ref_id":"big","price":1,"clear_opt_grps":true}]}`}, {"-1", string(menu.RollbackBody(to))},
-		{"", breakfast(`"mains","hot"`, "08:00")}, {"", breakfast(`"hot"`, "09:00")}, {"", breakfast(``, "09:00")}, {"", breakfast(`"mains"`, "10:00")},
+		{"", breakfast(`"mains","hot"`, "08:00")}, {"", breakfast(`"hot"`, "09:00")}, {"", breakfast(``, "09:00")},
+		{"", breakfast(`"mains"`, "10:00")},
 	}
 	kind := func(location string) core.JobKind {
 		if location == "" {
@@ -217,7 +229,7 @@ func TestRollbacksAmongConcurrentRequestsTakeTheirPlaceInTheLine(t *testing.T) {
 	require.Equal(t, withoutIDs(t, concurrently), withoutIDs(t, k.state()), "one after the other, in the same order")
 }
 
-func TestRevisionsTellWhatChanged(t *testing.T) {
+func TestRevisionsShowTheirChanges(t *testing.T) {
 	k := newKitchen(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", dinner)
@@ -228,7 +240,8 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 	all := k.revisions(menu.RevisionFilter{})
 	require.Len(t, all, 4, "what changes nothing is no revision")
 	made := all[1]
-	require.Equal(t, []any{reference, "menu", "s1", []menu.Touchings{{Entity: "items", Location: "s1", Rows: 1}}}, []any{made.Reference, made.Kind, made.Location, made.Touched})
+	require.Equal(t, []any{reference, "menu", "s1", []menu.Touchings{{Entity: "items", Location: "s1", Rows: 1}}},
+		[]any{made.Reference, made.Kind, made.Location, made.Touched})
 	require.Equal(t, []menu.Touchings{{Entity: "stores", Rows: 1}}, all[3].Touched)
 
 	ids := func(f menu.RevisionFilter) (found []int) {
@@ -248,24 +261,28 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 	require.Empty(t, ids(menu.RevisionFilter{To: k.db.Clock().Now().Add(-time.Hour)}))
 
 	differences := func(n int) []menu.Difference {
-		r, err := postgres.Menus{DB: k.db}.Revision(context.Background(), k.business, all[n].ID)
+		r, err := menus.New(k.db).Revision(context.Background(), k.business, all[n].ID)
 		require.NoError(t, err)
-		list, err := postgres.Menus{DB: k.db}.Differences(context.Background(), k.business, r.ID, 0, 100)
+		list, err := menus.New(k.db).Differences(context.Background(), k.business, r.ID, 0, 100)
 		require.NoError(t, err)
 		require.Equal(t, all[n], r)
 		return list
 	}
-	ofRice, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID, all[3].ID}, menu.RevisionFilter{Entity: "items", RefID: "rice"}, 0, 9)
+	ofRice, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID, all[3].ID},
+		menu.RevisionFilter{Entity: "items", RefID: "rice"}, 0, 9)
 	require.NoError(t, err)
 	require.Len(t, ofRice, 1, "of revisions that changed an object, what they changed of it")
 	for _, d := range ofRice[all[2].ID] {
 		require.Equal(t, []string{"items", "rice"}, []string{d.Entity, d.RefID})
 	}
 	require.Less(t, len(ofRice[all[2].ID]), len(differences(2)))
-	ofCurry, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[1].ID, all[2].ID}, menu.RevisionFilter{Entity: "items", RefID: "curry"}, 0, 1)
+	ofCurry, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[0].ID, all[1].ID, all[2].ID},
+		menu.RevisionFilter{Entity: "items", RefID: "curry"}, 0, 1)
 	require.NoError(t, err)
-	require.Equal(t, []int{1, 1, 1}, []int{len(ofCurry[all[0].ID]), len(ofCurry[all[1].ID]), len(ofCurry[all[2].ID])}, "as many of each as are asked for")
-	ofStore, err := postgres.Menus{DB: k.db}.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID, all[3].ID}, menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 0, 9)
+	require.Equal(t, []int{1, 1, 1}, []int{len(ofCurry[all[0].ID]), len(ofCurry[all[1].ID]), len(ofCurry[all[2].ID])},
+		"as many of each as are asked for")
+	ofStore, err := menus.New(k.db).DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID, all[3].ID},
+		menu.RevisionFilter{Entity: "stores", RefID: "s1"}, 0, 9)
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1}, []int{len(ofStore[all[2].ID]), len(ofStore[all[3].ID])})
 	changed := differences(0)
@@ -292,23 +309,24 @@ func TestRevisionsTellWhatChanged(t *testing.T) {
 	require.Equal(t, "s1", differences(3)[0].RefID)
 
 	stranger := newKitchen(t, k.db, "US")
-	foreign, err := postgres.Menus{DB: k.db}.Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
+	foreign, err := menus.New(k.db).Differences(context.Background(), stranger.business, all[0].ID, 0, 1)
 	require.NoError(t, err)
 	require.Empty(t, foreign)
-	_, err = postgres.Menus{DB: k.db}.Revision(context.Background(), stranger.business, all[0].ID)
+	_, err = menus.New(k.db).Revision(context.Background(), stranger.business, all[0].ID)
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	stranger.enqueue(core.MenuJob, "-1", string(menu.RollbackBody(all[1].ID)), false)
 	require.Equal(t, core.NotFound, core.CodeOf(stranger.work()))
 }
 
-func TestTheOptionGroupsOfAnItemAreToldAsTheyWere(t *testing.T) {
+func TestItemHistoryShowsPastOptionGroups(t *testing.T) {
 	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time
 	for _, c := range []struct{ location, body string }{
 		{"-1", `{"items":[{"ref_id":"dal","title":"Dal","price":5},{"ref_id":"soup","title":"Soup","price":5}],
-			"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]},{"ref_id":"size","title":"Size","item_ref_ids":["dal","soup"]}],
+			"option_groups":[{"ref_id":"heat","title":"Heat","item_ref_ids":["dal"]},{"ref_id":"size",` +
+			`"title":"Size","item_ref_ids":["dal","soup"]}],
 			"options":[{"ref_id":"hot","title":"Hot","price":1,"opt_grp_ref_ids":["heat"]}]}`},
 		{"s1", `{"items":[{"ref_id":"dal","price":6}],"options":[{"ref_id":"hot","price":1}]}`},
 		{"s1", `{"options":[{"ref_id":"hot","price":1,"available":false}]}`},
@@ -318,31 +336,36 @@ func TestTheOptionGroupsOfAnItemAreToldAsTheyWere(t *testing.T) {
 		moments = append(moments, clock.Now())
 		clock.Advance(time.Hour)
 	}
-	_, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, "s1")
+	_, scope, err := menus.New(k.db).Address(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time) (record, seen []string) {
-		was, err := postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, "web", "dal", at)
+		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, "web", "dal", at)
 		require.NoError(t, err)
 		if was.Item != nil {
 			seen = was.Item.OptionGroupRefIDs
 		}
 		return was.Record.OptionGroupRefIDs, seen
 	}
-	for n, groups := range [][2][]string{{{"heat", "size"}, nil}, {{"heat", "size"}, {"heat"}}, {{"heat", "size"}, {}}, {{"size"}, {}}} {
+	for n, groups := range [][2][]string{{{"heat", "size"}, nil}, {{"heat", "size"}, {"heat"}}, {{"heat", "size"}, {}},
+		{{"size"}, {}}} {
 		record, seen := then(moments[n])
 		require.Equal(t, groups, [2][]string{record, seen}, "moment %d", n)
 	}
 }
 
-func TestWhatAnItemWasLike(t *testing.T) {
+func TestItemHistoryShowsPastStates(t *testing.T) {
 	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
 	var moments []time.Time
 	for _, c := range []struct{ location, body string }{
-		{"-1", `{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":5,"category_ref_ids":["mains"]}]}`},
+		{"-1",
+			`{"categories":[{"ref_id":"mains","name":"Mains"}],"items":[{"ref_id":"dal","title":"Dal","price":5,` +
+				`"category_ref_ids":["mains"]}]}`},
 		{"s1", `{"items":[{"ref_id":"dal","price":6}]}`},
-		{"-1", `{"items":[{"ref_id":"dal","title":"Black Dal","price":5,"platform_pricing":[{"platform":"app","price":9}]}]}`},
+		{"-1",
+			`{"items":[{"ref_id":"dal","title":"Black Dal","price":5,"platform_pricing":[{"platform":"app",` +
+				`"price":9}]}]}`},
 		{"-1", `{"categories":[{"ref_id":"mains","active":false}]}`},
 		{"-1", `{"flush_items":true,"items":[]}`},
 	} {
@@ -350,10 +373,10 @@ func TestWhatAnItemWasLike(t *testing.T) {
 		moments = append(moments, clock.Now())
 		clock.Advance(time.Hour)
 	}
-	_, scope, err := postgres.Menus{DB: k.db}.Address(context.Background(), k.business, "s1")
+	_, scope, err := menus.New(k.db).Address(context.Background(), k.business, "s1")
 	require.NoError(t, err)
 	then := func(at time.Time, platform string) string {
-		was, err := postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, platform, "dal", at)
+		was, err := menus.New(k.db).ItemThen(context.Background(), k.business, scope, platform, "dal", at)
 		require.NoError(t, err)
 		told := fmt.Sprint("sold ", was.Sold, ", shown ", was.Shown)
 		if was.Record != nil {
@@ -371,6 +394,6 @@ func TestWhatAnItemWasLike(t *testing.T) {
 	require.Equal(t, "sold true, shown true, Black Dal [mains], at 9", then(moments[2], "app"))
 	require.Equal(t, "sold true, shown false, Black Dal [mains]", then(moments[3], "web"))
 	require.Equal(t, "sold false, shown false, Black Dal [mains]", then(clock.Now(), "web"))
-	_, err = postgres.Menus{DB: k.db}.ItemThen(context.Background(), k.business, scope, "mars", "dal", clock.Now())
+	_, err = menus.New(k.db).ItemThen(context.Background(), k.business, scope, "mars", "dal", clock.Now())
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }

@@ -14,21 +14,22 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	menusdb "github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 )
 
-// set carries a request for category timings out.
+// set runs a request for category timings.
 func (k *kitchen) set(groups string) {
 	k.t.Helper()
 	k.enqueue(core.TimingJob, "", `{"timing_groups":`+groups+`}`, false)
 	require.NoError(k.t, k.work())
 }
 
-// timings are the category timings of the kitchen as they are sent.
+// timings returns the category timings of the kitchen as sent.
 func (k *kitchen) timings() []menu.TimingGroup {
 	k.t.Helper()
-	groups, err := postgres.Menus{DB: k.db}.TimingGroups(context.Background(), k.business)
+	groups, err := menusdb.New(k.db).TimingGroups(context.Background(), k.business)
 	require.NoError(k.t, err)
 	return groups
 }
@@ -38,42 +39,49 @@ func timingRequest(t *rapid.T) (groups string) {
 	titles := rapid.SliceOfNDistinct(rapid.IntRange(0, 2), 1, 3, rapid.ID[int]).Draw(t, "titles")
 	parts := make([]string, len(titles))
 	for i, title := range titles {
-		refs, err := json.Marshal(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"c0", "c1", "c2", "c3"}), 0, 4, rapid.ID[string]).Draw(t, "categories"))
+		refs, err := json.Marshal(rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"c0", "c1", "c2", "c3"}), 0, 4,
+			rapid.ID[string]).Draw(t, "categories"))
 		require.NoError(t, err)
-		parts[i] = fmt.Sprintf(`{"title":"T%d","category_ref_ids":%s,"day_slots":[{"day":"monday","slots":[{"start_time":"0%d:00","end_time":"12:00"}]}]}`,
-			title, refs, rapid.IntRange(1, 3).Draw(t, "hour"))
+		parts[i] =
+			fmt.Sprintf(`{"title":"T%d","category_ref_ids":%s,"day_slots":[{"day":"monday",`+
+				`"slots":[{"start_time":"0%d:00","end_time":"12:00"}]}]}`,
+				title, refs, rapid.IntRange(1, 3).Draw(t, "hour"))
 	}
 	return "[" + strings.Join(parts, ",") + "]"
 }
 
-func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
+func TestEveryCategoryTimingChangeCreatesARevision(t *testing.T) {
 	k := newKitchen(t, hubtest.Database(t, nil), "US")
 	k.store("s1")
 	k.send("-1", dinner)
 	group := func(title, categories, start string) string {
-		return fmt.Sprintf(`{"title":%q,"category_ref_ids":[%s],"day_slots":[{"day":"monday","slots":[{"start_time":%q,"end_time":"12:00:00"}]}]}`, title, categories, start)
+		return fmt.Sprintf(`{"title":%q,"category_ref_ids":[%s],"day_slots":[{"day":"monday",`+
+			`"slots":[{"start_time":%q,"end_time":"12:00:00"}]}]}`, title, categories, start)
 	}
 	k.set("[" + group("Lunch", `"hot"`, "11:00:00") + "," + group("Late", `"mains"`, "10:00:00") + "]")
-	versions := k.db.MenuVersions(t)
+	versions := pgtest.MenuVersions(t, k.db)
 	k.set("[" + group("Lunch", `"hot"`, "11:00") + "," + group("None", ``, "10:00:00") + "]") // changes nothing
-	require.Equal(t, versions, k.db.MenuVersions(t))
+	require.Equal(t, versions, pgtest.MenuVersions(t, k.db))
 	k.set("[" + group("Lunch", `"mains","hot"`, "10:30:00") + "," + group("Late", `"mains"`, "10:00:00") + "]")
 	k.set("[" + group("Lunch", ``, "10:30:00") + "]")
 	all := k.revisions(menu.RevisionFilter{Entity: "timing_groups"})
 	require.Len(t, all, 3, "what changes nothing is no revision")
 	for n, rows := range []int{1, 1, 2} {
-		require.Equal(t, []any{"timing_groups", "", []menu.Touchings{{Entity: "timing_groups", Rows: rows}}}, []any{all[n].Kind, all[n].Location, all[n].Touched})
+		require.Equal(t, []any{"timing_groups", "", []menu.Touchings{{Entity: "timing_groups", Rows: rows}}},
+			[]any{all[n].Kind, all[n].Location, all[n].Touched})
 	}
 	require.Equal(t, all, k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Lunch"}))
 	require.Equal(t, all[2:], k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}))
 	require.Empty(t, k.revisions(menu.RevisionFilter{Entity: "timing_groups", RefID: "None"}))
 	require.Len(t, k.revisions(menu.RevisionFilter{Location: "-1"}), 4)
-	menus := postgres.Menus{DB: k.db}
+	menus := menusdb.New(k.db)
 	names, err := menus.FirstNames(t.Context(), k.business, []core.ID{all[0].ID, all[2].ID})
 	require.NoError(t, err)
-	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names, "also what is gone")
+	require.Equal(t, map[core.ID][]string{all[0].ID: {"Lunch"}, all[2].ID: {"Lunch", "Late"}}, names,
+		"also what is gone")
 
-	late, err := menus.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID}, menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, 0, 9)
+	late, err := menus.DifferencesOf(t.Context(), k.business, []core.ID{all[2].ID},
+		menu.RevisionFilter{Entity: "timing_groups", RefID: "Late"}, 0, 9)
 	require.NoError(t, err)
 	require.Len(t, late[all[2].ID], 1)
 	differences := func(id core.ID) []menu.Difference {
@@ -84,7 +92,8 @@ func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
 	for n, want := range [][]string{
 		{"timing_groups Lunch", group("Lunch", `"hot","mains"`, "10:30:00"), "null"},
 		{"timing_groups Lunch", group("Lunch", `"hot"`, "11:00:00"), group("Lunch", `"hot","mains"`, "10:30:00")},
-		{"timing_groups Lunch", "null", group("Lunch", `"hot"`, "11:00:00"), "timing_groups Late", "null", group("Late", `"mains"`, "10:00:00")},
+		{"timing_groups Lunch", "null", group("Lunch", `"hot"`, "11:00:00"), "timing_groups Late", "null",
+			group("Late", `"mains"`, "10:00:00")},
 	} {
 		found := differences(all[n].ID)
 		require.Len(t, found, len(want)/3)
@@ -100,9 +109,11 @@ func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
 	require.Equal(t, menu.Undoing{Timings: 1, Latest: all[0].ID}, undoing)
 	require.Equal(t, 1, undoing.Count())
 	stats := func(callback map[string]any) any { return callback["stats"].(map[string]any)["timing_groups"] }
-	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[2].ID)))
-	require.NotEqual(t, versions, k.db.MenuVersions(t), "readers look anew")
-	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[1].ID)))
+	require.Equal(t, map[string]any{"created": 1.0, "updated": 0.0, "deleted": 0.0, "errors": 0.0},
+		stats(k.back(all[2].ID)))
+	require.NotEqual(t, versions, pgtest.MenuVersions(t, k.db), "readers look anew")
+	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
+		stats(k.back(all[1].ID)))
 	require.Nil(t, stats(k.send("-1", dinner)), "told of a rollback alone")
 
 	k.set("[" + group("Lunch", ``, "09:00:00") + "]")
@@ -110,7 +121,8 @@ func TestEveryChangeOfCategoryTimingsIsARevision(t *testing.T) {
 	undoing, err = menus.Undoing(t.Context(), k.business, all[1].ID)
 	require.NoError(t, err)
 	require.Equal(t, 1, undoing.Count(), "a group that was taken away and made again is the same")
-	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0}, stats(k.back(all[1].ID)))
+	require.Equal(t, map[string]any{"created": 0.0, "updated": 1.0, "deleted": 0.0, "errors": 0.0},
+		stats(k.back(all[1].ID)))
 	require.Equal(t, "null", string(or(differences(all[0].ID)[0].After, "null")), "as it was then, not as it is now")
 }
 
@@ -121,15 +133,17 @@ func or(value []byte, otherwise string) []byte {
 	return value
 }
 
-func TestAnItemIsToldWithTheTimingsOfItsCategoriesAsTheyWere(t *testing.T) {
+func TestItemHistoryUsesPastCategoryTimings(t *testing.T) {
 	clock := clocktest.New()
 	k := newKitchen(t, hubtest.Database(t, clock), "US")
 	k.store("s1")
-	k.send("s1", `{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal","title":"Dal","price":5,"category_ref_ids":["mains","late"]}]}`)
-	_, scope, err := postgres.Menus{DB: k.db}.Address(t.Context(), k.business, "s1")
+	k.send("s1",
+		`{"categories":[{"ref_id":"mains","name":"Mains"},{"ref_id":"late","name":"Late"}],"items":[{"ref_id":"dal",`+
+			`"title":"Dal","price":5,"category_ref_ids":["mains","late"]}]}`)
+	_, scope, err := menusdb.New(k.db).Address(t.Context(), k.business, "s1")
 	require.NoError(t, err)
 	onSale := func(at time.Time) any {
-		was, err := postgres.Menus{DB: k.db}.ItemThen(t.Context(), k.business, scope, "web", "dal", at)
+		was, err := menusdb.New(k.db).ItemThen(t.Context(), k.business, scope, "web", "dal", at)
 		require.NoError(t, err)
 		require.True(t, was.Shown)
 		if was.OnSale == nil {
@@ -139,7 +153,8 @@ func TestAnItemIsToldWithTheTimingsOfItsCategoriesAsTheyWere(t *testing.T) {
 	}
 	begun := clock.Now()
 	today := strings.ToLower(begun.Weekday().String())
-	hour := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":"%s","end_time":"%s"}]}]`, today, begun.Format("15:04:05"), begun.Add(time.Hour).Format("15:04:05"))
+	hour := fmt.Sprintf(`[{"day":%q,"slots":[{"start_time":"%s","end_time":"%s"}]}]`, today, begun.Format("15:04:05"),
+		begun.Add(time.Hour).Format("15:04:05"))
 	for _, groups := range []string{
 		`[{"title":"Mains","category_ref_ids":["mains"],"day_slots":` + hour + `}]`,
 		`[{"title":"Late","category_ref_ids":["late"],"day_slots":` + hour + `}]`,

@@ -9,101 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/eventtest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/order"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-// depot is a kitchen whose platform b is served by a plugin, and its riders.
-type depot struct {
-	*kitchen
-	clock  *clocktest.Clock
-	riders *postgres.Riders
-	calls  postgres.Calls
-	placed int
-}
-
-func newDepot(t *testing.T) *depot {
-	t.Helper()
-	clock := clocktest.New()
-	db := hubtest.Database(t, clock)
-	d := &depot{kitchen: newKitchen(t, db, "US"), clock: clock, riders: postgres.NewRiders(db), calls: postgres.Calls{DB: db}}
-	t.Cleanup(d.riders.Close)
-	d.store("s1")
-	d.servedBy("b", "aggregator-b")
-	return d
-}
-
-func (d *depot) servedBy(platform, plugin string) {
-	d.t.Helper()
-	d.db.Exec(d.t, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, d.business, platform, plugin)
-}
-
-// order places a self-delivery order, of which its platform is told, and returns its id.
-func (d *depot) order(platform, more string) int64 {
-	d.t.Helper()
-	d.placed++
-	if more == "" {
-		more = `,"delivery_type":"self"`
-	}
-	receipts, failures := newIntake(d.t, d.db).PlaceTogether(context.Background(), d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
-	require.NoError(d.t, failures[0])
-	d.db.Exec(d.t, `WITH told AS (DELETE FROM calls WHERE kind = 'order_acknowledge') DELETE FROM call_lines WHERE kind = 'order_acknowledge'`)
-	return receipts[0].OrderID
-}
-
-func (d *depot) update(id int64, status order.RiderStatus, rider order.Rider) order.RiderUpdate {
-	return order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: rider}
-}
-
-func (d *depot) send(id int64, status order.RiderStatus, rider order.Rider) error {
-	d.clock.Advance(time.Millisecond)
-	_, err := d.riders.Update(context.Background(), d.update(id, status, rider))
-	return err
-}
-
-func (d *depot) place(id int64, latitude string) error {
-	d.clock.Advance(time.Millisecond)
-	return d.riders.Locate(context.Background(), order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2", SeenAt: d.clock.Now()})
-}
-
-// claim claims as a replica of the owner does.
-func (d *depot) claim(owner core.ID) []relay.Call {
-	d.t.Helper()
-	calls, _, err := d.calls.Claim(context.Background(), owner, 100, 100, core.Busy{}, d.clock.Now().Add(20*time.Second))
-	require.NoError(d.t, err)
-	return calls
-}
-
-func (d *depot) finish(owner core.ID, results ...relay.Result) {
-	d.t.Helper()
-	require.NoError(d.t, d.calls.Finish(context.Background(), owner, results))
-}
-
-func (d *depot) done(c relay.Call) relay.Result {
-	return relay.Result{Call: c, State: relay.Done, Executed: d.clock.Now(), Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 200}}
-}
-
-func (d *depot) again(c relay.Call, after time.Duration) relay.Result {
-	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", Executed: d.clock.Now(), RetryAt: d.clock.Now().Add(after),
-		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
-}
-
-func payloads(calls []relay.Call) []string {
-	list := []string{}
-	for _, c := range calls {
-		list = append(list, string(c.Payload))
-	}
-	return list
-}
-
-var me, other = core.ID{1}, core.ID{2}
-
-func TestStatusesOfARiderAreStoredToldAndRelayedInOrder(t *testing.T) {
+func TestRiderStatusesAreStoredAndSentInOrder(t *testing.T) {
 	d := newDepot(t)
 	id, asha := d.order("b", ""), order.Rider{Name: "Asha", Phone: "5550100"}
 	require.NoError(t, d.send(id, order.Assigned, asha))
@@ -113,7 +29,7 @@ func TestStatusesOfARiderAreStoredToldAndRelayedInOrder(t *testing.T) {
 	require.NoError(t, d.send(id, order.Delivered, asha))
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(id, order.AtStore, asha)))
 
-	events := d.db.EventBodies(t, core.RiderStatusUpdate)
+	events := pgtest.EventBodies(t, d.db, core.RiderStatusUpdate)
 	require.Len(t, events, 3, "a repeat and refusals tell nothing")
 	for _, body := range events {
 		eventtest.Check(t, core.RiderStatusUpdate, body)
@@ -121,20 +37,22 @@ func TestStatusesOfARiderAreStoredToldAndRelayedInOrder(t *testing.T) {
 	for _, status := range []string{"ASSIGNED", "AT-STORE", "DELIVERED"} {
 		calls := d.claim(me)
 		require.Len(t, calls, 1, "one at a time")
-		require.Contains(t, string(calls[0].Payload), fmt.Sprintf(`"status":%q,"name":"Asha","phone":"5550100"`, status))
-		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery", Carrier: "self"}, calls[0].Order)
+		require.Contains(t, string(calls[0].Payload),
+			fmt.Sprintf(`"status":%q,"name":"Asha","phone":"5550100"`, status))
+		require.Equal(t, relay.Order{ID: id, PlatformOrderID: "R-1", StoreRefID: "s1", Kind: "delivery",
+			Carrier: "self"}, calls[0].Order)
 		require.Equal(t, "aggregator-b", calls[0].Plugin)
 		require.Empty(t, d.claim(other), "nobody takes the next before this is done")
 		d.finish(me, d.done(calls[0]))
 	}
 	require.Empty(t, d.claim(me))
-	record, err := postgres.Orders{DB: d.db}.Get(context.Background(), d.business, "", id)
+	record, err := orders.New(d.db).Get(context.Background(), d.business, "", id)
 	require.NoError(t, err)
 	require.Len(t, record.Rides, 3)
 	require.Equal(t, &order.RiderRelay{State: "done"}, record.Rides[2].Relay)
 }
 
-func TestAStatusThatFailsHoldsBackTheNext(t *testing.T) {
+func TestFailingRiderStatusBlocksTheNext(t *testing.T) {
 	d := newDepot(t)
 	id, elsewhere := d.order("b", ""), d.order("b", "")
 	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
@@ -148,7 +66,8 @@ func TestAStatusThatFailsHoldsBackTheNext(t *testing.T) {
 	d.clock.Advance(time.Second)
 	second := d.claim(me)
 	require.Len(t, second, 1)
-	require.Equal(t, []any{first[0].ID, 1, first[0].Payload}, []any{second[0].ID, second[0].Attempts, second[0].Payload})
+	require.Equal(t, []any{first[0].ID, 1, first[0].Payload},
+		[]any{second[0].ID, second[0].Attempts, second[0].Payload})
 	given := d.again(second[0], 0)
 	given.State = relay.Failed
 	d.finish(me, given)
@@ -158,7 +77,7 @@ func TestAStatusThatFailsHoldsBackTheNext(t *testing.T) {
 	require.Zero(t, third[0].Attempts)
 }
 
-func TestACallWhoseReplicaDiedIsTakenUpByAnother(t *testing.T) {
+func TestCallOfADeadReplicaIsTakenOver(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	require.NoError(t, d.send(id, order.Assigned, order.Rider{}))
@@ -168,14 +87,14 @@ func TestACallWhoseReplicaDiedIsTakenUpByAnother(t *testing.T) {
 	taken := d.claim(other)
 	require.Len(t, taken, 1)
 	require.Equal(t, lost[0].ID, taken[0].ID)
-	d.finish(me, d.again(lost[0], 0)) // it lives after all
+	d.finish(me, d.again(lost[0], 0)) // the first replica is alive after all
 	require.Empty(t, d.claim(me), "the line is the other's now")
 	d.finish(other, d.done(taken[0]))
 	d.finish(me, d.again(lost[0], 0))
 	require.Empty(t, d.claim(me))
 }
 
-func TestWhatWasNotStartedIsGivenBack(t *testing.T) {
+func TestUnstartedCallsAreReleased(t *testing.T) {
 	d := newDepot(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
 	calls := d.claim(me)
@@ -183,7 +102,7 @@ func TestWhatWasNotStartedIsGivenBack(t *testing.T) {
 	require.Equal(t, payloads(calls), payloads(d.claim(other)))
 }
 
-func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
+func TestOnlyTheNewestRiderLocationIsSent(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	for _, latitude := range []string{"1", "2", "3"} {
@@ -210,7 +129,8 @@ func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
 	d.clock.Advance(relay.PlaceEvery)
 	require.Empty(t, d.claim(me), "dropped once it is delivered")
 
-	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2", SeenAt: d.clock.Now().Add(-time.Minute)}
+	late := order.RiderLocation{Business: d.business, OrderID: id, Latitude: "0", Longitude: "2",
+		SeenAt: d.clock.Now().Add(-time.Minute)}
 	require.NoError(t, d.riders.Locate(context.Background(), late))
 	require.Empty(t, d.claim(me), "an older place is never told after a newer one")
 
@@ -220,9 +140,10 @@ func TestOfPlacesTheNewestIsToldAndNoneAfterIt(t *testing.T) {
 	require.Len(t, d.claim(me), 1)
 }
 
-func TestARidersPlaceIsToldToNobodyFromTheEndOn(t *testing.T) {
+func TestRiderLocationIsNotSentForEndedOrders(t *testing.T) {
 	d := newDepot(t)
-	delivered, again, cancelled, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", ""), d.order("b", ""), d.order("b", "")
+	delivered, again, cancelled, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", ""),
+		d.order("b", ""), d.order("b", "")
 	for _, status := range []order.RiderStatus{order.Assigned, order.AtStore, order.Delivered} {
 		require.NoError(t, d.send(delivered, status, order.Rider{}))
 	}
@@ -230,10 +151,11 @@ func TestARidersPlaceIsToldToNobodyFromTheEndOn(t *testing.T) {
 		require.NoError(t, d.send(again, status, order.Rider{}))
 	}
 	for id, state := range map[int64]order.State{cancelled: order.Cancelled, completed: order.Completed} {
-		_, err := postgres.Orders{DB: d.db}.Change(context.Background(), d.business, id, order.Change{To: state, Actor: "key:pos"})
+		_, err := orders.New(d.db).Change(context.Background(), d.business, id,
+			order.Change{To: state, Actor: "key:pos"})
 		require.NoError(t, err)
 	}
-	d.db.Exec(t, `WITH told AS (DELETE FROM calls) DELETE FROM call_lines`)
+	pgtest.Exec(t, d.db, `WITH told AS (DELETE FROM calls) DELETE FROM call_lines`)
 	for _, id := range []int64{delivered, again, cancelled, completed, open} {
 		require.NoError(t, d.place(id, "1"), "whoever sends it is told nothing of it")
 	}
@@ -243,7 +165,7 @@ func TestARidersPlaceIsToldToNobodyFromTheEndOn(t *testing.T) {
 	require.Equal(t, core.Conflict, core.CodeOf(d.send(cancelled, order.Assigned, order.Rider{})))
 }
 
-func TestAPlaceThatWaitsOrIsTriedAgainIsToldToNobodyFromTheEndOn(t *testing.T) {
+func TestOrderEndDropsPendingRiderLocations(t *testing.T) {
 	d := newDepot(t)
 	delivered, completed, open := d.order("b", ""), d.order("b", ""), d.order("b", "")
 	for _, id := range []int64{delivered, completed, open} {
@@ -257,21 +179,23 @@ func TestAPlaceThatWaitsOrIsTriedAgainIsToldToNobodyFromTheEndOn(t *testing.T) {
 	d.finish(me, failed...)
 	require.NoError(t, d.place(delivered, "2"))
 	require.NoError(t, d.send(delivered, order.Delivered, order.Rider{}))
-	_, err := postgres.Orders{DB: d.db}.Change(context.Background(), d.business, completed, order.Change{To: order.Completed, Actor: "key:pos"})
+	_, err := orders.New(d.db).Change(context.Background(), d.business, completed,
+		order.Change{To: order.Completed, Actor: "key:pos"})
 	require.NoError(t, err)
-	d.db.Exec(t, `DELETE FROM call_lines WHERE kind <> 'rider_location'`)
+	pgtest.Exec(t, d.db, `DELETE FROM call_lines WHERE kind <> 'rider_location'`)
 	d.clock.Advance(time.Second)
 	told := d.claim(me)
 	require.Len(t, told, 1)
 	require.Equal(t, open, told[0].Order.ID)
 	d.clock.Advance(time.Hour)
 	require.Len(t, d.claim(other), 1, "those are done with; the lease of the third is over")
-	place, err := postgres.Console{DB: d.db}.RiderPlace(t.Context(), d.business, delivered)
+	place, err := consoleview.New(d.db).RiderPlace(t.Context(), d.business, delivered)
 	require.NoError(t, err)
-	require.Equal(t, []string{"skipped", "where the rider is, is nobody's business any more"}, []string{place.State, place.Message})
+	require.Equal(t, []string{"skipped", "where the rider is, is nobody's business any more"},
+		[]string{place.State, place.Message})
 }
 
-func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
+func TestNewerRiderLocationKeepsTheRetrySchedule(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
 	require.NoError(t, d.place(id, "1"))
@@ -292,10 +216,10 @@ func TestAPlaceThatFailsIsReplacedByANewerOneOnTheSameSchedule(t *testing.T) {
 	require.Len(t, d.claim(me), 1)
 }
 
-func TestWhatBecameOfTheLastPlaceIsKnownUntilANewerOneIsTold(t *testing.T) {
+func TestLastRiderLocationResultIsShownUntilReplaced(t *testing.T) {
 	d := newDepot(t)
 	id := d.order("b", "")
-	console := postgres.Console{DB: d.db}
+	console := consoleview.New(d.db)
 	known := func(state relay.State, message string) {
 		t.Helper()
 		place, err := console.RiderPlace(t.Context(), d.business, id)
@@ -307,7 +231,8 @@ func TestWhatBecameOfTheLastPlaceIsKnownUntilANewerOneIsTold(t *testing.T) {
 			require.Empty(t, calls, "what was told leaves no trace")
 			return
 		}
-		require.Equal(t, []string{string(relay.RiderLocation), string(state), message}, []string{calls[0].Kind, calls[0].State, calls[0].Message})
+		require.Equal(t, []string{string(relay.RiderLocation), string(state), message},
+			[]string{calls[0].Kind, calls[0].State, calls[0].Message})
 	}
 	tell := func(latitude string, state relay.State, message string) {
 		t.Helper()
@@ -327,35 +252,41 @@ func TestWhatBecameOfTheLastPlaceIsKnownUntilANewerOneIsTold(t *testing.T) {
 	known(relay.Done, "")
 }
 
-func TestABadStatusOrPlaceAmongGoodOnesFailsAlone(t *testing.T) {
+func TestInvalidRiderUpdateFailsAloneInItsBatch(t *testing.T) {
 	d := newDepot(t)
 	mine, partner, own := d.order("b", ""), d.order("b", `,"delivery_type":"partner"`), d.order("web", "")
 	foreign := newKitchen(t, d.db, "IN")
 	updates := []order.RiderUpdate{
-		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}), d.update(99, order.Assigned, order.Rider{}),
-		{Business: foreign.business, OrderID: mine, Status: order.Assigned}, d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
+		d.update(mine, order.Assigned, order.Rider{}), d.update(partner, order.Assigned, order.Rider{}),
+		d.update(99, order.Assigned, order.Rider{}),
+		{Business: foreign.business, OrderID: mine, Status: order.Assigned},
+		d.update(own, order.Assigned, order.Rider{}), d.update(mine, order.AtStore, order.Rider{}),
 	}
-	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""}, d.riders.UpdateTogether(updates...))
-	require.Len(t, d.db.EventBodies(t, core.RiderStatusUpdate), 3)
+	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
+		pgtest.UpdateTogether(d.riders, updates...))
+	require.Len(t, pgtest.EventBodies(t, d.db, core.RiderStatusUpdate), 3)
 	calls := d.claim(me)
 	require.Len(t, calls, 1, "an order of the own website is told to nobody")
 
 	var places []order.RiderLocation
 	for _, u := range updates {
-		places = append(places, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1", Longitude: "1", SeenAt: d.clock.Now()})
+		places = append(places, order.RiderLocation{Business: u.Business, OrderID: u.OrderID, Latitude: "1",
+			Longitude: "1", SeenAt: d.clock.Now()})
 	}
-	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""}, d.riders.LocateTogether(places...))
+	require.Equal(t, []core.Code{"", core.Invalid, core.NotFound, core.NotFound, "", ""},
+		pgtest.LocateTogether(d.riders, places...))
 	require.Len(t, d.claim(me), 1)
 }
 
-func TestABreakAtAnyStatementLeavesNoStatusOrAllOfIt(t *testing.T) {
+func TestRiderStatusIsAtomicDespiteACrash(t *testing.T) {
 	d := newDepot(t)
 	hubtest.Subscribe(t, d.db, d.business, core.RiderStatusUpdate, "https://pos.example.com/", webhook.Minutes)
 	for n := 1; ; n++ {
 		id := d.order("b", "")
-		before := d.db.RiderCounts(t)
-		broken := d.db.BreakAt(n)
-		codes := d.riders.UpdateTogether(d.update(id, order.Assigned, order.Rider{}), d.update(id, order.AtStore, order.Rider{}))
+		before := pgtest.RiderCounts(t, d.db)
+		broken := pgtest.BreakAt(d.db, n)
+		codes := pgtest.UpdateTogether(d.riders, d.update(id, order.Assigned, order.Rider{}),
+			d.update(id, order.AtStore, order.Rider{}))
 		if !broken() {
 			require.Equal(t, []core.Code{"", ""}, codes)
 			require.Greater(t, n, 9, "there are that many statements")
@@ -365,16 +296,17 @@ func TestABreakAtAnyStatementLeavesNoStatusOrAllOfIt(t *testing.T) {
 		for i := range want {
 			want[i] += 2
 		}
-		if after := d.db.RiderCounts(t); after != want {
+		if after := pgtest.RiderCounts(t, d.db); after != want {
 			require.Equal(t, before, after, "statement %d", n)
 			require.NotEqual(t, core.Code(""), codes[0], "statement %d", n)
-			d.riders.UpdateTogether(d.update(id, order.Assigned, order.Rider{}), d.update(id, order.AtStore, order.Rider{}))
+			pgtest.UpdateTogether(d.riders, d.update(id, order.Assigned, order.Rider{}),
+				d.update(id, order.AtStore, order.Rider{}))
 		}
-		require.Equal(t, want, d.db.RiderCounts(t), "statement %d", n)
+		require.Equal(t, want, pgtest.RiderCounts(t, d.db), "statement %d", n)
 	}
 }
 
-func TestCallsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
+func TestRepeatedCallResultsAreRecordedOnce(t *testing.T) {
 	d := newDepot(t)
 	one, two := d.order("b", ""), d.order("b", "")
 	for _, id := range []int64{one, two} {
@@ -384,18 +316,18 @@ func TestCallsThatComeOnceMoreAreRecordedOnce(t *testing.T) {
 	calls := d.claim(me)
 	require.Len(t, calls, 2)
 	results := []relay.Result{d.done(calls[0]), d.again(calls[1], 0)}
-	for n := range 2 { // the answer to the first COMMIT was lost
+	for n := range 2 { // the response to the first COMMIT was lost
 		d.finish(me, results...)
-		require.Equal(t, 2, d.db.CallAttempts(t))
+		require.Equal(t, 2, pgtest.CallAttempts(t, d.db))
 		require.Len(t, d.claim(me), 2*(1-n), "the next attempts are claimed once")
 	}
 	d.clock.Advance(time.Minute)
-	late := d.done(calls[1]) // of a replica that was stopped meanwhile
+	late := d.done(calls[1]) // by a replica that was paused meanwhile
 	d.finish(other, results[0], late)
-	require.Equal(t, 3, d.db.CallAttempts(t))
+	require.Equal(t, 3, pgtest.CallAttempts(t, d.db))
 }
 
-func TestABreakAtAnyStatementOfARecordingLosesNoCall(t *testing.T) {
+func TestCrashWhileRecordingLosesNoCall(t *testing.T) {
 	d := newDepot(t)
 	for n := 1; ; n++ {
 		id := d.order("b", "")
@@ -403,14 +335,14 @@ func TestABreakAtAnyStatementOfARecordingLosesNoCall(t *testing.T) {
 		require.NoError(t, d.send(id, order.AtStore, order.Rider{}))
 		calls := d.claim(me)
 		require.Len(t, calls, 1)
-		broken := d.db.BreakAt(n)
+		broken := pgtest.BreakAt(d.db, n)
 		err := d.calls.Finish(context.Background(), me, []relay.Result{d.done(calls[0])})
 		if !broken() {
 			require.NoError(t, err)
 			require.Greater(t, n, 4, "there are that many statements")
 			return
 		}
-		d.finish(me, d.done(calls[0])) // the engine tries again
+		d.finish(me, d.done(calls[0])) // the engine retries
 		next := d.claim(me)
 		require.Len(t, next, 1, "statement %d", n)
 		require.Contains(t, string(next[0].Payload), "AT-STORE")
@@ -419,12 +351,12 @@ func TestABreakAtAnyStatementOfARecordingLosesNoCall(t *testing.T) {
 	}
 }
 
-func TestRidersAndCallsGoWithTheirOrder(t *testing.T) {
+func TestRidersAndCallsAreDeletedWithTheirOrder(t *testing.T) {
 	d := newDepot(t)
 	require.NoError(t, d.send(d.order("b", ""), order.Assigned, order.Rider{}))
 	d.clock.Advance(49 * time.Hour)
-	require.NoError(t, postgres.Orders{DB: d.db}.DropOld(context.Background(), 48*time.Hour))
+	require.NoError(t, orders.New(d.db).DropOld(context.Background(), 48*time.Hour))
 	require.Empty(t, d.claim(me), "what waited for an order that is gone is given up")
-	counts := d.db.RiderCounts(t)
+	counts := pgtest.RiderCounts(t, d.db)
 	require.Equal(t, []int{0, 0}, counts[:2])
 }

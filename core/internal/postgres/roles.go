@@ -10,63 +10,65 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// ofBusiness asks the database as a role that sees the rows of one business
-// alone: should a statement forget its business, it finds no other one's. Role and
-// business go with the statement, in one message and one transaction, so that it costs
-// no further round trip and nothing of it stays with the connection. It takes
-// single statements; where the database does not have the role, it asks as the hub.
-type ofBusiness struct {
+// Tenant runs single statements as a role that sees the rows of one business only. A
+// statement that forgets its business condition still finds no other business's rows.
+//
+// Role and business travel with the statement in one message and one transaction. This
+// costs no extra round trip and leaves nothing on the connection. Without the role in the
+// database, statements run as the hub's own role.
+type Tenant struct {
 	*bun.DB
 	db       *DB
 	business core.BusinessID
 }
 
-// of is the database as a business may see it.
-func (db *DB) of(business core.BusinessID) ofBusiness { return ofBusiness{db.bun, db, business} }
+// Tenant returns the database restricted to one business.
+func (db *DB) Tenant(business core.BusinessID) Tenant { return Tenant{db.bun, db, business} }
 
-// QueryContext asks for rows.
-func (o ofBusiness) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+// QueryContext runs a query that returns rows.
+func (o Tenant) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return o.DB.QueryContext(ctx, o.behind(ctx, query, args))
 }
 
-// QueryRowContext asks for a row.
-func (o ofBusiness) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+// QueryRowContext runs a query that returns one row.
+func (o Tenant) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return o.DB.QueryRowContext(ctx, o.behind(ctx, query, args))
 }
 
 // ExecContext executes a statement.
-func (o ofBusiness) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (o Tenant) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	return o.DB.ExecContext(ctx, o.behind(ctx, query, args))
 }
 
-// NewRaw is a query whose rows are scanned into structures.
-func (o ofBusiness) NewRaw(query string, args ...any) *bun.RawQuery {
+// NewRaw returns a query whose rows are scanned into structs.
+func (o Tenant) NewRaw(query string, args ...any) *bun.RawQuery {
 	return o.DB.NewRaw(query, args...).Conn(o)
 }
 
-// behind is the statement behind the wall.
-func (o ofBusiness) behind(ctx context.Context, query string, args []any) string {
-	query = formatter.FormatQuery(query, args...)
+// behind returns the statement, with row-level security if the database has it.
+func (o Tenant) behind(ctx context.Context, query string, args []any) string {
+	query = Formatter.FormatQuery(query, args...)
 	if !o.db.walled(ctx) {
 		return query
 	}
-	return "SET LOCAL ROLE servery_tenant; SET LOCAL servery.business = '" + strconv.FormatInt(int64(o.business), 10) + "'; " + query
+	return "SET LOCAL ROLE servery_tenant; SET LOCAL servery.business = '" + strconv.FormatInt(int64(o.business), 10) +
+		"'; " + query
 }
 
-// Whether the database has the wall, as far as that is known.
+// The known state of row-level security in the database.
 const (
 	wallUnknown = iota
 	wallThere
 	wallMissing
 )
 
-// walled tells whether there is the role, and the hub may take it.
+// walled reports whether the tenant role exists and the hub may take it.
 func (db *DB) walled(ctx context.Context) bool {
 	known := db.wall.Load()
 	if known == wallUnknown {
 		there, err := db.Walled(ctx)
 		if err != nil {
-			return false // the statement itself will tell
+			return false // the statement itself returns the error
 		}
 		known = wallMissing
 		if there {
@@ -77,13 +79,17 @@ func (db *DB) walled(ctx context.Context) bool {
 	return known == wallThere
 }
 
-// Walled tries whether the database has the second wall between businesses: the
-// role that sees one alone, which the hub may take, and the policies by which it does.
+// Walled checks whether row-level security is set up: the tenant role exists, the hub may
+// take it, and the policies exist.
 func (db *DB) Walled(ctx context.Context) (there bool, err error) {
 	err = db.bun.QueryRowContext(ctx, `SET LOCAL ROLE servery_tenant;
-		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'own_business')`).Scan(&there)
-	if isCode(err, "22023") || isCode(err, "42501") { // there is no such role; it may not be taken
+		SELECT EXISTS (SELECT FROM pg_policy WHERE polrelid = to_regclass('stores') AND polname = 'own_business')`).
+		Scan(&there)
+	if IsCode(err, "22023") || IsCode(err, "42501") { // no such role, or permission denied
 		return false, nil
 	}
 	return there, err
 }
+
+// ForgetTenantRole makes the next statement check again whether row-level security is set up.
+func (db *DB) ForgetTenantRole() { db.wall.Store(wallUnknown) }

@@ -9,21 +9,24 @@ import (
 	"github.com/servery-hub/servery/core"
 )
 
-// Of is, for tests, the database as a business may see it.
-func (db *DB) Of(business core.BusinessID) bun.IConn { return db.of(business) }
+// Of returns the database restricted to one business.
+func (db *DB) Of(business core.BusinessID) bun.IConn { return db.Tenant(business) }
 
-// Tenants lists, for tests, the tables that have a business, and whether each has
-// a policy for it.
+// Tenants returns the tables that have a business, and whether each has a policy.
 func (db *DB) Tenants(t testing.TB) map[string]bool {
 	t.Helper()
 	var rows []struct {
 		Name   string
 		Walled bool
 	}
-	if err := db.bun.NewRaw(`SELECT c.relname AS name, c.relrowsecurity AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'own_business') AS walled
-		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-		AND (c.relname = 'businesses' OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'business_id'))`).
-		Scan(context.Background(), &rows); err != nil {
+	if err :=
+		db.bun.NewRaw(`SELECT c.relname AS name, c.relrowsecurity
+			AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid AND polname = 'own_business') AS walled
+		FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')
+			AND NOT c.relispartition
+		AND (c.relname = 'businesses' OR EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid
+			AND a.attname = 'business_id'))`).
+			Scan(context.Background(), &rows); err != nil {
 		t.Fatal(err)
 	}
 	tables := map[string]bool{}
@@ -33,7 +36,7 @@ func (db *DB) Tenants(t testing.TB) map[string]bool {
 	return tables
 }
 
-// Try executes, for tests, what the database may refuse.
+// Try runs a statement that the database may reject.
 func (db *DB) Try(query string, args ...any) error {
 	_, err := db.bun.ExecContext(context.Background(), query, args...)
 	return err

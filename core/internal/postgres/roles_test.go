@@ -11,10 +11,13 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestAQueryThatForgetsItsBusinessSeesNoOtherOne(t *testing.T) {
+func TestRowLevelSecurityHidesOtherBusinesses(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	there, err := db.Walled(ctx)
 	require.NoError(t, err)
@@ -24,7 +27,8 @@ func TestAQueryThatForgetsItsBusinessSeesNoOtherOne(t *testing.T) {
 		hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 		publish(t, db, tenant.ID, "", `{}`)
 	}
-	for table, column := range map[string]string{"businesses": "id", "webhooks": "business_id", "events": "business_id", "api_keys": "business_id", "delivery_queue": "business_id"} {
+	for table, column := range map[string]string{"businesses": "id", "webhooks": "business_id", "events": "business_id",
+		"api_keys": "business_id", "delivery_queue": "business_id"} {
 		rows, err := db.Of(one.ID).QueryContext(ctx, `SELECT `+column+` FROM `+table)
 		require.NoError(t, err, table)
 		n := 0
@@ -45,13 +49,13 @@ func TestAQueryThatForgetsItsBusinessSeesNoOtherOne(t *testing.T) {
 		_, err := db.Of(one.ID).ExecContext(ctx, forgetful)
 		require.ErrorContains(t, err, "permission denied", name)
 	}
-	db.Exec(t, `SELECT count(*) FROM users`) // nothing of it stays with the connection
-	_, n, err := postgres.Webhooks{DB: db}.List(ctx, other.ID, 10, 0)
+	pgtest.Exec(t, db, `SELECT count(*) FROM users`) // the role does not stay with the connection
+	_, n, err := deliveries.NewWebhooks(db).List(ctx, other.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
 
-func TestEveryTableOfBusinessesStandsBehindTheWall(t *testing.T) {
+func TestEveryTenantTableHasRowLevelSecurity(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
 	require.Greater(t, len(tables), 20)
 	for name, walled := range tables {
@@ -59,67 +63,71 @@ func TestEveryTableOfBusinessesStandsBehindTheWall(t *testing.T) {
 	}
 }
 
-func TestWithoutTheRoleHubsWorkAsBefore(t *testing.T) {
+func TestHubWorksWithoutTheTenantRole(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	db.Exec(t, `DROP POLICY own_business ON stores`)
+	pgtest.Exec(t, db, `DROP POLICY own_business ON stores`)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
-	_, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 10, 0)
+	_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
 }
 
-func TestARoleThatIsNoSuperuserHasTheWallWhereItMayTakeIt(t *testing.T) {
+func TestOrdinaryOwnerGetsRowLevelSecurityWherePermitted(t *testing.T) {
 	for attribute, walled := range map[string]bool{"CREATEROLE": true, "NOCREATEROLE": false} {
 		t.Run(attribute, func(t *testing.T) {
 			ctx, db := context.Background(), ownedBy(t, attribute)
-			_, err := db.MigrateUp(ctx)
+			_, err := schema.MigrateUp(ctx, db)
 			require.NoError(t, err)
-			require.NoError(t, db.Maintain(ctx, 48*time.Hour))
+			require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
 			there, err := db.Walled(ctx)
 			require.NoError(t, err)
 			require.Equal(t, walled, there)
 			tenant := hubtest.Business(t, db)
 			hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
-			_, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 10, 0)
+			_, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 10, 0)
 			require.NoError(t, err)
 			require.Equal(t, 1, n)
-			for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`, `TRUNCATE audit`} {
+			for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`,
+				`TRUNCATE audit`} {
 				require.ErrorContains(t, db.Try(statement), "permission denied", statement)
 			}
 		})
 	}
 }
 
-// ownedBy is an empty database, opened as its owner: a role with an attribute, and
-// with what a server of PostgreSQL 16 gives a role that has made servery_tenant.
+// ownedBy returns an empty database opened as its owner: a role with an attribute, and with the
+// grants that PostgreSQL 16 gives the creator of servery_tenant.
 func ownedBy(t *testing.T, attribute string) *postgres.DB {
 	t.Helper()
 	address, err := url.Parse(hubtest.DatabaseURL(t))
 	require.NoError(t, err)
 	root := hubtest.Connect(t, hubtest.AdminURL(t, address.String()), nil)
 	name := "owned_" + address.Host
-	root.Exec(t, `CREATE ROLE `+name+` LOGIN PASSWORD 'own' `+attribute)
+	pgtest.Exec(t, root, `CREATE ROLE `+name+` LOGIN PASSWORD 'own' `+attribute)
 	t.Cleanup(func() {
-		root.Exec(t, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`)
-		root.Exec(t, `DROP ROLE `+name)
+		pgtest.Exec(t, root, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`)
+		pgtest.Exec(t, root, `DROP ROLE `+name)
 	})
-	if c, err := root.Examine(context.Background()); err == nil && c.Version >= 160000 && attribute == "CREATEROLE" {
-		root.Exec(t, `GRANT servery_tenant TO `+name+` WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`)
+	if c, err := schema.Examine(context.Background(), root); err == nil && c.Version >= 160000 &&
+		attribute == "CREATEROLE" {
+		pgtest.Exec(t, root, `GRANT servery_tenant TO `+name+` WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`)
 	}
-	root.Exec(t, `CREATE DATABASE `+name+` OWNER `+name)
+	pgtest.Exec(t, root, `CREATE DATABASE `+name+` OWNER `+name)
 	address.User, address.Host = url.UserPassword(name, "own"), name
 	return hubtest.Connect(t, address.String(), nil)
 }
 
-func TestTheAuditTrailIsOnlyAddedTo(t *testing.T) {
+func TestAuditTrailIsAppendOnly(t *testing.T) {
 	address := hubtest.DatabaseURL(t)
 	db := hubtest.Open(t, address, nil)
-	superuser := hubtest.Connect(t, hubtest.AdminURL(t, address), nil) // whom no privilege binds
-	db.Exec(t, `INSERT INTO audit (business_id, id, at, actor, action, object) VALUES (1, gen_random_uuid(), now(), 'cli', 'test', 'nothing')`)
+	superuser := hubtest.Connect(t, hubtest.AdminURL(t, address), nil) // no privilege restricts a superuser
+	pgtest.Exec(t, db,
+		`INSERT INTO audit (business_id, id, at, actor, action, object)
+			VALUES (1, gen_random_uuid(), now(), 'cli', 'test', 'nothing')`)
 	for _, statement := range []string{`UPDATE audit SET actor = 'nobody'`, `DELETE FROM audit`, `TRUNCATE audit`} {
 		require.ErrorContains(t, db.Try(statement), "permission denied", statement)
 		require.ErrorContains(t, superuser.Try(statement), "only added to", statement)
 	}
-	require.Equal(t, 1, db.Audited(t, "test"))
+	require.Equal(t, 1, pgtest.Audited(t, db, "test"))
 }

@@ -14,36 +14,39 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestMigrationsGoDownAndUpAgain(t *testing.T) {
+func TestMigrationsCanBeRevertedAndReapplied(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	down, err := db.MigrateDown(ctx)
+	down, err := schema.MigrateDown(ctx, db)
 	require.NoError(t, err)
 	require.NotEmpty(t, down)
-	list, err := db.Migrations(ctx)
+	list, err := schema.Migrations(ctx, db)
 	require.NoError(t, err)
 	for _, m := range list {
 		require.False(t, m.Applied, m.Name)
 	}
-	up, err := db.MigrateUp(ctx)
+	up, err := schema.MigrateUp(ctx, db)
 	require.NoError(t, err)
 	require.Len(t, up, len(list))
-	again, err := db.MigrateUp(ctx)
+	again, err := schema.MigrateUp(ctx, db)
 	require.NoError(t, err)
 	require.Empty(t, again)
-	require.NoError(t, db.Maintain(ctx, 48*time.Hour))
+	require.NoError(t, schema.Maintain(ctx, db, 48*time.Hour))
 	hubtest.Business(t, db)
 }
 
-func TestMigrationsOfANewerProgramAreNotPassedOver(t *testing.T) {
+func TestUnknownNewerMigrationsStopTheRevert(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
-	db.Exec(t, `INSERT INTO bun_migrations (name, group_id, migrated_at) VALUES ('29990101000001', 77, now())`)
-	down, err := db.MigrateDown(ctx)
+	pgtest.Exec(t, db, `INSERT INTO bun_migrations (name, group_id, migrated_at) VALUES ('29990101000001', 77, now())`)
+	down, err := schema.MigrateDown(ctx, db)
 	require.ErrorContains(t, err, "this program does not know, the first is 29990101000001")
 	require.Empty(t, down)
-	condition, err := db.Examine(ctx)
+	condition, err := schema.Examine(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, []string{"29990101000001"}, condition.Unknown)
 	require.Empty(t, condition.Missing, "nothing was taken back")
@@ -51,13 +54,13 @@ func TestMigrationsOfANewerProgramAreNotPassedOver(t *testing.T) {
 
 func TestReplicasMigrateOneAtATime(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
-	_, err := hubtest.Connect(t, url, nil).MigrateDown(ctx)
+	_, err := schema.MigrateDown(ctx, hubtest.Connect(t, url, nil))
 	require.NoError(t, err)
 	failures := make(chan error, 4)
 	for range cap(failures) {
 		db := hubtest.Connect(t, url, nil)
 		go func() {
-			_, err := db.MigrateUp(ctx)
+			_, err := schema.MigrateUp(ctx, db)
 			failures <- err
 		}()
 	}
@@ -68,7 +71,7 @@ func TestReplicasMigrateOneAtATime(t *testing.T) {
 
 func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	url := hubtest.DatabaseURL(t)
-	release := hubtest.Connect(t, url, nil).HoldMigrations(t)
+	release := pgtest.HoldMigrations(t, hubtest.Connect(t, url, nil))
 	told := &told{}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -76,9 +79,10 @@ func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	migrated := make(chan error, 1)
-	migrate := func() { _, err := db.MigrateUp(ctx); migrated <- err }
+	migrate := func() { _, err := schema.MigrateUp(ctx, db); migrated <- err }
 	go migrate()
-	eventually(t, "the wait is told", func() bool { return strings.Contains(told.String(), "another replica migrates") })
+	eventually(t, "the wait is told",
+		func() bool { return strings.Contains(told.String(), "another replica migrates") })
 	cancel()
 	require.ErrorIs(t, <-migrated, context.Canceled, "a hub that is stopped waits no longer")
 	ctx = context.Background()
@@ -87,7 +91,7 @@ func TestAReplicaWaitsUntilAnotherHasMigrated(t *testing.T) {
 	require.NoError(t, <-migrated)
 }
 
-// told is what was logged.
+// told collects log output.
 type told struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -105,40 +109,41 @@ func (w *told) String() string {
 	return w.text.String()
 }
 
-func TestMigrationsTakeTheirTimeButWaitForNoLockForLong(t *testing.T) {
+func TestMigrationsHaveOnlyALockTimeout(t *testing.T) {
 	db := hubtest.Database(t, nil)
-	require.Equal(t, "0", db.MigrationSetting(t, "statement_timeout"))
-	require.Equal(t, "10s", db.MigrationSetting(t, "lock_timeout"))
+	require.Equal(t, "0", pgtest.MigrationSetting(t, db, "statement_timeout"))
+	require.Equal(t, "10s", pgtest.MigrationSetting(t, db, "lock_timeout"))
 	var timeout string
-	db.Row(t, &timeout, `SELECT current_setting('statement_timeout')`)
+	pgtest.Row(t, db, &timeout, `SELECT current_setting('statement_timeout')`)
 	require.Equal(t, "1min", timeout)
 }
 
-func TestPartitionsAreMadeAheadAndDroppedByAge(t *testing.T) {
+func TestPartitionsAreCreatedAheadAndDroppedByAge(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 	event := publish(t, db, tenant.ID, "", `{}`)
-	require.NotEmpty(t, db.EventBodyByID(t, event.ID))
+	require.NotEmpty(t, pgtest.EventBodyByID(t, db, event.ID))
 	const retention = 3 * 24 * time.Hour
 	for range 3 {
 		clock.Advance(24 * time.Hour)
-		require.NoError(t, db.Maintain(ctx, retention))
+		require.NoError(t, schema.Maintain(ctx, db, retention))
 	}
-	require.NotEmpty(t, db.EventBodyByID(t, event.ID), "kept to the end of its time")
-	require.Zero(t, db.Outside(t), "every row is in the partition of its day")
+	require.NotEmpty(t, pgtest.EventBodyByID(t, db, event.ID), "kept to the end of its time")
+	require.Zero(t, pgtest.Outside(t, db), "every row is in the partition of its day")
 	clock.Advance(24 * time.Hour)
-	require.NoError(t, db.Maintain(ctx, retention))
-	require.Empty(t, db.EventBodyByID(t, event.ID))
+	require.NoError(t, schema.Maintain(ctx, db, retention))
+	require.Empty(t, pgtest.EventBodyByID(t, db, event.ID))
 
-	batch, err := postgres.Deliveries{DB: db}.Claim(ctx, core.ID{1}, webhook.Room{Deliveries: 10, Bodies: 1 << 20, Busy: []int64{}}, clock.Now().Add(time.Minute))
+	batch, err := deliveries.New(db).Claim(ctx, core.ID{1},
+		claimUpTo(10, 1<<20), clock.Now().Add(time.Minute))
 	require.NoError(t, err)
-	require.Empty(t, batch.Deliveries, "a delivery whose event is gone is given up")
+	require.Empty(t, batch.Items, "a delivery whose event is gone is given up")
 	requireQueueEmpty(t, db)
 }
 
-func TestAnotherSecretKeyIsRefused(t *testing.T) {
+func TestWrongSecretKeyIsRejected(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	require.NoError(t, db.CheckSeal(ctx))
 	require.NoError(t, db.CheckSeal(ctx))

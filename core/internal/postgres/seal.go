@@ -16,28 +16,26 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Sealer encrypts secrets at rest: AES-256-GCM, each value bound to the place
-// where it is kept, so that one cannot be put in the place of another. It opens what
-// any of its keys has sealed.
-type Sealer struct{ keys []sealKey }
+// Sealer encrypts secrets at rest with AES-256-GCM. Each value is bound to its location as
+// associated data, so that values cannot be swapped. The sealer opens values of any of its keys.
+type Sealer struct{ Keys []sealKey }
 
-// sealKey is a key and the beginning of what it seals: the version, and the id
-// of the key.
+// sealKey is a key and the prefix of the values it seals: the version and the key id.
 type sealKey struct {
-	prefix []byte
+	Prefix []byte
 	aead   cipher.AEAD
 }
 
-// The version begins every sealed value. Values of the first one do not say which
-// key sealed them; databases that have begun with it stay with it until their key is rotated.
+// Every sealed value begins with its version. Version 1 does not name the key. Databases
+// that started with version 1 keep it until their key is rotated.
 const (
-	sealUnnamed = 1
-	sealNamed   = 2
+	SealUnnamed = 1
+	SealNamed   = 2
 	keyIDSize   = 4
 )
 
-// NewSealer takes the key that is to seal, and keys that may have sealed before:
-// 32 bytes each, written in hexadecimal or base64.
+// NewSealer returns a sealer that seals with key and also opens values of previous keys.
+// Each key is 32 bytes in hexadecimal or base64.
 func NewSealer(key string, previous ...string) (*Sealer, error) {
 	s := &Sealer{}
 	for _, text := range append([]string{key}, previous...) {
@@ -45,7 +43,7 @@ func NewSealer(key string, previous ...string) (*Sealer, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.keys = append(s.keys, one)
+		s.Keys = append(s.Keys, one)
 	}
 	return s, nil
 }
@@ -57,7 +55,8 @@ func newSealKey(text string) (sealKey, error) {
 		raw, err = base64.StdEncoding.DecodeString(text)
 	}
 	if err != nil || len(raw) != 32 {
-		return sealKey{}, errors.New("the secret key must be 32 bytes in hexadecimal or base64, as `openssl rand -hex 32` makes one")
+		return sealKey{},
+			errors.New("the secret key must be 32 bytes in hexadecimal or base64, as `openssl rand -hex 32` makes one")
 	}
 	block, err := aes.NewCipher(raw)
 	if err != nil {
@@ -68,14 +67,14 @@ func newSealKey(text string) (sealKey, error) {
 		return sealKey{}, err
 	}
 	id := sha256.Sum256(append([]byte("servery key id:"), raw...))
-	return sealKey{append([]byte{sealNamed}, id[:keyIDSize]...), aead}, nil
+	return sealKey{append([]byte{SealNamed}, id[:keyIDSize]...), aead}, nil
 }
 
-// id names the key to people, without telling anything of it.
-func (k sealKey) id() string { return hex.EncodeToString(k.prefix[1:]) }
+// ID returns an identifier that reveals nothing of the key.
+func (k sealKey) ID() string { return hex.EncodeToString(k.Prefix[1:]) }
 
-// seal seals in the present form.
-func (k sealKey) seal(place string, plain []byte) []byte { return k.sealAs(k.prefix, place, plain) }
+// Seal seals a value in the current format.
+func (k sealKey) Seal(place string, plain []byte) []byte { return k.sealAs(k.Prefix, place, plain) }
 
 func (k sealKey) sealAs(prefix []byte, place string, plain []byte) []byte {
 	nonce := make([]byte, k.aead.NonceSize())
@@ -83,20 +82,22 @@ func (k sealKey) sealAs(prefix []byte, place string, plain []byte) []byte {
 	return k.aead.Seal(append(bytes.Clone(prefix), nonce...), nonce, plain, []byte(place))
 }
 
-var errSeal = errors.New("a stored secret cannot be opened: it was sealed with another key, or is damaged")
+// ErrSeal is returned for a value that none of the keys opens.
+var ErrSeal = errors.New("a stored secret cannot be opened: it was sealed with another key, or is damaged")
 
-func (s *Sealer) open(place string, sealed []byte) ([]byte, error) {
-	plain, _, err := s.opened(place, sealed)
+// Open opens a value that was sealed for a location.
+func (s *Sealer) Open(place string, sealed []byte) ([]byte, error) {
+	plain, _, err := s.Opened(place, sealed)
 	return plain, err
 }
 
-// opened is also the key that opens the value.
-func (s *Sealer) opened(place string, sealed []byte) ([]byte, sealKey, error) {
-	for _, key := range s.keys {
-		rest, named := bytes.CutPrefix(sealed, key.prefix)
+// Opened opens a value and also returns the key that opened it.
+func (s *Sealer) Opened(place string, sealed []byte) ([]byte, sealKey, error) {
+	for _, key := range s.Keys {
+		rest, named := bytes.CutPrefix(sealed, key.Prefix)
 		if !named {
 			var unnamed bool
-			if rest, unnamed = bytes.CutPrefix(sealed, []byte{sealUnnamed}); !unnamed {
+			if rest, unnamed = bytes.CutPrefix(sealed, []byte{SealUnnamed}); !unnamed {
 				continue
 			}
 		}
@@ -106,50 +107,51 @@ func (s *Sealer) opened(place string, sealed []byte) ([]byte, sealKey, error) {
 			}
 		}
 	}
-	return nil, sealKey{}, errSeal
+	return nil, sealKey{}, ErrSeal
 }
 
-// The value by which a database tells which key seals it, and in which form.
+// The check value shows which key and format a database uses.
 const (
-	sealPlace = "seal_check"
-	sealWord  = "servery"
+	SealPlace = "seal_check"
+	SealWord  = "servery"
 )
 
-var errOtherKey = errors.New("SERVERY_SECRET_KEY is not the key that seals the secrets of this database, and none of SERVERY_SECRET_KEY_PREVIOUS is")
+// ErrOtherKey is returned if none of the keys is that of the database.
+var ErrOtherKey = errors.New("SERVERY_SECRET_KEY is not the key that seals the secrets of this database, and none of SERVERY_SECRET_KEY_PREVIOUS is")
 
-// sealIn seals a value in the transaction that stores it: with the key, and in
-// the form, that the database is at. A rotation waits for such transactions, and they for it.
-func (db *DB) sealIn(ctx context.Context, tx bun.IDB, place string, plain []byte) ([]byte, error) {
+// SealIn seals a value in the transaction that stores it, with the database's key and format.
+// The shared lock makes key rotation and such transactions wait for each other.
+func (db *DB) SealIn(ctx context.Context, tx bun.IDB, place string, plain []byte) ([]byte, error) {
 	var checks [][]byte
 	if err := tx.NewRaw(`SELECT sealed FROM seal_check FOR SHARE`).Scan(ctx, &checks); err != nil {
 		return nil, fmt.Errorf("reading which key seals: %w", err)
 	}
 	if len(checks) == 0 {
-		return db.seal.keys[0].seal(place, plain), nil
+		return db.sealer.Keys[0].Seal(place, plain), nil
 	}
-	_, key, err := db.seal.opened(sealPlace, checks[0])
+	_, key, err := db.sealer.Opened(SealPlace, checks[0])
 	if err != nil {
-		return nil, errOtherKey
+		return nil, ErrOtherKey
 	}
-	if checks[0][0] == sealUnnamed {
-		return key.sealAs([]byte{sealUnnamed}, place, plain), nil
+	if checks[0][0] == SealUnnamed {
+		return key.sealAs([]byte{SealUnnamed}, place, plain), nil
 	}
-	return key.seal(place, plain), nil
+	return key.Seal(place, plain), nil
 }
 
-// CheckSeal makes sure that this hub has the key that seals this database; the
-// first hub to come fixes it.
+// CheckSeal returns an error if this hub lacks the key of the database. The first hub to
+// start stores the check value.
 func (db *DB) CheckSeal(ctx context.Context) error {
 	if _, err := db.bun.ExecContext(ctx, "INSERT INTO seal_check (sealed) VALUES (?) ON CONFLICT DO NOTHING",
-		db.seal.keys[0].seal(sealPlace, []byte(sealWord))); err != nil {
+		db.sealer.Keys[0].Seal(SealPlace, []byte(SealWord))); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
 	var sealed []byte
 	if err := db.bun.QueryRowContext(ctx, "SELECT sealed FROM seal_check").Scan(&sealed); err != nil {
 		return fmt.Errorf("checking the secret key: %w", err)
 	}
-	if _, err := db.seal.open(sealPlace, sealed); err != nil {
-		return errOtherKey
+	if _, err := db.sealer.Open(SealPlace, sealed); err != nil {
+		return ErrOtherKey
 	}
 	return nil
 }

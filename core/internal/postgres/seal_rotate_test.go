@@ -11,13 +11,19 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
 var newKey = strings.Repeat("cd", 32)
 
-// withKeys opens a database as a hub with these keys does.
+// withKeys opens a database as a hub with these keys would.
 func withKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	t.Helper()
 	db := hubtest.Open(t, url, nil)
@@ -28,41 +34,44 @@ func withKeys(t *testing.T, url string, keys ...string) *postgres.DB {
 	return db
 }
 
-// sealSomething stores secrets of every kind, enough webhooks for several batches.
+// sealSomething stores secrets of every kind, with enough webhooks for several batches.
 func sealSomething(t *testing.T, db *postgres.DB) (hubtest.Tenant, []webhook.Subscription) {
 	t.Helper()
 	tenant := hubtest.Business(t, db)
 	var subscriptions []webhook.Subscription
 	for i := range 450 {
-		subscriptions = append(subscriptions, hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i), webhook.Minutes))
+		subscriptions = append(subscriptions,
+			hubtest.Subscribe(t, db, tenant.ID, core.EventTypes()[i/90], fmt.Sprintf("https://pos.example.com/%d", i),
+				webhook.Minutes))
 	}
-	require.NoError(t, postgres.Platforms{DB: db}.Set(context.Background(), tenant.ID, core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
-		a.Settings, a.Addresses, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}
-		return nil
-	}))
+	require.NoError(t, platforms.New(db).Set(context.Background(), tenant.ID,
+		core.Platform{Name: "tasty", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Settings, a.Addresses, a.Secrets = []byte(`{}`), map[string]string{}, map[string]string{"key": "hush"}
+			return nil
+		}))
 	return tenant, subscriptions
 }
 
 func requireSecrets(t *testing.T, db *postgres.DB, tenant hubtest.Tenant, subscriptions []webhook.Subscription) {
 	t.Helper()
 	ctx := context.Background()
-	secret, err := postgres.Access{DB: db}.CallbackSecret(ctx, tenant.ID)
+	secret, err := accessdb.New(db).CallbackSecret(ctx, tenant.ID)
 	require.NoError(t, err)
 	require.Equal(t, tenant.CallbackSecret, secret)
-	list, n, err := postgres.Webhooks{DB: db}.List(ctx, tenant.ID, 1000, 0)
+	list, n, err := deliveries.NewWebhooks(db).List(ctx, tenant.ID, 1000, 0)
 	require.NoError(t, err)
 	require.Equal(t, len(subscriptions), n)
 	for i, sub := range subscriptions {
 		require.Equal(t, sub.Secret, list[i].Secret)
 	}
-	access, err := postgres.Platforms{DB: db}.Access(ctx, tenant.ID, "tasty")
+	access, err := platforms.New(db).Access(ctx, tenant.ID, "tasty")
 	require.NoError(t, err)
 	require.Equal(t, map[string]string{"key": "hush"}, access.Secrets)
 }
 
 func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
 	t.Helper()
-	sealed, err := db.Sealed(context.Background())
+	sealed, err := schema.Sealed(context.Background(), db)
 	require.NoError(t, err)
 	for _, column := range sealed {
 		n += column.Keys[key]
@@ -70,80 +79,88 @@ func sealedWith(t *testing.T, db *postgres.DB, key string) (n int) {
 	return n
 }
 
-func TestARotationSealsEverythingAnewWhileHubsRun(t *testing.T) {
+func TestKeyRotationReencryptsEverythingWhileHubsRun(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	old := withKeys(t, url, hubtest.SecretKey)
 	tenant, subscriptions := sealSomething(t, old)
 
 	hub := withKeys(t, url, newKey, hubtest.SecretKey)
 	requireSecrets(t, hub, tenant, subscriptions)
-	subscriptions = append(subscriptions, hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
+	subscriptions = append(subscriptions,
+		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/early", webhook.Minutes))
 	requireSecrets(t, old, tenant, subscriptions)
-	require.Zero(t, sealedWith(t, hub, hub.SealKey()), "until the rotation hubs seal with the key that all have")
+	require.Zero(t, sealedWith(t, hub, schema.SealKey(hub)), "until the rotation hubs seal with the key that all have")
 
-	done, err := hub.RotateSeal(ctx, "cli")
+	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
-	require.Equal(t, postgres.Rotation{Key: hub.SealKey(), Resealed: 2*len(subscriptions) + 2, Unreadable: []string{}}, done)
-	subscriptions = append(subscriptions, hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
+	require.Equal(t, schema.Rotation{Key: schema.SealKey(hub), Resealed: 2*len(subscriptions) + 2,
+		Unreadable: []string{}}, done)
+	subscriptions = append(subscriptions,
+		hubtest.Subscribe(t, hub, tenant.ID, core.StoreCreation, "https://pos.example.com/late", webhook.Minutes))
 	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
 	require.ErrorContains(t, old.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key")
-	require.Equal(t, 2*len(subscriptions)+2, sealedWith(t, hub, hub.SealKey()))
+	require.Equal(t, 2*len(subscriptions)+2, sealedWith(t, hub, schema.SealKey(hub)))
 
-	again, err := hub.RotateSeal(ctx, "cli")
+	again, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Zero(t, again.Resealed)
-	require.Equal(t, 1, hub.Audited(t, "secrets.rotate"))
+	require.Equal(t, 1, pgtest.Audited(t, hub, "secrets.rotate"))
 }
 
-func TestARotationThatBreaksOffGoesOn(t *testing.T) {
+func TestInterruptedKeyRotationResumes(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
 	all, hub := 2*len(subscriptions)+2, withKeys(t, url, newKey, hubtest.SecretKey)
-	hub.Exec(t, `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more'; END $$`)
-	hub.Exec(t, `CREATE TRIGGER refuse BEFORE UPDATE ON webhooks FOR EACH ROW WHEN (OLD.id = ?) EXECUTE FUNCTION refuse()`, subscriptions[300].ID)
-	_, err := hub.RotateSeal(ctx, "cli")
+	pgtest.Exec(t, hub,
+		`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no more'; END $$`)
+	pgtest.Exec(t, hub,
+		`CREATE TRIGGER refuse BEFORE UPDATE ON webhooks FOR EACH ROW WHEN (OLD.id = ?) EXECUTE FUNCTION refuse()`,
+		subscriptions[300].ID)
+	_, err := schema.RotateSeal(ctx, hub, "cli")
 	require.ErrorContains(t, err, "no more")
-	done := sealedWith(t, hub, hub.SealKey())
-	require.Equal(t, all, done+sealedWith(t, hub, keyID(t, hubtest.SecretKey)), "each value is sealed with one of the two")
+	done := sealedWith(t, hub, schema.SealKey(hub))
+	require.Equal(t, all, done+sealedWith(t, hub, keyID(t, hubtest.SecretKey)),
+		"each value is sealed with one of the two")
 	requireSecrets(t, hub, tenant, subscriptions)
 	alone := hubtest.Open(t, url, nil)
 	sealer, err := postgres.NewSealer(newKey)
 	require.NoError(t, err)
 	alone.UseSealer(sealer)
-	require.ErrorContains(t, alone.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key", "with the new key alone no hub starts before all is sealed with it")
+	require.ErrorContains(t, alone.CheckSeal(ctx), "SERVERY_SECRET_KEY is not the key",
+		"with the new key alone no hub starts before all is sealed with it")
 
-	hub.Exec(t, `DROP TRIGGER refuse ON webhooks`)
-	rest, err := hub.RotateSeal(ctx, "cli")
+	pgtest.Exec(t, hub, `DROP TRIGGER refuse ON webhooks`)
+	rest, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Positive(t, done)
 	require.Equal(t, all-done, rest.Resealed, "what is done is not done again")
 	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
 }
 
-// keyID is the name of a key.
+// keyID returns the id of a key.
 func keyID(t *testing.T, key string) string {
 	t.Helper()
 	db := &postgres.DB{}
 	sealer, err := postgres.NewSealer(key)
 	require.NoError(t, err)
 	db.UseSealer(sealer)
-	return db.SealKey()
+	return schema.SealKey(db)
 }
 
-func TestDatabasesOfTheFirstFormKeepItUntilTheyAreRotated(t *testing.T) {
+func TestOldEncryptionFormatStaysUntilRotation(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	hub := withKeys(t, url, hubtest.SecretKey)
 	hub.SealUnnamed(t)
 	tenant, subscriptions := sealSomething(t, hub)
 	requireSecrets(t, hub, tenant, subscriptions)
-	require.Zero(t, sealedWith(t, hub, hub.SealKey()), "an earlier version can be put back")
-	done, err := hub.RotateSeal(ctx, "cli")
+	require.Zero(t, sealedWith(t, hub, schema.SealKey(hub)), "an earlier version can be put back")
+	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	require.Equal(t, 2*len(subscriptions)+2, done.Resealed)
 	requireSecrets(t, hub, tenant, subscriptions)
 }
 
-func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
+func TestRotationNamesAndKeepsUndecryptableValues(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	tenant := hubtest.Business(t, hubtest.Open(t, url, nil))
 	lost, err := postgres.NewSealer(newKey)
@@ -152,10 +169,11 @@ func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
 	db.UseSealer(lost)
 	hubtest.Subscribe(t, db, tenant.ID, core.StoreCreation, "https://pos.example.com/", webhook.Minutes)
 	hub := withKeys(t, url, hubtest.SecretKey)
-	done, err := hub.RotateSeal(ctx, "cli")
+	done, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
-	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID), fmt.Sprintf("webhooks/%d/secret", tenant.ID)}, done.Unreadable)
-	sealed, err := hub.Sealed(ctx)
+	require.Equal(t, []string{fmt.Sprintf("webhooks/%d/headers", tenant.ID),
+		fmt.Sprintf("webhooks/%d/secret", tenant.ID)}, done.Unreadable)
+	sealed, err := schema.Sealed(ctx, hub)
 	require.NoError(t, err)
 	for _, column := range sealed {
 		lost := column.Column == "webhooks.headers" || column.Column == "webhooks.secret"
@@ -163,25 +181,29 @@ func TestValuesOfALostKeyAreNamedAndLeftAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAReceiverWhoseSecretCannotBeOpenedFailsAlone(t *testing.T) {
+func TestUndecryptableWebhookSecretFailsOnlyItsDeliveries(t *testing.T) {
 	for _, column := range []string{"secret", "headers"} {
 		t.Run(column, func(t *testing.T) {
 			db := hubtest.Database(t, nil)
 			well, unwell, sink := hubtest.Business(t, db), hubtest.Business(t, db), hubtest.NewSink(t, nil)
 			hubtest.Subscribe(t, db, well.ID, core.StoreCreation, sink.URL, webhook.Minutes)
 			broken := hubtest.Subscribe(t, db, unwell.ID, core.StoreCreation, sink.URL, webhook.Minutes)
-			db.Exec(t, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+`, 20) # 1) WHERE id = ?`, broken.ID)
+			pgtest.Exec(t, db, `UPDATE webhooks SET `+column+` = set_byte(`+column+`, 20, get_byte(`+column+
+				`, 20) # 1) WHERE id = ?`, broken.ID)
 			now := db.Clock().Now()
 			event := func(tenant hubtest.Tenant) core.Event {
-				return core.Event{ID: core.NewID(now), Business: tenant.ID, Type: core.StoreCreation, At: now, Body: []byte(`{}`)}
+				return core.Event{ID: core.NewID(now), Business: tenant.ID, Type: core.StoreCreation, At: now,
+					Body: []byte(`{}`)}
 			}
-			claimed, lost := event(well), event(unwell) // by an engine that starts later
-			require.NoError(t, db.Publish(context.Background(), lost, claimed))
+			claimed, lost := event(well), event(unwell) // claimed by an engine that starts later
+			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), lost, claimed))
 			startEngine(t, db, webhook.Config{}, true)
-			eventually(t, "both are tried in the claim", func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
+			eventually(t, "both are tried in the claim",
+				func() bool { return len(history(t, db, claimed.ID)) == 1 && len(history(t, db, lost.ID)) == 1 })
 			started, again := event(well), event(unwell)
-			require.NoError(t, db.Publish(context.Background(), again, started))
-			eventually(t, "both are tried at once", func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })
+			require.NoError(t, outbox.NewPublisher(db).Publish(context.Background(), again, started))
+			eventually(t, "both are tried at once",
+				func() bool { return len(history(t, db, started.ID)) == 1 && len(history(t, db, again.ID)) == 1 })
 			for _, id := range []core.ID{claimed.ID, started.ID} {
 				require.Equal(t, "delivered", history(t, db, id)[0].State)
 			}
@@ -193,19 +215,21 @@ func TestAReceiverWhoseSecretCannotBeOpenedFailsAlone(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredBehindARotationIsSealedAnewToo(t *testing.T) {
+func TestRotationReencryptsRowsAddedMeanwhile(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	tenant, subscriptions := sealSomething(t, withKeys(t, url, hubtest.SecretKey))
 	hub := withKeys(t, url, newKey, hubtest.SecretKey)
 	late := subscriptions[10].ID
-	hub.Exec(t, `CREATE TABLE late AS SELECT * FROM webhooks WHERE id = ?`, late)
-	hub.Exec(t, `ALTER TABLE late DROP COLUMN server`) // which the table makes itself
-	hub.Exec(t, `DELETE FROM webhooks WHERE id = ?`, late)
-	hub.Exec(t, `CREATE FUNCTION come() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-		EXECUTE (SELECT format('INSERT INTO webhooks (%1$s) OVERRIDING SYSTEM VALUE SELECT %1$s FROM late', string_agg(column_name, ', ')) FROM information_schema.columns WHERE table_name = 'late');
+	pgtest.Exec(t, hub, `CREATE TABLE late AS SELECT * FROM webhooks WHERE id = ?`, late)
+	pgtest.Exec(t, hub, `ALTER TABLE late DROP COLUMN server`) // a generated column
+	pgtest.Exec(t, hub, `DELETE FROM webhooks WHERE id = ?`, late)
+	pgtest.Exec(t, hub, `CREATE FUNCTION come() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+		EXECUTE (SELECT format('INSERT INTO webhooks (%1$s) OVERRIDING SYSTEM VALUE SELECT %1$s FROM late',
+			string_agg(column_name, ', ')) FROM information_schema.columns WHERE table_name = 'late');
 		RETURN NEW; END $$`)
-	hub.Exec(t, `CREATE TRIGGER come BEFORE UPDATE ON platforms FOR EACH ROW EXECUTE FUNCTION come()`) // the last column
-	_, err := hub.RotateSeal(ctx, "cli")
+	// The secrets of platforms are the last column to be resealed.
+	pgtest.Exec(t, hub, `CREATE TRIGGER come BEFORE UPDATE ON platforms FOR EACH ROW EXECUTE FUNCTION come()`)
+	_, err := schema.RotateSeal(ctx, hub, "cli")
 	require.NoError(t, err)
 	requireSecrets(t, withKeys(t, url, newKey), tenant, subscriptions)
 }

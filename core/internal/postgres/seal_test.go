@@ -9,26 +9,30 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestSealedSecretsOpenOnlyInTheirPlaceAndWithTheirKey(t *testing.T) {
+func TestSecretsDecryptOnlyWithTheirKeyAndContext(t *testing.T) {
 	one, err := NewSealer(strings.Repeat("ab", 32))
 	require.NoError(t, err)
 	other, err := NewSealer("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=")
 	require.NoError(t, err)
-	sealed := one.keys[0].seal("webhooks/1/secret", []byte("hush"))
+	sealed := one.Keys[0].Seal("webhooks/1/secret", []byte("hush"))
 	require.NotContains(t, string(sealed), "hush")
-	require.NotEqual(t, sealed, one.keys[0].seal("webhooks/1/secret", []byte("hush")), "the same secret does not look the same twice")
-	plain, err := one.open("webhooks/1/secret", sealed)
+	require.NotEqual(t, sealed, one.Keys[0].Seal("webhooks/1/secret", []byte("hush")),
+		"the same secret does not look the same twice")
+	plain, err := one.Open("webhooks/1/secret", sealed)
 	require.NoError(t, err)
 	require.Equal(t, "hush", string(plain))
 	for name, open := range map[string]func() ([]byte, error){
-		"another place": func() ([]byte, error) { return one.open("webhooks/2/secret", sealed) },
-		"another key":   func() ([]byte, error) { return other.open("webhooks/1/secret", sealed) },
-		"changed":       func() ([]byte, error) { return one.open("webhooks/1/secret", append(bytes.Clone(sealed), 0)) },
-		"cut short":     func() ([]byte, error) { return one.open("webhooks/1/secret", sealed[:5]) },
-		"nothing":       func() ([]byte, error) { return one.open("webhooks/1/secret", nil) },
+		"another place": func() ([]byte, error) { return one.Open("webhooks/2/secret", sealed) },
+		"another key":   func() ([]byte, error) { return other.Open("webhooks/1/secret", sealed) },
+		"changed": func() ([]byte,
+			error) {
+			return one.Open("webhooks/1/secret", append(bytes.Clone(sealed), 0))
+		},
+		"cut short": func() ([]byte, error) { return one.Open("webhooks/1/secret", sealed[:5]) },
+		"nothing":   func() ([]byte, error) { return one.Open("webhooks/1/secret", nil) },
 	} {
 		_, err := open()
-		require.ErrorIs(t, err, errSeal, name)
+		require.ErrorIs(t, err, ErrSeal, name)
 	}
 	for _, wrong := range []string{"", "short", strings.Repeat("ab", 31), strings.Repeat("zz", 32)} {
 		_, err := NewSealer(wrong)
@@ -36,23 +40,25 @@ func TestSealedSecretsOpenOnlyInTheirPlaceAndWithTheirKey(t *testing.T) {
 	}
 }
 
-func TestBodiesUnpackToWhatTheyWere(t *testing.T) {
+func TestCompressedBodiesDecompressUnchanged(t *testing.T) {
 	p, err := newPacker()
 	require.NoError(t, err)
-	for _, body := range []string{``, `{}`, strings.Repeat(`{"a":"ñ"}`, 200), strings.Repeat("x", packedQuickly), strings.Repeat("x", packedQuickly+1), strings.Repeat(`{"a":"ñ"}`, 100000)} {
-		packed := p.pack([]byte(body))
-		back, err := p.unpack(packed)
+	for _, body := range []string{``, `{}`, strings.Repeat(`{"a":"ñ"}`, 200), strings.Repeat("x", packedQuickly),
+		strings.Repeat("x", packedQuickly+1), strings.Repeat(`{"a":"ñ"}`, 100000)} {
+		packed := p.Pack([]byte(body))
+		back, err := p.Unpack(packed)
 		require.NoError(t, err)
 		require.Equal(t, body, string(back))
 		require.LessOrEqual(t, len(packed), max(len(body), packFrom))
 	}
-	for _, broken := range [][]byte{append(bytes.Clone(zstdMagic), 1, 2, 3), s2Mark, append(bytes.Clone(s2Mark), 0xff, 0xff, 0xff, 0x0f), append(bytes.Clone(s2Mark), 5, 0)} {
-		_, err = p.unpack(broken)
+	for _, broken := range [][]byte{append(bytes.Clone(zstdMagic), 1, 2, 3), s2Mark,
+		append(bytes.Clone(s2Mark), 0xff, 0xff, 0xff, 0x0f), append(bytes.Clone(s2Mark), 5, 0)} {
+		_, err = p.Unpack(broken)
 		require.Error(t, err)
 	}
 }
 
-func TestTLSIsSettledByHostAndMode(t *testing.T) {
+func TestHostAndModeDecideTLS(t *testing.T) {
 	for name, row := range map[string]struct {
 		host, query string
 		plain, open bool
@@ -82,7 +88,7 @@ func TestTLSIsSettledByHostAndMode(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreRefusedSayWhy(t *testing.T) {
+func TestInvalidDatabaseURLErrorsSayWhy(t *testing.T) {
 	for address, message := range map[string]string{
 		"mysql://u:p@h/d":                     "must begin with postgres://",
 		"postgres://h/d":                      "must name user, host and database",

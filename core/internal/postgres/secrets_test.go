@@ -9,29 +9,35 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestASecretThatWasReplacedTwiceSignsToTheEndOfItsOverlap(t *testing.T) {
+func TestTwiceReplacedSecretSignsUntilItsOverlapEnds(t *testing.T) {
 	ctx, url := context.Background(), hubtest.DatabaseURL(t)
 	before := withKeys(t, url, hubtest.SecretKey)
 	tenant, sink := hubtest.Business(t, before), hubtest.NewSink(t, nil)
 	sub := hubtest.Subscribe(t, before, tenant.ID, core.StoreCreation, sink.URL+"/webhook", webhook.Seconds)
-	subscriptions := webhook.Subscriptions{Records: postgres.Webhooks{DB: before}, Overlap: time.Hour, Clock: before.Clock()}
+	subscriptions := webhook.Subscriptions{Records: deliveries.NewWebhooks(before), Overlap: time.Hour,
+		Clock: before.Clock()}
 	secrets := map[string][]string{"/hook/webhook": {sub.Secret}, "/hook/callback": {tenant.CallbackSecret}}
 	for range 2 {
 		rotated, err := subscriptions.Rotate(ctx, tenant.ID, sub.ID, "test", "")
 		require.NoError(t, err)
 		another := webhook.NewSecret()
-		require.NoError(t, postgres.Access{DB: before}.ReplaceCallbackSecret(ctx, tenant.ID, another, before.Clock().Now().Add(time.Hour)))
-		secrets["/hook/webhook"], secrets["/hook/callback"] = append(secrets["/hook/webhook"], rotated.Secret), append(secrets["/hook/callback"], another)
+		require.NoError(t, access.New(before).ReplaceCallbackSecret(ctx, tenant.ID, another,
+			before.Clock().Now().Add(time.Hour)))
+		secrets["/hook/webhook"], secrets["/hook/callback"] = append(secrets["/hook/webhook"], rotated.Secret),
+			append(secrets["/hook/callback"], another)
 	}
-	require.Equal(t, 2, before.Audited(t, "business.callback_secret"))
-	err := postgres.Access{DB: before}.ReplaceCallbackSecret(ctx, tenant.ID+1, webhook.NewSecret(), before.Clock().Now())
+	require.Equal(t, 2, pgtest.Audited(t, before, "business.callback_secret"))
+	err := access.New(before).ReplaceCallbackSecret(ctx, tenant.ID+1, webhook.NewSecret(), before.Clock().Now())
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 
-	_, err = withKeys(t, url, newKey, hubtest.SecretKey).RotateSeal(ctx, "cli")
+	_, err = schema.RotateSeal(ctx, withKeys(t, url, newKey, hubtest.SecretKey), "cli")
 	require.NoError(t, err)
 	db := withKeys(t, url, newKey)
 	startEngine(t, db, webhook.Config{}, true)
@@ -41,7 +47,8 @@ func TestASecretThatWasReplacedTwiceSignsToTheEndOfItsOverlap(t *testing.T) {
 	for _, arrival := range sink.Arrivals() {
 		require.Len(t, secrets[arrival.Path], 3)
 		for i, secret := range secrets[arrival.Path] {
-			_, err := webhook.Verify([]string{secret}, webhook.SignatureOf(arrival.Header), arrival.Body, db.Clock().Now())
+			_, err := webhook.Verify([]string{secret}, webhook.SignatureOf(arrival.Header), arrival.Body,
+				db.Clock().Now())
 			require.NoError(t, err, "secret %d of %s", i, arrival.Path)
 		}
 	}

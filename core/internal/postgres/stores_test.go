@@ -16,35 +16,40 @@ import (
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
 	"github.com/servery-hub/servery/core/internal/postgres"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/job"
 	"github.com/servery-hub/servery/core/store"
 )
 
-// enqueue accepts a store request as the API does.
+// enqueue queues a store request as the API does.
 func enqueue(t *testing.T, db *postgres.DB, business core.BusinessID, body string) core.ID {
 	t.Helper()
 	now := db.Clock().Now()
 	id := core.NewID(now)
-	require.NoError(t, postgres.Jobs{DB: db}.Enqueue(context.Background(),
+	require.NoError(t, jobsdb.New(db).Enqueue(context.Background(),
 		core.Job{ID: id, Business: business, Kind: core.StoreJob, Body: []byte(body), CreatedAt: now}, "request"))
 	return id
 }
 
-// runJobs works every queued job off.
+// runJobs runs all queued jobs.
 func runJobs(t *testing.T, db *postgres.DB) {
 	t.Helper()
-	handlers := map[core.JobKind]job.Handler{core.StoreJob: store.Ingestor{Records: postgres.Stores{DB: db}, Clock: db.Clock()}}
+	handlers := map[core.JobKind]job.Handler{core.StoreJob: store.Ingestor{Records: stores.New(db), Clock: db.Clock()}}
 	stop := startRunner(t, db, job.Config{}, handlers)
 	eventually(t, "jobs done", func() bool {
-		backlog, err := db.Backlog(context.Background())
+		backlog, err := schema.ReadBacklog(context.Background(), db)
 		return err == nil && backlog.Jobs == 0
 	})
 	stop()
 }
 
-func startRunner(t *testing.T, db *postgres.DB, config job.Config, handlers map[core.JobKind]job.Handler) (stop func()) {
+func startRunner(t *testing.T, db *postgres.DB, config job.Config,
+	handlers map[core.JobKind]job.Handler) (stop func()) {
 	t.Helper()
-	runner := job.NewRunner(config, postgres.Jobs{DB: db}, handlers, db.Clock(), unobserved{}, hubtest.Logger())
+	runner := job.NewRunner(config, jobsdb.New(db), handlers, db.Clock(), unobserved{}, hubtest.Logger())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -61,7 +66,7 @@ func startRunner(t *testing.T, db *postgres.DB, config job.Config, handlers map[
 
 func readStore(t *testing.T, db *postgres.DB, business core.BusinessID, ref string) map[string]any {
 	t.Helper()
-	stored, err := postgres.Stores{DB: db}.Get(context.Background(), business, ref)
+	stored, err := stores.New(db).Get(context.Background(), business, ref)
 	require.NoError(t, err)
 	encoded, err := json.Marshal(stored)
 	require.NoError(t, err)
@@ -70,15 +75,20 @@ func readStore(t *testing.T, db *postgres.DB, business core.BusinessID, ref stri
 	return fields
 }
 
-func TestEveryFieldComesBackAsItWasSent(t *testing.T) {
+func TestEveryStoreFieldReadsBackAsSent(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
-	const full = `{"ref_id":"S \t\n\\ \"'#/ñ","city":"Łódź\\","name":"{\"a\",b}","min_pickup_time":0,"min_delivery_time":2147483647,"contact_phone":"+1 (510) 555",
-		"notification_phones":["a,b","{\"x\"}","NULL","\\"],"notification_emails":["a@example.com"],"min_order_value":123456789012.3456789,
-		"hide_from_ui":true,"address":"line 1\nline 2\t\u2028","zip_codes":["94607"],"geo_longitude":-122.27123456789012,"geo_latitude":1e-7,
-		"active":false,"ordering_enabled":false,"translations":[{"language":"ar","name":"مرحبا 👩‍👩‍👧"}],"excluded_platforms":["web"],
+	const full = `{"ref_id":"S \t\n\\ \"'#/ñ","city":"Łódź\\","name":"{\"a\",b}","min_pickup_time":0,` +
+		`"min_delivery_time":2147483647,"contact_phone":"+1 (510) 555",
+		"notification_phones":["a,b","{\"x\"}","NULL","\\"],"notification_emails":["a@example.com"],` +
+		`"min_order_value":123456789012.3456789,
+		"hide_from_ui":true,"address":"line 1\nline 2\t\u2028","zip_codes":["94607"],` +
+		`"geo_longitude":-122.27123456789012,"geo_latitude":1e-7,
+		"active":false,"ordering_enabled":false,"translations":[{"language":"ar","name":"مرحبا 👩‍👩‍👧"}],` +
+		`"excluded_platforms":["web"],
 		"platform_data":[{"name":"app","url":"https://a.example/s?x=1&y=2","platform_store_id":"007"}],
-		"timings":[{"day":"monday","slots":[{"start_time":"22:00:00","end_time":"02:00:00"}]},{"day":"tuesday","slots":[]}]}`
+		"timings":[{"day":"monday","slots":[{"start_time":"22:00:00","end_time":"02:00:00"}]},{"day":"tuesday",` +
+		`"slots":[]}]}`
 	enqueue(t, db, tenant.ID, `{"stores":[`+full+`]}`)
 	runJobs(t, db)
 	var sent map[string]any
@@ -89,7 +99,7 @@ func TestEveryFieldComesBackAsItWasSent(t *testing.T) {
 	require.Equal(t, sent, got)
 }
 
-func TestWhatIsNotSentStays(t *testing.T) {
+func TestOmittedStoreFieldsStayUnchanged(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	send := func(fields string) map[string]any {
@@ -100,7 +110,8 @@ func TestWhatIsNotSentStays(t *testing.T) {
 		return got
 	}
 	created := send(`,"name":"N","city":"C"`)
-	require.Equal(t, map[string]any{"ref_id": "a", "name": "N", "city": "C", "active": true, "ordering_enabled": true, "hide_from_ui": false}, created)
+	require.Equal(t, map[string]any{"ref_id": "a", "name": "N", "city": "C", "active": true, "ordering_enabled": true,
+		"hide_from_ui": false}, created)
 	require.Equal(t, created, send(``))
 	changed := send(`,"name":"M","active":false,"zip_codes":["1","2"],"included_platforms":["web"]`)
 	require.Equal(t, []any{"1", "2"}, changed["zip_codes"])
@@ -129,15 +140,14 @@ func TestBusinessesDoNotSeeEachOthersStores(t *testing.T) {
 	require.Equal(t, "of two", readStore(t, db, two.ID, "a")["name"])
 	enqueue(t, db, two.ID, `{"stores":[{"ref_id":"b","name":"only two has it","city":"C"}]}`)
 	runJobs(t, db)
-	_, err := postgres.Stores{DB: db}.Get(context.Background(), one.ID, "b")
+	_, err := stores.New(db).Get(context.Background(), one.ID, "b")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
-	page, err := postgres.Stores{DB: db}.Page(context.Background(), one.ID, "", 10)
+	page, err := stores.New(db).Page(context.Background(), one.ID, "", 10)
 	require.NoError(t, err)
 	require.Len(t, page, 1)
 }
 
-// recorder is a handler that notes what it is asked to do, and does what the
-// test says.
+// recorder is a job handler that records its calls and runs the test's functions.
 type recorder struct {
 	mu   sync.Mutex
 	runs []string
@@ -163,10 +173,10 @@ func (r *recorder) got() []string {
 	return append([]string(nil), r.runs...)
 }
 
-func TestJobsOfOneBusinessKeepTheirOrderOthersRunBesideThem(t *testing.T) {
+func TestJobsRunInOrderWithinEachBusiness(t *testing.T) {
 	db := hubtest.Database(t, nil)
 	slow, quick := hubtest.Business(t, db), hubtest.Business(t, db)
-	ingestor := store.Ingestor{Records: postgres.Stores{DB: db}, Clock: db.Clock()}
+	ingestor := store.Ingestor{Records: stores.New(db), Clock: db.Clock()}
 	release := make(chan struct{})
 	gate := &recorder{run: func(ctx context.Context, work core.Job) error {
 		if work.Business == slow.ID {
@@ -182,7 +192,10 @@ func TestJobsOfOneBusinessKeepTheirOrderOthersRunBesideThem(t *testing.T) {
 	startRunner(t, db, job.Config{Parallel: 8}, map[core.JobKind]job.Handler{core.StoreJob: gate})
 	eventually(t, "the quick business is done while the slow one waits", func() bool { return len(gate.got()) == 6 })
 	close(release)
-	eventually(t, "all", func() bool { backlog, err := db.Backlog(context.Background()); return err == nil && backlog.Jobs == 0 })
+	eventually(t, "all", func() bool {
+		backlog, err := schema.ReadBacklog(context.Background(), db)
+		return err == nil && backlog.Jobs == 0
+	})
 	var ofSlow, ofQuick []string
 	for _, run := range gate.got() {
 		if len(run) == len(body(1)) {
@@ -198,11 +211,11 @@ func TestJobsOfOneBusinessKeepTheirOrderOthersRunBesideThem(t *testing.T) {
 	require.Equal(t, "n4", readStore(t, db, slow.ID, "a")["name"])
 }
 
-func TestJobIsTriedAgainAndFailsAfterItsAttemptsWithTheCallbackSent(t *testing.T) {
+func TestExhaustedJobFailsAndSendsItsCallback(t *testing.T) {
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
-	ingestor := store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock}
+	ingestor := store.Ingestor{Records: stores.New(db), Clock: clock}
 	broken := &recorder{
 		run:  func(context.Context, core.Job) error { panic("broken") },
 		fail: func(work core.Job, cause error) error { return ingestor.Fail(context.Background(), work, cause) },
@@ -211,20 +224,21 @@ func TestJobIsTriedAgainAndFailsAfterItsAttemptsWithTheCallbackSent(t *testing.T
 	startRunner(t, db, job.Config{MaxAttempts: 3, Poll: time.Hour}, map[core.JobKind]job.Handler{core.StoreJob: broken})
 	for n := range 3 {
 		eventually(t, "attempt", func() bool { return len(broken.got()) == n+1 })
-		eventually(t, "given back or ended", func() bool { state, _ := jobState(t, db, reference); return state != "running" })
+		eventually(t, "given back or ended",
+			func() bool { state, _ := jobState(t, db, reference); return state != "running" })
 		clock.Advance(time.Minute)
 	}
 	eventually(t, "failed", func() bool { state, _ := jobState(t, db, reference); return state == "failed" })
 	_, message := jobState(t, db, reference)
 	require.Contains(t, message, "panic: broken")
-	require.Contains(t, string(db.EventBody(t, reference)), `"stats":{"created":0,"updated":0,"errors":1}`)
-	_, err := postgres.Stores{DB: db}.Get(context.Background(), tenant.ID, "a")
+	require.Contains(t, string(pgtest.EventBody(t, db, reference)), `"stats":{"created":0,"updated":0,"errors":1}`)
+	_, err := stores.New(db).Get(context.Background(), tenant.ID, "a")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 }
 
 func jobState(t *testing.T, db *postgres.DB, reference core.ID) (state, message string) {
 	t.Helper()
-	state, message, err := db.JobState(context.Background(), reference)
+	state, message, err := pgtest.JobState(context.Background(), db, reference)
 	require.NoError(t, err)
 	return state, message
 }
@@ -233,7 +247,7 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 	ctx, clock := context.Background(), clocktest.New()
 	db := hubtest.Database(t, clock)
 	tenant := hubtest.Business(t, db)
-	jobs := postgres.Jobs{DB: db}
+	jobs := jobsdb.New(db)
 	enqueue(t, db, tenant.ID, `{"stores":[{"ref_id":"a","name":"N","city":"C"}]}`)
 	stalled, _, err := jobs.Claim(ctx, core.ID{1}, 1, clock.Now().Add(time.Minute))
 	require.NoError(t, err)
@@ -248,34 +262,35 @@ func TestALostLeaseWritesNothing(t *testing.T) {
 	require.Len(t, taken, 1)
 	require.Equal(t, 2, taken[0].Attempts)
 
-	ingestor := store.Ingestor{Records: postgres.Stores{DB: db}, Clock: clock}
+	ingestor := store.Ingestor{Records: stores.New(db), Clock: clock}
 	silent := func(int, int) {}
 	require.Equal(t, core.Conflict, core.CodeOf(ingestor.Run(ctx, stalled[0], silent)))
-	_, err = postgres.Stores{DB: db}.Get(ctx, tenant.ID, "a")
+	_, err = stores.New(db).Get(ctx, tenant.ID, "a")
 	require.Equal(t, core.NotFound, core.CodeOf(err))
 	require.NoError(t, ingestor.Run(ctx, taken[0], silent))
 	require.Equal(t, core.Conflict, core.CodeOf(ingestor.Run(ctx, taken[0], silent)), "an ended job does not end twice")
 	require.Equal(t, "N", readStore(t, db, tenant.ID, "a")["name"])
 }
 
-func TestAllOrNothingWhenTheTransactionBreaks(t *testing.T) {
+func TestFailedStoreIngestKeepsTheJob(t *testing.T) {
 	ctx := context.Background()
 	db := hubtest.Database(t, nil)
 	tenant := hubtest.Business(t, db)
 	enqueue(t, db, tenant.ID, `{"stores":[{"ref_id":"a","name":"N","city":"C"}]}`)
-	claimed, _, err := postgres.Jobs{DB: db}.Claim(ctx, core.ID{1}, 1, db.Clock().Now().Add(time.Minute))
+	claimed, _, err := jobsdb.New(db).Claim(ctx, core.ID{1}, 1, db.Clock().Now().Add(time.Minute))
 	require.NoError(t, err)
 	broke := errors.New("broke")
-	err = postgres.Stores{DB: db}.Ingest(ctx, claimed[0], store.Request{}, func(store.Known, func() int64) (store.Ingested, error) {
-		return store.Ingested{}, broke
-	})
+	err = stores.New(db).Ingest(ctx, claimed[0], store.Request{},
+		func(store.Known, func() int64) (store.Ingested, error) {
+			return store.Ingested{}, broke
+		})
 	require.ErrorIs(t, err, broke)
-	backlog, err := db.Backlog(ctx)
+	backlog, err := schema.ReadBacklog(ctx, db)
 	require.NoError(t, err)
 	require.Equal(t, int64(1), backlog.Jobs)
 }
 
-func TestTheRealStoresGoIn(t *testing.T) {
+func TestRealStoresReadBackAsSent(t *testing.T) {
 	body, err := os.ReadFile("../../../../shared/data/stores-california.json")
 	if err != nil {
 		t.Skip("the large data files are not beside this checkout")
@@ -284,10 +299,11 @@ func TestTheRealStoresGoIn(t *testing.T) {
 	tenant := hubtest.Business(t, db)
 	var sent struct{ Stores []map[string]any }
 	require.NoError(t, json.Unmarshal(body, &sent))
-	for _, want := range []string{`"stats":{"created":2558,"updated":0,"errors":0}`, `"stats":{"created":0,"updated":2558,"errors":0}`} {
+	for _, want := range []string{`"stats":{"created":2558,"updated":0,"errors":0}`,
+		`"stats":{"created":0,"updated":2558,"errors":0}`} {
 		reference := enqueue(t, db, tenant.ID, string(body))
 		runJobs(t, db)
-		require.Contains(t, string(db.EventBody(t, reference)), want)
+		require.Contains(t, string(pgtest.EventBody(t, db, reference)), want)
 	}
 	for _, want := range sent.Stores {
 		got := readStore(t, db, tenant.ID, want["ref_id"].(string))

@@ -11,12 +11,14 @@ import (
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/clocktest"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/menu"
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-// curry tells whether the store s1 has it.
+// curry returns the availability of the curry at store s1.
 func (s *switches) curry() any {
 	s.t.Helper()
 	items := s.read("s1")["items"].([]any)
@@ -24,29 +26,36 @@ func (s *switches) curry() any {
 	return items[0].(map[string]any)["available"]
 }
 
-func TestAMenuRequestThatWasAcceptedBeforeASwitchDoesNotUndoIt(t *testing.T) {
-	const on, off = `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, `{"items":[{"ref_id":"curry","price":4,"available":false}]}`
+func TestOlderMenuRequestKeepsALaterSwitch(t *testing.T) {
+	const on, off = `{"items":[{"ref_id":"curry","price":4,"available":true}]}`,
+		`{"items":[{"ref_id":"curry","price":4,"available":false}]}`
 	for name, c := range map[string]struct {
-		before      []string // accepted one after the other, and carried out after the switch
+		before      []string // accepted in sequence before the switch, and run after it
 		enable      bool
-		after       string // accepted after it
+		after       string // accepted after the switch
 		want        bool
 		warns       string
-		turnedOnAt  bool // the switch is for a while
-		turnedOn    bool // which is over before the requests are carried out
+		turnedOnAt  bool // the switch has a timer
+		turnedOn    bool // the timer fires before the requests run
 		thenOnAgain bool
 	}{
-		"it is switched off":                  {before: []string{on}, want: false, warns: "available has no effect on \"curry\": it was switched to false after the request was accepted"},
-		"it is switched on":                   {before: []string{off}, enable: true, want: true, warns: "it was switched to true"},
-		"the request says the same":           {before: []string{off}, want: false},
-		"the request says nothing of it":      {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"it is taken away and comes back":     {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false, warns: "switched to false"},
-		"and nothing is said of it":           {before: []string{`{"flush_items":true,"items":[]}`, `{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
-		"what comes after the switch counts":  {after: on, want: true},
-		"its time to be turned on stays":      {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
-		"it was turned on in time already":    {before: []string{off}, turnedOnAt: true, turnedOn: true, want: true, warns: "it was switched to true"},
+		"it is switched off": {before: []string{on}, want: false,
+			warns: "available has no effect on \"curry\": it was switched to false after the request was accepted"},
+		"it is switched on": {before: []string{off}, enable: true, want: true,
+			warns: "it was switched to true"},
+		"the request says the same":      {before: []string{off}, want: false},
+		"the request says nothing of it": {before: []string{`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"it is taken away and comes back": {before: []string{`{"flush_items":true,"items":[]}`, on}, want: false,
+			warns: "switched to false"},
+		"and nothing is said of it": {before: []string{`{"flush_items":true,"items":[]}`,
+			`{"items":[{"ref_id":"curry","price":4}]}`}, want: false},
+		"what comes after the switch counts": {after: on, want: true},
+		"its time to be turned on stays":     {before: []string{off}, turnedOnAt: true, want: false, thenOnAgain: true},
+		"it was turned on in time already": {before: []string{off}, turnedOnAt: true, turnedOn: true, want: true,
+			warns: "it was switched to true"},
 		"a request that came between the two": {after: off, turnedOnAt: true, turnedOn: true, want: false},
-		"one before it and one after":         {before: []string{on}, after: on, want: true, warns: "switched to false"},
+		"one before it and one after": {before: []string{on}, after: on, want: true,
+			warns: "switched to false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitches(t)
@@ -77,7 +86,7 @@ func TestAMenuRequestThatWasAcceptedBeforeASwitchDoesNotUndoIt(t *testing.T) {
 			require.Equal(t, c.want, s.curry())
 			told := ""
 			for _, reference := range accepted {
-				told += string(s.db.EventBody(t, reference))
+				told += string(pgtest.EventBody(t, s.db, reference))
 			}
 			if c.warns == "" {
 				require.NotContains(t, told, "warnings")
@@ -91,9 +100,9 @@ func TestAMenuRequestThatWasAcceptedBeforeASwitchDoesNotUndoIt(t *testing.T) {
 	}
 }
 
-func TestASwitchThatWaitedForTheMenuIsAcceptedWhenItIsAnswered(t *testing.T) {
+func TestSwitchOutranksMenuRequestsAcceptedWhileItWaited(t *testing.T) {
 	s := newSwitches(t)
-	hold, commit := s.db.Other(t)
+	hold, commit := pgtest.Other(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
 	answered := make(chan error, 1)
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
@@ -102,7 +111,7 @@ func TestASwitchThatWaitedForTheMenuIsAcceptedWhenItIsAnswered(t *testing.T) {
 		_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, reference, "key:pos")
 		answered <- err
 	}()
-	eventually(t, "it waits", func() bool { return s.db.TurnsWaiting(s.business) == 1 })
+	eventually(t, "it waits", func() bool { return pgtest.TurnsWaiting(s.db, s.business) == 1 })
 	s.clock.Advance(time.Second)
 	meanwhile := s.enqueue(core.MenuJob, "s1", `{"items":[{"ref_id":"curry","price":4,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
@@ -110,25 +119,29 @@ func TestASwitchThatWaitedForTheMenuIsAcceptedWhenItIsAnswered(t *testing.T) {
 	require.NoError(t, <-answered)
 	require.NoError(t, s.work())
 	require.Equal(t, false, s.curry())
-	require.Contains(t, string(s.db.EventBody(t, meanwhile)), `"path":"items[0].available"`)
+	require.Contains(t, string(pgtest.EventBody(t, s.db, meanwhile)), `"path":"items[0].available"`)
 }
 
-func TestOptionsLikewise(t *testing.T) {
+func TestOlderMenuRequestKeepsALaterOptionSwitch(t *testing.T) {
 	s := newSwitches(t)
-	reference := s.enqueue(core.MenuJob, "s1", `{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
+	reference := s.enqueue(core.MenuJob, "s1",
+		`{"options":[{"ref_id":"egg","price":1},{"ref_id":"big","price":9,"available":true}]}`, false)
 	s.clock.Advance(time.Second)
-	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable}, core.NewID(s.clock.Now()), "key:pos")
+	_, _, err := s.toggles.SwitchItems(context.Background(), s.business,
+		toggle.ItemRequest{LocationRefID: "s1", Options: []string{"big"}, Action: toggle.Disable},
+		core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
 	require.NoError(t, s.work())
 	for _, option := range s.read("s1")["options"].([]any) {
 		o := option.(map[string]any)
 		require.Equal(t, map[string]any{"egg": true, "big": false}[o["ref_id"].(string)], o["available"])
 	}
-	require.Contains(t, string(s.db.EventBody(t, reference)), `"path":"options[1].available"`)
+	require.Contains(t, string(pgtest.EventBody(t, s.db, reference)), `"path":"options[1].available"`)
 }
 
-func TestARollbackTakesTimersAwayThatWereSetSince(t *testing.T) {
-	for name, noted := range map[string]bool{"with a note of the switch": true, "by an earlier release, which noted none": false} {
+func TestRollbackRemovesTimersSetSinceTheRevision(t *testing.T) {
+	for name, noted := range map[string]bool{"with a note of the switch": true,
+		"by an earlier release, which noted none": false} {
 		t.Run(name, func(t *testing.T) { rollBackTimers(t, noted) })
 	}
 }
@@ -137,7 +150,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 	t.Helper()
 	clock := clocktest.New()
 	db := hubtest.Database(t, clock)
-	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: postgres.Toggles{DB: db}}
+	s := &switches{press: &press{kitchen: newKitchen(t, db, "US"), clock: clock}, toggles: availability.New(db)}
 	for store, item := range map[string]string{"s1": "curry", "s2": "rice"} {
 		s.store(store)
 		s.send(store, fmt.Sprintf(`{"items":[{"ref_id":%q,"title":"T","price":1}]}`, item))
@@ -150,7 +163,8 @@ func rollBackTimers(t *testing.T, noted bool) {
 	s.switchItem("curry", false, time.Time{})
 	s.clock.Advance(time.Second)
 	_, _, err := s.toggles.SwitchItems(context.Background(), s.business, toggle.ItemRequest{
-		LocationRefID: "s2", Items: []string{"rice"}, Action: toggle.Disable, TurnOnAt: in(time.Hour)}, core.NewID(s.clock.Now()), "key:pos")
+		LocationRefID: "s2", Items: []string{"rice"}, Action: toggle.Disable, TurnOnAt: in(time.Hour)},
+		core.NewID(s.clock.Now()), "key:pos")
 	require.NoError(t, err)
 	to := s.revisions(menu.RevisionFilter{})[0].ID
 	s.clock.Advance(time.Second)
@@ -158,7 +172,7 @@ func rollBackTimers(t *testing.T, noted bool) {
 	s.switchItem("curry", false, in(5*time.Minute))
 	s.send("s2", `{"items":[{"ref_id":"rice","price":42}]}`)
 	if !noted {
-		s.db.Exec(t, `DELETE FROM item_switches`)
+		pgtest.Exec(t, s.db, `DELETE FROM item_switches`)
 	}
 	s.back(to)
 	require.Equal(t, "false false", available("s1")+" "+available("s2"))
@@ -169,9 +183,9 @@ func rollBackTimers(t *testing.T, noted bool) {
 	require.Equal(t, "false true", available("s1")+" "+available("s2"))
 }
 
-func TestCategoryTimingsWaitForTheMenusThatWereAcceptedBefore(t *testing.T) {
+func TestCategoryTimingsWaitForEarlierMenuRequests(t *testing.T) {
 	s := newSwitches(t)
-	jobs := postgres.Jobs{DB: s.db}
+	jobs := jobsdb.New(s.db)
 	claim := func() []core.Job {
 		t.Helper()
 		claimed, _, err := jobs.Claim(context.Background(), core.ID{7}, 10, s.clock.Now().Add(time.Hour))
@@ -179,7 +193,9 @@ func TestCategoryTimingsWaitForTheMenusThatWereAcceptedBefore(t *testing.T) {
 		return claimed
 	}
 	s.enqueue(core.MenuJob, "-1", `{"categories":[{"ref_id":"late","name":"Late"}]}`, false)
-	s.enqueue(core.TimingJob, "", `{"timing_groups":[{"title":"Late","category_ref_ids":["late"],"day_slots":[{"day":"monday","slots":[{"start_time":"22:00","end_time":"23:00"}]}]}]}`, false)
+	s.enqueue(core.TimingJob, "",
+		`{"timing_groups":[{"title":"Late","category_ref_ids":["late"],"day_slots":[{"day":"monday",`+
+			`"slots":[{"start_time":"22:00","end_time":"23:00"}]}]}]}`, false)
 	s.enqueue(core.StoreJob, "", `{"stores":[{"ref_id":"s9","name":"N","city":"C"}]}`, false)
 	s.enqueue(core.MenuJob, "-1", `{"categories":[{"ref_id":"late","name":"Later"}]}`, false)
 	first := claim()

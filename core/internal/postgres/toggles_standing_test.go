@@ -11,10 +11,11 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
 	"github.com/servery-hub/servery/core/relay"
 )
 
-// stands is where a request stands: the platforms of its outcomes, and those it waits for.
+// stands returns the platforms that have reported an outcome and those still waiting.
 func (s *switches) stands(reference core.ID) (told, waiting []string) {
 	s.t.Helper()
 	standing, err := s.toggles.Standing(context.Background(), s.business, reference)
@@ -34,8 +35,8 @@ func (s *switches) stands(reference core.ID) (told, waiting []string) {
 	return told, waiting
 }
 
-// Nobody is subscribed to anything here.
-func TestWhereASwitchStandsIsReadByItsReferenceAlone(t *testing.T) {
+// There are no subscriptions in this test.
+func TestSwitchStatusIsReadByReference(t *testing.T) {
 	s := newSwitches(t)
 	first := s.switchStore("s1", false, time.Time{})
 	s.clock.Advance(time.Second)
@@ -63,7 +64,7 @@ func TestWhereASwitchStandsIsReadByItsReferenceAlone(t *testing.T) {
 	_, waiting = s.stands(asked)
 	require.Equal(t, []string{"b"}, waiting)
 
-	s.db.Exec(t, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
+	pgtest.Exec(t, s.db, `UPDATE stores SET excluded_platforms = NULL, included_platforms = '{}' WHERE ref_id = 's1'`)
 	nobody := s.switchStore("s1", false, time.Time{})
 	told, waiting = s.stands(nobody)
 	require.Empty(t, slices.Concat(told, waiting), "it is listed nowhere, and known all the same")
@@ -71,7 +72,8 @@ func TestWhereASwitchStandsIsReadByItsReferenceAlone(t *testing.T) {
 	for _, of := range []struct {
 		business  core.BusinessID
 		reference core.ID
-	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody}, {s.business, core.NewID(s.clock.Now())}} {
+	}{{hubtest.Business(t, s.db).ID, first}, {hubtest.Business(t, s.db).ID, nobody},
+		{s.business, core.NewID(s.clock.Now())}} {
 		_, err := s.toggles.Standing(context.Background(), of.business, of.reference)
 		require.ErrorContains(t, err, `reference "`+of.reference.String()+`": there is no switch with this reference`)
 		require.Equal(t, core.NotFound, core.CodeOf(err))

@@ -14,9 +14,13 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	callsdb "github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/presence"
 	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
 	"github.com/servery-hub/servery/core/relay"
 	"github.com/servery-hub/servery/core/toggle"
 )
@@ -24,14 +28,14 @@ import (
 // switches is a press whose stores, items and options are switched.
 type switches struct {
 	*press
-	toggles postgres.Toggles
-	calls   postgres.Calls
+	toggles availability.Store
+	calls   callsdb.Store
 }
 
 func newSwitches(t *testing.T) *switches {
 	t.Helper()
 	p := newPress(t)
-	return &switches{press: p, toggles: postgres.Toggles{DB: p.db}, calls: postgres.Calls{DB: p.db}}
+	return &switches{press: p, toggles: availability.New(p.db), calls: callsOf(p.db)}
 }
 
 func (s *switches) switchStore(store string, enable bool, until time.Time, platforms ...string) core.ID {
@@ -56,10 +60,10 @@ func (s *switches) switchItem(item string, enable bool, until time.Time) {
 	require.NoError(s.t, err)
 }
 
-// closed tells where a store is closed.
+// closed returns the platforms on which a store is closed.
 func (s *switches) closed(store string) (platforms []string) {
 	s.t.Helper()
-	stored, err := postgres.Stores{DB: s.db}.Get(context.Background(), s.business, store)
+	stored, err := stores.New(s.db).Get(context.Background(), s.business, store)
 	require.NoError(s.t, err)
 	for _, closing := range stored.ClosedOn {
 		platforms = append(platforms, closing.Platform)
@@ -67,21 +71,24 @@ func (s *switches) closed(store string) (platforms []string) {
 	return platforms
 }
 
-// claimed are the calls that a replica gets, each store and platform one.
+// claimed returns the calls that a replica claims, one per store and platform.
 func (s *switches) claimed(owner core.ID) []relay.Call {
 	s.t.Helper()
-	calls, _, err := s.calls.Claim(context.Background(), owner, 100, 100, core.Busy{}, s.clock.Now().Add(time.Minute))
+	batch, err := s.calls.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
+		s.clock.Now().Add(time.Minute))
 	require.NoError(s.t, err)
+	calls := batch.Items
 	slices.SortFunc(calls, func(a, b relay.Call) int { return slices.Compare([]byte(a.Line), []byte(b.Line)) })
 	return calls
 }
 
 func (s *switches) ends(owner core.ID, c relay.Call, state relay.State) {
 	s.t.Helper()
-	require.NoError(s.t, s.calls.Finish(context.Background(), owner, []relay.Result{{Call: c, State: state, Message: "so", Executed: s.clock.Now()}}))
+	require.NoError(s.t, s.calls.Finish(context.Background(), owner,
+		[]relay.Result{{Call: c, State: state, Message: "so", Executed: s.clock.Now()}}))
 }
 
-func TestSwitchesOfAStoreLeaveInOrderAndOneAtATime(t *testing.T) {
+func TestStoreSwitchesAreSentInOrder(t *testing.T) {
 	s := newSwitches(t)
 	for n := range 4 {
 		s.switchStore("s1", n%2 == 1, time.Time{}, "a")
@@ -102,13 +109,14 @@ func TestSwitchesOfAStoreLeaveInOrderAndOneAtATime(t *testing.T) {
 			s.ends(owner, c, relay.Done)
 		}
 	}
-	require.Equal(t, []string{"store_action false", "store_action true", "store_action false", "store_action true", "item_action false"}, order)
+	require.Equal(t, []string{"store_action false", "store_action true", "store_action false", "store_action true",
+		"item_action false"}, order)
 	require.Empty(t, s.claimed(owner))
 }
 
-// TestWhatIsDueIsTurnedOnOnceByManyWorkers: replicas turn on what is due side by
-// side; some are cut off in the middle. Each thing goes on once, and is told once.
-func TestWhatIsDueIsTurnedOnOnceByManyWorkers(t *testing.T) {
+// TestConcurrentWorkersReenableEachItemOnce runs timers on concurrent replicas, some of them
+// interrupted. Each item must be enabled once and reported once.
+func TestConcurrentWorkersReenableEachItemOnce(t *testing.T) {
 	s := newSwitches(t)
 	sink := hubtest.NewEventSink(t, nil)
 	for _, event := range []core.EventType{core.StoreAction, core.ItemStateToggle} {
@@ -131,7 +139,7 @@ func TestWhatIsDueIsTurnedOnOnceByManyWorkers(t *testing.T) {
 		working.Go(func() {
 			ctx, cancel := context.WithCancel(context.Background())
 			defer cancel()
-			if n%2 == 0 { // it is cut off somewhere
+			if n%2 == 0 { // interrupted at a random point
 				time.AfterFunc(time.Duration(n)*time.Millisecond, cancel)
 			}
 			for range 20 {
@@ -156,11 +164,13 @@ func TestWhatIsDueIsTurnedOnOnceByManyWorkers(t *testing.T) {
 // events counts the events of switches.
 func (s *switches) events() (n int) {
 	s.t.Helper()
-	s.db.Row(s.t, &n, `SELECT count(*) FROM events WHERE business_id = ? AND event_type IN ('store_action', 'item_state_toggle')`, s.business)
+	pgtest.Row(s.t, s.db, &n,
+		`SELECT count(*) FROM events WHERE business_id = ? AND event_type IN ('store_action', 'item_state_toggle')`,
+		s.business)
 	return n
 }
 
-// turnOn turns on what is due, and tells when the next is.
+// turnOn turns on what is due and returns the next due time.
 func (s *switches) turnOn() time.Time {
 	s.t.Helper()
 	for {
@@ -172,7 +182,7 @@ func (s *switches) turnOn() time.Time {
 	}
 }
 
-func TestALaterActionTakesThePlaceOfATimeToOpen(t *testing.T) {
+func TestLaterSwitchReplacesTheReopeningTime(t *testing.T) {
 	s := newSwitches(t)
 	soon, later := s.clock.Now().Add(10*time.Minute), s.clock.Now().Add(time.Hour)
 	s.switchStore("s1", false, soon)
@@ -189,20 +199,22 @@ func TestALaterActionTakesThePlaceOfATimeToOpen(t *testing.T) {
 	require.Equal(t, []string{"app"}, s.closed("s1"))
 }
 
-func TestABusinessThatFailsKeepsNoOtherFromBeingTurnedOn(t *testing.T) {
+func TestFailingBusinessDoesNotBlockReenablingOthers(t *testing.T) {
 	s := newSwitches(t)
 	until := s.clock.Now().Add(10 * time.Minute)
-	broken := &switches{press: &press{kitchen: newKitchen(t, s.db, "US"), clock: s.clock, queue: s.queue}, toggles: s.toggles, calls: s.calls}
+	broken := &switches{press: &press{kitchen: newKitchen(t, s.db, "US"), clock: s.clock, queue: s.queue},
+		toggles: s.toggles, calls: s.calls}
 	broken.store("s1")
 	broken.send("s1", `{"items":[{"ref_id":"curry","title":"Curry","price":1}]}`)
 	for _, of := range []*switches{broken, s} {
 		of.switchStore("s1", false, until)
 		of.switchItem("curry", false, until)
 	}
-	s.db.Exec(t, fmt.Sprintf(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	pgtest.Exec(t, s.db, fmt.Sprintf(`CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF new.business_id = %d THEN RAISE EXCEPTION 'broken'; END IF; RETURN new; END $$`, broken.business))
-	s.db.Exec(t, `CREATE TRIGGER broken BEFORE UPDATE ON store_switches FOR EACH ROW EXECUTE FUNCTION broken()`)
-	s.db.Exec(t, `CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON menu_at_store FOR EACH ROW EXECUTE FUNCTION broken()`)
+	pgtest.Exec(t, s.db, `CREATE TRIGGER broken BEFORE UPDATE ON store_switches FOR EACH ROW EXECUTE FUNCTION broken()`)
+	pgtest.Exec(t, s.db,
+		`CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON menu_at_store FOR EACH ROW EXECUTE FUNCTION broken()`)
 	s.clock.Advance(10 * time.Minute)
 	turned, _, err := s.toggles.TurnOn(context.Background(), 1)
 	require.ErrorContains(t, err, "broken")
@@ -213,20 +225,23 @@ func TestABusinessThatFailsKeepsNoOtherFromBeingTurnedOn(t *testing.T) {
 	}
 	require.Empty(t, s.closed("s1"))
 	require.NotEmpty(t, broken.closed("s1"))
-	available := func(of *switches) bool { return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool) }
+	available :=
+		func(of *switches) bool { return of.read("s1")["items"].([]any)[0].(map[string]any)["available"].(bool) }
 	require.Equal(t, []bool{true, false}, []bool{available(s), available(broken)})
 }
 
-func TestAMenuRequestThatSaysWhatIsAvailableTakesThePlaceOfATimeToTurnItOn(t *testing.T) {
+func TestMenuAvailabilityReplacesTheReenableTimer(t *testing.T) {
 	for name, c := range map[string]struct {
 		location, body string
 		turnedOn       bool
 	}{
-		"the store says that there is none": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, false},
-		"the store says something else":     {"s1", `{"items":[{"ref_id":"curry","price":2}]}`, true},
-		"the master says so":                {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
-		"another store says so":             {"s2", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
-		"an object that fails":              {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["nowhere"]}]}`, true},
+		"the store says that there is none": {"s1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`,
+			false},
+		"the store says something else": {"s1", `{"items":[{"ref_id":"curry","price":2}]}`, true},
+		"the master says so":            {"-1", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
+		"another store says so":         {"s2", `{"items":[{"ref_id":"curry","price":1,"available":false}]}`, true},
+		"an object that fails": {"s1", `{"categories":[{"ref_id":"P","name":"p"},{"ref_id":"C","name":"c",` +
+			`"parent_ref_id":"P"}],"items":[{"ref_id":"curry","price":1,"available":false,"category_ref_ids":["P"]}]}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitches(t)
@@ -240,34 +255,37 @@ func TestAMenuRequestThatSaysWhatIsAvailableTakesThePlaceOfATimeToTurnItOn(t *te
 	}
 }
 
-func TestASilentPOSClosesAndOpensOnlyWhatNobodyElseClosed(t *testing.T) {
+func TestSilentPOSReopensOnlyWhatItClosed(t *testing.T) {
 	s := newSwitches(t)
 	settle := func(closed bool) {
-		require.NoError(t, postgres.Presence{DB: s.db}.Settle(context.Background(), presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
+		require.NoError(t, availability.NewPresence(s.db).Settle(context.Background(),
+			presence.Store{Business: s.business, ID: s.storeID("s1")}, closed, "the POS has been silent"))
 	}
-	s.db.Exec(t, `INSERT INTO pos_presence (business_id, store_id, seen_at, silent_since) VALUES (?, ?, now(), now())`, s.business, s.storeID("s1"))
+	pgtest.Exec(t, s.db,
+		`INSERT INTO pos_presence (business_id, store_id, seen_at, silent_since) VALUES (?, ?, now(), now())`,
+		s.business, s.storeID("s1"))
 	s.switchStore("s1", false, time.Time{}, "web")
 	settle(true)
 	require.Equal(t, []string{"a", "app", "b", "web"}, s.closed("s1"))
-	s.switchStore("s1", false, time.Time{}, "b") // the merchant wants it so
-	settle(true)                                 // is done already
+	s.switchStore("s1", false, time.Time{}, "b") // at the merchant's request
+	settle(true)                                 // is already closed
 	settle(false)
 	require.Equal(t, []string{"b", "web"}, s.closed("s1"))
 }
 
 func (s *switches) storeID(ref string) (id int64) {
 	s.t.Helper()
-	s.db.Row(s.t, &id, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, s.business, ref)
+	pgtest.Row(s.t, s.db, &id, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`, s.business, ref)
 	return id
 }
 
-// TestAMenuFollowsWhereAPlatformMayBeOtherwise: after a switch the menu goes out
-// again where the platform was not told, or where both were on the way at a time.
-func TestAMenuFollowsWhereAPlatformMayBeOtherwise(t *testing.T) {
+// TestUncertainSwitchRepublishesTheMenu checks that the menu is republished if the call failed
+// or overlapped with a publication.
+func TestUncertainSwitchRepublishesTheMenu(t *testing.T) {
 	owner := core.ID{1}
 	for name, c := range map[string]struct {
 		state   relay.State
-		overlap bool // a publication is claimed before the switch, and ends before its call
+		overlap bool // a publication is claimed before the switch and ends before its call
 		again   bool
 	}{
 		"told, and nothing else was on the way": {relay.Done, false, false},
@@ -277,10 +295,12 @@ func TestAMenuFollowsWhereAPlatformMayBeOtherwise(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSwitches(t)
-			s.clock.Advance(time.Minute) // since the menus were published
+			s.clock.Advance(time.Minute) // after the menus were published
 			var under []publishing.Work
 			if c.overlap {
-				s.db.Exec(t, `UPDATE publications SET available_at = ? WHERE business_id = ? AND platform = 'a'`, s.clock.Now(), s.business)
+				pgtest.Exec(t, s.db,
+					`UPDATE publications SET available_at = ? WHERE business_id = ? AND platform = 'a'`, s.clock.Now(),
+					s.business)
 				under, _ = s.press.claim(owner)
 				require.NotEmpty(t, under)
 			}
@@ -303,13 +323,13 @@ func TestAMenuFollowsWhereAPlatformMayBeOtherwise(t *testing.T) {
 	}
 }
 
-func TestASwitchWaitsForAMenuRequestThatIsUnderWay(t *testing.T) {
+func TestSwitchWaitsForARunningMenuRequest(t *testing.T) {
 	s := newSwitches(t)
 	var running sync.WaitGroup
 	for n := range 20 {
 		running.Go(func() { s.switchItem("curry", n%2 == 0, time.Time{}) })
 	}
-	for n := range 10 { // each changes the price, and must not undo a switch that came meanwhile
+	for n := range 10 { // each changes the price and must not undo a concurrent switch
 		s.send("s1", fmt.Sprintf(`{"items":[{"ref_id":"curry","price":%d}]}`, n+2))
 	}
 	running.Wait()

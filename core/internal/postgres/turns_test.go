@@ -8,30 +8,32 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
 	"github.com/servery-hub/servery/core/toggle"
 )
 
-func TestSwitchesThatWaitForAMenuJobLeaveTheConnectionsToOthers(t *testing.T) {
+func TestSwitchesWaitingForAMenuHoldNoConnection(t *testing.T) {
 	s := newSwitches(t)
-	const many = 40 // more than there are connections
+	const many = 40 // more than the pool has connections
 	request := toggle.ItemRequest{LocationRefID: "s1", Items: []string{"curry"}, Action: toggle.Disable}
-	hold, commit := s.db.Other(t)
+	hold, commit := pgtest.Other(t, s.db)
 	hold(`SELECT pg_advisory_xact_lock(hashtextextended('servery menu ' || ?, 0))`, int64(s.business))
 
 	ended := make(chan error, many)
 	for range many {
 		go func() {
-			_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()), "key:pos")
+			_, _, err := s.toggles.SwitchItems(context.Background(), s.business, request, core.NewID(s.clock.Now()),
+				"key:pos")
 			ended <- err
 		}()
 	}
-	eventually(t, "all wait", func() bool { return s.db.TurnsWaiting(s.business) == many })
+	eventually(t, "all wait", func() bool { return pgtest.TurnsWaiting(s.db, s.business) == many })
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, err := postgres.Stores{DB: s.db}.Get(ctx, s.business, "s1")
+	_, err := stores.New(s.db).Get(ctx, s.business, "s1")
 	require.NoError(t, err, "a connection is free")
-	require.False(t, s.db.SomebodyWaits(t), "nor does the database hold them")
+	require.False(t, pgtest.SomebodyWaits(t, s.db), "nor does the database hold them")
 
 	impatient, giveUp := context.WithCancel(context.Background())
 	giveUp()
@@ -41,5 +43,5 @@ func TestSwitchesThatWaitForAMenuJobLeaveTheConnectionsToOthers(t *testing.T) {
 	for range many {
 		require.NoError(t, <-ended)
 	}
-	require.Zero(t, s.db.TurnsWaiting(s.business))
+	require.Zero(t, pgtest.TurnsWaiting(s.db, s.business))
 }

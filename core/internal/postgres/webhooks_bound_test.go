@@ -9,25 +9,28 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/hubtest"
-	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
 	"github.com/servery-hub/servery/core/webhook"
 )
 
-func TestSoManyWebhooksOfAnEventTypeAreActiveAndNoMore(t *testing.T) {
+func TestActiveWebhooksPerEventTypeAreLimited(t *testing.T) {
 	ctx, db := context.Background(), hubtest.Database(t, nil)
 	tenant, other := hubtest.Business(t, db), hubtest.Business(t, db)
 	var first webhook.Subscription
 	for n := range webhook.MaxActive {
-		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n), webhook.Minutes)
+		first = hubtest.Subscribe(t, db, tenant.ID, core.OrderPlaced, fmt.Sprintf("https://pos.example.com/%d", n),
+			webhook.Minutes)
 	}
-	records := postgres.Webhooks{DB: db}
+	records := deliveries.NewWebhooks(db)
 	create := func(url string) error {
-		_, err := records.Upsert(ctx, tenant.ID, "key:pos", core.OrderPlaced, url, func(existing *webhook.Subscription) (webhook.Subscription, error) {
-			if existing == nil {
-				existing = &webhook.Subscription{Business: tenant.ID, EventType: core.OrderPlaced, URL: url, Active: true, Units: webhook.Minutes}
-			}
-			return *existing, nil
-		})
+		_, err := records.Upsert(ctx, tenant.ID, "key:pos", core.OrderPlaced, url,
+			func(existing *webhook.Subscription) (webhook.Subscription, error) {
+				if existing == nil {
+					existing = &webhook.Subscription{Business: tenant.ID, EventType: core.OrderPlaced, URL: url,
+						Active: true, Units: webhook.Minutes}
+				}
+				return *existing, nil
+			})
 		return err
 	}
 	switched := func(on bool) error {

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -13,60 +14,80 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
 )
 
-// ofAll are the changes that are the engines' own, of whatever business, by file and table.
+// ofAll lists the statements of the engines that change rows of all businesses, by file or
+// named statement, and by table.
 var ofAll = map[string]string{
-	"clock.go delivery_queue":             "moves with the clock",
-	"clock.go call_lines":                 "moves with the clock",
-	"clock.go publications":               "moves with the clock",
-	"clock.go job_queue":                  "moves with the clock",
-	"clock.go unwell_endpoints":           "moves with the clock",
-	"clock.go throttles":                  "counts anew when the clock is set",
-	"console_counts.go attempt_counts":    "goes by its age",
-	"riders_places.go call_lines":         "goes by its age",
-	"delivery_lines.go unwell_endpoints":  "goes by its age",
-	"delivery_health.go unwell_endpoints": "goes by the endpoints of attempts",
-	"publish_claim.go publications":       "goes by its lease",
-	"console_users.go user_grants":        "goes by its user, whom admins alone change",
+	"move_deliveries delivery_queue":           "moves with the clock",
+	"move_calls call_lines":                    "moves with the clock",
+	"move_publications publications":           "moves with the clock",
+	"move_jobs job_queue":                      "moves with the clock",
+	"move_probes unwell_endpoints":             "moves with the clock",
+	"clock.go throttles":                       "counts anew when the clock is set",
+	"consoleview/counts.go attempt_counts":     "goes by its age",
+	"orders/riders_places.go call_lines":       "goes by its age",
+	"outbox/lines.go unwell_endpoints":         "goes by its age",
+	"deliveries/health.go unwell_endpoints":    "goes by the endpoints of attempts",
+	"deliveries/write_health unwell_endpoints": "goes by the endpoints of attempts",
+	"access/users.go user_grants":              "goes by its user, whom admins alone change",
 }
 
 var changes = regexp.MustCompile(`\b(?:UPDATE|DELETE FROM)\s+([a-z_]+)`)
 
-// A change is made as the owner of the tables, whom no policy binds: so the text of
-// every one must name the business. What is joined to a statement in the same function counts.
-func TestEveryChangeOfWhatABusinessOwnsNamesTheBusiness(t *testing.T) {
+// Writes run as the owner of the tables, which row-level security does not restrict. So each
+// statement must name the business. Text joined to it in the same function counts.
+func TestEveryTenantWriteNamesItsBusiness(t *testing.T) {
 	tables := hubtest.Database(t, nil).Tenants(t)
-	entries, err := os.ReadDir(".")
-	require.NoError(t, err)
 	found, used := 0, map[string]bool{}
-	for _, entry := range entries {
-		name := entry.Name()
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, name, nil, 0)
-		require.NoError(t, err)
-		for _, statement := range statements(file) {
-			for _, match := range changes.FindAllStringSubmatch(statement.text, -1) {
-				if _, owned := tables[match[1]]; !owned {
-					continue
-				}
-				found++
-				key := "business_id"
-				if match[1] == "businesses" {
-					key = " id = "
-				}
-				if place := name + " " + match[1]; ofAll[place] != "" {
-					used[place] = true
-				} else if !strings.Contains(statement.text, key) {
-					t.Errorf("%s: a change of %s does not name its business", set.Position(statement.at), match[1])
-				}
+	check := func(place, position, text string) {
+		for _, match := range changes.FindAllStringSubmatch(text, -1) {
+			if _, owned := tables[match[1]]; !owned {
+				continue
+			}
+			found++
+			key := "business_id"
+			if match[1] == "businesses" {
+				key = " id = "
+			}
+			if place := place + " " + match[1]; ofAll[place] != "" {
+				used[place] = true
+			} else if !strings.Contains(text, key) {
+				t.Errorf("%s: a change of %s does not name its business", position, match[1])
 			}
 		}
 	}
-	require.Greater(t, found, 60)
+	directories := []string{"."}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, entry := range entries {
+		if entry.IsDir() && entry.Name() != "pgtest" {
+			directories = append(directories, entry.Name())
+		}
+	}
+	for _, directory := range directories {
+		queries, err := postgres.LoadQueries(os.DirFS(directory))
+		require.NoError(t, err)
+		for name, query := range queries {
+			place := filepath.Join(directory, name)
+			check(place, place, query.Text())
+		}
+		names, err := filepath.Glob(filepath.Join(directory, "*.go"))
+		require.NoError(t, err)
+		for _, name := range names {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			file, err := parser.ParseFile(set, name, nil, 0)
+			require.NoError(t, err)
+			for _, statement := range statements(file) {
+				check(name, set.Position(statement.at).String(), statement.text)
+			}
+		}
+	}
+	require.Greater(t, found, 100)
 	require.Len(t, used, len(ofAll), "exceptions that are none any more")
 }
 
@@ -75,8 +96,8 @@ type statement struct {
 	text string
 }
 
-// statements are the texts of a file that change rows, each with what is joined to it
-// and, by their names, with texts that are given elsewhere in the file.
+// statements returns the statements of a file that change rows. Each includes the text joined
+// to it, also named text from elsewhere in the file.
 func statements(file *ast.File) (list []statement) {
 	named := map[string]string{}
 	var text func(e ast.Expr) string

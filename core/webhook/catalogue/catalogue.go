@@ -34,7 +34,8 @@ var files embed.FS
 var entries = sync.OnceValue(func() []Entry {
 	list := make([]Entry, len(core.EventTypes()))
 	for i, event := range core.EventTypes() {
-		entry := Entry{Type: event, Number: event.Number(), Schema: read(event, "schema"), Sample: read(event, "sample")}
+		entry := Entry{Type: event, Number: event.Number(), Schema: read(event, "schema"),
+			Sample: read(event, "sample")}
 		if err := json.Unmarshal(entry.Schema, &entry); err != nil { // its title and description
 			panic(fmt.Sprintf("catalogue: the embedded schema of %s: %v", event, err)) // a test reads it too
 		}

@@ -38,7 +38,7 @@ func TestEveryEventTypeIsDescribed(t *testing.T) {
 	assert.Nil(t, catalogue.Sample("order"))
 }
 
-func TestWhatIsHandedOutIsTheCallersOwn(t *testing.T) {
+func TestCatalogueReturnsCopies(t *testing.T) {
 	first := catalogue.Sample(core.OrderPlaced)
 	first[0] = '!'
 	assert.Equal(t, byte('{'), catalogue.Sample(core.OrderPlaced)[0])
@@ -120,7 +120,7 @@ func spoiled(t *testing.T, event core.EventType, path string, value any) []byte 
 	return body
 }
 
-func TestMistakesAreFound(t *testing.T) {
+func TestSchemasRejectInvalidEvents(t *testing.T) {
 	for _, c := range []struct {
 		event core.EventType
 		path  string
@@ -154,7 +154,9 @@ func TestMistakesAreFound(t *testing.T) {
 		{core.InventoryUpdate, "stats.items.deleted", nil},
 		{core.InventoryUpdate, "items.0.ref_id", nil},
 		{core.InventoryUpdate, "items.1.platform_findings", []any{}},
-		{core.InventoryUpdate, "taxes", []any{map[string]any{"ref_id": "T", "upipr_status": map[string]any{"action": "A", "id": 1, "error": false}}}},
+		{core.InventoryUpdate, "taxes",
+			[]any{map[string]any{"ref_id": "T",
+				"upipr_status": map[string]any{"action": "A", "id": 1, "error": false}}}},
 		{core.StoreAction, "status", "success"},
 		{core.ItemStateToggle, "status.0.items.0.status", true},
 		{core.OptionStateToggle, "options.0.success", "success"},
@@ -165,15 +167,18 @@ func TestMistakesAreFound(t *testing.T) {
 		{core.FeatureAction, "order_id", "50012"},
 		{core.FeatureAction, "action", "rider_body_temp"},
 	} {
-		assert.Error(t, eventtest.Validate(c.event, spoiled(t, c.event, c.path, c.value)), "%s: %s as %v", c.event, c.path, c.value)
+		assert.Error(t, eventtest.Validate(c.event, spoiled(t, c.event, c.path, c.value)), "%s: %s as %v", c.event,
+			c.path, c.value)
 	}
-	assert.NoError(t, eventtest.Validate(core.FeatureAction, spoiled(t, core.FeatureAction, "platform_order_id", "A-17")))
+	assert.NoError(t, eventtest.Validate(core.FeatureAction,
+		spoiled(t, core.FeatureAction, "platform_order_id", "A-17")))
 	for _, event := range core.EventTypes() {
-		assert.NoError(t, eventtest.Validate(event, spoiled(t, event, "added_later", 1)), "%s: fields may be added", event)
+		assert.NoError(t, eventtest.Validate(event, spoiled(t, event, "added_later", 1)), "%s: fields may be added",
+			event)
 	}
 }
 
-func TestEveryRequiredFieldOfASampleIsMissed(t *testing.T) {
+func TestSchemasRequireEveryRequiredField(t *testing.T) {
 	for _, event := range core.EventTypes() {
 		var sample map[string]any
 		require.NoError(t, json.Unmarshal(catalogue.Sample(event), &sample))
@@ -183,5 +188,22 @@ func TestEveryRequiredFieldOfASampleIsMissed(t *testing.T) {
 			err := eventtest.Validate(event, spoiled(t, event, name, nil))
 			assert.Equal(t, slices.Contains(schema.Required, name), err != nil, "%s: %s", event, name)
 		}
+	}
+}
+
+// TestOrderEventsAlwaysHaveEveryKey keeps keys from becoming optional, because receivers in the field
+// reject a body without them.
+func TestOrderEventsAlwaysHaveEveryKey(t *testing.T) {
+	for _, event := range []core.EventType{core.OrderPlaced, core.OrderStatusUpdate, core.RiderStatusUpdate} {
+		var schema map[string]any
+		require.NoError(t, json.Unmarshal(catalogue.Schema(event), &schema))
+		visit(string(event), schema, func(path string, schema map[string]any) {
+			properties, _ := schema["properties"].(map[string]any)
+			for name := range properties {
+				if name != "flags" && !strings.Contains(path, "/flags/") { // the hub's own, if there are any
+					require.Contains(t, schema["required"], name, path)
+				}
+			}
+		})
 	}
 }

@@ -2,60 +2,114 @@
 package buildtest
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 )
 
 // Program builds the program of a package into a file, with further flags of go build.
-// It compiles as make does, so most of it is in the cache.
+// Test processes of one run build it once: GOTEST_PROGRAMS names their directory.
 func Program(file, source string, flags ...string) error {
-	if err := DependOnSources(); err != nil {
+	if err := dependOn(source); err != nil {
 		return err
 	}
-	build := exec.Command("go", append(append([]string{"build", "-buildvcs=false", "-o", file}, flags...), source)...)
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := build.CombinedOutput(); err != nil {
+	shared := os.Getenv("GOTEST_PROGRAMS")
+	if shared == "" {
+		return build(file, source, flags)
+	}
+	path, err := filepath.Abs(source)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(strings.Join(append(flags, path), "\n")))
+	kept := filepath.Join(shared, hex.EncodeToString(sum[:8]))
+	lock, err := os.OpenFile(kept+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	if err := build(kept, source, flags); err != nil { // go build sees whether it is up to date
+		return err
+	}
+	return copyProgram(file, kept)
+}
+
+func build(file, source string, flags []string) error {
+	// Without symbols, as go test links too: of plugins, each process runs a copy.
+	args := append([]string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", file}, flags...)
+	command := exec.Command("go", append(args, source)...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := command.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", source, err, text)
 	}
 	return nil
 }
 
-// DependOnSources reads the directories of the repository. go test notes that, and
-// takes no result from its cache once a file in one of them is another: of programs
-// that tests start it knows nothing.
-func DependOnSources() error {
-	root, err := moduleRoot()
+func copyProgram(file, from string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
-	for _, dir := range []string{"adminui", "core", "migrations", "plugins", "web"} {
-		walk := func(_ string, _ fs.DirEntry, err error) error { return err }
-		if err := filepath.WalkDir(filepath.Join(root, dir), walk); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	defer in.Close()
+	out, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}
+
+// dependOn has the result of the test depend on the packages that a program is made of.
+func dependOn(source string) error {
+	list := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}} {{.Dir}}{{end}}{{end}}",
+		source)
+	list.Env = append(os.Environ(), "CGO_ENABLED=0")
+	dirs, err := list.Output()
+	if err != nil {
+		return fmt.Errorf("what %s is made of: %w", source, err)
+	}
+	for line := range strings.Lines(string(dirs)) {
+		dir, module, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if _, err := os.Stat(filepath.Join(module, "go.sum")); err != nil {
+			return err
+		}
+		if err := DependOn(dir); err != nil {
 			return err
 		}
 	}
-	_, err = os.Stat(filepath.Join(root, "go.sum"))
-	return err
+	return nil
 }
 
-// moduleRoot is the directory of go.mod, above the test's own.
-func moduleRoot() (string, error) {
-	dir, err := os.Getwd()
+// DependOn reads a directory, and those below with files that are part of its package.
+// go test notes that, and takes no result from its cache once a file in one of them is
+// another: of programs that tests start it knows nothing.
+func DependOn(dir string) error {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return "", err
+		return err
 	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir, nil
+	for _, entry := range entries {
+		below := filepath.Join(dir, entry.Name())
+		if sources, _ := filepath.Glob(filepath.Join(below, "*.go")); !entry.IsDir() || len(sources) > 0 ||
+			entry.Name() == "testdata" {
+			continue
 		}
-		above := filepath.Dir(dir)
-		if above == dir {
-			return "", errors.New("there is no go.mod above the test")
+		if err := DependOn(below); err != nil {
+			return err
 		}
-		dir = above
 	}
+	return nil
 }

@@ -86,7 +86,8 @@ func schemaOf(t *testing.T, kind string) *schema {
 			}
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config/crd/bases", "postgresql.cnpg.io_"+strings.ToLower(kind)+"s.yaml"))
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(dir)), "config/crd/bases",
+		"postgresql.cnpg.io_"+strings.ToLower(kind)+"s.yaml"))
 	if err == nil {
 		err = yaml.Unmarshal(text, &definition)
 	}
@@ -96,7 +97,7 @@ func schemaOf(t *testing.T, kind string) *schema {
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 }
 
-func TestTheDatabaseHasTheFieldsOfItsKinds(t *testing.T) {
+func TestDatabaseObjectsMatchTheirSchemas(t *testing.T) {
 	for _, kind := range []string{"Cluster", "ScheduledBackup"} {
 		schemaOf(t, kind).hold(t, at(read(t).of(t, kind), "spec"), kind)
 	}
@@ -113,7 +114,7 @@ func TestTheDatabaseHasTheFieldsOfItsKinds(t *testing.T) {
 	}
 }
 
-func TestBackupsAndTheirSecretsAreThere(t *testing.T) {
+func TestBackupsAndTheirSecretsAreConfigured(t *testing.T) {
 	all := read(t)
 	cluster, store, nightly := all.of(t, "Cluster"), all.of(t, "ObjectStore"), all.of(t, "ScheduledBackup")
 	plugins, _ := at(cluster, "spec", "plugins").([]any)
@@ -132,7 +133,7 @@ func TestBackupsAndTheirSecretsAreThere(t *testing.T) {
 	}
 }
 
-func TestTheConnectionsOfAllHubsFitTheDatabase(t *testing.T) {
+func TestHubConnectionsFitTheDatabaseLimit(t *testing.T) {
 	all := read(t)
 	most := map[string]int32{}
 	for _, d := range all.deployments {

@@ -106,14 +106,14 @@ func read(t *testing.T) *installation {
 	return all
 }
 
-func TestEveryObjectHasTheFieldsOfItsKind(t *testing.T) {
+func TestEveryObjectMatchesItsSchema(t *testing.T) {
 	all := read(t)
 	if len(all.deployments) != 3 || len(all.services) != 2 || len(all.database) != 3 || len(all.policies) != 2 {
 		t.Fatalf("objects are missing: %+v", all)
 	}
 }
 
-func TestPodsAreAdmittedInTheirNamespace(t *testing.T) {
+func TestPodsMeetThePodSecurityStandard(t *testing.T) {
 	all := read(t)
 	level, err := admission.ParseLevel(all.namespaces[0].Labels[admission.EnforceLevelLabel])
 	if err != nil || level != admission.LevelRestricted {
@@ -125,7 +125,8 @@ func TestPodsAreAdmittedInTheirNamespace(t *testing.T) {
 	}
 	for _, d := range all.deployments {
 		pod := d.Spec.Template
-		for _, result := range rules.EvaluatePod(admission.LevelVersion{Level: level, Version: admission.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
+		for _, result := range rules.EvaluatePod(admission.LevelVersion{Level: level,
+			Version: admission.LatestVersion()}, &pod.ObjectMeta, &pod.Spec) {
 			if !result.Allowed {
 				t.Errorf("%s: %s: %s", d.Name, result.ForbiddenReason, result.ForbiddenDetail)
 			}
@@ -147,7 +148,7 @@ var secrets = map[string]string{
 	"servery-database-app": "CloudNativePG", "servery-database-ca": "CloudNativePG",
 }
 
-func TestSecretsAreMadeByTheStepsOfTheGuide(t *testing.T) {
+func TestGuideCreatesEverySecret(t *testing.T) {
 	guide, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -159,7 +160,7 @@ func TestSecretsAreMadeByTheStepsOfTheGuide(t *testing.T) {
 	}
 }
 
-func TestWhatObjectsNameIsThere(t *testing.T) {
+func TestReferencedObjectsExist(t *testing.T) {
 	all, there := read(t), map[string]bool{}
 	for _, c := range all.settings {
 		there["settings "+c.Name] = true
@@ -208,7 +209,8 @@ func TestWhatObjectsNameIsThere(t *testing.T) {
 			for _, port := range container.Ports {
 				ports[port.Name] = true
 			}
-			for _, probe := range []*core.Probe{container.StartupProbe, container.ReadinessProbe, container.LivenessProbe} {
+			for _, probe := range []*core.Probe{container.StartupProbe, container.ReadinessProbe,
+				container.LivenessProbe} {
 				if probe == nil || !ports[probe.HTTPGet.Port.String()] {
 					t.Errorf("%s lacks a probe, or its port", d.Name)
 				}
@@ -232,11 +234,12 @@ func TestWhatObjectsNameIsThere(t *testing.T) {
 	}
 }
 
-func TestHubsAreAskedNoMoreBeforeTheyStop(t *testing.T) {
+func TestHubsReceiveNoRequestsBeforeStopping(t *testing.T) {
 	for _, d := range read(t).deployments {
 		pod := d.Spec.Template.Spec
 		lifecycle := pod.Containers[0].Lifecycle
-		if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil || lifecycle.PreStop.Sleep.Seconds < 5 {
+		if lifecycle == nil || lifecycle.PreStop == nil || lifecycle.PreStop.Sleep == nil ||
+			lifecycle.PreStop.Sleep.Seconds < 5 {
 			t.Errorf("%s is stopped while requests are still sent there", d.Name)
 		} else if need := lifecycle.PreStop.Sleep.Seconds + 45; *pod.TerminationGracePeriodSeconds < need {
 			t.Errorf("%s is killed before the %d s are over that it may need", d.Name, need)
@@ -244,7 +247,7 @@ func TestHubsAreAskedNoMoreBeforeTheyStop(t *testing.T) {
 	}
 }
 
-func TestHubsThatAreScaledHaveNoFixedNumber(t *testing.T) {
+func TestScaledDeploymentsSetNoReplicaCount(t *testing.T) {
 	all, scaled := read(t), map[string]bool{}
 	for _, s := range all.scalers {
 		scaled[s.Spec.ScaleTargetRef.Name] = true
@@ -256,7 +259,7 @@ func TestHubsThatAreScaledHaveNoFixedNumber(t *testing.T) {
 	}
 }
 
-func TestSelectorsFindHubs(t *testing.T) {
+func TestSelectorsMatchTheHubPods(t *testing.T) {
 	all := read(t)
 	selectors := map[string]labels.Selector{"policy servery": selects(t, &all.policies[0].Spec.PodSelector)}
 	for _, s := range all.services {

@@ -15,7 +15,8 @@ import (
 
 // What site/kustomization.yaml has for the reader to change, and what stands there then.
 var own = strings.NewReplacer(
-	"registry.example.com", "registry.mine.test", "1.0", "1.0.1", "hub.example.com", "hub.mine.test", "s3://BUCKET", "s3://mine")
+	"registry.example.com", "registry.mine.test", "1.0", "1.0.1", "hub.example.com", "hub.mine.test", "s3://BUCKET",
+	"s3://mine")
 
 // builds builds the site, filled in, with components.
 func builds(t *testing.T, components string) string {
@@ -50,17 +51,18 @@ func builds(t *testing.T, components string) string {
 	return string(text)
 }
 
-func TestWhatIsAppliedHasNoPlaceholderOnceTheSiteIsFilledIn(t *testing.T) {
+func TestSiteOverlayReplacesEveryPlaceholder(t *testing.T) {
 	built := builds(t, "")
 	if n := strings.Count(built, "image: registry.mine.test/servery:1.0.1\n"); n != 3 {
 		t.Errorf("%d deployments have the image of the site", n)
 	}
-	for _, left := range regexp.MustCompile(`(?m)^.*(example\.com|BUCKET|:latest|image: servery).*$`).FindAllString(built, -1) {
+	for _, left := range regexp.MustCompile(`(?m)^.*(example\.com|BUCKET|:latest|image: servery).*$`).
+		FindAllString(built, -1) {
 		t.Errorf("a placeholder is left: %s", left)
 	}
 }
 
-func TestTheDatabaseIsRecoveredFromItsOwnBackups(t *testing.T) {
+func TestDatabaseRecoversFromItsOwnBackups(t *testing.T) {
 	whole, stores := schemaOf(t, "Cluster"), []string(nil)
 	for _, document := range strings.Split(builds(t, "components: [../recovery]\n"), "\n---\n") {
 		var cluster custom
@@ -72,7 +74,8 @@ func TestTheDatabaseIsRecoveredFromItsOwnBackups(t *testing.T) {
 		}
 		whole.hold(t, cluster["spec"], "Cluster")
 		before := at(cluster, "spec", "externalClusters").([]any)[0]
-		if at(cluster, "spec", "bootstrap", "recovery", "source") != at(before, "name") || at(cluster, "spec", "bootstrap", "initdb") != nil {
+		if at(cluster, "spec", "bootstrap", "recovery", "source") != at(before, "name") ||
+			at(cluster, "spec", "bootstrap", "initdb") != nil {
 			t.Errorf("it is not made of its backups: %v", at(cluster, "spec", "bootstrap"))
 		}
 		now := at(cluster, "spec", "plugins").([]any)[0]

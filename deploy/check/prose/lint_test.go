@@ -11,7 +11,7 @@ import (
 // marked is one rule: it finds a word that no test would otherwise contain.
 const marked = "wrongword\n\tsay: rightword\n\tbad: A wrongword."
 
-func TestMarkdownIsReadWithoutItsCode(t *testing.T) {
+func TestMarkdownCodeIsIgnored(t *testing.T) {
 	rules, err := parseRules(marked)
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
@@ -69,7 +69,7 @@ func TestSentencesOverTheLimitAreFound(t *testing.T) {
 	}
 }
 
-func TestUnlessExcusesLongerPhrases(t *testing.T) {
+func TestUnlessAllowsLongerPhrases(t *testing.T) {
 	rules, err := parseRules("refused\n\tsay: rejected\n\tunless: connection (was )?refused")
 	require.NoError(t, err)
 	require.Empty(t, found("The connection was refused.", rules))
@@ -87,7 +87,8 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 		"guides/first-sync.md": {Data: []byte("| a |\n|---|\n| wrongword |\n")},
 		"api.yaml": {Data: []byte("info:\n  description: |\n    One.\n\n    A wrongword.\n\n    ```\n    wrongword\n    ```\n" +
 			"x:\n  description: a wrongword\n  summary: \"wrongword\\tX\"\n  example: {description: wrongword}\n" +
-			"  examples: {a: {summary: wrongword, value: {title: wrongword}}}\n  properties:\n    title: {type: wrongword}\n")},
+			"  examples: {a: {summary: wrongword, value: {title: wrongword}}}\n  properties:\n    title: {type: " +
+			"wrongword}\n")},
 		"events/a.schema.json": {Data: []byte("{\"title\": \"a\",\n \"properties\": {\"description\": {\"const\": \"wrongword\",\n" +
 			"  \"description\": \"\\\"a\\\" wrongword\"}}, \"anyOf\": [{\"description\": \"wrongword\"}]}")},
 	}
@@ -104,7 +105,8 @@ func TestFindingsNameLineAndColumn(t *testing.T) {
 	}
 	const said = `: "wrongword": rightword`
 	require.Equal(t, []string{
-		".github/SECURITY.md:1:1" + said, "README.md:1:10" + said, "README.md:4:3" + said, "guides/first-sync.md:3:3" + said,
+		".github/SECURITY.md:1:1" + said, "README.md:1:10" + said, "README.md:4:3" + said,
+		"guides/first-sync.md:3:3" + said,
 		"api.yaml:5:7" + said, "api.yaml:11:18" + said, "api.yaml:12:12" + said, "api.yaml:14:27" + said,
 		"events/a.schema.json:3:25" + said, "events/a.schema.json:3:66" + said,
 		"a.go:5:3" + said, "a.go:6:2" + said,

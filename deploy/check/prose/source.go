@@ -23,7 +23,8 @@ var sources = []Source{
 	OpenAPI{Name: "web/openapi.yaml"},
 	Schemas{Dir: "core/webhook/catalogue/events"},
 	GoText{Names: []string{
-		"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go", "adminui/reference/errors.go",
+		"core/problem/errors.go", "core/problem/violations.go", "core/webhook/failure.go",
+		"adminui/reference/errors.go",
 	}},
 }
 

@@ -31,7 +31,8 @@ func generate(program, manifest, messages string) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(program, regexp.MustCompile(`(?s)DESCRIPTOR = """.*?"""`), fmt.Sprintf("DESCRIPTOR = \"\"\"\n%s\"\"\"", text)); err != nil {
+	if err := replace(program, regexp.MustCompile(`(?s)DESCRIPTOR = """.*?"""`),
+		fmt.Sprintf("DESCRIPTOR = \"\"\"\n%s\"\"\"", text)); err != nil {
 		return err
 	}
 	written, err := os.ReadFile(program)

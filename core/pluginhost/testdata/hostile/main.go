@@ -81,7 +81,8 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		}
 		return says(fmt.Sprint(child.Process.Pid)), nil
 	case "child-eats":
-		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"}, SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+		child := &exec.Cmd{Path: "/proc/self/exe", Args: []string{"eats"},
+			SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 		return says("started"), child.Start()
 	case "read":
 		text, err := os.ReadFile(first.Description)
@@ -100,7 +101,8 @@ func (h hostile) CheckItems(ctx context.Context, call *sdk.Call, items []*sdk.It
 		}
 		return says(fmt.Sprintf("%d processes, %d interfaces", len(processes), up)), err
 	case "share":
-		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON)
+		shared, err := syscall.Mmap(-1, 0, 200<<20, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_SHARED|syscall.MAP_ANON)
 		for i := 0; i < len(shared); i += 4096 {
 			shared[i] = 1
 		}

@@ -1,0 +1,173 @@
+package adminui_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/internal/browsertest"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// click follows a link or presses a button by its words, one click.
+func click(words string) browsertest.Step {
+	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//main//*[self::a or self::button or `+
+		`self::summary][normalize-space()=%q]`, words)))
+}
+
+func told(t *testing.T, page *browsertest.Page) string {
+	t.Helper()
+	return browsertest.Eval[string](t, page, `document.querySelector("main").innerText`)
+}
+
+// side follows a link of the navigation.
+func side(words string) browsertest.Step {
+	return chromedp.Click(chromedp.Search(fmt.Sprintf(`//nav[@id="side"]//a[.=%q]`, words)))
+}
+
+// journey is a question that support staff answer with the console.
+type journey struct {
+	browser *browsertest.Browser
+	fake    *fake
+	base    string
+}
+
+func (j *journey) open(t *testing.T, path string) *browsertest.Page {
+	return j.browser.Open(t, j.base+shell.Root+path, browsertest.Views()[0])
+}
+
+func TestConsoleUserJourneys(t *testing.T) {
+	f := full()
+	j := &journey{browser: browsertest.Start(t), fake: f, base: served(t, f)}
+	enter(t, j.browser, j.base, "sam@example.com")
+	for _, one := range []struct {
+		name string
+		run  func(*journey, *testing.T)
+	}{
+		{"webhooks are not arriving: two clicks", (*journey).webhooksNotArriving},
+		{"an item was not applied: three clicks", (*journey).itemNotApplied},
+		{"it is mended, and what failed is sent again: four clicks", (*journey).failedSentAgain},
+		{"a delivery is sent again with a reason: three clicks", (*journey).deliverySentAgain},
+		{"where is an order and its rider: one search", (*journey).orderAndRider},
+		{"a store is not live on a platform: two clicks", (*journey).storeNotLive},
+		{"one merchant or platform-wide: two clicks", (*journey).platformWide},
+		{"the price of an item is wrong, who changed it, and back: six clicks", (*journey).priceRolledBack},
+		{"the slash leads to the search, and a single match opens", (*journey).slashSearches},
+	} {
+		t.Run(one.name, func(t *testing.T) { one.run(j, t) })
+	}
+}
+
+func (j *journey) webhooksNotArriving(t *testing.T) {
+	page := j.open(t, "")
+	assert.Contains(t, told(t, page),
+		"Tasty Eats: The endpoint of order_placed (3) answers 503 since 21 Nov 10:26 UTC.")
+	page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
+		click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")))
+	assert.Contains(t, told(t, page), "Given up after 6 attempts: the endpoint answered 503")
+	assert.Empty(t, page.Problems())
+}
+
+func (j *journey) itemNotApplied(t *testing.T) {
+	page := j.open(t, "b/7/")
+	page.Do(t, chromedp.Click(chromedp.Search(`//nav[@id="side"]//a[.="Items"]`)),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
+		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)))
+	assert.Contains(t, told(t, page), "The category mains is inactive, so its items are not shown")
+	page.Do(t, click("Look at the menu requests"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Jobs"]`)))
+	assert.Contains(t, told(t, page), "31")
+}
+
+func (j *journey) failedSentAgain(t *testing.T) {
+	page := j.open(t, "")
+	page.Do(t, click("Look at the webhook"), chromedp.WaitVisible(chromedp.Search(`//h1[.="order_placed"]`)),
+		click("All deliveries"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Deliveries"]`)),
+		click("Send many again"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, told(t, page), "Those that are counted here are sent again, and no others: 1.")
+	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
+		click("Send 1 again"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Empty(t, page.Problems())
+	j.fake.mu.Lock()
+	defer j.fake.mu.Unlock()
+	require.Len(t, j.fake.done, 1)
+	assert.Equal(t, "delivery.retry_many", j.fake.done[0].Action)
+	assert.Equal(t, int64(3), j.fake.done[0].After["filter"].(webhook.Choice).WebhookID, "of the webhook alone")
+	j.fake.done = nil
+}
+
+func (j *journey) deliverySentAgain(t *testing.T) {
+	page := j.open(t, "b/7/webhooks/3/")
+	page.Do(t, click("Look at the attempt"), chromedp.WaitVisible(chromedp.CSS(".attempt-title")),
+		click("Send again"),
+		chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The receiver is back."),
+		chromedp.Click(chromedp.CSS(".act-form button")), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	j.fake.mu.Lock()
+	defer j.fake.mu.Unlock()
+	require.Len(t, j.fake.done, 1)
+	assert.Equal(t, "The receiver is back.", j.fake.done[0].Why)
+	assert.Equal(t, "user:sam@example.com", j.fake.done[0].Actor)
+}
+
+func (j *journey) orderAndRider(t *testing.T) {
+	page := j.open(t, "")
+	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
+		chromedp.KeyEvent("\b10412\r"),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="Order 10412"]`)))
+	assert.Contains(t, told(t, page), "Acknowledged since 21 Nov 05:48 CST. The rider Asha")
+	assert.Contains(t, told(t, page), "is at the store since 21 Nov 05:51 CST.")
+	assert.Contains(t, told(t, page), "Rider status AT-STORE to aggregator-a: Refused for good")
+	assert.Empty(t, page.Problems())
+}
+
+func (j *journey) storeNotLive(t *testing.T) {
+	page := j.open(t, "b/7/")
+	page.Do(t, side("Stores"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Stores"]`)), click("Market Street"),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
+	assert.Contains(t, told(t, page), "The store is closed now by its opening hours.")
+	assert.Contains(t, told(t, page),
+		"On aggregator-a it is not live: Its menu was not taken: the aggregator answered 422")
+}
+
+func (j *journey) platformWide(t *testing.T) {
+	page := j.open(t, "")
+	page.Do(t, side("Plugins"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Plugins"]`)), click("aggregator-a"),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="aggregator-a"]`)))
+	assert.Contains(t, told(t, page), "Plugin aggregator-a answers, but something is wrong with it")
+	assert.Contains(t, told(t, page), "tasty-eats")
+	assert.Empty(t, page.Problems())
+}
+
+func (j *journey) priceRolledBack(t *testing.T) {
+	page := j.open(t, "b/7/")
+	page.Do(t, side("Items"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Items"]`)),
+		click("Dal makhani"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Dal makhani"]`)),
+		click("History"), chromedp.WaitVisible(chromedp.Search(`//h1[.="History"]`)))
+	assert.Contains(t, told(t, page), "key:pos", "who")
+	page.Do(t, click("Menu request"), chromedp.WaitVisible(chromedp.Search(`//h1[.="Menu request"]`)))
+	assert.Contains(t, told(t, page), "price 10.25 → 102.5")
+	page.Do(t, click("Go back to before it"), chromedp.WaitVisible(chromedp.CSS(".act-form")))
+	assert.Contains(t, told(t, page), "An ordinary menu job")
+	page.Do(t, chromedp.SendKeys(chromedp.CSS(".act-form input[name=why]"), "The till had a zero too many."),
+		click("Change 125 objects back"), chromedp.WaitVisible(chromedp.CSS(".flash")))
+	assert.Contains(t, told(t, page), "The menu job is queued")
+	assert.Empty(t, page.Problems())
+	j.fake.mu.Lock()
+	defer j.fake.mu.Unlock()
+	last := j.fake.done[len(j.fake.done)-1]
+	assert.Equal(t, []any{"menu.rollback", "The till had a zero too many.", revised[1].String(), 125},
+		[]any{last.Action, last.Why, last.After["back_to"], last.After["objects"]})
+	j.fake.done = nil
+}
+
+func (j *journey) slashSearches(t *testing.T) {
+	page := j.open(t, "")
+	// the protocol of the browser types the slash all the same
+	page.Do(t, chromedp.KeyEvent("/"), chromedp.WaitReady(chromedp.CSS("#search:focus")),
+		chromedp.KeyEvent("\bS-17\r"),
+		chromedp.WaitVisible(chromedp.Search(`//h1[.="Market Street"]`)))
+	assert.Empty(t, page.Problems())
+}

@@ -1,0 +1,133 @@
+package overview
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/jobs"
+	"github.com/servery-hub/servery/adminui/orders"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// notices collects the causes of notices.
+type notices struct {
+	v       *shell.PageContext
+	plugins map[string]*console.Plugin // by id
+	of      func(core.BusinessID, ui.Cause) ui.Cause
+	// many: of many businesses, closed stores and events without a webhook do not count.
+	// Merchants close stores every day, and many a POS wants no other event than orders.
+	many   bool
+	causes []ui.Cause
+}
+
+// add adds a cause of a business with up to two links.
+func (n *notices) add(business core.BusinessID, c ui.Cause, links ...ui.Link) {
+	c = n.of(business, c)
+	for i, link := range links {
+		if i == 0 {
+			c.Link = link
+		} else {
+			c.Also = link
+		}
+	}
+	n.causes = append(n.causes, c)
+}
+
+// link leads to a page of a business.
+func link(business core.BusinessID, path, label string) ui.Link {
+	return ui.Link{Href: shell.BusinessLink(business, path), Label: label}
+}
+
+func settingsLink(business core.BusinessID, platform string) ui.Link {
+	return ui.Link{Href: shell.PlatformLink(business, platform), Label: text.ActSeeSettings}
+}
+
+func storeLink(business core.BusinessID, store int64) ui.Link {
+	return link(business, fmt.Sprintf("stores/%d/", store), text.ActSeeStore)
+}
+
+func ordersLink(business core.BusinessID, state string) ui.Link {
+	return link(business, "orders/?state="+state, text.ActSeeOrders)
+}
+
+// addAll adds the causes of all notices, the gravest first.
+func (n *notices) addAll(found console.Notices) {
+	n.addPlatforms(found)
+	n.addOrders(found)
+	for _, j := range found.Refused {
+		n.add(j.Business, cause.JobsRefused(j, jobs.About(j.Kind, j.Subject)),
+			link(j.Business, "jobs/"+j.Reference.String()+"/", text.ActSeeJob),
+			link(j.Business, "jobs/?state="+console.WithRefusals, text.ActSeeRequests))
+	}
+	n.addStores(found)
+	n.addClients(found)
+}
+
+// addPlatforms adds what platforms do not accept.
+func (n *notices) addPlatforms(found console.Notices) {
+	for _, r := range found.Menus {
+		n.add(r.Business, cause.MenusRefused(r, n.plugins[r.ServedBy]), settingsLink(r.Business, r.Platform),
+			link(r.Business, "grid/", text.ActSeeGrid))
+	}
+	for _, r := range found.Calls {
+		links := []ui.Link{settingsLink(r.Business, r.Platform)}
+		if r.Orders {
+			links = append(links, ordersLink(r.Business, orders.Untaken+"&platform="+url.QueryEscape(r.Platform)))
+		}
+		n.add(r.Business, cause.CallsRefused(r, n.plugins[r.ServedBy], n.v.Zone), links...)
+	}
+}
+
+// addOrders adds orders that nobody received, that wait, or that were not taken.
+func (n *notices) addOrders(found console.Notices) {
+	for _, u := range found.Untold {
+		n.add(u.Business, cause.Untold(u, n.v.Zone), ordersLink(u.Business, orders.Untold))
+	}
+	for _, w := range found.Waiting {
+		n.add(w.Business, cause.Waiting(w, n.v.Zone), ordersLink(w.Business, orders.Unacknowledged))
+	}
+	for _, t := range found.NotTaken {
+		n.add(t.Business, cause.NotTaken(t, n.v.Zone), link(t.Business, orders.RefusedPath, text.ActSeeRefused))
+	}
+}
+
+// addStores adds stores that do not acknowledge their orders, or are closed.
+func (n *notices) addStores(found console.Notices) {
+	for _, s := range found.Silent {
+		n.add(s.Business, cause.Silent(s, n.v.Zone), storeLink(s.Business, s.StoreID))
+	}
+	if n.many {
+		return
+	}
+	for _, c := range found.Closed {
+		n.add(c.Business, cause.Closed(c, n.v.Zone), storeLink(c.Business, c.StoreID),
+			link(c.Business, "grid/", text.ActSeeGrid))
+	}
+}
+
+// addClients adds calls with a revoked key, calls over a limit, and events without a webhook.
+func (n *notices) addClients(found console.Notices) {
+	for _, k := range found.Revoked {
+		n.add(k.Business, cause.Revoked(k, n.v.Zone), link(k.Business, "keys/", text.ActSeeKeys))
+	}
+	for _, t := range found.Throttled {
+		if t.Until.After(n.v.Now) || t.Name != cause.Subscribing && t.Until.After(n.v.Now.Add(-throttledLately)) {
+			n.add(t.Business, cause.Throttled(t, n.v.Now, n.v.Zone))
+		}
+	}
+	if n.many {
+		return
+	}
+	for _, u := range found.Unheard {
+		var links []ui.Link
+		if u.Webhook != 0 {
+			links = []ui.Link{link(u.Business, fmt.Sprintf("webhooks/%d/", u.Webhook), text.ActSeeWebhook)}
+		}
+		n.add(u.Business, cause.Unheard(u, n.v.Zone), links...)
+	}
+}

@@ -1,0 +1,93 @@
+package overview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servery-hub/servery/adminui/cause"
+	"github.com/servery-hub/servery/adminui/plugins"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/text"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/adminui/webhooks"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+)
+
+// problems are what needs attention: plugins, then webhooks, then jobs, then what
+// does not come through.
+func (p Pages) problems(ctx context.Context, v *shell.PageContext, found []console.Plugin, ids []core.BusinessID,
+	names map[core.BusinessID]string) ([]ui.Cause, error) {
+	endpoints, err := p.Activity.Troubled(ctx, ids, problemsRead)
+	if err != nil {
+		return nil, err
+	}
+	failed, err := p.Activity.FailedJobs(ctx, ids, v.Now.Add(-day), problemsRead)
+	if err != nil {
+		return nil, err
+	}
+	of := func(business core.BusinessID, c ui.Cause) ui.Cause {
+		if name := names[business]; name != "" {
+			c.Text = name + ": " + c.Text
+		}
+		return c
+	}
+	causes := plugins.Causes(found, v.Zone)
+	alike, left := shared(webhooks.Causes(v, endpoints),
+		func(f cause.Failure) core.BusinessID { return f.Webhooks[0].Business })
+	for _, f := range alike {
+		causes = append(causes, of(f.Webhooks[0].Business, f.Cause))
+	}
+	causes = append(causes, more(left, len(endpoints), text.MoreWebhooks)...)
+	shown, left := shared(failed, func(j console.Job) core.BusinessID { return j.Business })
+	for _, j := range shown {
+		c := of(j.Business, cause.Job(j, nil))
+		c.Link = ui.Link{Href: shell.BusinessLink(j.Business, "jobs/"+j.Reference.String()+"/"), Label: text.ActSeeJob}
+		causes = append(causes, c)
+	}
+	causes = append(causes, more(left, len(failed), text.MoreJobs)...)
+	noticed, err := p.Activity.Notices(ctx, ids, v.Now.Add(-day))
+	if err != nil {
+		return nil, err
+	}
+	collected := notices{v: v, plugins: byID(found), of: of, many: names != nil, causes: causes}
+	collected.addAll(noticed)
+	return collected.causes, nil
+}
+
+// shared are at most problemsShown of a list, and how many are left: of every business
+// its first before the second of any, so that none hides another.
+func shared[T any](list []T, of func(T) core.BusinessID) (shown []T, left int) {
+	rank, seen := make(map[int][]T), make(map[core.BusinessID]int)
+	for _, one := range list {
+		rank[seen[of(one)]] = append(rank[seen[of(one)]], one)
+		seen[of(one)]++
+	}
+	for n := 0; len(shown) < len(list); n++ {
+		shown = append(shown, rank[n]...)
+	}
+	shown = shown[:min(len(shown), problemsShown)]
+	return shown, len(list) - len(shown)
+}
+
+// more says how many problems are not shown, which is unknown where as many were read
+// as are read at most.
+func more(left, read int, words string) []ui.Cause {
+	if left == 0 && read < problemsRead {
+		return nil
+	}
+	number := ui.Number(left)
+	if read == problemsRead {
+		number = text.UnknownNumber
+	}
+	return []ui.Cause{{State: ui.Neutral, Text: fmt.Sprintf(words, number)}}
+}
+
+// byID are plugins by their ids.
+func byID(found []console.Plugin) map[string]*console.Plugin {
+	plugins := map[string]*console.Plugin{}
+	for i := range found {
+		plugins[found[i].ID] = &found[i]
+	}
+	return plugins
+}

@@ -1,0 +1,261 @@
+package adminui_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"net/url"
+	"path"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// samples are ids with which pages of the full hub are opened, by the path before them.
+// Where the hub is empty there are no such pages.
+func samples(f *fake) map[string]string {
+	if len(f.endpoints) == 0 {
+		return nil
+	}
+	return map[string]string{
+		"audit/": f.audit[0].ID.String(), "plugins/": "aggregator-a", "users/": "2",
+		"b/7/audit/": f.audit[0].ID.String(), "b/7/deliveries/": f.deliveries[1].ID.String(),
+		"b/7/history/": revised[0].String(), "b/7/items/": "501", "b/7/jobs/": f.jobs[0].Reference.String(),
+		"b/7/orders/": "10412", "b/7/stores/": "1040", "b/7/webhooks/": "3",
+	}
+}
+
+// queries are those without which a page is not found.
+var queries = map[string]string{
+	"b/7/settings/platform/": "?name=tasty-eats", "b/7/history/" + revised[0].String() + "/diff/": "?at=1",
+}
+
+// address is that of a route below the root of the console, with its samples. It has
+// none where the hub is empty and the page is of one object.
+func address(t *testing.T, f *fake, route string) (address string, ok bool) {
+	t.Helper()
+	at, found := strings.CutPrefix(strings.ReplaceAll(route, ":business", "7"), shell.Root)
+	require.True(t, found, route)
+	known := samples(f)
+	if before, rest, ofOne := strings.Cut(at, ":"); ofOne {
+		if known == nil {
+			return "", false
+		}
+		require.NotEmpty(t, known[before], "samples has no id for %s", route)
+		_, after, _ := strings.Cut(rest, "/")
+		at = before + known[before] + "/" + after
+	}
+	return at + queries[at], queries[at] == "" || known != nil
+}
+
+// every is each page of the console by a name: those of all routes, and more states of some.
+func every(t *testing.T, f *fake) map[string]string {
+	t.Helper()
+	pages := map[string]string{"search-found": "search/?q=a"}
+	for _, page := range consoleOf(f).Pages() {
+		for _, r := range page.Routes {
+			file, stream := !strings.HasSuffix(r.Path, "/"), strings.HasPrefix(r.Path, shell.LivePath)
+			if r.Method != http.MethodGet || file || stream {
+				continue
+			}
+			if at, ok := address(t, f, r.Path); ok {
+				name := strings.Trim(strings.TrimPrefix(r.Path, shell.Root), "/")
+				pages[strings.NewReplacer("b/:business", "business", ":", "", "/", "-").Replace(name)] = at
+			}
+		}
+	}
+	if len(f.endpoints) > 0 {
+		for name, at := range states(f) {
+			pages[name] = at
+		}
+	}
+	return pages
+}
+
+// states are pages of the full hub in other states than those of samples.
+func states(f *fake) map[string]string {
+	job := func(n int) string { return "b/7/jobs/" + f.jobs[n].Reference.String() + "/" }
+	revision := func(n int) string { return "b/7/history/" + revised[n].String() + "/" }
+	return map[string]string{
+		"webhook-gone":         "b/7/webhooks/5/",
+		"delivery-callback":    fmt.Sprintf("b/7/deliveries/%s/", f.deliveries[4].ID),
+		"again":                "b/7/deliveries/again/?webhook=3",
+		"job-running":          job(1),
+		"job-failed":           job(2),
+		"store-hostile":        "b/7/stores/1041/",
+		"item-platform":        "b/7/items/501/?platform=aggregator-a",
+		"revision-rollback":    revision(1),
+		"revision-switch":      revision(2),
+		"revision-more":        revision(2) + "?from=25",
+		"rollback":             revision(1) + "rollback/",
+		"history-item-then":    "b/7/history/item/?item=dal&store=S-17&platform=web&at=2026-11-20T14:30",
+		"history-item-none":    "b/7/history/item/?item=dal&store=none&platform=web",
+		"order-hostile":        "b/7/orders/10410/",
+		"order-unacknowledged": "b/7/orders/10411/",
+		"plugin-failed":        "plugins/aggregator-c/",
+		"plugin-new":           "plugins/aggregator-d/",
+		"platform-hostile":     "b/7/settings/platform/?name=" + url.QueryEscape(hostile),
+		"platform-own":         "b/7/settings/platform/?name=web",
+		"missing":              "b/7/nothing/",
+	}
+}
+
+// inFolders calls visit for each file of Go of the folders of pages.
+func inFolders(t *testing.T, visit func(folder string, file *ast.File)) {
+	t.Helper()
+	files, err := filepath.Glob("*/*.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		visit(path.Dir(filepath.ToSlash(file)), parsed)
+	}
+}
+
+// TestEveryPageFolderIsRegistered compares the functions of the folders that describe a
+// page with the folders of the handlers that the console serves.
+func TestEveryPageFolderIsRegistered(t *testing.T) {
+	described, served := map[string]int{}, map[string]int{}
+	inFolders(t, func(folder string, file *ast.File) {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && describesPage(f) {
+				described[folder]++
+			}
+		}
+	})
+	for _, page := range consoleOf(full()).Pages() {
+		require.NotEmpty(t, page.Routes, page.Path)
+		handler := runtime.FuncForPC(reflect.ValueOf(page.Routes[0].Handle).Pointer()).Name()
+		folder, _, _ := strings.Cut(path.Base(handler), ".")
+		served[folder]++
+	}
+	assert.Equal(t, described, served, "pages() in adminui.go lists each page of each folder")
+}
+
+func TestEveryActionHasAMessage(t *testing.T) {
+	pages := consoleOf(full()).Pages()
+	inFolders(t, func(_ string, file *ast.File) {
+		ast.Inspect(file, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok || len(call.Args) != 3 {
+				return true
+			}
+			function, ok := call.Fun.(*ast.SelectorExpr)
+			keyword, literal := call.Args[2].(*ast.BasicLit)
+			if ok && literal && function.Sel.Name == "Then" {
+				assertMessage(t, pages, strings.Trim(keyword.Value, `"`))
+			}
+			return true
+		})
+	})
+}
+
+// describesPage reports whether a function returns the descriptor of a page.
+func describesPage(f *ast.FuncDecl) bool {
+	if !f.Name.IsExported() || f.Type.Results == nil || len(f.Type.Results.List) != 1 {
+		return false
+	}
+	switch result := f.Type.Results.List[0].Type.(type) {
+	case *ast.SelectorExpr:
+		return result.Sel.Name == "Page"
+	case *ast.Ident: // in shell itself
+		return result.Name == "Page"
+	}
+	return false
+}
+
+func TestEveryRouteChecksTheRole(t *testing.T) {
+	f := full()
+	for _, role := range access.Roles() {
+		f.users = append(f.users, access.User{ID: int64(10 + len(f.users)), Email: string(role) + "@example.com",
+			Role: role, Businesses: []core.BusinessID{7}})
+	}
+	base, pages := served(t, f), consoleOf(f).Pages()
+	for _, role := range append(access.Roles(), "") {
+		client := visitor(t, base, role)
+		for _, page := range pages {
+			for _, r := range page.Routes {
+				name := fmt.Sprintf("%q: %s %s", role, r.Method, r.Path)
+				require.Contains(t, access.Roles(), r.Role, name)
+				response := visit(t, client, f, base, r)
+				to, _ := url.Parse(response.Header.Get("Location"))
+				switch {
+				case role == "":
+					assert.Equal(t, shell.SignInPath, to.Path, name)
+				case !role.AtLeast(r.Role):
+					assert.Equal(t, http.StatusForbidden, response.StatusCode, name)
+				case r.Method == http.MethodGet:
+					assert.Equal(t, http.StatusOK, response.StatusCode, name)
+				case r.Path == shell.SignOutPath:
+					client = visitor(t, base, role)
+				default:
+					assert.NotContains(t, []int{http.StatusForbidden, http.StatusInternalServerError},
+						response.StatusCode, name)
+					assertMessage(t, pages, to.Query().Get("done"))
+				}
+			}
+		}
+	}
+}
+
+// visitor is a client that has signed in as a user of the role; with "" one who has not.
+func visitor(t *testing.T, base string, role access.Role) *http.Client {
+	t.Helper()
+	client := &http.Client{}
+	if role != "" {
+		client = enteredAs(t, base, string(role)+"@example.com")
+	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return client
+}
+
+// assertMessage checks that one page has a message for a keyword.
+func assertMessage(t *testing.T, pages []shell.Page, keyword string) {
+	t.Helper()
+	var messages []string
+	for _, page := range pages {
+		if message := page.Done[keyword]; message != "" {
+			messages = append(messages, message)
+		}
+	}
+	if keyword != "" {
+		assert.Len(t, messages, 1, "pages with a message for done=%s", keyword)
+	}
+}
+
+// visit asks for a route as a browser does. A form has a token and a reason, and else nothing.
+func visit(t *testing.T, client *http.Client, f *fake, base string, r shell.Route) *http.Response {
+	t.Helper()
+	at, ok := address(t, f, r.Path)
+	require.True(t, ok, r.Path)
+	request, err := http.NewRequest(r.Method, base+shell.Root+at, nil)
+	require.NoError(t, err)
+	if r.Method == http.MethodGet {
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		return response
+	}
+	token := ""
+	if client.Jar != nil {
+		for _, cookie := range client.Jar.Cookies(request.URL) {
+			if cookie.Name == "servery" {
+				token = access.FormToken(cookie.Value)
+			}
+		}
+	}
+	response, _ := posted(t, client, base+shell.Root, request.URL.String(),
+		url.Values{"token": {token}, "why": {"To see who may."}})
+	return response
+}

@@ -1,0 +1,62 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+)
+
+// Mount serves the pages below Root, each route behind its guard.
+func (s *Shell) Mount(router fiber.Router) {
+	shown := map[string]bool{}
+	for _, page := range s.Pages {
+		for _, r := range page.Public {
+			if r.Method != fiber.MethodGet {
+				r.Handle = s.form(r.Handle)
+			}
+			router.Add(r.Method, r.Path, r.Handle)
+		}
+		for _, r := range page.Routes {
+			shown[r.Path] = shown[r.Path] || r.Method == fiber.MethodGet
+		}
+	}
+	for _, page := range s.Pages {
+		for _, r := range page.Routes {
+			s.mount(router, r, shown)
+		}
+	}
+	router.Get(Root+"*", s.show(access.Viewer, func(*fiber.Ctx, *PageContext) error {
+		return core.Errorf(core.NotFound, "there is no such page")
+	}))
+}
+
+func (s *Shell) mount(router fiber.Router, r Route, shown map[string]bool) {
+	if r.Method == fiber.MethodGet {
+		router.Get(r.Path, s.show(r.Role, r.Handle))
+		return
+	}
+	router.Add(r.Method, r.Path, s.write(r.Role, r.Handle))
+	if !shown[r.Path] {
+		router.Get(r.Path, s.show(access.Viewer, toPage(r.Path, shown)))
+	}
+}
+
+// toPage goes from the address of a form, where somebody comes back to after signing in
+// or by a reload, to the page that it is on: the nearest above.
+func toPage(form string, shown map[string]bool) Handler {
+	levels := 0
+	for ; !shown[form]; levels++ {
+		form = path.Dir(strings.TrimSuffix(form, "/")) + "/"
+	}
+	return func(c *fiber.Ctx, _ *PageContext) error {
+		page := c.Path()
+		for range levels {
+			page = path.Dir(strings.TrimSuffix(page, "/")) + "/"
+		}
+		return c.Redirect(page, fiber.StatusSeeOther)
+	}
+}

@@ -1,0 +1,36 @@
+package text
+
+// Words of signing in and of the account.
+const (
+	Email           = "Email"
+	Password        = "Password"
+	NewPassword     = "New password, at least 12 characters"
+	PresentPassword = "Present password"
+	Welcome         = "Welcome"
+	WelcomeText     = "You are signing in as %s. Choose a password for the next time."
+	WelcomeBack     = "You are signing in as %s. Choose a new password, or keep the present one."
+	SetPassword     = "Set password and sign in"
+	KeepPassword    = "Keep the password and sign in"
+	SignInText      = "Without a password yet, ask an admin for a link, or run servery user create."
+	ChangePassword  = "Change password"
+	LinkOver        = "The link does not work"
+	RoleWords       = "Role"
+	Role_viewer     = "Viewer: reads"
+	Role_support    = "Support: reads and acts"
+	Role_admin      = "Admin: everything, everywhere"
+	MayNot          = "Your role does not allow this. Ask an admin."
+	NotFound        = "There is no such page, or you may not see it."
+	NotFoundTitle   = "Not found"
+	ProblemTitle    = "That did not work"
+	Broken          = "Something went wrong in the hub. It is in its log under the request %s."
+	FormOld         = "The form was not made by this session, so nothing was done. Go back, load the page again and " +
+		"repeat it."
+	NoBusinesses    = "You have not been granted a business yet. Ask an admin."
+	TooManySessions = "Live updates are used by too many; the page works without."
+	PasswordsDone   = "The password is changed, and your other sessions have ended."
+	WebhookPaused   = "The webhook is paused. New events are not sent to it; what waits is held."
+	WebhookResumed  = "The webhook is switched on. What was held is being sent."
+	DeliveriesRetry = "Sent again now. The result shows here in a moment."
+	KeyRevoked      = "The key is revoked."
+	UserChanged     = "The user is changed."
+)

@@ -1,0 +1,107 @@
+package aggregator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// switchOf decodes the payload of an availability call. For a store action only the store is set.
+func switchOf(call relay.Call) (p relay.ItemActionPayload, action string, err error) {
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return p, "", core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	if p.Enable {
+		return p, sdk.Enable, nil
+	}
+	return p, sdk.Disable, nil
+}
+
+// decideSwitch plans an availability change of a store, or of its items and options.
+func (h *Host) decideSwitch(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	p, _, err := switchOf(call)
+	if err != nil {
+		return nil, err
+	}
+	subject.Store = p.StoreRefID
+	if call.Kind == relay.StoreAction {
+		return plugin.PlanStoreAction(ctx, subject, &pb.StoreActionRequest{
+			StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Open: p.Enable, ChangedAt: p.At})
+	}
+	items, options := p.Told()
+	return plugin.PlanItemAction(ctx, subject, &pb.ItemActionRequest{
+		StoreRefId: p.StoreRefID, PlatformStoreId: p.PlatformStoreID, Available: p.Enable, ItemRefIds: items,
+		OptionRefIds: options, ChangedAt: p.At})
+}
+
+// menuWaits bounds the retries to enable what a platform does not have yet. Its menu is pending, and is usually
+// published within 7 s.
+const menuWaits = 3
+
+// interpretSwitch interprets the response to an availability change.
+func (h *Host) interpretSwitch(ctx context.Context, call relay.Call, settings []byte,
+	response relay.Response) (relay.Outcome, error) {
+	if !h.can(call.Plugin, sdk.CapabilityAvailability) {
+		return relay.Outcome{}, nil
+	}
+	p, action, err := switchOf(call)
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	subject := subjectOf(call, settings)
+	subject.Store = p.StoreRefID
+	read, err := h.Plugin(call.Plugin).InterpretAvailability(ctx, subject, action,
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	outcome := relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage()}
+	if outcome.State != relay.OutcomeDone || len(read.GetErrors()) == 0 {
+		return outcome, nil
+	}
+	if call.Kind == relay.StoreAction {
+		return relay.Outcome{State: relay.OutcomeFailed, Message: read.GetErrors()[0].GetMessage()}, nil
+	}
+	items, options := p.Told()
+	outcome.Refused = refusalsOf(items, options, read.GetErrors())
+	if len(outcome.Refused) > 0 && p.Enable && call.Attempts < menuWaits {
+		first := outcome.Refused[0]
+		outcome.State = relay.OutcomeRetry
+		outcome.Message = fmt.Sprintf("the platform does not have %s %q yet: %s", first.Entity, first.RefID,
+			first.Message)
+	}
+	return outcome, nil
+}
+
+// refusalsOf returns the first error for each item and option of the change. Some aggregators do not distinguish
+// options from items.
+func refusalsOf(items, options []string, list []*sdk.PublishError) (refusals []relay.Refusal) {
+	type thing struct {
+		option bool
+		refID  string
+	}
+	taken := map[thing]bool{}
+	for _, id := range items {
+		taken[thing{false, id}] = true
+	}
+	for _, id := range options {
+		taken[thing{true, id}] = true
+	}
+	for _, e := range list {
+		what := thing{e.GetEntity() == "option", e.GetRefId()}
+		what.option = what.option || !taken[what]
+		if taken[what] {
+			delete(taken, what)
+			refusals = append(refusals,
+				relay.Refusal{Entity: e.GetEntity(), RefID: e.GetRefId(), Message: e.GetMessage()})
+		}
+	}
+	return refusals
+}

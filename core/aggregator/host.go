@@ -1,0 +1,389 @@
+// Package aggregator connects plugins to the capabilities: it checks menus, renders and publishes them, plans relays
+// and actions, and translates orders. Plugins contain the rule sets of aggregators.
+package aggregator
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+const (
+	// ReadyWithin is how long a hub waits for its plugins at startup.
+	ReadyWithin = 5 * time.Second
+	followEvery = 2 * time.Second // how often it reads the desired states
+)
+
+// Plugin is the state of a plugin that all hubs share.
+type Plugin struct {
+	ID          string
+	Enabled     bool
+	Revision    int64     // increases with each operator request
+	Restarts    int64     // number of restarts that operators requested
+	Description []byte    // the plugin's last description of itself; nil if none yet
+	Status      string    // JSON, from the hub that reported last; "" if none yet
+	ReportedAt  time.Time // when Status was reported
+	KnownAt     time.Time // when it was first seen
+	ServedAt    time.Time // when a worker last reported having the plugin
+	Renderer    string    // that last published all its platforms' menus; "" if several did, or unknown
+}
+
+// Binding is a platform that a plugin serves, with its settings.
+type Binding struct {
+	Business core.BusinessID
+	Platform string
+	Settings []byte
+	Currency string // of the business
+}
+
+// Registry stores which plugins exist, their desired states, and the platforms that they serve.
+type Registry interface {
+	// Add adds plugins. New ones are enabled.
+	Add(ctx context.Context, ids []string) error
+	// List returns every plugin.
+	List(ctx context.Context) ([]Plugin, error)
+	// InUse returns the platforms of all businesses that a plugin serves.
+	InUse(ctx context.Context, id string) ([]Binding, error)
+}
+
+// Reports stores what hubs report about their plugins.
+type Reports interface {
+	// ReportStatus records a hub's status of a plugin, and its description if known.
+	ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error
+	// ReportCounts records the statistics of a hub's plugins.
+	ReportCounts(ctx context.Context, list []console.PluginHub) error
+	// RecordServing records that a worker has the plugins.
+	RecordServing(ctx context.Context, ids []string, at time.Time) error
+}
+
+// Platforms reads the platforms of businesses.
+type Platforms interface {
+	// Of returns the plugin that serves a platform, and its settings.
+	Of(ctx context.Context, business core.BusinessID, platform string) (string, relay.Access, error)
+	// Served returns the platforms of a business.
+	Served(ctx context.Context, business core.BusinessID) ([]core.Platform, error)
+}
+
+// Config configures a Host. Tracer and Hidden are optional.
+type Config struct {
+	Dir       string   // of the plugins, one directory each
+	Hidden    []string // directories that plugins cannot see
+	Registry  Registry
+	Reports   Reports
+	Platforms Platforms
+	Observer  pluginhost.Observer
+	Clock     core.Clock
+	Tracer    *core.Tracer
+	Log       *slog.Logger
+}
+
+// Host runs the plugins of a hub: those that are installed here and enabled in the registry.
+type Host struct {
+	*pluginhost.Host
+	config    Config
+	counts    *callCounts
+	known     map[string]*sdk.Description // from earlier starts; immutable
+	unchanged []string                    // those of known whose program has not changed
+	desired   map[string]Plugin           // as last read
+	reported  map[string]string
+	validated map[string]string // the manifest that platforms' settings were last checked against, by plugin
+
+	recordedAt time.Time // when this worker last recorded its plugins
+
+	mu           sync.Mutex
+	lastSeen     map[string]time.Time // when a worker last had the plugin, by the database
+	lastRecorded map[string]time.Time // when this worker last recorded it
+	inspects     map[string]int       // running, by plugin
+}
+
+// Open starts the plugins. It waits briefly for those that no hub knows yet, because the hub needs their
+// descriptions. A failing plugin does not prevent the hub's start.
+func Open(ctx context.Context, config Config) (*Host, error) {
+	h := &Host{
+		config: config, counts: newCallCounts(config.Observer, config.Clock.Now()),
+		known: map[string]*sdk.Description{}, desired: map[string]Plugin{}, reported: map[string]string{},
+		validated: map[string]string{}, lastSeen: map[string]time.Time{}, lastRecorded: map[string]time.Time{},
+		inspects: map[string]int{},
+	}
+	var err error
+	h.Host, err = pluginhost.Open(pluginhost.Config{Dir: config.Dir, Hidden: config.Hidden, Clock: config.Clock,
+		Observer: h.counts, Tracer: config.Tracer, Log: config.Log})
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(h.follow(ctx), h.loadDescriptions(ctx)); err != nil {
+		h.Close()
+		return nil, err
+	}
+	if !slices.ContainsFunc(h.Status(), h.isNew) {
+		return h, nil // Run reports their states
+	}
+	h.await(ctx, ReadyWithin)
+	if err := errors.Join(h.reportStatus(ctx), h.reportCounts(ctx, config.Clock.Now())); err != nil {
+		config.Log.Warn("the status of plugins could not be recorded; it is tried again", "error", err)
+	}
+	return h, nil
+}
+
+// Dir returns the directory of the plugins.
+func (h *Host) Dir() string { return h.config.Dir }
+
+// isNew reports whether a plugin's current description is unknown.
+func (h *Host) isNew(s pluginhost.Status) bool { return !slices.Contains(h.unchanged, s.ID) }
+
+// await waits until every new plugin is ready or has a fault.
+func (h *Host) await(ctx context.Context, within time.Duration) {
+	awaitSettled(ctx, h.Host, within, h.isNew)
+}
+
+// AwaitSettled waits until every plugin of a host is ready or has a fault.
+func AwaitSettled(ctx context.Context, host *pluginhost.Host, within time.Duration) {
+	awaitSettled(ctx, host, within, func(pluginhost.Status) bool { return true })
+}
+
+func awaitSettled(ctx context.Context, host *pluginhost.Host, within time.Duration,
+	counts func(pluginhost.Status) bool) {
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	unsettled := func(s pluginhost.Status) bool { return counts(s) && s.About == nil && len(s.Faults) == 0 }
+	for slices.ContainsFunc(host.Status(), unsettled) {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+	}
+}
+
+// follow starts and stops plugins according to their desired states.
+func (h *Host) follow(ctx context.Context) error {
+	installed, err := pluginhost.Installed(h.config.Dir)
+	if err != nil {
+		return err
+	}
+	if err := h.config.Registry.Add(ctx, installed); err != nil {
+		return err
+	}
+	list, err := h.config.Registry.List(ctx)
+	if err != nil {
+		return err
+	}
+	for id := range h.desired {
+		if !slices.ContainsFunc(list, func(p Plugin) bool { return p.ID == id }) { // it was removed
+			h.Stop(id)
+			delete(h.desired, id)
+		}
+	}
+	for _, p := range list {
+		h.recordHeartbeat(p.ID, p.ServedAt)
+		before, seen := h.desired[p.ID]
+		h.desired[p.ID] = p
+		present := slices.Contains(installed, p.ID)
+		switch {
+		case seen && before.Revision == p.Revision && before.Enabled == p.Enabled:
+		case seen && before.Restarts != p.Restarts && p.Enabled && present:
+			h.Stop(p.ID)
+			h.Start(p.ID)
+		case p.Enabled && present:
+			h.Start(p.ID)
+		case !p.Enabled:
+			h.Stop(p.ID)
+		}
+		if !present {
+			delete(h.desired, p.ID) // it may be installed later
+		}
+	}
+	return nil
+}
+
+// loadDescriptions loads the descriptions that plugins returned to earlier hubs.
+func (h *Host) loadDescriptions(ctx context.Context) error {
+	list, err := h.config.Registry.List(ctx)
+	for _, p := range list {
+		about := &sdk.Description{}
+		if err := proto.Unmarshal(p.Description, about); err != nil {
+			return fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+		}
+		if about.GetId() != p.ID {
+			continue
+		}
+		h.known[p.ID] = about
+		var report StatusReport
+		if json.Unmarshal([]byte(p.Status), &report) == nil && report.Digest != "" &&
+			report.Digest == pluginhost.Digest(h.config.Dir, p.ID) {
+			h.unchanged = append(h.unchanged, p.ID)
+		}
+	}
+	return err
+}
+
+// about returns a plugin's description, current or stored, or nil if there is none yet.
+func (h *Host) about(id string) *sdk.Description {
+	if about := h.Plugin(id).About(); about != nil {
+		return about
+	}
+	return h.known[id]
+}
+
+// described returns a plugin's description in deterministic encoding, or nil if it is unknown.
+func described(s pluginhost.Status) ([]byte, error) {
+	if s.About == nil {
+		return nil, nil
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(s.About)
+}
+
+// rendererOf identifies the renderer of a plugin's menus: its manifest, its description, and the hub's version of the
+// rendering. It is "" if the plugin does not run.
+func rendererOf(s pluginhost.Status, about []byte) string {
+	if s.Manifest == "" || about == nil {
+		return ""
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%d %s %s", menu.Form, s.Manifest, about)))
+}
+
+// reportStatus records the states of plugins that have changed. It also records a renderer whose menus are not
+// published yet.
+func (h *Host) reportStatus(ctx context.Context) error {
+	for _, s := range h.Status() {
+		about, err := described(s)
+		if err != nil {
+			return err
+		}
+		s.InFlight, s.Memory = 0, 0
+		report := StatusReport{s, rendererOf(s, about), h.Logs(s.ID)}
+		text, err := json.Marshal(report)
+		settled := s.State != pluginhost.Ready || h.desired[s.ID].Renderer == report.Renderer
+		if err != nil || settled && h.reported[s.ID] == string(text) {
+			continue
+		}
+		if err := h.config.Reports.ReportStatus(ctx, h.counts.hub, s.ID, string(text), about); err != nil {
+			return err
+		}
+		h.reported[s.ID] = string(text)
+	}
+	return nil
+}
+
+// StatusReport is the reported status of a plugin, for the command line and the console.
+type StatusReport struct {
+	pluginhost.Status
+	Renderer string   `json:"renderer"`
+	Log      []string `json:"log,omitzero"` // its last lines
+}
+
+// Run applies desired states and reports states until the context ends. A worker also records its plugins.
+func (h *Host) Run(ctx context.Context, worker bool) {
+	look := time.NewTicker(followEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		if err := h.Refresh(ctx, worker); err != nil && ctx.Err() == nil {
+			h.config.Log.Warn("looking after the plugins failed; it is tried again", "error", err)
+		}
+	}
+}
+
+// Refresh applies the desired states once, checks settings and reports. Run calls it at an interval; calls must not
+// overlap.
+func (h *Host) Refresh(ctx context.Context, worker bool) error {
+	err := h.follow(ctx)
+	if err == nil {
+		err = errors.Join(h.validateSettings(ctx), h.reportStatus(ctx), h.reportCounts(ctx, h.config.Clock.Now()))
+	}
+	if err == nil && worker {
+		err = h.recordServing(ctx)
+	}
+	return err
+}
+
+// Vocabulary returns the words of core and of the plugins. It leaves out a plugin that contradicts an earlier one, or
+// has never been ready, until the next start.
+func (h *Host) Vocabulary() (*menu.Vocabulary, error) {
+	var declared []menu.Declaration
+	vocabulary, err := menu.NewVocabulary()
+	first := func(a, b string) int {
+		return cmp.Or(h.desired[a].KnownAt.Compare(h.desired[b].KnownAt), cmp.Compare(a, b))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(h.desired), first) {
+		about := h.about(id)
+		if !h.desired[id].Enabled {
+			continue
+		}
+		if about == nil {
+			h.config.Log.Warn("a plugin was never ready; its key-value groups are unknown until the hub is started "+
+				"again",
+				"plugin", id)
+			continue
+		}
+		more := append(slices.Clone(declared), declarations(id, about)...)
+		wider, err := menu.NewVocabulary(more...)
+		if err != nil {
+			h.Plugin(id).Blame(fmt.Errorf("its key-value groups are left out: %w", err))
+			h.config.Log.Warn("the key-value groups of a plugin were left out", "plugin", id, "error", err)
+			continue
+		}
+		declared, vocabulary = more, wider
+	}
+	return vocabulary, err
+}
+
+func declarations(id string, about *sdk.Description) (list []menu.Declaration) {
+	rules := map[pb.ValueRule]menu.ValueRule{
+		pb.ValueRule_VALUE_RULE_WHOLE_NUMBER: menu.WholeNumber, pb.ValueRule_VALUE_RULE_ONE_OF: menu.OneOf,
+		pb.ValueRule_VALUE_RULE_ANY_TEXT: menu.AnyText,
+	}
+	for _, group := range about.GetVocabulary() {
+		d := menu.Declaration{Group: group.GetGroup(), Platform: id}
+		if group.GetOnItem() {
+			d.On |= menu.OnItem
+		}
+		if group.GetOnOption() {
+			d.On |= menu.OnOption
+		}
+		for _, key := range group.GetKeys() {
+			d.Keys = append(d.Keys, menu.Key{Name: key.GetName(), Rule: rules[key.GetRule()],
+				Allowed: key.GetAllowed()})
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// served returns a business's platforms whose plugins have a capability.
+func (h *Host) served(ctx context.Context, business core.BusinessID,
+	capability string) ([]core.Platform, error) {
+	platforms, err := h.config.Platforms.Served(ctx, business)
+	return slices.DeleteFunc(platforms, func(p core.Platform) bool {
+		return p.ServedBy == core.ServedByOwn || !h.can(p.ServedBy, capability)
+	}), err
+}
+
+// can reports whether a plugin is known to have a capability.
+func (h *Host) can(id, capability string) bool {
+	return slices.Contains(h.about(id).GetCapabilities(), capability)
+}

@@ -1,0 +1,164 @@
+package aggregator
+
+import (
+	"context"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/pluginhost"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Inspector checks items against the rules of plugins (menu.Inspector).
+type Inspector struct {
+	*Host
+	within time.Duration // the time limit of the plugin
+	atOnce int           // bound of concurrent inspections by a plugin here
+}
+
+// MenuInspector returns the Inspector for menu requests, which wait for it.
+func (h *Host) MenuInspector() Inspector { return Inspector{h, inspectionTime, inspections} }
+
+// RecheckInspector returns the Inspector for rechecks. They are less urgent: it takes longer, with less concurrency.
+func (h *Host) RecheckInspector() Inspector { return Inspector{h, recheckTime, rechecks} }
+
+// A plugin inspects for at most half of a replica's parallel jobs, so that a hanging one leaves capacity for others.
+// Further inspections are postponed. A menu waits for its inspection, so rechecks, which are less urgent, have a
+// lower bound.
+const (
+	inspectionTime       = 8 * time.Second
+	inspections          = 2
+	inspectionRetryAfter = 2 * time.Second
+	recheckTime          = time.Minute
+	rechecks             = 1
+)
+
+// Platforms returns the platforms whose plugins have rules.
+func (n Inspector) Platforms(ctx context.Context, business core.BusinessID) (names []string, err error) {
+	served, err := n.served(ctx, business, sdk.CapabilityMenuCheck)
+	for _, p := range served {
+		names = append(names, p.Name)
+	}
+	return names, err
+}
+
+// Inspect calls the plugin of a platform, with the settings of the business.
+func (n Inspector) Inspect(ctx context.Context, business core.BusinessID, platform string,
+	items []*menu.Item) (map[string][]menu.Finding, error) {
+	plugin, subject, err := n.subject(ctx, business, platform)
+	if err == nil && plugin.ID() == core.ServedByOwn {
+		return nil, core.Errorf(core.NotFound, "platform %s is served by no plugin", platform)
+	}
+	if err == nil {
+		err = n.servedByPeer(plugin.ID())
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !n.enter(plugin.ID()) {
+		return nil, core.Postponed{Until: n.config.Clock.Now().Add(inspectionRetryAfter)}
+	}
+	defer n.leave(plugin.ID())
+	asked := make([]*sdk.Item, len(items))
+	for i, item := range items {
+		if asked[i], err = itemForPlugin(item); err != nil {
+			return nil, err
+		}
+	}
+	list, err := plugin.CheckItems(ctx, subject, n.within, asked)
+	found := map[string][]menu.Finding{}
+	for _, f := range list {
+		found[f.GetRefId()] = append(found[f.GetRefId()],
+			menu.Finding{Platform: platform, Rule: f.GetRule(), Message: f.GetMessage()})
+	}
+	return found, err
+}
+
+// enter starts an inspection by a plugin. It returns false at the concurrency limit.
+func (n Inspector) enter(plugin string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.inspects[plugin] >= n.atOnce {
+		return false
+	}
+	n.inspects[plugin]++
+	return true
+}
+
+func (n Inspector) leave(plugin string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.inspects[plugin]--
+}
+
+// subject returns a platform of a business, and the plugin that serves it.
+func (h *Host) subject(ctx context.Context, business core.BusinessID,
+	platform string) (pluginhost.Plugin, pluginhost.Subject, error) {
+	served, access, err := h.config.Platforms.Of(ctx, business, platform)
+	return h.Plugin(served),
+		pluginhost.Subject{Business: business, Platform: platform, Settings: access.Settings,
+			Currency: access.Currency}, err
+}
+
+// itemForPlugin converts the master's item for a check by a plugin, without the values that can differ between
+// stores.
+func itemForPlugin(item *menu.Item) (*sdk.Item, error) {
+	out := &sdk.Item{
+		RefId: item.RefID, Title: item.Title, Description: text(item.Description), Price: item.Price.String(),
+		Serves:   whole(item.Serves),
+		FoodType: string(item.FoodType), SortOrder: item.SortOrder, Recommended: item.Recommended,
+		CurrentStock: item.CurrentStock, ImgUrl: text(item.ImgURL),
+	}
+	if item.MarkupPrice != nil {
+		out.MarkupPrice = item.MarkupPrice.String()
+	}
+	if item.Weight != nil {
+		out.Weight = item.Weight.String()
+	}
+	var err error
+	if out.KeyValueGroups, err = groupsForPlugin(item.KeyValueGroups); err != nil {
+		return nil, err
+	}
+	return out, readStored(item.FulfillmentModes, &out.FulfillmentModes)
+}
+
+func groupsForPlugin(stored jsontext.Value) (list []*pb.KeyValueGroup, err error) {
+	var groups []menu.KeyValueGroup
+	if err := readStored(stored, &groups); err != nil {
+		return nil, err
+	}
+	for _, group := range groups {
+		to := &pb.KeyValueGroup{Group: group.Group}
+		for _, value := range group.Data {
+			to.KeyValueData = append(to.KeyValueData, &pb.KeyValue{Key: value.Key, Value: value.Value})
+		}
+		list = append(list, to)
+	}
+	return list, nil
+}
+
+func readStored(value jsontext.Value, into any) error {
+	if value == nil {
+		return nil
+	}
+	return json.Unmarshal(value, into)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func whole(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}

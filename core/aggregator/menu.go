@@ -1,0 +1,106 @@
+package aggregator
+
+import (
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// storeForPlugin converts a store for rendering by a plugin. Increment menu.Form after a change here or in
+// menuForPlugin.
+func storeForPlugin(s StoreMenu) *pb.Store {
+	o := s.Store.Object
+	out := &pb.Store{
+		RefId: *o.RefID, PlatformStoreId: s.PlatformStoreID, Name: *o.Name, City: *o.City, Address: text(o.Address),
+		ContactPhone: text(o.ContactPhone),
+		Latitude:     degrees(o.Latitude), Longitude: degrees(o.Longitude), Active: *o.Active,
+		OrderingEnabled: *o.OrderingEnabled,
+		Currency:        s.Currency, Timezone: s.Timezone, Timings: timingsForPlugin(o.Timings),
+		MinOrderValue: amount(o.MinOrderValue), MinPickupTime: whole(o.MinPickupTime),
+		MinDeliveryTime: whole(o.MinDeliveryTime),
+	}
+	for _, t := range o.Translations {
+		out.Translations = append(out.Translations, &pb.LocalName{Language: t.Language, Name: t.Name})
+	}
+	return out
+}
+
+func timingsForPlugin(hours []core.DayHours) (list []*pb.Timing) {
+	for _, h := range hours {
+		day := &pb.Timing{Day: h.Day}
+		for _, slot := range h.Slots {
+			day.Slots = append(day.Slots, &pb.Slot{StartTime: slot.StartTime, EndTime: slot.EndTime})
+		}
+		list = append(list, day)
+	}
+	return list
+}
+
+func seenItemForPlugin(i *menu.EffectiveItem) (*sdk.Item, error) {
+	out := &sdk.Item{
+		RefId: i.RefID, Title: i.Title, Description: text(i.Description), Price: i.Price.String(),
+		MarkupPrice: amount(i.MarkupPrice), Weight: amount(i.Weight),
+		Serves: whole(i.Serves), FoodType: string(i.FoodType), SortOrder: i.SortOrder, Recommended: i.Recommended,
+		CurrentStock: i.CurrentStock,
+		ImgUrl:       i.ImgURL, Tags: i.Tags, CategoryRefIds: i.CategoryRefIDs, OptionGroupRefIds: i.OptionGroupRefIDs,
+	}
+	var err error
+	if out.Translations, err = localNames(i.Translations); err != nil {
+		return nil, err
+	}
+	if out.KeyValueGroups, err = groupsForPlugin(i.KeyValueGroups); err != nil {
+		return nil, err
+	}
+	return out, readStored(i.FulfillmentModes, &out.FulfillmentModes)
+}
+
+func seenOptionForPlugin(o *menu.EffectiveOption) (out *pb.Option, err error) {
+	out = &pb.Option{
+		RefId: o.RefID, Title: o.Title, Description: text(o.Description), Price: o.Price.String(),
+		Weight: whole(o.Weight), FoodType: string(o.FoodType),
+		SortOrder: o.SortOrder, Recommended: o.Recommended, ImgUrl: o.ImgURL, OptGrpRefIds: o.OptGrpRefIDs,
+		NestedOptGrps: o.NestedOptGrps,
+	}
+	if out.Translations, err = localNames(o.Translations); err != nil {
+		return nil, err
+	}
+	out.KeyValueGroups, err = groupsForPlugin(o.KeyValueGroups)
+	return out, err
+}
+
+func localNames(stored jsontext.Value) (list []*pb.LocalName, err error) {
+	var translations []struct { // of items and options, or of categories
+		menu.TitledTranslation
+		Name *string `json:"name"`
+	}
+	if err := readStored(stored, &translations); err != nil {
+		return nil, err
+	}
+	for _, t := range translations {
+		name := t.Name
+		if name == nil {
+			name = t.Text
+		}
+		list = append(list, &pb.LocalName{Language: t.Language, Name: text(name), Description: text(t.Description)})
+	}
+	return list, nil
+}
+
+func amount(a *core.Amount) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
+}
+
+func degrees(d *float64) string {
+	if d == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*d, 'f', -1, 64)
+}

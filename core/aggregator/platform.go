@@ -1,0 +1,99 @@
+package aggregator
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// PlatformChange changes how a plugin reaches a platform.
+type PlatformChange struct {
+	Platform  string
+	Settings  []byte            // JSON; nil: as they are
+	Accept    relay.Accept      // "": as it is
+	Endpoints map[string]string // URLs by name; "" removes one
+	Secrets   map[string]string // by name; "" removes one
+}
+
+// Check returns Invalid for a change that the plugin does not support. For a platform without a plugin, about is nil.
+func (c PlatformChange) Check(about *sdk.Description) error {
+	if c.Accept == relay.AcceptPOS && !slices.Contains(about.GetCapabilities(), sdk.CapabilityOrderAcknowledge) {
+		served := core.ServedByOwn
+		if about != nil {
+			served = about.GetId()
+		}
+		return core.Errorf(core.Invalid,
+			"accept: platform %s is served by %s, which tells nobody that an order is accepted", c.Platform, served)
+	}
+	return nil
+}
+
+// Apply changes a platform's access. It returns what the plugin requires and the platform lacks after that.
+func (c PlatformChange) Apply(a *relay.Access, about *sdk.Description) ([]string, error) {
+	if c.Settings != nil {
+		a.Settings = c.Settings
+	}
+	if c.Accept != "" {
+		a.Accept = c.Accept
+	}
+	err := errors.Join(c.setEndpoints(a, about), c.setSecrets(a, about))
+	return missing(a, about), err
+}
+
+func (c PlatformChange) setEndpoints(a *relay.Access, about *sdk.Description) error {
+	if a.Addresses == nil {
+		a.Addresses = map[string]string{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Endpoints)) {
+		address := c.Endpoints[name]
+		if address == "" {
+			delete(a.Addresses, name)
+			continue
+		}
+		if err := pluginhost.CheckAddress(about, name, address); err != nil {
+			return err
+		}
+		a.Addresses[name] = strings.TrimSuffix(address, "/")
+	}
+	return nil
+}
+
+func (c PlatformChange) setSecrets(a *relay.Access, about *sdk.Description) error {
+	if a.Secrets == nil {
+		a.Secrets = map[string]string{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Secrets)) {
+		declared := func(s *pb.Secret) bool { return s.GetName() == name }
+		if !slices.ContainsFunc(about.GetSecrets(), declared) {
+			return core.Errorf(core.Invalid, "secret %q: plugin %s has none of that name", name, about.GetId())
+		}
+		if c.Secrets[name] == "" {
+			delete(a.Secrets, name)
+			continue
+		}
+		a.Secrets[name] = c.Secrets[name]
+	}
+	return nil
+}
+
+// missing returns what the plugin requires and the platform does not have, or has wrong.
+func missing(a *relay.Access, about *sdk.Description) (list []string) {
+	for _, e := range about.GetEndpoints() {
+		if a.Addresses[e.GetName()] == "" {
+			list = append(list, "endpoint "+e.GetName())
+		}
+	}
+	for _, s := range about.GetSecrets() {
+		if a.Secrets[s.GetName()] == "" {
+			list = append(list, "secret "+s.GetName())
+		}
+	}
+	return append(list, pluginhost.WrongSettings(about.GetSettingsSchema(), a.Settings)...)
+}

@@ -1,0 +1,316 @@
+package aggregator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Actions returns the actions that a plugin offers (action.Offers).
+func (h *Host) Actions(_ context.Context, id string) (names []string, err error) {
+	about := h.about(id)
+	if about == nil {
+		return nil, core.Errorf(core.Unavailable, "it is not known yet what plugin %s offers", id)
+	}
+	for _, offer := range about.GetActions() {
+		names = append(names, offer.GetName())
+	}
+	return names, nil
+}
+
+// Plan plans a call to an aggregator (relay.Plugins).
+func (h *Host) Plan(ctx context.Context, call relay.Call, settings []byte) (relay.Decision, error) {
+	if err := h.servedByPeer(call.Plugin); err != nil {
+		return relay.Decision{}, err
+	}
+	plugin := h.Plugin(call.Plugin)
+	subject := subjectOf(call, settings)
+	decision, err := h.decide(ctx, plugin, call, subject)
+	if err != nil || decision.GetPlan() == nil {
+		return relay.Decision{Skip: decision.GetSkip()}, h.settingsRefusal(ctx, plugin, subject, err)
+	}
+	return relay.Decision{Plan: planOf(plugin.About(), decision.GetPlan())}, nil
+}
+
+func subjectOf(call relay.Call, settings []byte) pluginhost.Subject {
+	return pluginhost.Subject{
+		Business: call.Business, Platform: call.Platform, Store: call.Order.StoreRefID, Settings: settings,
+		Key: call.ID.String(),
+	}
+}
+
+func (h *Host) decide(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject) (*sdk.Decision, error) {
+	order := &pb.Order{
+		OrderId: call.Order.ID, PlatformOrderId: call.Order.PlatformOrderID, StoreRefId: call.Order.StoreRefID,
+		PlatformStoreId: call.Order.PlatformStoreID,
+		OrderType:       call.Order.Kind, DeliveryType: call.Order.Carrier, IsBulkOrder: call.Order.Bulk,
+	}
+	read := func(into any) error {
+		if err := json.Unmarshal(call.Payload, into); err != nil {
+			return core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+		}
+		return nil
+	}
+	switch call.Kind {
+	case relay.RiderStatus:
+		var p relay.RiderStatusPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanRiderStatus(ctx, subject,
+			&pb.RiderStatusRequest{Order: order, Status: p.Status, RiderName: p.Name, RiderPhoneNumber: p.Phone,
+				ChangedAt: p.At})
+	case relay.RiderLocation:
+		var p relay.RiderLocationPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanRiderLocation(ctx, subject,
+			&pb.RiderLocationRequest{Order: order, Latitude: p.Latitude, Longitude: p.Longitude, SeenAt: p.At})
+	case relay.OrderAcknowledge:
+		var p relay.OrderAcknowledgePayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		if p.PlatformOrderID != "" { // of a rejected order
+			order.PlatformOrderId, order.PlatformStoreId = p.PlatformOrderID, p.PlatformStoreID
+		}
+		return plugin.PlanAcknowledge(ctx, subject, &pb.AcknowledgeRequest{
+			Order: order, Accepted: p.Accepted, PrepTime: p.PrepMinutes * 60, Reason: p.Reason,
+			ReasonCode: p.ReasonCode,
+		})
+	case relay.OrderStatus:
+		var p relay.OrderStatusPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanOrderStatus(ctx, subject, &pb.OrderStatusRequest{
+			Order: order, Status: p.Status, Message: p.Message, PrepMinutes: p.PrepMinutes, ReasonCode: p.ReasonCode,
+			ChangedAt: p.At,
+		})
+	case relay.Action:
+		var p relay.ActionPayload
+		if err := read(&p); err != nil {
+			return nil, err
+		}
+		return plugin.PlanAction(ctx, subject,
+			&pb.ActionRequest{Order: order, Action: p.Action, Temp: p.Temp, WearingMask: p.WearingMask, Phone: p.Phone})
+	case relay.StoreAction, relay.ItemAction:
+		return h.decideSwitch(ctx, plugin, call, subject)
+	case relay.ItemsOOS:
+		return h.decideItemsOOS(ctx, plugin, call, subject, order)
+	}
+	return nil, core.Errorf(core.Invalid, "no plugin plans calls of kind %s", call.Kind)
+}
+
+func planOf(about *sdk.Description, p *sdk.Plan) *relay.Plan {
+	plan := &relay.Plan{Endpoint: p.GetEndpoint(), Method: p.GetMethod(), Path: p.GetPath(), Query: p.GetQuery(),
+		Headers: p.GetHeaders(), Body: p.GetBody()}
+	for _, e := range about.GetEndpoints() {
+		if e.GetName() == plan.Endpoint {
+			plan.Hosts = e.GetHosts()
+		}
+	}
+	for _, s := range p.GetSecretHeaders() {
+		plan.Secrets = append(plan.Secrets,
+			relay.SecretHeader{Header: s.GetHeader(), Secret: s.GetSecret(), Template: s.GetTemplate()})
+	}
+	plan.Success = relay.Success{
+		Statuses: integers(p.GetSuccess().GetStatuses()), Pointer: p.GetSuccess().GetJsonPointer(),
+		Equals: p.GetSuccess().GetJsonEquals(), Final: integers(p.GetSuccess().GetFinalStatuses()),
+	}
+	return plan
+}
+
+func integers(list []int32) []int {
+	out := make([]int, len(list))
+	for i, n := range list {
+		out[i] = int(n)
+	}
+	return out
+}
+
+// Interpret interprets an aggregator's response (relay.Plugins). Only responses to actions, availability changes and
+// out-of-stock reports carry more than a status.
+func (h *Host) Interpret(ctx context.Context, call relay.Call, settings []byte,
+	response relay.Response) (relay.Outcome, error) {
+	switch call.Kind {
+	case relay.StoreAction, relay.ItemAction:
+		return h.interpretSwitch(ctx, call, settings, response)
+	case relay.ItemsOOS:
+		return h.interpretItemsOOS(ctx, call, settings, response)
+	}
+	if call.Kind != relay.Action || !h.can(call.Plugin, sdk.CapabilityActionResponse) {
+		return relay.Outcome{}, nil
+	}
+	var p relay.ActionPayload
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return relay.Outcome{}, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	outcome, err := h.Plugin(call.Plugin).InterpretResponse(ctx, subjectOf(call, settings), p.Action,
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	return outcomeOf(outcome)
+}
+
+var outcomeStates = map[pb.OutcomeState]relay.OutcomeState{
+	pb.OutcomeState_OUTCOME_STATE_DONE: relay.OutcomeDone, pb.OutcomeState_OUTCOME_STATE_FAILED: relay.OutcomeFailed,
+	pb.OutcomeState_OUTCOME_STATE_PENDING: relay.OutcomePending,
+	pb.OutcomeState_OUTCOME_STATE_RETRY:   relay.OutcomeRetry,
+}
+
+func outcomeOf(o *sdk.ActionOutcome) (relay.Outcome, error) {
+	out := relay.Outcome{
+		State: outcomeStates[o.GetState()], Message: o.GetMessage(), CustomerPhone: o.GetCustomerPhone(),
+		Action: o.GetAction(), PlatformOrderID: o.GetPlatformOrderId(),
+	}
+	if o.GetIdempotencyKey() != "" {
+		id, err := uuid.Parse(o.GetIdempotencyKey())
+		if err != nil {
+			return out, core.Errorf(core.Invalid, "the callback names the call %q, which is no id",
+				o.GetIdempotencyKey())
+		}
+		out.CallID = id
+	}
+	return out, nil
+}
+
+// Read interprets an aggregator's request (relay.Reader). The kinds order and action stand for the plugin's own kinds
+// with that purpose.
+func (h *Host) Read(ctx context.Context, in relay.Inbound) (relay.Message, error) {
+	plugin, subject, err := h.subject(ctx, in.Business, in.Platform)
+	if err != nil {
+		return relay.Message{}, err
+	}
+	about := h.inbound(plugin.ID(), in.Kind)
+	request := &sdk.InboundRequest{Kind: about.GetKind(), Query: in.Query, Headers: in.Headers, Body: in.Body,
+		ReceivedAt: in.ReceivedAt.UnixMilli()}
+	switch about.GetPurpose() {
+	case pb.InboundPurpose_INBOUND_PURPOSE_ORDER:
+		translation, err := plugin.Translate(ctx, subject, request)
+		if c := translation.GetCancellation(); err == nil && c != nil {
+			return relay.Message{Cancellation: &relay.Cancellation{PlatformOrderID: c.GetPlatformOrderId(),
+				Reason: c.GetReason()}}, nil
+		}
+		if err != nil {
+			return relay.Message{Order: in.Body}, h.settingsRefusal(ctx, plugin, subject, err)
+		}
+		if translation.GetOrder() == nil {
+			return relay.Message{Ignored: translation.GetIgnored()}, nil
+		}
+		body, err := orderBody(in.Platform, translation.GetOrder())
+		return relay.Message{Order: body}, err
+	case pb.InboundPurpose_INBOUND_PURPOSE_ACTION:
+		answer, err := plugin.InterpretCallback(ctx, subject, request)
+		if err != nil {
+			return relay.Message{}, h.settingsRefusal(ctx, plugin, subject, err)
+		}
+		outcome, err := outcomeOf(answer)
+		return relay.Message{Outcome: &outcome}, err
+	}
+	return relay.Message{}, core.Errorf(core.NotFound, "the plugin of platform %s reads nothing of the kind %q",
+		in.Platform, in.Kind)
+}
+
+// inbound returns a plugin's declaration of a kind of request, or nil if it handles none.
+func (h *Host) inbound(id, kind string) *pb.Inbound {
+	byName := map[string]pb.InboundPurpose{"order": pb.InboundPurpose_INBOUND_PURPOSE_ORDER,
+		"action": pb.InboundPurpose_INBOUND_PURPOSE_ACTION}
+	list := h.about(id).GetInbound()
+	at := slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetKind() == kind })
+	if at < 0 {
+		at = slices.IndexFunc(list, func(i *pb.Inbound) bool { return i.GetPurpose() == byName[kind] })
+	}
+	if at < 0 {
+		return nil
+	}
+	return list[at]
+}
+
+// defaultTolerance is the greatest difference between a signed request's timestamp and the hub's clock.
+const defaultTolerance = 300 * time.Second
+
+// Proof returns how a plugin wants a kind of request to be authenticated (relay.Proofs).
+func (h *Host) Proof(plugin, kind string) (relay.Proof, error) {
+	if plugin != core.ServedByOwn && h.about(plugin) == nil {
+		return relay.Proof{}, core.Errorf(core.Unavailable, "it is not known yet what plugin %s reads", plugin)
+	}
+	about := h.inbound(plugin, kind)
+	if about == nil {
+		return relay.Proof{}, core.Errorf(core.NotFound, "plugin %s reads nothing of the kind %q", plugin, kind)
+	}
+	proof := relay.Proof{
+		Scheme: relay.ProofToken, Header: strings.ToLower(about.GetHeader()), Prefix: about.GetPrefix(),
+		Secret:    about.GetSecret(),
+		Base64:    about.GetEncoding() == pb.InboundEncoding_INBOUND_ENCODING_BASE64,
+		Timestamp: strings.ToLower(about.GetTimestampHeader()),
+		Tolerance: time.Duration(about.GetToleranceSeconds()) * time.Second,
+	}
+	if proof.Tolerance == 0 {
+		proof.Tolerance = defaultTolerance
+	}
+	switch about.GetScheme() {
+	case pb.InboundScheme_INBOUND_SCHEME_EQUALS:
+	case pb.InboundScheme_INBOUND_SCHEME_BEARER:
+		proof.Prefix = "Bearer "
+	case pb.InboundScheme_INBOUND_SCHEME_BASIC:
+		proof.Scheme, proof.Prefix = relay.ProofBasic, "Basic "
+	case pb.InboundScheme_INBOUND_SCHEME_HMAC_SHA256:
+		proof.Scheme = relay.ProofHMAC
+	default:
+		return proof, core.Errorf(core.Unavailable, "plugin %s wants a proof that this hub does not know", plugin)
+	}
+	return proof, nil
+}
+
+// orderBody returns a translated order in the form of the channel API. It leaves out what the aggregator did not
+// send.
+func orderBody(platform string, o *sdk.NewOrder) ([]byte, error) {
+	text, err := sdk.ToJSON(o)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&members); err != nil {
+		return nil, fmt.Errorf("the translated order: %w", err)
+	}
+	plainNumbers(members)
+	members["platform"] = platform
+	return json.Marshal(members)
+}
+
+// plainNumbers converts an order's numbers from strings. The JSON of protocol buffers has 64-bit integers as strings,
+// and the protocol has decimals as strings.
+func plainNumbers(value any) {
+	switch value := value.(type) {
+	case []any:
+		for _, element := range value {
+			plainNumbers(element)
+		}
+	case map[string]any:
+		for name, element := range value {
+			if text, ok := element.(string); ok &&
+				(sdk.IsDecimal(name) || name == "quantity" || name == "delivery_datetime") {
+				value[name] = json.Number(text)
+			}
+			plainNumbers(element)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package aggregator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// validateSettings checks the settings of platforms against every new version of a plugin. It records a fault for
+// settings that the plugin rejects.
+func (h *Host) validateSettings(ctx context.Context) error {
+	for _, s := range h.Status() {
+		if s.Manifest == "" || h.validated[s.ID] == s.Manifest {
+			continue
+		}
+		plugin := h.Plugin(s.ID)
+		bound, err := h.config.Registry.InUse(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		found, err := SettingsErrors(ctx, plugin, bound)
+		if err != nil {
+			continue // the plugin's fault is recorded; retried later
+		}
+		h.validated[s.ID] = s.Manifest
+		if len(found) > 0 {
+			plugin.Blame(fmt.Errorf("version %s does not take the settings of %d platform(s): %s", s.Version,
+				len(found), strings.Join(found, "; ")))
+		}
+	}
+	return nil
+}
+
+// settingsRefusal replaces a rejection with Unavailable if the plugin rejects the settings of the platform. The request
+// itself may be valid, and is retried once the settings are fixed.
+func (h *Host) settingsRefusal(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject,
+	refusal error) error {
+	if core.CodeOf(refusal) != core.Invalid {
+		return refusal
+	}
+	wrong, err := settingsError(ctx, plugin, subject)
+	if err != nil || wrong == "" {
+		return refusal
+	}
+	return core.Errorf(core.Unavailable, "plugin %s does not take the settings of platform %s: %s", plugin.ID(),
+		subject.Platform, wrong)
+}
+
+// InvalidSettings returns an error with the plugin's problems with the settings, and the known settings.
+func InvalidSettings(platform string, about *sdk.Description, problems []*sdk.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	found := make([]string, len(problems))
+	for i, p := range problems {
+		found[i] = fmt.Sprintf("platform %q: %s", platform, pluginhost.InWords(p))
+	}
+	var schema struct {
+		Properties map[string]any `json:"properties"`
+	}
+	if json.Unmarshal(about.GetSettingsSchema(), &schema) == nil && len(schema.Properties) > 0 {
+		found = append(found, "its plugin has the settings: "+
+			strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
+	}
+	return core.Errorf(core.Invalid, "%s", strings.Join(found, "\n"))
+}

@@ -1,0 +1,43 @@
+package aggregator
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+	pb "github.com/servery-hub/servery/plugins/proto"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// decideItemsOOS plans the report that items of an order are out of stock. If the plugin does not support it, people
+// must call the platform.
+func (h *Host) decideItemsOOS(ctx context.Context, plugin pluginhost.Plugin, call relay.Call,
+	subject pluginhost.Subject, order *pb.Order) (*sdk.Decision, error) {
+	if h.about(call.Plugin) != nil && !h.can(call.Plugin, sdk.CapabilityOrderItemsOOS) {
+		return nil, core.Errorf(core.NotFound,
+			"%s cannot be told by way of the hub that items are out of stock; call the platform", call.Platform)
+	}
+	var p relay.ItemsOOSPayload
+	if err := json.Unmarshal(call.Payload, &p); err != nil {
+		return nil, core.Errorf(core.Invalid, "the stored call cannot be read: %v", err)
+	}
+	return plugin.PlanItemsOOS(ctx, subject, &pb.ItemsOOSRequest{
+		Order: order, ItemRefIds: p.RefIDs, OptionRefIds: p.OptionRefIDs, AllowEdit: p.AllowEdit, ReportedAt: p.At})
+}
+
+// interpretItemsOOS interprets the response to that report.
+func (h *Host) interpretItemsOOS(ctx context.Context, call relay.Call, settings []byte,
+	response relay.Response) (relay.Outcome, error) {
+	if !h.can(call.Plugin, sdk.CapabilityOrderOOSResult) {
+		return relay.Outcome{}, nil
+	}
+	read, err := h.Plugin(call.Plugin).InterpretItemsOOS(ctx, subjectOf(call, settings),
+		&sdk.Response{Status: int32(response.Status), Headers: response.Headers, Body: response.Body})
+	if err != nil {
+		return relay.Outcome{}, err
+	}
+	return relay.Outcome{State: outcomeStates[read.GetState()], Message: read.GetMessage(),
+		CustomerPhone: read.GetCustomerMaskedNumber(), Pin: read.GetPin()}, nil
+}

@@ -1,0 +1,95 @@
+package aggregator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Standalone runs a plugin separately from the hubs, calls ask with it, and stops it. Its error states why the plugin
+// does not get ready.
+func Standalone(ctx context.Context, dir, id string, ask func(pluginhost.Plugin) error) error {
+	host, err := pluginhost.Open(pluginhost.Config{Dir: dir, Clock: core.NewSystemClock(nil),
+		Observer: Unobserved{}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer host.Close()
+	host.Start(id)
+	AwaitSettled(ctx, host, 2*sdk.StartWithin) // it has a fault by then
+	switch status := host.Status()[0]; {
+	case status.About != nil:
+		return ask(host.Plugin(id))
+	case len(status.Faults) > 0:
+		return fmt.Errorf("plugin %s does not start: %s", id, status.Faults[0].Text)
+	default:
+		return fmt.Errorf("plugin %s does not start: %w", id, ctx.Err())
+	}
+}
+
+// Unobserved is an Observer of nothing.
+type Unobserved struct{}
+
+// PluginCalled does nothing (pluginhost.Observer).
+func (Unobserved) PluginCalled(_, _, _ string, _ time.Duration) {}
+
+// PluginEntered does nothing (pluginhost.Observer).
+func (Unobserved) PluginEntered(string, pluginhost.State) {}
+
+// SettingsErrors describes the platforms whose settings a plugin rejects.
+func SettingsErrors(ctx context.Context, plugin pluginhost.Plugin, bound []Binding) (found []string, err error) {
+	asked := map[string]string{} // results by settings, which many platforms share
+	for _, b := range bound {
+		same := b.Currency + string(b.Settings)
+		wrong, known := asked[same]
+		if !known {
+			if wrong, err = settingsError(ctx, plugin,
+				pluginhost.Subject{Business: b.Business, Platform: b.Platform, Settings: b.Settings,
+					Currency: b.Currency}); err != nil {
+				return nil, err
+			}
+			asked[same] = wrong
+		}
+		if wrong != "" {
+			found = append(found, fmt.Sprintf("platform %q of business %d: %s", b.Platform, b.Business, wrong))
+		}
+	}
+	return found, nil
+}
+
+// settingsError describes why a plugin rejects settings, or returns "" if it accepts them.
+func settingsError(ctx context.Context, plugin pluginhost.Plugin, subject pluginhost.Subject) (string, error) {
+	problems, err := plugin.CheckSettings(ctx, subject)
+	if core.CodeOf(err) == core.Invalid {
+		return err.Error(), nil
+	}
+	found := make([]string, len(problems))
+	for i, p := range problems {
+		found[i] = pluginhost.InWords(p)
+	}
+	return strings.Join(found, ", "), err
+}
+
+// TryOut starts the plugin in a directory as a hub would, under its id.
+func TryOut(ctx context.Context, from, id string, ask func(pluginhost.Plugin) error) error {
+	dir, err := os.MkdirTemp("", "servery-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if from, err = filepath.Abs(from); err == nil {
+		err = os.Symlink(from, filepath.Join(dir, id))
+	}
+	if err != nil {
+		return err
+	}
+	return Standalone(ctx, dir, id, ask)
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/devpg"
+)
+
+// runDir is the directory of a run: its PostgreSQL, the programs that its tests
+// start, and all else that they write. Runs of one checkout at the same time share
+// it. The last of them removes it, with what still runs there.
+type runDir struct {
+	dir      string
+	lock     *os.File // shared by the runs
+	starting sync.WaitGroup
+	stop     context.CancelFunc
+	server   *devpg.Server
+}
+
+// A run uses memory if there is enough: each of a thousand tests has a database of 800
+// files. Creating and removing them on a disk takes a third of all processor time.
+const (
+	memory       = "/dev/shm"
+	minFree      = 8 << 30
+	minAvailable = 12 << 30
+	enterWait    = time.Minute
+	clearWait    = time.Minute
+	quitWait     = 3 * time.Second
+	lockPeriod   = 50 * time.Millisecond
+)
+
+// chosenDir names the directory of this checkout. The name is the same for each run, as
+// go test knows a result by it, and short, as names of sockets are made of it.
+func chosenDir() string {
+	parent := os.TempDir()
+	if free(memory) >= minFree && available() >= minAvailable {
+		parent = memory
+	}
+	checkout, _ := os.Getwd()
+	sum := sha256.Sum256(fmt.Append(nil, os.Geteuid(), checkout))
+	return filepath.Join(parent, "sv-"+hex.EncodeToString(sum[:2]))
+}
+
+// free returns the free space of a file system, in bytes.
+func free(dir string) uint64 {
+	var stat syscall.Statfs_t
+	if syscall.Statfs(dir, &stat) != nil {
+		return 0
+	}
+	return stat.Bavail * uint64(stat.Bsize)
+}
+
+var availableLine = regexp.MustCompile(`MemAvailable:\s+(\d+) kB`)
+
+// available returns the memory that Linux can still allocate, in bytes.
+func available() uint64 {
+	text, _ := os.ReadFile("/proc/meminfo")
+	match := availableLine.FindSubmatch(text)
+	if match == nil {
+		return 0
+	}
+	kib, _ := strconv.ParseUint(string(match[1]), 10, 64)
+	return kib << 10
+}
+
+// enter locks the directory for this run, beside others. It first removes what a killed
+// run left there.
+func enter(dir string) (*runDir, error) {
+	for end := time.Now().Add(enterWait); time.Now().Before(end); time.Sleep(lockPeriod) {
+		p, err := tryEnter(dir)
+		if p != nil || err != nil {
+			return p, err
+		}
+	}
+	return nil, fmt.Errorf("another run has been removing %s for a minute", dir)
+}
+
+// tryEnter returns nil if another run is removing the directory, or has removed it.
+func tryEnter(dir string) (*runDir, error) {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() ||
+		info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
+		return nil, fmt.Errorf("%s is not a directory of this user: remove it", dir)
+	}
+	lock, err := os.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &runDir{dir: dir, lock: lock}
+	if p.try(syscall.LOCK_EX) {
+		err = p.clear()
+	}
+	if err != nil || !p.try(syscall.LOCK_SH) || !p.current() {
+		return nil, errors.Join(err, lock.Close())
+	}
+	// The database runs as another user, and so do plugins.
+	return p, errors.Join(os.Chmod(dir, 0o755|os.ModeSticky), os.MkdirAll(p.programs(), 0o755))
+}
+
+func (p *runDir) try(how int) bool {
+	return syscall.Flock(int(p.lock.Fd()), how|syscall.LOCK_NB) == nil
+}
+
+// current reports whether the locked directory is still the one of that name.
+func (p *runDir) current() bool {
+	locked, err := p.lock.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Lstat(p.dir)
+	return err == nil && os.SameFile(locked, there)
+}
+
+func (p *runDir) programs() string { return filepath.Join(p.dir, "programs") }
+
+// environment returns the variables for the tests. All temporary files go to the directory.
+func (p *runDir) environment() []string {
+	return []string{"TMPDIR=" + p.dir, "GOTEST_PROGRAMS=" + p.programs()}
+}
+
+// startDatabase starts PostgreSQL while go test compiles.
+func (p *runDir) startDatabase() {
+	ctx, cancel := context.WithCancel(context.Background())
+	p.stop = cancel
+	p.starting.Go(func() {
+		server, err := devpg.Start(ctx, devpg.ForTests(p.dir))
+		if p.server = server; err != nil && ctx.Err() == nil {
+			fmt.Fprintln(os.Stderr, "gotest:", err) // tests that need one fail or skip by themselves
+		}
+	})
+}
+
+// leave stops PostgreSQL and unlocks the directory. The last run removes it.
+func (p *runDir) leave() error {
+	p.stop()
+	p.starting.Wait()
+	var err error
+	if p.server != nil {
+		err = p.server.Close(context.Background())
+	}
+	if p.try(syscall.LOCK_EX) {
+		err = errors.Join(err, p.clear(), os.Remove(p.dir))
+	}
+	return errors.Join(err, p.lock.Close())
+}
+
+// clear ends the processes that work in the directory, and removes all that lies in it.
+func (p *runDir) clear() error {
+	began := time.Now()
+	for ; ; time.Sleep(lockPeriod) {
+		by := syscall.SIGQUIT // at which PostgreSQL gives its shared memory back
+		if time.Since(began) > quitWait {
+			by = syscall.SIGKILL
+		}
+		for _, pid := range processesIn(p.dir) {
+			_ = syscall.Kill(pid, by)
+		}
+		left, err := os.ReadDir(p.dir)
+		for _, entry := range left {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(p.dir, entry.Name())))
+		}
+		// a process that ends may still write
+		if err == nil && len(processesIn(p.dir)) == 0 || time.Since(began) > clearWait {
+			return err
+		}
+	}
+}
+
+// processesIn finds the processes that work in a directory or below, run a program there,
+// or name it in their command line.
+func processesIn(dir string) (pids []int) {
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, process := range processes {
+		pid, _ := strconv.Atoi(filepath.Base(process))
+		named, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		at, _ := os.Readlink(filepath.Join(process, "cwd"))
+		program, _ := os.Readlink(filepath.Join(process, "exe"))
+		if pid != os.Getpid() && strings.Contains(string(named)+"\n"+at+"\n"+program+"\n", dir+"/") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}

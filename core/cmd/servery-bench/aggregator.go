@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// aggregator is the platform whose API the sink simulates.
+const aggregator = "aggregator-b"
+
+// simulateAggregator makes the sink the aggregator of a business.
+func (f *fixture) simulateAggregator(business core.BusinessID) {
+	check(platforms.New(f.db).Set(f.ctx, business, core.Platform{Name: aggregator, ServedBy: aggregator},
+		func(a *relay.Access) error {
+			address := strings.TrimSuffix(f.sink.url, "/hook")
+			a.Addresses = map[string]string{"catalogue_api": address, "delivery_api": address}
+			a.Secrets = map[string]string{"access_token": "measured"}
+			return nil
+		}))
+}
+
+// publisher is a chain whose stores are listed at the aggregator, and another business that sends menus beside it.
+type publisher struct {
+	*chain
+	count  int // of stores
+	beside hubtest.Tenant
+	prices int // changes of the prices so far
+	jobs   int // requests of the other business so far
+}
+
+// publisher creates the businesses. Every store has been published once then.
+func (f *fixture) publisher(stores int) *publisher {
+	p := &publisher{chain: f.chain(1), count: stores, beside: f.business("IN")}
+	f.simulateAggregator(p.who.ID)
+	f.post(p.who, masterPath, p.menu(), storeItems, 0)
+	f.post(p.who, menuPath(p.stores[0]), plainItems(storeItems, func(int) object { return object{"price": 4.5} }), 0,
+		storeItems)
+	p.fill(stores - 1)
+	f.execute(`UPDATE stores SET excluded_platforms = '{}' WHERE business_id = ?`, p.who.ID)
+	p.job()
+	p.publish()
+	return p
+}
+
+// menu is the items of the business at prices that the aggregator has not had yet.
+func (p *publisher) menu() []byte {
+	p.prices++
+	prices := []object{{"platform": aggregator, "price": float64(p.prices) + 0.25}}
+	return plainItems(storeItems, func(int) object {
+		return object{"price": 4.5, "description": "Slow-cooked and served with rice", "platform_pricing": prices}
+	})
+}
+
+// job changes a menu of the other business, and returns how many milliseconds that took.
+func (p *publisher) job() float64 {
+	p.jobs++
+	taken := p.submit(p.beside, masterPath,
+		plainItems(checkedItems, func(int) object { return object{"price": float64(p.jobs)} }))
+	p.untilCount(1, `SELECT count(*) FROM jobs WHERE business_id = ? AND id = ? AND state = 'done'`, p.beside.ID,
+		taken.Reference)
+	if p.jobs == 1 {
+		return p.outcome(p.beside, taken.Reference, checkedItems, 0)
+	}
+	return p.outcome(p.beside, taken.Reference, 0, checkedItems)
+}
+
+// publish changes the prices, and lets the other business send menus until most stores' menus have arrived. It returns
+// the menus that arrived, and how long the jobs took.
+func (p *publisher) publish() (came []Arrival, jobs []float64) {
+	p.sink.reset(0)
+	p.submit(p.who, masterPath, p.menu())
+	p.until(2*time.Minute, "the menus are published", func() bool {
+		came = came[:0]
+		for _, a := range p.sink.arrivals("") {
+			if strings.HasPrefix(a.Path, "/api/restaurants/") {
+				came = append(came, a)
+			}
+		}
+		if len(came) > 0 && len(came) < p.count*4/5 {
+			jobs = append(jobs, p.job())
+		}
+		return len(came) >= p.count
+	})
+	p.verifyCount(0, `SELECT count(*) FROM publications WHERE business_id = ? AND state = 'failed'`, p.who.ID)
+	verify(len(came) == p.count && len(jobs) > 0, "%d menus arrived, and %d jobs meanwhile", len(came), len(jobs))
+	return came, jobs
+}
+
+// measurePublishMenus changes the prices of all items, and publishes the menus of all stores.
+func measurePublishMenus(r *run) {
+	p := r.openHub("publishmenus").publisher(pick(r.Quick, 500, 100))
+	var rates, floors, alone, beside []float64
+	size := 0
+	for range pick(r.Quick, 3, 2) {
+		for range pick(r.Quick, 3, 2) {
+			alone = append(alone, p.job())
+		}
+		came, jobs := p.publish()
+		took := timed(func() {
+			for _, a := range came {
+				body := bytes.NewReader(make([]byte, a.Size))
+				check(must(p.hub.client.Post(p.sink.at("", "/floor"), "", body)).Body.Close())
+			}
+		})
+		size = came[0].Size
+		rates, floors = append(rates, rate(came[1:], came[0].time())), append(floors, 1000*float64(len(came))/took)
+		beside = append(beside, median(jobs))
+	}
+	r.add(measured("publish/menus", perSecond, rates...).against(floors).judged(">= 20/s").
+		noted("stores of %d items after a change of the master's prices, rendered by a plugin and sent, %d stores a "+
+			"round, %d KB each; floor: a plain loop that posts such bodies", storeItems, p.count, size>>10),
+		measured("publish/beside", milliseconds, median(beside)).against([]float64{median(alone)}).judged("<= 1.3x").
+			noted("the job of a menu of %d items of another business meanwhile; floor: the same alone", checkedItems))
+}
+
+// measureToggles toggles items of a store while the menus of all stores are published, and lets thousands of stores
+// become due to open in the same second.
+func measureToggles(r *run) {
+	const items = 400
+	f := r.openHub("toggles")
+	stores := pick(r.Quick, 2500, 500)
+	late := inTurn(pick(r.Quick, 3, 2), func() float64 { return f.openTogether(stores) })[0]
+	p := f.publisher(pick(r.Quick, 300, 100))
+	var took []float64
+	for n := range pick(r.Quick, 60, 20) {
+		if n%5 == 0 { // the menus of all stores are due a moment later, and take longer than five requests
+			p.submit(p.who, masterPath, p.menu())
+		}
+		p.sink.reset(0)
+		posted := p.submit(p.who, "/hub/api/v1/items/", encode(object{"location_ref_id": p.stores[0],
+			"item_ref_ids": itemRefs(0, items), "action": []string{"disable", "enable"}[n%2]}))
+		arrival := p.sink.await("/stock", 1, 20*time.Second)[0]
+		took = append(took, inMilliseconds(arrival.time().Sub(posted.sent)))
+	}
+	r.add(measured("toggles/items", milliseconds, percentile(took, 50)).judged("< 1000 ms").
+		noted("%d items of a store, from the request to its arrival at the aggregator, while %d menus are published",
+			items, p.count),
+		measured("toggles/items p99", milliseconds, percentile(took, 99)).judged("< 3000 ms").noted("of %d", len(took)),
+		measured("toggles/stores", milliseconds, late...).judged("< 5000 ms").
+			noted("%d stores due in the same second, until the last has arrived at the aggregator", stores))
+}
+
+// openTogether makes all stores of a business due to open at one time, and returns how many milliseconds later the last
+// was open at the aggregator.
+func (f *fixture) openTogether(n int) float64 {
+	who := f.chain(n).who
+	f.simulateAggregator(who.ID)
+	f.sink.reset(0)
+	due := time.Now().Add(2 * time.Second)
+	f.execute(`INSERT INTO store_switches (business_id, store_id, platform, open, source, reason, actor, reference, at,
+			turn_on_at)
+		SELECT business_id, id, ?, false, 'api', '', 'bench', gen_random_uuid(), now(), ? FROM stores
+		WHERE business_id = ?`, aggregator, due, who.ID)
+	opened, last := map[string]bool{}, due
+	for _, a := range f.sink.await("/opening", n, 32*time.Second) {
+		opened[a.Path] = true
+		if a.time().After(last) {
+			last = a.time()
+		}
+	}
+	verify(len(opened) == n, "%d of %d stores were opened", len(opened), n)
+	return inMilliseconds(last.Sub(due))
+}
+
+const (
+	riderOrders = 200
+	statusRate  = 1000 // a second
+)
+
+// riderStates are the statuses that follow each other, and the aggregator's names of them.
+var riderStates = [][2]string{{"AT-STORE", "rider_at_store"}, {"OUT-FOR-DELIVERY", "picked_up"},
+	{"RIDER-REACHED", "rider_at_customer"}}
+
+// riders posts the statuses and locations of riders, each of whom has an order of the aggregator.
+type riders struct {
+	*fixture
+	orders              []int64
+	statuses, locations *poster
+}
+
+func (f *fixture) riders() *riders {
+	who, host := f.business("US"), f.hub.host()
+	f.simulateAggregator(who.ID)
+	f.post(who, storesPath, fmt.Appendf(nil, `{"stores":[{"ref_id":%q,"name":"Harbour Street","city":"Oakland"}]}`,
+		orderedStore), 1, 0)
+	r := &riders{f, make([]int64, riderOrders), f.newPoster(host, "/ext/api/v1/generic/pos/rider-status/",
+		who.Authorization), f.newPoster(host, "/ext/api/v1/generic/pos/rider-location/", who.Authorization)}
+	f.sink.reset(0)
+	key := hubtest.ChannelKey(f, f.db, who.ID, "")
+	for i := range r.orders {
+		content := f.send(ordersPath, key, fmt.Appendf(nil, `{"platform":%q,"platform_order_id":"R-%d",
+			"store_ref_id":%q,"delivery_type":"self","items":[{"ref_id":"dal","title":"Dal","quantity":1,"price":5}]}`,
+			aggregator, i, orderedStore))
+		var response struct {
+			OrderID int64 `json:"order_id"`
+		}
+		check(json.Unmarshal(content, &response))
+		r.orders[i] = response.OrderID
+	}
+	inParallel(riderOrders, 8, func(i int) {
+		r.statuses.post(fmt.Appendf(nil, `{"order_id":%d,"status":"ASSIGNED",
+			"rider_data":{"rider_name":"Asha","rider_phone_number":"4155550100"}}`, r.orders[i]))
+	})
+	f.sink.await("/delivery-state", riderOrders, 20*time.Second)
+	return r
+}
+
+// measureRiders posts locations as fast as possible, and statuses at an even rate.
+func measureRiders(r *run) {
+	all := r.openHub("riders").riders()
+	n, relayed := pick(r.Quick, 20000, 4000), 0
+	rates := inTurn(pick(r.Quick, 4, 2), func() float64 {
+		all.sink.reset(0)
+		took := timed(func() {
+			inParallel(n, connections, func(i int) {
+				const body = `{"order_id":%d,"location":{"latitude":"37.%06d","longitude":"-122.4"}}`
+				all.locations.post(fmt.Appendf(nil, body, all.orders[i%riderOrders], i))
+			})
+		})
+		relayed += len(all.sink.await("/rider-position", riderOrders, 20*time.Second))
+		return 1000 * float64(n) / took
+	})[0]
+	r.add(measured("riders/locations", perSecond, rates...).judged(">= 5,000/s").
+		noted("accepted, from %d connections for %d orders; of %d locations %d were relayed, the newest of each order",
+			connections, riderOrders, n*len(rates), relayed))
+	all.measureStatuses(pick(r.Quick, 12000, 3000))
+}
+
+func (r *riders) measureStatuses(n int) {
+	r.sink.reset(0)
+	var next [riderOrders]struct {
+		sync.Mutex
+		state int
+	}
+	began := time.Now()
+	atRate(r.ctx, statusRate, n, func(i int) {
+		order := &next[i%riderOrders]
+		order.Lock()
+		defer order.Unlock()
+		status := riderStates[order.state%len(riderStates)][0]
+		order.state++
+		r.statuses.post(fmt.Appendf(nil, `{"order_id":%d,"status":%q}`, r.orders[i%riderOrders], status))
+	})
+	list := r.sink.await("/delivery-state", n, 30*time.Second)
+	wrong, seen := 0, map[string]int{}
+	for _, a := range list {
+		if !strings.Contains(a.Head, `"`+riderStates[seen[a.Path]%len(riderStates)][1]+`"`) {
+			wrong++
+		}
+		seen[a.Path]++
+	}
+	r.add(measured("riders/statuses", perSecond, rate(list, began)).judged(">= 950/s, in order", wrong == 0).
+		noted("relayed, of %d posted at %d/s over %d orders; %d out of order", n, statusRate, riderOrders, wrong))
+}

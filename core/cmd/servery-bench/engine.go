@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	deliveriesdb "github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// engine is the delivering half of the hub within this process, and a business whose orders are posted to the sink.
+type engine struct {
+	*fixture
+	business core.BusinessID
+	receiver webhook.Subscription
+	sender   *webhook.Sender
+	queue    *countedQueue
+	stop     context.CancelFunc // nil while it does not run
+	running  sync.WaitGroup
+}
+
+// countedQueue is the hub's queue. It counts the recorded attempts, and times its transactions.
+type countedQueue struct {
+	deliveriesdb.Store
+	recorded atomic.Int64
+	wanted   int64
+	complete chan struct{} // closed when as many are recorded as wanted
+
+	mu               sync.Mutex
+	claims, finishes []float64 // milliseconds of each that was not empty
+}
+
+// Claim leases deliveries (webhook.Queue).
+func (q *countedQueue) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity, until time.Time) (
+	batch queue.Batch[webhook.Delivery], err error) {
+	took := timed(func() { batch, err = q.Store.Claim(ctx, owner, capacity, until) })
+	if len(batch.Items) > 0 {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.claims = append(q.claims, took)
+	}
+	return batch, err
+}
+
+// Finish records attempts (webhook.Queue).
+func (q *countedQueue) Finish(ctx context.Context, owner core.ID, results []webhook.Result, rules webhook.Probing) (
+	effect queue.FinishResult, err error) {
+	took := timed(func() { effect, err = q.Store.Finish(ctx, owner, results, rules) })
+	if err == nil {
+		q.mu.Lock()
+		q.finishes = append(q.finishes, took)
+		q.mu.Unlock()
+		now := q.recorded.Add(int64(len(results)))
+		if before := now - int64(len(results)); before < q.wanted && now >= q.wanted {
+			close(q.complete)
+		}
+	}
+	return effect, err
+}
+
+// cost describes the transactions in notes.
+func (q *countedQueue) cost() string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return fmt.Sprintf("%d claims of %.1f ms, %d records of %.1f ms", len(q.claims), median(q.claims), len(q.finishes),
+		median(q.finishes))
+}
+
+// unobserved ignores attempts and calls of plugins.
+type unobserved struct{}
+
+// Attempted ignores an attempt (webhook.Observer).
+func (unobserved) Attempted(webhook.Result, time.Duration) {}
+
+// openEngine opens a database. Nothing is delivered before start.
+func (r *run) openEngine(name string, units webhook.Units) *engine {
+	e := &engine{fixture: r.open(name)}
+	e.business = hubtest.Business(r, e.db).ID
+	e.receiver = hubtest.Subscribe(r, e.db, e.business, core.OrderPlaced, e.sink.url, units)
+	e.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"},
+		webhook.NewGuard([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}), e.db.Clock())
+	r.Cleanup(e.sender.Close)
+	r.Cleanup(e.halt)
+	return e
+}
+
+// start begins to deliver, after which so many attempts are to be recorded.
+func (e *engine) start(wanted int) {
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	e.queue = &countedQueue{Store: deliveriesdb.New(e.db), wanted: int64(wanted), complete: make(chan struct{})}
+	engine := webhook.NewEngine(webhook.Config{}, e.queue, e.sender, e.db.Clock(), unobserved{}, hubtest.Logger())
+	outbox.UseStarter(e.db, engine)
+	e.running.Go(func() { engine.Run(ctx) })
+	e.running.Go(func() {
+		e.db.Listen(ctx, map[string]func(string){outbox.DeliveriesChannel: outbox.OnDeliveries(e.db, engine.Wake)})
+	})
+}
+
+// halt stops delivering; the database stays open.
+func (e *engine) halt() {
+	if e.stop != nil {
+		e.stop()
+		e.running.Wait()
+		e.stop = nil
+		outbox.UseStarter(e.db, nil)
+	}
+}
+
+// awaitRecorded waits until the wanted attempts have been recorded.
+func (e *engine) awaitRecorded(wait time.Duration) {
+	select {
+	case <-e.queue.complete:
+	case <-e.ctx.Done():
+		check(e.ctx.Err())
+	case <-time.After(wait):
+		verify(false, "only %d of %d attempts were recorded within %v", e.queue.recorded.Load(), e.queue.wanted, wait)
+	}
+}
+
+// event is an event of 1 KB that is due at once.
+func (e *engine) event(n int) core.Event {
+	now := e.db.Clock().Now()
+	return core.Event{ID: core.NewID(now), Business: e.business, Type: core.OrderPlaced, At: now, Body: payload(n)}
+}
+
+// publishers is how many goroutines publish at once.
+const publishers = 16
+
+// publish stores events in one transaction.
+func (e *engine) publish(events ...core.Event) {
+	check(outbox.NewPublisher(e.db).Publish(e.ctx, events...))
+}
+
+// fill stores n events, many in a transaction, for which only their number counts.
+func (e *engine) fill(n int, event func(i int) core.Event) {
+	const together = 500
+	inParallel((n+together-1)/together, 2, func(part int) {
+		var events []core.Event
+		for i := part * together; i < min((part+1)*together, n); i++ {
+			events = append(events, event(i))
+		}
+		e.publish(events...)
+	})
+}
+
+// drain works the queue off, and returns how many a second were delivered and recorded.
+func (e *engine) drain(n int) float64 {
+	e.sink.reset(0)
+	defer e.halt()
+	began := time.Now()
+	e.start(n)
+	e.awaitRecorded(time.Minute)
+	return float64(n) / time.Since(began).Seconds()
+}
+
+// fillAndDrain is drain of n events to one endpoint.
+func (e *engine) fillAndDrain(n int) float64 {
+	e.fill(n, e.event)
+	return e.drain(n)
+}
+
+// publishAndDeliver publishes n events one by one, and returns how many a second were stored and arrived.
+func (e *engine) publishAndDeliver(n int) float64 {
+	e.sink.reset(0)
+	e.start(n)
+	defer e.halt()
+	began := time.Now()
+	inParallel(n, publishers, func(i int) { e.publish(e.event(i)) })
+	arrived := rate(e.sink.await("/hook", n, 30*time.Second), began)
+	e.awaitRecorded(10 * time.Second)
+	return arrived
+}
+
+// verifyHistory verifies that the queue is empty, and how much the history contains.
+func (e *engine) verifyHistory(deliveries, attempts int) {
+	e.verifyCount(0, `SELECT count(*) FROM delivery_queue`)
+	e.verifyCount(deliveries, `SELECT count(*) FROM deliveries WHERE state = 'delivered'`)
+	e.verifyCount(attempts, `SELECT count(*) FROM attempts`)
+	e.verifyCount(deliveries, `SELECT count(DISTINCT delivery_id) FROM attempts`)
+}
+
+// forgetQueue removes what is pending, and what is known of failing endpoints.
+func (e *engine) forgetQueue() { e.execute(`DELETE FROM delivery_queue; DELETE FROM unwell_endpoints`) }

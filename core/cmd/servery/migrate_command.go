@@ -1,0 +1,80 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+)
+
+// migrateCommand changes the schema manually. The serve command does it automatically.
+type migrateCommand struct {
+	Up     migrateUp     `cmd:"" help:"Apply every missing migration."`
+	Down   migrateDown   `cmd:"" help:"Take the last group of migrations back. Data of the dropped tables is lost."`
+	Status migrateStatus `cmd:"" help:"List the migrations."`
+}
+
+type migrateUp struct{ databaseFlags }
+
+// Run applies the missing migrations.
+func (c migrateUp) Run(ctx context.Context, out output) error {
+	c.begins = true
+	return c.with(ctx, out, func(db *postgres.DB) error {
+		names, err := schema.MigrateUp(ctx, db)
+		return report(out, "applied", names, err)
+	})
+}
+
+type migrateDown struct {
+	databaseFlags
+	Yes bool `help:"Yes, also where businesses lose their data."`
+}
+
+// Run rolls back the last group of migrations.
+func (c migrateDown) Run(ctx context.Context, out output) error {
+	return c.with(ctx, out, func(db *postgres.DB) error {
+		if used, err := schema.Used(ctx, db); err != nil || used && !c.Yes && c.DatabaseURL != "" {
+			return cmp.Or(err,
+				errors.New("there are businesses, whose data would be lost; earlier programs work on the schema as "+
+					"it is: add --yes if it is to be lost all the same"))
+		}
+		names, err := schema.MigrateDown(ctx, db)
+		return report(out, "taken back", names, err)
+	})
+}
+
+func report(out output, what string, names []string, err error) error {
+	for _, name := range names {
+		fmt.Fprintln(out.stdout, what, name)
+	}
+	if err == nil && len(names) == 0 {
+		fmt.Fprintln(out.stdout, "nothing to do")
+	}
+	return err
+}
+
+type migrateStatus struct {
+	databaseFlags
+	JSON bool `help:"Print JSON."`
+}
+
+// Run lists the migrations.
+func (c migrateStatus) Run(ctx context.Context, out output) error {
+	return c.with(ctx, out, func(db *postgres.DB) error {
+		list, err := schema.Migrations(ctx, db)
+		if err != nil || c.JSON {
+			return printJSON(out, list, err)
+		}
+		for _, m := range list {
+			state := "missing"
+			if m.Applied {
+				state = "applied"
+			}
+			fmt.Fprintln(out.stdout, state, m.Name)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+)
+
+type platformList struct {
+	databaseFlags
+	Business int64 `required:"" help:"Id of the business."`
+	JSON     bool  `help:"Print JSON."`
+}
+
+// Run lists the platforms, with the names of their secrets.
+func (c platformList) Run(ctx context.Context, out output) error {
+	return c.withSchema(ctx, out, func(_ access.Access, db *postgres.DB) error {
+		list, err := platforms.New(db).List(ctx, core.BusinessID(c.Business))
+		if err != nil {
+			return err
+		}
+		for _, p := range list {
+			if c.JSON {
+				break
+			}
+			fmt.Fprintf(out.stdout, "%-20s served by %s\n", p.Name, p.ServedBy)
+			if p.ServedBy != core.ServedByOwn {
+				fmt.Fprintf(out.stdout, "%20s orders accepted by %s\n", "", p.Accept)
+			}
+			if len(p.Settings) > 0 {
+				fmt.Fprintf(out.stdout, "%20s settings %s\n", "", p.Settings)
+			}
+			for _, endpoint := range slices.Sorted(maps.Keys(p.Addresses)) {
+				fmt.Fprintf(out.stdout, "%20s endpoint %s at %s\n", "", endpoint, p.Addresses[endpoint])
+			}
+			if len(p.Secrets) > 0 {
+				fmt.Fprintf(out.stdout, "%20s secrets %s\n", "", strings.Join(p.Secrets, ", "))
+			}
+		}
+		if c.JSON {
+			return printJSON(out, listedPlatforms(list), nil)
+		}
+		return nil
+	})
+}
+
+// listedPlatforms returns the platforms with the names of the command line.
+func listedPlatforms(list []platforms.Platform) []map[string]any {
+	out := make([]map[string]any, len(list))
+	for i, p := range list {
+		out[i] = map[string]any{"name": p.Name, "served_by": p.ServedBy, "endpoints": p.Addresses,
+			"secrets": append([]string{}, p.Secrets...), "accept": p.Accept}
+		if len(p.Settings) > 0 {
+			out[i]["settings"] = p.Settings
+		}
+	}
+	return out
+}

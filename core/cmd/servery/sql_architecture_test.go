@@ -1,0 +1,157 @@
+package main
+
+import (
+	"go/ast"
+	"go/token"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// longestSQL is the length up to which a statement may stand in Go. Longer ones are .sql files.
+const longestSQL = 300
+
+// longSQL lists the files with longer statements. The bench measures them beneath our own code.
+var longSQL = []string{"core/cmd/servery-bench/console.go", "core/cmd/servery-bench/intake.go",
+	"core/cmd/servery-bench/orders.go"}
+
+var isSQL = regexp.MustCompile(`\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|WHERE|JOIN|CASE WHEN|ORDER BY)\s`)
+
+func TestSQLLiteralsInGoAreShort(t *testing.T) {
+	found := map[string]bool{}
+	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+		if strings.HasSuffix(file, "_test.go") || ast.IsGenerated(parsed) {
+			return
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			expression, ok := node.(ast.Expr)
+			if !ok {
+				return true
+			}
+			text, isText := joinedText(expression)
+			if isText && len(text) > longestSQL && isSQL.MatchString(text) {
+				if found[file] = true; !slices.Contains(longSQL, file) {
+					t.Errorf("%s: SQL of %d characters; %d is the limit, longer statements are .sql files",
+						set.Position(node.Pos()), len(text), longestSQL)
+				}
+			}
+			return !isText
+		})
+	})
+	for _, file := range longSQL {
+		require.True(t, found[file], "%s has no long statement any more", file)
+	}
+}
+
+// joinedText returns the text of a string literal, or of the literals of a concatenation.
+func joinedText(expression ast.Expr) (text string, isText bool) {
+	switch e := expression.(type) {
+	case *ast.BasicLit:
+		if e.Kind == token.STRING {
+			text, err := strconv.Unquote(e.Value)
+			return text, err == nil
+		}
+	case *ast.BinaryExpr:
+		left, one := joinedText(e.X)
+		right, other := joinedText(e.Y)
+		return left + right, e.Op == token.ADD && (one || other)
+	case *ast.ParenExpr:
+		return joinedText(e.X)
+	}
+	return "", false
+}
+
+// Each call of a statement names one that exists and gives it exactly its arguments, and each
+// statement is called.
+func TestSQLFilesMatchTheirCalls(t *testing.T) {
+	const kernel = "core/internal/postgres"
+	loaded, called := map[string]postgres.Queries{}, map[string]bool{}
+	sources(t, func(room, file string, parsed *ast.File, set *token.FileSet) {
+		if room != kernel && path.Dir(room) != kernel || strings.HasSuffix(file, "_test.go") {
+			return
+		}
+		if loaded[room] == nil {
+			queries, err := postgres.LoadQueries(os.DirFS(path.Join(root, room)))
+			require.NoError(t, err)
+			loaded[room] = queries
+		}
+		ast.Inspect(parsed, func(node ast.Node) bool {
+			call, ok := node.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			name, args := queryCall(call)
+			if name == "" {
+				return true
+			}
+			called[room+" "+name] = true
+			query := loaded[room][name]
+			if query == nil {
+				t.Errorf("%s: there is no statement %s", set.Position(call.Pos()), name)
+				return true
+			}
+			if variable, ok := args.(*ast.Ident); ok && variable.Name != "nil" {
+				return true // checked when it is called
+			}
+			given, want := argumentNames(args), slices.Sorted(slices.Values(query.Names()))
+			if !slices.Equal(given, want) {
+				t.Errorf("%s: statement %s has the arguments %q, not %q", set.Position(call.Pos()), name, want, given)
+			}
+			return true
+		})
+	})
+	for room, queries := range loaded {
+		for name := range queries {
+			if !called[room+" "+name] {
+				t.Errorf("%s: nothing calls the statement %s", room, name)
+			}
+		}
+	}
+	require.Greater(t, len(called), 100)
+}
+
+// queryCall returns the name and arguments of queries.With(name, args) and of
+// db.Prepare(ctx, conn, queries.Get(name), args).
+func queryCall(call *ast.CallExpr) (name string, args ast.Expr) {
+	method, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", nil
+	}
+	switch {
+	case method.Sel.Name == "With" && len(call.Args) == 2:
+		if on, ok := method.X.(*ast.Ident); ok && on.Name == "queries" {
+			name, _ = joinedText(call.Args[0])
+			return name, call.Args[1]
+		}
+	case method.Sel.Name == "Prepare" && len(call.Args) == 4:
+		if get, ok := call.Args[2].(*ast.CallExpr); ok && len(get.Args) == 1 {
+			name, _ = joinedText(get.Args[0])
+			return name, call.Args[3]
+		}
+	}
+	return "", nil
+}
+
+// argumentNames returns the keys of a literal of postgres.Args, sorted.
+func argumentNames(args ast.Expr) (names []string) {
+	literal, ok := args.(*ast.CompositeLit)
+	if !ok {
+		return nil
+	}
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			name, _ := joinedText(pair.Key)
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,50 @@
+//go:build linux || darwin
+
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// The thresholds of free space in the data directory, in bytes, for a warning and for an error.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 128 << 20
+)
+
+// canWrite is the mode of access(2) for write permission.
+const canWrite = 2
+
+// Disk checks the free space of a directory or its nearest existing parent. If the hub needs the directory, it also
+// checks write permission.
+func (d *Doctor) Disk(check, dir string, needed bool) {
+	var about syscall.Statfs_t
+	err := syscall.Statfs(dir, &about)
+	for errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+		err = syscall.Statfs(dir, &about)
+	}
+	free := uint64(about.Bavail) * uint64(about.Bsize)
+	info, _ := os.Stat(dir)
+	switch found := fmt.Sprintf("%s has %d MiB free", dir, free>>20); {
+	case err != nil:
+		d.Add(check, Warn, fmt.Sprintf("%s: %v", dir, err), "make SERVERY_DATA_DIR a directory that the hub may use")
+	case info != nil && !info.IsDir():
+		d.Add(check, Fail, dir+" is no directory", "let SERVERY_DATA_DIR name another")
+	case needed && syscall.Access(dir, canWrite) != nil:
+		d.Add(check, Fail, "the hub may not write to "+dir,
+			"give it to the user that runs the hub, or set SERVERY_DATABASE_URL and SERVERY_SECRET_KEY, with which "+
+				"nothing is kept there")
+	case free < noSpace:
+		d.Add(check, Fail, found, "make room")
+	case free < littleSpace:
+		d.Add(check, Warn, found, "make room")
+	default:
+		d.Add(check, OK, found, "")
+	}
+}

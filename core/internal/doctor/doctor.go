@@ -1,0 +1,54 @@
+// Package doctor checks the environment of a hub: database, disk, secrets, plugins and endpoints. Each check adds
+// results; the caller prints them.
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+)
+
+// Verdict is the result of a check.
+type Verdict string
+
+// The verdicts.
+const (
+	OK   Verdict = "ok"
+	Warn Verdict = "warn"
+	Fail Verdict = "fail"
+)
+
+// Result describes the result of one check.
+type Result struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Found   string  `json:"found"`
+	Do      string  `json:"do,omitzero"` // the remedy
+}
+
+// Doctor collects results.
+type Doctor struct {
+	Results []Result
+	Log     *slog.Logger
+}
+
+// Add adds a result.
+func (d *Doctor) Add(check string, v Verdict, found, do string) {
+	d.Results = append(d.Results, Result{check, v, found, do})
+}
+
+// Print prints the results for people.
+func (d *Doctor) Print(out io.Writer) {
+	for _, one := range d.Results {
+		fmt.Fprintf(out, "%-4s  %-20s  %s\n", one.Verdict, one.Check, one.Found)
+		if one.Do != "" {
+			fmt.Fprintf(out, "%28s> %s\n", "", one.Do)
+		}
+	}
+}
+
+// Failed reports whether a check failed.
+func (d *Doctor) Failed() bool {
+	return slices.ContainsFunc(d.Results, func(r Result) bool { return r.Verdict == Fail })
+}

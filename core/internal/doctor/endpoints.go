@@ -1,0 +1,58 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Bounds of the endpoint checks.
+const (
+	endpointsLookedAt = 200
+	endpointsBeside   = 8
+	endpointsWithin   = 30 * time.Second
+)
+
+// Endpoints connects to the server of every active webhook, as deliveries would.
+func (d *Doctor) Endpoints(ctx context.Context, db *postgres.DB, allow []netip.Prefix) {
+	servers, err := deliveries.NewWebhooks(db).Servers(ctx, endpointsLookedAt+1)
+	if err != nil {
+		d.Add("webhooks", Fail, err.Error(), "see the log of PostgreSQL")
+		return
+	}
+	if len(servers) > endpointsLookedAt {
+		servers = servers[:endpointsLookedAt]
+		d.Add("webhooks", Warn, fmt.Sprintf("only the first %d servers are looked at", endpointsLookedAt), "")
+	}
+	ctx, cancel := context.WithTimeout(ctx, endpointsWithin)
+	defer cancel()
+	guard, problems := webhook.NewGuard(allow), make([]string, len(servers))
+	var looking sync.WaitGroup
+	places := make(chan struct{}, endpointsBeside)
+	for i, server := range servers {
+		looking.Add(1)
+		places <- struct{}{}
+		go func() {
+			defer looking.Done()
+			problems[i] = guard.Reach(ctx, server)
+			<-places
+		}()
+	}
+	looking.Wait()
+	reached := 0
+	for i, problem := range problems {
+		if problem == "" {
+			reached++
+			continue
+		}
+		d.Add("webhooks", Warn, servers[i]+": "+problem,
+			"ask whoever runs it; an address inside needs SERVERY_WEBHOOK_ALLOW")
+	}
+	d.Add("webhooks", OK, fmt.Sprintf("%d of %d servers take connections", reached, len(servers)), "")
+}

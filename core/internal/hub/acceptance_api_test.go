@@ -1,0 +1,118 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// newAcceptance is a fleet whose plugin tells of orders, with the orders of platform
+// a accepted as it says.
+func newAcceptance(t *testing.T, accept relay.Accept) *fleet {
+	t.Helper()
+	f := newFleet(t, nil)
+	f.agent.mu.Lock()
+	f.agent.orders = true
+	f.agent.mu.Unlock()
+	f.accept(accept)
+	return f
+}
+
+func (f *fleet) accept(accept relay.Accept) {
+	f.t.Helper()
+	require.NoError(f.t, platforms.New(f.hub.db).Set(context.Background(), f.tenant.ID,
+		core.Platform{Name: "a", ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Accept = accept
+			return nil
+		}))
+}
+
+func (f *fleet) move(id int64, body string) answered {
+	f.t.Helper()
+	return f.ok("PUT", oneOrder(id)+"status/", body)
+}
+
+// moment is when something changed, in what is told of it.
+var moment = regexp.MustCompile(`,"at":\d+`)
+
+// told are the next calls to the aggregator: what they are about and what they say.
+func (f *fleet) told(from, n int) (calls []string) {
+	f.t.Helper()
+	f.reachedWith(from + n)
+	for _, arrival := range f.aggregator.Arrivals()[from:] {
+		calls = append(calls, arrival.Path+" "+moment.ReplaceAllString(string(arrival.Body), ""))
+	}
+	return calls
+}
+
+func TestPOSAcceptanceIsSentToThePlatform(t *testing.T) {
+	f := newAcceptance(t, relay.AcceptPOS)
+	for n, c := range []struct {
+		moves []string
+		told  []string
+	}{
+		{[]string{`{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`},
+			[]string{`/order_acknowledge/A-0 {"accepted":true,"prep_minutes":20}`}},
+		{[]string{`{"new_status":"Acknowledged"}`, `{"new_status":"Acknowledged","extra":{"prep_time_mins":30}}`,
+			`{"new_status":"Acknowledged","extra":{"prep_time_mins":30}}`, `{"new_status":"Acknowledged"}`},
+			[]string{`/order_acknowledge/A-1 {"accepted":true}`,
+				`/order_status/A-1 {"status":"Acknowledged","prep_minutes":30}`}},
+		{[]string{`{"new_status":"Food Ready"}`},
+			[]string{`/order_acknowledge/A-2 {"accepted":true}`, `/order_status/A-2 {"status":"Food Ready"}`}},
+		{[]string{`{"new_status":"Cancelled","message":"no rice","reason_code":"item_out_of_stock"}`},
+			[]string{`/order_acknowledge/A-3 {"accepted":false,"reason":"no rice","reason_code":"item_out_of_stock"}`}},
+		{[]string{`{"new_status":"Acknowledged"}`,
+			`{"new_status":"Cancelled","message":"no rice","reason_code":"item_out_of_stock"}`}, []string{
+			`/order_acknowledge/A-4 {"accepted":true}`,
+			`/order_status/A-4 {"status":"Cancelled","message":"no rice","reason_code":"item_out_of_stock"}`}},
+	} {
+		before := len(f.aggregator.Arrivals())
+		id := f.order("a", fmt.Sprint("A-", n), "")
+		for _, move := range c.moves {
+			f.move(id, move)
+		}
+		require.Equal(t, c.told, f.told(before, len(c.told)))
+	}
+}
+
+func TestOrderIsAcceptedOnceByHubOrPOS(t *testing.T) {
+	f := newAcceptance(t, relay.AcceptHub)
+	first := f.order("a", "A-1", "")
+	require.Equal(t, []string{`/order_acknowledge/A-1 {"accepted":true}`}, f.told(0, 1), "as soon as it is stored")
+	f.accept(relay.AcceptPOS)
+	second := f.order("a", "A-2", "")
+	f.accept(relay.AcceptHub)
+	f.move(first, `{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`)
+	require.Equal(t, []string{`/order_status/A-1 {"status":"Acknowledged","prep_minutes":20}`}, f.told(1, 1),
+		"the hub has accepted it")
+	f.move(second, `{"new_status":"Acknowledged"}`)
+	require.Equal(t, []string{`/order_acknowledge/A-2 {"accepted":true}`}, f.told(2, 1), "nobody has accepted it yet")
+}
+
+func TestChangedPreparationTimeIsASeparateStatusUpdate(t *testing.T) {
+	f := newAcceptance(t, relay.AcceptHub)
+	updates := hubtest.NewEventSink(t, nil)
+	f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_status_update","url":%q}`, updates.URL))
+	id := f.order("web", "W-1", "")
+	f.move(id, `{"new_status":"Acknowledged","extra":{"prep_time_mins":20}}`)
+	for _, c := range []struct{ minutes, says string }{{"20", "it is prepared in 20 minutes"},
+		{"35", "it is prepared in 35 minutes"}, {"35", "35 minutes"}} {
+		require.Contains(t, f.move(id,
+			fmt.Sprintf(`{"new_status":"Acknowledged","extra":{"prep_time_mins":%s}}`, c.minutes)).message(), c.says)
+	}
+	require.Contains(t, f.move(id, `{"new_status":"Acknowledged"}`).message(), "nothing was done")
+	history := f.ok("GET", oneOrder(id), "").body["history"].([]any)
+	require.Len(t, history, 3)
+	require.Equal(t, []any{20.0, 35.0},
+		[]any{hubtest.At(history[1], "prep_time_mins"), hubtest.At(history[2], "prep_time_mins")})
+	f.waitWhileTimeGoesOn(t, "both updates", func() bool { return len(updates.Arrivals()) == 2 })
+	require.Contains(t, string(updates.Arrivals()[1].Body), `"prev_state":"Acknowledged","new_state":"Acknowledged"`)
+}

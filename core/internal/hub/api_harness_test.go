@@ -1,0 +1,246 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/getkin/kin-openapi/routers/gorillamux"
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/web"
+)
+
+// description is the OpenAPI document, by which every answer is judged.
+var description = sync.OnceValues(func() (routers.Router, error) {
+	document, err := openapi3.NewLoader().LoadFromData(web.OpenAPI())
+	if err != nil {
+		return nil, err
+	}
+	document.Servers = nil
+	return gorillamux.NewRouter(document)
+})
+
+// declaredByPlugins stands for what plugins add to the vocabulary of menus.
+var declaredByPlugins = []menu.Declaration{{Group: "NutritionalInfo", On: menu.OnItem, Platform: "aggregator-a",
+	Keys: []menu.Key{{Name: "fat_mg"}, {Name: "protein_mg"}, {Name: "calorie_kcal"}, {Name: "fiber_mg"}}}}
+
+// api is a hub in this process, with a clock that stands still.
+type api struct {
+	hub   *Hub
+	clock *steadyClock
+}
+
+// steadyClock is moved past the end of leases only when none is held: work whose
+// answer was seen and whose record was not yet written would be done again.
+type steadyClock struct {
+	*clocktest.Clock
+	leases *sql.DB
+	moved  atomic.Int64 // since no lease was held, in nanoseconds
+}
+
+// outlived is a move that every lease outlives.
+const outlived = 10 * time.Second
+
+// Advance waits for what is under way, though not for long: what hangs, or was put aside until its lease ends, waits
+// for the clock.
+func (c *steadyClock) Advance(d time.Duration) {
+	if c.moved.Add(int64(d)) > int64(outlived) {
+		held := true
+		for end := time.Now().Add(2 * time.Second); held && time.Now().Before(end); {
+			err :=
+				c.leases.QueryRow(`SELECT EXISTS (SELECT FROM delivery_queue WHERE owner IS NOT NULL)
+					OR EXISTS (SELECT FROM call_lines WHERE owner IS NOT NULL)
+				OR EXISTS (SELECT FROM publications WHERE owner IS NOT NULL)`).Scan(&held)
+			if err != nil {
+				break
+			}
+		}
+		c.moved.Store(int64(d))
+	}
+	c.Clock.Advance(d)
+}
+
+// newAPI makes a hub without plugins. Jobs and deliveries run once start is called.
+func newAPI(t *testing.T, change func(*Config)) *api {
+	t.Helper()
+	vocabulary, err := menu.NewVocabulary(declaredByPlugins...)
+	require.NoError(t, err)
+	return newPluginAPI(t, t.TempDir(), func(c *Config) {
+		c.Rulebook.Vocabulary = vocabulary
+		if change != nil {
+			change(c)
+		}
+	})
+}
+
+// newPluginAPI makes a hub with the plugins of a directory.
+func newPluginAPI(t *testing.T, dir string, change func(*Config)) *api {
+	t.Helper()
+	shipped := Defaults()
+	config := Config{
+		Version: "test", Roles: []string{RoleAPI, RoleWorker}, Limits: shipped.Limits, MaxBody: shipped.MaxBody,
+		Memory: limit.NewMemory(usualMemory), Connections: shipped.Connections, Retention: shipped.Retention,
+		Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+	}
+	change(&config)
+	db, clock := newDatabase(t)
+	host, metrics, err := OpenPlugins(t.Context(), dir, db, config.Tracer, hubtest.Logger())
+	require.NoError(t, err)
+	t.Cleanup(host.Close)
+	aggregator.AwaitSettled(t.Context(), host.Host, time.Minute) // a busy machine starts them slowly
+	config.Host, config.PluginMetrics = host, metrics
+	if config.Plugins == nil {
+		config.Plugins, config.Platforms = host, platforms.New(db)
+	}
+	if config.Rulebook.Vocabulary == nil {
+		config.Rulebook.Vocabulary, err = host.Vocabulary()
+		require.NoError(t, err)
+	}
+	return &api{New(config, db, hubtest.Logger()), clock}
+}
+
+func newDatabase(t *testing.T) (*postgres.DB, *steadyClock) {
+	t.Helper()
+	clock, url := clocktest.New(), hubtest.DatabaseURL(t)
+	leases := sql.OpenDB(pgdriver.NewConnector(pgdriver.WithDSN(url)))
+	t.Cleanup(func() { _ = leases.Close() })
+	return hubtest.Open(t, url, clock), &steadyClock{Clock: clock, leases: leases}
+}
+
+// start runs jobs and deliveries until the test ends.
+func (a *api) start(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var parts sync.WaitGroup
+	for _, part := range []func(context.Context){a.hub.engine.Run, a.hub.runner.Run, a.hub.relay.Run,
+		a.hub.publisher.Run, a.hub.timer.Run} {
+		parts.Add(1)
+		go func() {
+			defer parts.Done()
+			part(ctx)
+		}()
+	}
+	t.Cleanup(func() {
+		cancel()
+		parts.Wait()
+		a.hub.sender.Close()
+		a.hub.aggregatorSender.Close()
+		a.hub.menuSender.Close()
+	})
+}
+
+// request is a request to the API.
+type request struct {
+	method, path, authorization string
+	body                        string
+	headers                     map[string]string
+}
+
+// answered is its answer.
+type answered struct {
+	status int
+	header http.Header
+	text   string
+	body   map[string]any
+}
+
+func (r answered) message() string { message, _ := r.body["message"].(string); return message }
+
+// do sends a request and holds the answer against the OpenAPI document.
+func (a *api) do(t *testing.T, c request) answered {
+	t.Helper()
+	sent := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+	if c.body != "" {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	if c.authorization != "" {
+		sent.Header.Set("Authorization", c.authorization)
+	}
+	for name, value := range c.headers {
+		sent.Header.Set(name, value)
+	}
+	response, err := a.hub.server.App.Test(sent, -1)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	require.NotEmpty(t, response.Header.Get("X-Request-Id"))
+	holdAgainstDescription(t, c, response, text)
+	r := answered{status: response.StatusCode, header: response.Header, text: string(text)}
+	if strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		require.NoError(t, json.Unmarshal(text, &r.body))
+	}
+	return r
+}
+
+// holdAgainstDescription checks an answer; what the document does not describe
+// may only be answered with 404 or 405, but for preflight requests.
+func holdAgainstDescription(t *testing.T, c request, response *http.Response, text []byte) {
+	t.Helper()
+	router, err := description()
+	require.NoError(t, err)
+	path, query, _ := strings.Cut(c.path, "?")
+	if (strings.HasPrefix(path, "/ext") || strings.HasPrefix(path, "/channel/")) && !strings.HasSuffix(path, "/") {
+		path += "/"
+	}
+	request := httptest.NewRequest(c.method, path+"?"+query, bytes.NewReader(nil))
+	route, parameters, err := router.FindRoute(request)
+	if err != nil && c.method == http.MethodOptions && response.StatusCode == http.StatusNoContent {
+		return // a preflight request of a browser
+	}
+	if err != nil {
+		require.Contains(t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, response.StatusCode,
+			"%s %s is not described", c.method, c.path)
+		return
+	}
+	input := &openapi3filter.ResponseValidationInput{
+		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: request, PathParams: parameters,
+			Route: route},
+		Status: response.StatusCode, Header: response.Header,
+		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true},
+	}
+	input.SetBodyBytes(text)
+	require.NoError(t, openapi3filter.ValidateResponse(context.Background(), input), "%s %s: %d %s", c.method, c.path,
+		response.StatusCode, text)
+}
+
+// waitWhileTimeGoesOn waits for a condition with the clock moving by a
+// millisecond a look: what stands in a line is now and then put off by ten.
+func (a *api) waitWhileTimeGoesOn(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	hubtest.WaitUntil(t, what, func() bool {
+		a.clock.Advance(time.Millisecond)
+		return condition()
+	})
+}
+
+// requireEnvelope checks the form of every refusal.
+func requireEnvelope(t *testing.T, r answered, status int, message string) {
+	t.Helper()
+	require.Equal(t, status, r.status, r.text)
+	require.Equal(t, "error", r.body["status"])
+	require.Contains(t, r.message(), message)
+	require.NotContains(t, r.body, "reference")
+}

@@ -1,0 +1,66 @@
+package hub
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+func TestAggregatorCancellationCancelsTheOrder(t *testing.T) {
+	s := newStage(t)
+	events := 0
+	cancel := func(platform, its string) simulator.Sent {
+		t.Helper()
+		sent, err := s.sim.Cancel(t.Context(), s.space, platform, its)
+		require.NoError(t, err)
+		return sent
+	}
+	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		id, its := s.places(platform, n, toTheDoor)
+		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Acknowledged"}`)
+		sent := cancel(platform, its)
+		require.Equal(t, []any{200, "the order was Acknowledged and is Cancelled", id},
+			[]any{sent.Status, sent.Message, sent.HubOrder}, platform)
+		sent = cancel(platform, its)
+		require.Equal(t, []any{200, "the order is Cancelled already; nothing was done"},
+			[]any{sent.Status, sent.Message})
+		events += 3
+		told := s.awaitOrderEvents(events)[events-1]
+		require.Equal(t, []any{float64(id), "Acknowledged", "Cancelled", "customer changed their mind", platform},
+			[]any{
+				told["order_id"], told["prev_state"], told["new_state"], told["message"],
+				hubtest.At(told, "additional_info.external_channel.name")})
+		order := s.ok("GET", oneOrder(id), "").body
+		require.Equal(t, "platform:"+platform, hubtest.At(order["history"].([]any)[2], "actor"))
+		s.heard(platform, its, simulator.CallDecision, 1)
+	}
+
+	// Before its order.
+	basket, err := s.shelf().Basket(toTheDoor, 1, 7)
+	require.NoError(t, err)
+	sent := cancel("aggregator-b", "B-"+basket.Number)
+	require.Equal(t, []any{200, "the order is not here yet; it is cancelled when it comes", int64(0)},
+		[]any{sent.Status, sent.Message, sent.HubOrder})
+	id, _ := s.places("aggregator-b", 7, toTheDoor)
+	all := s.awaitOrderEvents(events + 2)
+	require.Equal(t, []any{float64(id), float64(id), "Placed", "Cancelled"}, []any{
+		hubtest.At(all[events], "order.details.id"), all[events+1]["order_id"], all[events+1]["prev_state"],
+		all[events+1]["new_state"]}, "the POS is told of both, in their order")
+
+	// After its end.
+	id, its := s.places("aggregator-c", 8, toTheDoor)
+	s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Completed"}`)
+	sent = cancel("aggregator-c", its)
+	require.Equal(t, 409, sent.Status)
+	require.Contains(t, sent.Message, "the order is Completed and cannot become Cancelled")
+
+	refused, err := s.sim.Message(t.Context(), s.space, "aggregator-b", "cancellation", []byte(`{"reason":"?"}`))
+	require.NoError(t, err)
+	require.Equal(t, []any{400, "plugin aggregator-b: cancellation: orderId is required"},
+		[]any{refused.Status, refused.Message})
+	told := s.awaitOrderEvents(events + 4)
+	require.Len(t, s.orders.Arrivals(), len(told), "nothing was told twice")
+}

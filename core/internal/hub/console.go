@@ -1,0 +1,76 @@
+package hub
+
+import (
+	"time"
+
+	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// newConsole builds the console's pages.
+func (h *Hub) newConsole() *adminui.Console {
+	config := adminui.Config{
+		Accounts: accessdb.NewAccounts(h.db), Database: newConsoleRecords(h.db), Deliveries: deliveries.New(h.db),
+		Tester: h.tester(), Rotator: h.Subscriptions(),
+		Orders: orders.New(h.db), Plugins: registry{h.db, h.config.Host}, Published: publications.New(h.db),
+		Stores: stores.New(h.db), Menus: menus.New(h.db),
+		Checklist: consoleview.NewChecklist(h.db, h.config.Plugins), Sandbox: h.sandbox, Memory: h.config.Memory,
+		Clock: h.db.Clock(), Log: h.log,
+	}
+	h.config.Identity.configure(&config)
+	return adminui.New(config)
+}
+
+// observer records delivery attempts for metrics and for the console's statistics.
+type observer struct {
+	*metrics
+	tally *console.Tally
+	watch *monitor
+}
+
+// Attempted counts a delivery attempt (webhook.Observer).
+func (c observer) Attempted(r webhook.Result, late time.Duration) {
+	c.metrics.Attempted(r, late)
+	c.watch.hearDelivery(r)
+	c.tally.Count(console.Attempt{
+		Business: r.Delivery.Business, Webhook: r.Delivery.WebhookID, Delivery: r.Delivery.ID, At: r.Attempt.StartedAt,
+		Took: r.Attempt.Timing.Total, Class: string(r.Attempt.ErrorClass), Status: r.Attempt.Status,
+		Error: r.Attempt.Error,
+	})
+}
+
+// The stores that the console's pages use.
+type (
+	views         = consoleview.Store
+	accessStore   = accessdb.Store
+	jobStore      = jobs.Store
+	platformStore = platforms.Store
+	deliveryStore = deliveries.Store
+	webhookStore  = deliveries.Webhooks
+)
+
+// consoleRecords combines them (adminui.Database).
+type consoleRecords struct {
+	views
+	accessStore
+	jobStore
+	platformStore
+	deliveryStore
+	webhookStore
+}
+
+func newConsoleRecords(db *postgres.DB) consoleRecords {
+	return consoleRecords{consoleview.New(db), accessdb.New(db), jobs.New(db), platforms.New(db), deliveries.New(db),
+		deliveries.NewWebhooks(db)}
+}

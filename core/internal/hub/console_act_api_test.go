@@ -1,0 +1,237 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// because is a form with a reason.
+func because(fields url.Values) url.Values {
+	if fields == nil {
+		fields = url.Values{}
+	}
+	return with(fields, "why", "a good reason")
+}
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"`)
+
+// hiddenOf is the hidden fields of a page's forms.
+func hiddenOf(page answered) url.Values {
+	fields := url.Values{}
+	for _, found := range hiddenField.FindAllStringSubmatch(page.text, -1) {
+		fields.Set(found[1], html.UnescapeString(found[2]))
+	}
+	return fields
+}
+
+// actions are what the audit trail tells of, the latest first, but for what the
+// test itself has made.
+func (a *api) actions(t *testing.T, business core.BusinessID) (list []string) {
+	t.Helper()
+	entries, err := consoleview.New(a.hub.db).Audit(context.Background(), business, console.EntryFilter{Limit: 50})
+	require.NoError(t, err)
+	for _, e := range entries {
+		if e.Actor != "test" && (e.Actor != "cli" ||
+			!slices.Contains([]string{"business.create", "key.create", "platform.create", "platform.change"},
+				e.Action)) {
+			list = append(list, e.Action)
+		}
+	}
+	return list
+}
+
+func TestConsoleBulkResendMatchesItsPreviewCount(t *testing.T) {
+	a := consoleHub(t)
+	tenant := hubtest.Business(t, a.hub.db)
+	var accepts atomic.Bool
+	sink := hubtest.NewSink(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
+		if !accepts.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.StoreAction, sink.URL, webhook.Seconds)
+	a.start(t)
+	for range 3 {
+		require.NoError(t, outbox.NewPublisher(a.hub.db).Publish(context.Background(),
+			core.Event{ID: core.NewID(a.clock.Now()), Business: tenant.ID, Type: core.StoreAction, At: a.clock.Now(),
+				Body: []byte(`{}`)}))
+	}
+	in := func(state webhook.State) []webhook.DeliveryRecord {
+		list, err := deliveries.New(a.hub.db).List(context.Background(), tenant.ID,
+			webhook.Filter{State: state, Limit: 9})
+		require.NoError(t, err)
+		return list
+	}
+	hubtest.WaitUntil(t, "all are given up",
+		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Failed)) == 3 })
+	sam, vera := a.user(t, "sam@example.com", access.Support, tenant.ID),
+		a.user(t, "vera@example.com", access.Viewer, tenant.ID)
+	again := shell.BusinessLink(tenant.ID, "deliveries/again/")
+	page := sam.get(t, again+fmt.Sprintf("?webhook=%d", sub.ID))
+	require.Contains(t, page.text, "Send 3 again")
+	require.Equal(t, http.StatusForbidden, vera.get(t, again).status)
+	require.Contains(t, sam.get(t, again+"?event=order_placed").text, "nothing to send again")
+	require.Equal(t, http.StatusBadRequest, sam.post(t, again, hiddenOf(page)).status, "a reason is asked")
+
+	require.Equal(t, http.StatusSeeOther,
+		sam.post(t, shell.BusinessLink(tenant.ID, "deliveries/"+in(webhook.Failed)[0].ID.String()+"/retry/"),
+			because(nil)).status)
+	changed := sam.post(t, again, because(hiddenOf(page)))
+	require.Equal(t, http.StatusConflict, changed.status)
+	require.Contains(t, changed.text, "3 were counted, now there are 2")
+	accepts.Store(true)
+	done := sam.post(t, again, because(hiddenOf(changed)))
+	require.Equal(t, http.StatusSeeOther, done.status, done.text)
+	hubtest.WaitUntil(t, "they are sent again",
+		func() bool { a.clock.Advance(time.Second); return len(in(webhook.Delivered)) == 3 })
+	hubtest.WaitUntil(t, "the job tells how many", func() bool {
+		return regexp.MustCompile(`>Sent again: 2 deliveries`).MatchString(sam.get(t, done.header.Get("Location")).text)
+	})
+	require.ElementsMatch(t, []string{"delivery.retry_many", "delivery.retry"}, a.actions(t, tenant.ID))
+	require.Contains(t, sam.get(t, shell.BusinessLink(tenant.ID, "audit/?action=delivery.retry_many")).text, "count 2")
+}
+
+func TestConsoleRerunsAJobAsANewJob(t *testing.T) {
+	a := consoleHub(t)
+	tenant, stranger := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
+	sam := a.user(t, "sam@example.com", access.Admin)
+	sent := a.do(t, request{method: "POST", path: storesRoute, authorization: tenant.Authorization,
+		body: `{"stores":[{"ref_id":"s1","name":"N","city":"C"}]}`})
+	job := shell.BusinessLink(tenant.ID, "jobs/"+sent.body["reference"].(string)+"/")
+	early := sam.post(t, job+"again/", because(nil))
+	require.Equal(t, http.StatusConflict, early.status)
+	require.Contains(t, early.text, "has not ended yet")
+	require.Equal(t, http.StatusNotFound,
+		sam.post(t, shell.BusinessLink(stranger.ID, "jobs/"+sent.body["reference"].(string)+"/again/"),
+			because(nil)).status)
+	a.start(t)
+	hubtest.WaitUntil(t, "the job is done", func() bool {
+		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, job).text)
+	})
+	r := sam.post(t, job+"again/", because(nil))
+	require.Equal(t, http.StatusSeeOther, r.status, r.text)
+	again, _, _ := cutQuery(r.header.Get("Location"))
+	require.NotEqual(t, job, again)
+	hubtest.WaitUntil(t, "the new job is done", func() bool {
+		a.clock.Advance(time.Second)
+		return regexp.MustCompile(`Everything was applied: 1 object`).MatchString(sam.get(t, again).text)
+	})
+	require.Contains(t, sam.get(t, again).text, `href="`+job+`"`)
+	require.Contains(t, sam.get(t, job).text, `href="`+again+`"`)
+	require.Equal(t, []string{"job.again"}, a.actions(t, tenant.ID))
+}
+
+func cutQuery(address string) (path, query string, found bool) {
+	u, err := url.Parse(address)
+	return u.Path, u.RawQuery, err == nil
+}
+
+func TestConsoleTestsWebhooksAndRotatesSecrets(t *testing.T) {
+	a := consoleHub(t)
+	tenant := hubtest.Business(t, a.hub.db)
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.OrderPlaced, "https://pos.example/hook", webhook.Minutes)
+	sam := a.user(t, "sam@example.com", access.Support, tenant.ID)
+	here := shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/", sub.ID))
+	sent := sam.post(t, here+"test/", because(nil))
+	require.Equal(t, http.StatusSeeOther, sent.status, sent.text)
+	require.Contains(t, sam.get(t, sent.header.Get("Location")).text, "The sample is on its way")
+
+	fields := hiddenOf(sam.get(t, here))
+	rotated := sam.post(t, here+"rotate/", because(url.Values{"seen": fields["seen"]}))
+	require.Equal(t, http.StatusOK, rotated.status, rotated.text)
+	secret := regexp.MustCompile(`whsec_[A-Za-z0-9+/&#;=]+`).FindString(rotated.text)
+	now, err := deliveries.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, now.Secret, html.UnescapeString(secret))
+	require.NotContains(t, sam.get(t, here).text, secret)
+	require.Equal(t, http.StatusConflict,
+		sam.post(t, here+"rotate/", because(url.Values{"seen": fields["seen"]})).status,
+		"somebody was quicker: shown, not lost")
+	kept, err := deliveries.NewWebhooks(a.hub.db).Get(context.Background(), tenant.ID, sub.ID)
+	require.NoError(t, err)
+	require.Equal(t, now.Secret, kept.Secret)
+	require.ElementsMatch(t, []string{"webhook.rotate", "webhook.test"}, a.actions(t, tenant.ID))
+}
+
+func TestConsoleWarnsOfUndeliveredEventsAndRevokedKeys(t *testing.T) {
+	a := consoleHub(t)
+	tenant, other := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
+	sam := a.user(t, "sam@example.com", access.Support, tenant.ID, other.ID)
+	page := func(path string) string {
+		t.Helper()
+		require.NoError(t, a.hub.storeNotes(context.Background()))
+		return sam.get(t, shell.BusinessLink(tenant.ID, path)).text
+	}
+	list := request{method: "GET", path: webhooksRoute, authorization: tenant.Authorization}
+	require.NotContains(t, page("keys/"), "ago</time>")
+	require.Equal(t, http.StatusOK, a.do(t, list).status)
+	a.clock.Advance(10 * time.Minute)
+	require.Contains(t, page("keys/"), ">10 min ago</time>")
+
+	happened := func(event core.EventType) {
+		require.NoError(t, outbox.NewPublisher(a.hub.db).Publish(context.Background(),
+			core.Event{ID: core.NewID(a.clock.Now()), Business: tenant.ID, Type: event, At: a.clock.Now(),
+				Body: []byte(`{}`)}))
+	}
+	happened(core.InventoryUpdate)
+	happened(core.InventoryUpdate)
+	happened(core.StoreCreation)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Error(t, outbox.StoreUnheard(gone, a.hub.db), "what could not be stored is stored with the next")
+	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 2, the last at")
+	require.Contains(t, page(""), "Events of store_creation that nobody was told of: 1")
+	require.NotContains(t, sam.get(t, shell.Root).text, "Events of store_creation")
+	require.NotContains(t, sam.get(t, shell.BusinessLink(other.ID, "")).text, "that nobody was told of")
+	sub := hubtest.Subscribe(t, a.hub.db, tenant.ID, core.InventoryUpdate, "https://pos.example/hook", webhook.Minutes)
+	require.NotContains(t, page(""), "Events of inventory_update")
+	require.Equal(t, http.StatusSeeOther,
+		sam.post(t, shell.BusinessLink(tenant.ID, fmt.Sprintf("webhooks/%d/pause/", sub.ID)), because(nil)).status)
+	happened(core.InventoryUpdate)
+	require.Contains(t, page(""), "Events of inventory_update that nobody was told of: 3, the last at")
+	require.Contains(t, page(""), fmt.Sprintf("The webhook for them (%d) is switched off", sub.ID))
+
+	for range 6 {
+		a.do(t, list)
+	}
+	require.Contains(t, page(""), "Too many requests: those under the throttle WEBHOOKS are answered 429 until")
+	for range 2 {
+		a.do(t, request{method: "POST", path: "/external/api/v1/inventory/locations/-1/",
+			authorization: tenant.Authorization, body: "{}"})
+	}
+	require.Contains(t, page(""), "Too many requests: those under the throttle MENU are answered 429 until")
+	a.clock.Advance(5 * time.Minute)
+	require.Contains(t, page(""), "those under the throttle MENU were answered 429 until")
+	require.NotContains(t, page(""), "throttle WEBHOOKS", "who subscribed has waited, and is done")
+	a.clock.Advance(time.Hour)
+	require.NotContains(t, page(""), "Too many requests")
+
+	require.Equal(t, http.StatusSeeOther,
+		sam.post(t, shell.BusinessLink(tenant.ID, "keys/revoke/"),
+			because(url.Values{"id": {fmt.Sprint(tenant.KeyID)}})).status)
+	require.NotContains(t, page(""), "was revoked")
+	a.clock.Advance(time.Minute)
+	require.Equal(t, http.StatusForbidden, a.do(t, list).status)
+	require.Contains(t, page(""), "was revoked, and requests still come with it")
+	require.Contains(t, page("keys/"), "was revoked, and requests still come with it")
+}

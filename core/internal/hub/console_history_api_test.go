@@ -1,0 +1,181 @@
+package hub
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// archive is a diner with a console, in which the price of an item was changed.
+type archive struct {
+	*diner
+	sam   *browser
+	moved []menu.Revision // the newest first
+}
+
+func newArchive(t *testing.T) *archive {
+	t.Helper()
+	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
+	d.hub.MountPages("http://example.com", 0)
+	r := &archive{diner: d, sam: d.user(t, "sam@example.com", access.Support, d.tenant.ID)}
+	r.change("s1", lunch)
+	r.change("s1", `{"items":[{"ref_id":"dal","price":110.50,"title":"Dear Dal"}]}`)
+	return r
+}
+
+// change sends a menu and waits until it is stored.
+func (r *archive) change(location, body string) {
+	r.t.Helper()
+	r.clock.Advance(time.Minute) // revisions go by their moments
+	r.finish(r.ok("POST", menuRoute+location+"/", body).body["reference"].(string))
+	var err error
+	r.moved, err = menus.New(r.hub.db).Revisions(r.t.Context(), r.tenant.ID, menu.RevisionFilter{Limit: 50})
+	require.NoError(r.t, err)
+}
+
+func (r *archive) finish(reference string) {
+	r.t.Helper()
+	hubtest.WaitUntil(r.t, "the job to be done", func() bool {
+		r.clock.Advance(time.Second)
+		return r.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body["state"] == "done"
+	})
+}
+
+// page is a page of history as text, without its tags.
+func (r *archive) page(path string) string {
+	r.t.Helper()
+	answer := r.sam.get(r.t, shell.BusinessLink(r.tenant.ID, "history/"+path))
+	require.Equal(r.t, http.StatusOK, answer.status, answer.text)
+	text := regexp.MustCompile(`<[^>]*>`).ReplaceAllString(answer.text, " ")
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+}
+
+func TestHistoryShowsWhoChangedAPrice(t *testing.T) {
+	r := newArchive(t)
+	list := r.page("?entity=items&ref=dal&location=s1")
+	require.Regexp(t, `Menu request s1 key:pos title Dal → Dear Dal; price 10 → 110\.5 · at s1 .*items`, list,
+		"what became of the item, before how much was changed in all")
+	require.NotContains(t, list, "Stores request", "narrowed")
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text,
+		`<option value="items" selected>`, "an item, unless it says otherwise")
+	require.Contains(t, r.page(""), "Stores request")
+	require.Contains(t, r.page("?ref=none"), "Nothing matches")
+	one := r.moved[0].ID.String() + "/"
+	require.Contains(t, r.page(one), "dal items · at s1 price 10 → 110.5")
+	require.Contains(t, r.page(one), "title Dal → Dear Dal")
+	require.Contains(t, r.page(one+"diff/?at=1"), `"price": 110.5`)
+	r.change("s1", `{"items":[{"ref_id":"tea","title":"Tea","price":3},{"ref_id":"dal","price":12}]}`)
+	both := r.moved[0].ID.String() + "/"
+	link := shell.BusinessLink(r.tenant.ID, "history/"+both)
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?ref=dal")).text,
+		html.EscapeString(link+"?entity=items&ref=dal"), "the list leads to what became of it alone")
+	require.Contains(t, r.page(both), "tea items")
+	narrowed := r.page(both + "?entity=items&ref=dal")
+	require.Contains(t, narrowed, "Only what became of items dal is shown. All that it changed")
+	require.Contains(t, narrowed, "price 110.5 → 12")
+	require.NotContains(t, narrowed, "tea items")
+	require.Contains(t, r.page(both+"diff/?at=0&entity=items&ref=dal"), `"price": 12`)
+	for _, wrong := range []string{"nonsense/", one + "diff/", one + "diff/?at=99", one + "diff/?at=-1",
+		"00000000-0000-0000-0000-000000000000/rollback/"} {
+		require.Equal(t, http.StatusNotFound, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/"+wrong)).status,
+			wrong)
+	}
+	file := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/?format=csv"))
+	require.Contains(t, file.text, "key:pos")
+}
+
+func TestConsoleShowsAndRollsBackTimingChanges(t *testing.T) {
+	r := newArchive(t)
+	times := func(slots string) {
+		r.clock.Advance(time.Minute)
+		r.finish(r.ok("POST", timingsRoute,
+			`{"timing_groups":[{"title":"Lunch","category_ref_ids":["mains"],"day_slots":[{"day":"monday","slots":[`+
+				slots+`]}]}]}`).body["reference"].(string))
+	}
+	times(`{"start_time":"11:00","end_time":"15:00"}`)
+	times(``)
+	require.Contains(t, r.page("?entity=timing_groups&ref=Lunch"), "Timings request key:pos day_slots")
+	require.Contains(t, r.page("item/?item=dal&store=s1&platform=web"), "but it was not the time for it")
+	list, err := menus.New(r.hub.db).Revisions(t.Context(), r.tenant.ID,
+		menu.RevisionFilter{Entity: "timing_groups", Limit: 2})
+	require.NoError(t, err)
+	require.Contains(t, r.page(list[0].ID.String()+"/"), "Lunch timing groups day_slots")
+	require.Contains(t, r.page(list[1].ID.String()+"/"), "Lunch timing groups Made")
+	back := r.page(list[1].ID.String() + "/rollback/")
+	require.Contains(t, back, "Timings request of")
+	require.Contains(t, back, "timing groups 1")
+	require.Contains(t, back, "Change 1 objects back")
+}
+
+func TestConsoleShowsAnItemsPastState(t *testing.T) {
+	r := newArchive(t)
+	then := func(query string) string { return r.page("item/?item=dal&store=s1&platform=web" + query) }
+	require.Contains(t, then(""), `Customers of web at s1 could see "Dear Dal", for 110.5.`)
+	zone, err := time.LoadLocation("America/New_York")
+	require.NoError(t, err)
+	require.Contains(t, then("&at="+time.UnixMilli(r.moved[0].At).In(zone).Format("2006-01-02T15:04")),
+		`could see "Dal", for 10.`)
+	require.Contains(t, then("&at=2026-01-01T00:00"), "There was no such item then.")
+	for query, says := range map[string]string{"item=dal&store=s9&platform=web": "no location",
+		"item=dal&store=s1&platform=mars": "no platform", "item=dal&store=s1&platform=web&at=noon": "must be like"} {
+		answer := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/item/?"+query))
+		require.Equal(t, http.StatusNotFound, answer.status)
+		require.Contains(t, html.UnescapeString(answer.text), says)
+	}
+}
+
+func TestConsoleRollsBackAMenu(t *testing.T) {
+	r := newArchive(t)
+	vera := r.user(t, "vera@example.com", access.Viewer, r.tenant.ID)
+	back := shell.BusinessLink(r.tenant.ID, "history/"+r.moved[1].ID.String()+"/rollback/")
+	require.Equal(t, http.StatusForbidden, vera.get(t, back).status)
+	require.NotContains(t, vera.get(t, strings.TrimSuffix(back, "rollback/")).text, "rollback/")
+	asked := r.sam.get(t, back)
+	require.Contains(t, asked.text, "Change 1 objects back")
+	require.Contains(t, asked.text, "An ordinary menu job")
+	require.Equal(t, http.StatusForbidden, vera.post(t, back, because(hiddenOf(asked))).status)
+	require.Equal(t, http.StatusBadRequest, r.sam.post(t, back, hiddenOf(asked)).status, "a reason is asked")
+
+	r.change("s1", `{"items":[{"ref_id":"naan","price":4,"title":"Naan"}]}`)
+	changed := r.sam.post(t, back, because(hiddenOf(asked)))
+	require.Equal(t, http.StatusConflict, changed.status, "the menu is another than the one that was looked at")
+	require.Contains(t, changed.text, "1 objects were counted")
+	require.Contains(t, changed.text, "Change 2 objects back")
+	require.NotContains(t, r.actions(t, r.tenant.ID), "menu.rollback")
+	r.clock.Advance(time.Minute)
+	done := r.sam.post(t, back, because(hiddenOf(changed)))
+	require.Equal(t, http.StatusSeeOther, done.status, done.text)
+	job, query, _ := cutQuery(done.header.Get("Location"))
+	require.Equal(t, url.Values{"done": {"back"}}.Encode(), query)
+	r.finish(strings.Split(strings.TrimSuffix(job, "/"), "/jobs/")[1])
+	require.Equal(t, 10.0, hubtest.At(r.ok("GET", menuRoute+"s1/items/dal/at/?platform=web", "").body, "item.price"))
+
+	require.Contains(t, r.actions(t, r.tenant.ID), "menu.rollback")
+	require.Contains(t, r.sam.get(t, shell.BusinessLink(r.tenant.ID, "audit/?action=menu.rollback")).text, "objects 2")
+	require.Contains(t, r.page(""), "Rollback master catalogue user:sam@example.com items")
+	latest := regexp.MustCompile(fmt.Sprintf(`href="/console/b/%d/history/([0-9a-f-]{36})/"`,
+		r.tenant.ID)).FindStringSubmatch(r.sam.get(t, shell.BusinessLink(r.tenant.ID, "history/")).text)[1]
+	require.Contains(t, r.page(latest+"/"), "Went back to")
+	require.Contains(t, r.page(latest+"/rollback/"), "nothing to go back")
+}
+
+func TestEndedJobPageRefreshesAndShowsExactTime(t *testing.T) {
+	r := newArchive(t)
+	job := r.sam.get(t, shell.BusinessLink(r.tenant.ID, "jobs/"+r.moved[0].Reference.String()+"/"))
+	require.Equal(t, http.StatusOK, job.status)
+	require.Contains(t, job.text, `hx-trigger="changed from:body"`, "its callback goes on when it has ended")
+	require.Regexp(t, `ago \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [A-Z]+ Menu request`, r.page(""))
+}

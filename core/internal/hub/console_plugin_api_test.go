@@ -1,0 +1,128 @@
+package hub
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+func TestConsoleControlsPlugins(t *testing.T) {
+	dir := t.TempDir()
+	installtest.Plugin(t, dir, "aggregator-b", "../../../plugins/aggregatorb")
+	a := newPluginAPI(t, dir, unlimited)
+	host := a.hub.config.Host
+	a.hub.console = a.hub.newConsole()
+	a.hub.MountPages("http://example.com", 0)
+	mine, theirs := hubtest.Business(t, a.hub.db), hubtest.Business(t, a.hub.db)
+	for business, name := range map[core.BusinessID]string{mine.ID: "tasty-of-mine", theirs.ID: "tasty-of-theirs"} {
+		require.NoError(t, platforms.New(a.hub.db).Set(t.Context(), business,
+			core.Platform{Name: name, ServedBy: "aggregator-b"}, func(*relay.Access) error { return nil }))
+	}
+	sam, kim, vera := a.user(t, "sam@example.com", access.Admin), a.user(t, "kim@example.com", access.Support, mine.ID),
+		a.user(t, "vera@example.com", access.Viewer, mine.ID)
+	here := shell.PluginsPath + "aggregator-b/"
+	want := func(b *browser, wish string) int {
+		return b.post(t, here+wish+"/", url.Values{"why": {"a good reason"}}).status
+	}
+	for _, b := range []*browser{kim, vera} {
+		page := b.get(t, here)
+		require.Equal(t, http.StatusOK, page.status)
+		require.Contains(t, page.text, "tasty-of-mine")
+		require.NotContains(t, page.text, "tasty-of-theirs", "of businesses that one is not granted nothing is told")
+		require.NotContains(t, page.text, "<summary class=\"button")
+		for _, wish := range []string{"enable", "disable", "restart", "upgrade"} {
+			require.Equal(t, http.StatusForbidden, want(b, wish))
+		}
+	}
+	_, err := host.Plugin("aggregator-b").CheckSettings(t.Context(), hostSubject(mine.ID))
+	require.NoError(t, err)
+	a.clock.Advance(10 * time.Second)
+	require.NoError(t, host.Refresh(t.Context(), false))
+	page := sam.get(t, here).text
+	for _, part := range []string{"Plugin aggregator-b works since", "tasty-of-theirs", "Plugin.Configure", "Restart",
+		"Disable"} {
+		require.Contains(t, page, part)
+	}
+	digest := host.Status()[0].Digest
+	require.Len(t, digest, 64)
+	require.Contains(t, page, digest)
+	require.Contains(t, sam.get(t, shell.PluginsPath).text, ">Ready<")
+
+	is := func(state string) func() bool { return func() bool { return string(host.Status()[0].State) == state } }
+	pid := host.Status()[0].PID
+	require.Equal(t, http.StatusSeeOther, want(sam, "restart"))
+	require.NoError(t, host.Refresh(t.Context(), false))
+	hubtest.WaitUntil(t, "another process",
+		func() bool { s := host.Status()[0]; return s.State == "ready" && s.PID != pid })
+	require.Equal(t, http.StatusSeeOther, want(sam, "disable"))
+	require.Equal(t, http.StatusConflict, want(sam, "disable"), "somebody was quicker: shown, not lost")
+	require.Equal(t, http.StatusConflict, want(sam, "restart"))
+	require.NoError(t, host.Refresh(t.Context(), false))
+	hubtest.WaitUntil(t, "its end", is("stopped"))
+	require.Contains(t, sam.get(t, here).text, "switched off by an operator")
+	require.Equal(t, http.StatusSeeOther, want(sam, "enable"))
+	require.NoError(t, host.Refresh(t.Context(), false))
+	hubtest.WaitUntil(t, "its start", is("ready"))
+	require.Equal(t, http.StatusSeeOther, want(sam, "upgrade"))
+	require.Equal(t, http.StatusNotFound,
+		sam.post(t, shell.PluginsPath+"nothing/disable/", url.Values{"why": {"x"}}).status)
+	require.Equal(t, http.StatusNotFound, sam.get(t, shell.PluginsPath+"nothing/").status)
+
+	entries, err := consoleview.New(a.hub.db).Audit(t.Context(), 0,
+		console.EntryFilter{Object: "plugin/aggregator-b", Limit: 50})
+	require.NoError(t, err)
+	var actions []string
+	for _, e := range entries {
+		actions = append(actions, e.Action)
+		require.Contains(t, string(e.Detail), "a good reason")
+	}
+	slices.Sort(actions)
+	require.Equal(t, []string{"plugin.disable", "plugin.enable", "plugin.restart", "plugin.upgrade"}, actions)
+}
+
+func TestConsoleEscapesPluginLogs(t *testing.T) {
+	a := consoleHub(t)
+	records := calls.NewPlugins(a.hub.db)
+	require.NoError(t, records.Add(t.Context(), []string{"aggregator-z"}))
+	err := records.ReportStatus(t.Context(), core.NewID(a.clock.Now()), "aggregator-z",
+		`{"id":"aggregator-z","version":"<img src=x onerror=alert(1)>","state":"quarantined","starts":6,
+		"faults":[{"at":"2026-11-21T09:00:00Z","text":"<script>alert(1)</script>","ended":true}],`+
+			`"log":["<script>alert(2)</script>","{\"@level\":\"warn\",\"@message\":\"<script>alert(3)</script>\",`+
+			`\"x\":\"</code>\"}"]}`, nil)
+	require.NoError(t, err)
+	require.NoError(t, records.ReportCounts(t.Context(),
+		[]console.PluginHub{{Plugin: "aggregator-z", Hub: core.NewID(a.clock.Now()), State: "quarantined"}}))
+	sam := a.user(t, "sam@example.com", access.Admin)
+	for _, path := range []string{shell.PluginsPath, shell.PluginsPath + "aggregator-z/"} {
+		page := sam.get(t, path)
+		require.Equal(t, http.StatusOK, page.status)
+		require.Contains(t, page.text, "Plugin aggregator-z failed too often and is not started again")
+		require.NotContains(t, page.text, "<script>alert")
+		require.NotContains(t, page.text, "<img src=x")
+	}
+	for range 2 {
+		a.clock.Advance(40e9)
+	}
+	require.Contains(t, sam.get(t, shell.PluginsPath).text, "No hub that runs has plugin aggregator-z",
+		"a hub that has stopped does not count")
+}
+
+func hostSubject(business core.BusinessID) pluginhost.Subject {
+	return pluginhost.Subject{Business: business, Platform: "tasty", Settings: []byte(`{}`)}
+}

@@ -1,0 +1,113 @@
+package hub
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+func TestConsoleFindsRejectedOrdersWithTheirReason(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
+	const refused, list = "orders/refused/", "orders/"
+	require.NotContains(t, page(list), refused)
+	require.Contains(t, page(refused), "No refused orders")
+
+	key := "Bearer " + f.key("b")
+	unknown := strings.Replace(orderOf("W-UNKNOWN", ""), `"s1"`, `"NOWHERE-7"`, 1)
+	for _, c := range []struct {
+		answer answered
+		status int
+		id     string
+		shown  []string // where it is searched for
+	}{
+		{f.bring("POST", channelOrdersRoute, unknown), 404, "W-UNKNOWN",
+			[]string{"NOWHERE-7", "there is no store with this ref_id"}},
+		{f.callBack("b", "order", key, `{"orderId":"B-77","dish":"dal","store":"GHOST-1"}`), 404, "B-77",
+			[]string{"GHOST-1", "no store has it on the platform b"}},
+		{f.bring("POST", channelOrdersRoute,
+			`{"platform":"webx","platform_order_id":"X-1","store_ref_id":"s1","items":[{"ref_id":"dal","quantity":1}]}`), 404, "X-1", []string{"webx"}},
+		{f.bring("POST", channelOrdersRoute,
+			`{"platform":"web","platform_order_id":"W-HALF","store_ref_id":"s1","items":[{]}`), 400, "W-HALF",
+			[]string{"not valid JSON"}},
+		{f.bring("POST", channelOrdersRoute,
+			`{"platform":"web","platform_order_id":"W-NONE","store_ref_id":"s1","items":[]}`), 400, "W-NONE",
+			[]string{"items must hold at least one item"}},
+		{f.do(t, request{method: "POST", path: channelOrdersRoute, authorization: f.channel,
+			body: orderOf("W-TEXT", ""), headers: map[string]string{"Content-Type": "text/html"}}), 415, "W-TEXT",
+			[]string{"send the body as JSON"}},
+		{f.callBack("b", "order", key, `{"platform_order_id":"B-78","orderId":78}`), 400, "B-78", []string{"order: "}},
+	} {
+		require.Equal(t, c.status, c.answer.status, c.answer.text)
+		found := sam.get(t, shell.SearchPath+"?q="+c.id)
+		require.Equal(t, http.StatusSeeOther, found.status, "a single match opens")
+		require.Equal(t, shell.BusinessLink(f.tenant.ID, refused+"?id="+c.id), found.header.Get("Location"))
+		shown := page(refused + "?id=" + c.id)
+		for _, words := range append(c.shown, c.id, "Not taken") {
+			require.Contains(t, shown, words)
+		}
+		require.Contains(t, page(list+"?id="+c.id), "orders/refused/?id="+c.id, "where it would be, had it come")
+	}
+	require.Equal(t, shell.BusinessLink(f.tenant.ID, refused+"?store=NOWHERE-7"),
+		sam.get(t, shell.SearchPath+"?q=NOWHERE-7").header.Get("Location"))
+	require.Contains(t, page(refused+"?store=NOWHERE-7"), "W-UNKNOWN")
+	require.NotContains(t, page(refused+"?store=NOWHERE-7"), "B-77")
+	require.Contains(t, page(list), "did not come since: 7, the last at")
+	require.Contains(t, page(""), "did not come since: 7, the last at")
+	require.Equal(t, 8, strings.Count(page(refused+"?format=csv"), "\n"))
+
+	f.bring("POST", channelOrdersRoute, unknown)
+	require.Contains(t, page(refused+"?format=csv"), ",2,")
+	id := f.order("web", "W-UNKNOWN", "")
+	require.Contains(t, page(refused), fmt.Sprintf("orders/%d/", id), "it came later")
+	require.Contains(t, page(""), "did not come since: 6, the last at")
+
+	foreign := f.user(t, "kim@example.com", access.Viewer, hubtest.Business(t, f.hub.db).ID)
+	require.Equal(t, http.StatusNotFound, foreign.get(t, shell.BusinessLink(f.tenant.ID, refused)).status)
+	require.NotContains(t, foreign.get(t, shell.SearchPath+"?q=B-77").text, "GHOST-1")
+	viewer := f.user(t, "vera@example.com", access.Viewer, f.tenant.ID)
+	require.Contains(t, viewer.get(t, shell.BusinessLink(f.tenant.ID, refused)).text, "GHOST-1")
+}
+
+func TestPlatformPageExplainsCallbackURLAndFailedVerification(t *testing.T) {
+	s := newSetUp(t)
+	require.NoError(t, platforms.New(s.hub.db).Set(t.Context(), s.tenant.ID,
+		core.Platform{Name: oddName, ServedBy: "aggregator-a"}, func(*relay.Access) error { return nil }))
+	home := shell.BusinessLink(s.tenant.ID, "")
+	address := fmt.Sprintf("http://example.com/channel/api/v1/%s/callback/orders/?business=%d", url.PathEscape(oddName),
+		s.tenant.ID)
+	page := s.kim.get(t, s.page(oddName)).text
+	for _, words := range []string{html.EscapeString(address), "/callback/customer-data/?business=",
+		"refused while the secret webhook_secret is not set", "the aggregator cannot call the hub", "none is known"} {
+		require.Contains(t, page, words)
+	}
+	require.NoError(t, platforms.New(s.hub.db).Set(t.Context(), s.tenant.ID,
+		core.Platform{Name: oddName, ServedBy: "aggregator-a"}, func(a *relay.Access) error {
+			a.Secrets = map[string]string{"webhook_secret": "ours"}
+			return nil
+		}))
+	requireEnvelope(t, s.do(t,
+		request{method: "POST", path: strings.TrimPrefix(address, "http://example.com"), body: `{}`,
+			headers: map[string]string{"X-Signature": "theirs"}}), 401, "does not show")
+	page = s.kim.get(t, s.page(oddName)).text
+	for _, words := range []string{"proved by the secret webhook_secret, in the header x-signature",
+		"not needed: its calls are proved by a secret", "the header x-signature is not right"} {
+		require.Contains(t, page, words)
+	}
+	require.NotContains(t, page, "cannot call the hub")
+	require.NotContains(t, s.kim.get(t, home).text, "x-signature",
+		"anybody can send such a call: it is no banner of the business")
+	require.Contains(t, s.do(t, request{method: "GET", path: "/metrics"}).text, "servery_callbacks_unverified_total 1")
+}

@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+)
+
+func TestRejectedRiderLocationIsShownAsRejected(t *testing.T) {
+	f, sam := consoleFleet(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "rider_location") {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	id := f.order("b", "B-1", `,"delivery_type":"self"`)
+	require.Equal(t, 200, f.rider(id, "ASSIGNED", `{}`).status)
+	require.Equal(t, 200, f.send("POST", riderLocationRoute,
+		fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"12.9716","longitude":"77.5946"}}`, id)).status)
+	var shown string
+	f.waitWhileTimeGoesOn(t, "the refusal on the page", func() bool {
+		shown = sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("orders/%d/", id))).text
+		return strings.Contains(shown, "12.9716, 77.5946; refused: the aggregator answered 400 Bad Request") &&
+			strings.Count(shown, "Place of the rider to b") == 2 // above, and in the line of time
+	})
+	require.Contains(t, shown, "Refused for good: the aggregator answered 400 Bad Request")
+	require.NotContains(t, shown, "the aggregator has it")
+}
+
+func TestConsoleShowsStoreClosuresEverywhere(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	s1, err := stores.New(f.hub.db).Get(t.Context(), f.tenant.ID, "s1")
+	require.NoError(t, err)
+	page := func(path string) string { return sam.get(t, shell.BusinessLink(f.tenant.ID, path)).text }
+	store := fmt.Sprintf("stores/%d/", s1.ID)
+	change := func(action, platforms string) {
+		f.ok("POST", locationRoute,
+			fmt.Sprintf(`{"location_ref_id":"s1","platforms":%s,"action":%q}`, platforms, action))
+	}
+	require.Contains(t, page("stores/"), "</svg>Takes orders<")
+
+	change("disable", "null")
+	require.NotContains(t, page("stores/"), "</svg>Takes orders<")
+	require.Contains(t, page("stores/"), "Closed on every platform")
+	shown := page(store)
+	require.Contains(t, shown, "The store is closed on every platform")
+	require.Regexp(t, `Closed on (\w+, )+web by key:\S+ since \d+ \w+ \d\d:\d\d [A-Z]+\.`, shown)
+	require.Contains(t, shown, "opens it again in the POS, which calls POST /hub/api/v1/location/")
+	home := page("")
+	require.Contains(t, home, "Stores that are closed on platforms: 1. The last was")
+	require.Contains(t, home, store)
+
+	change("enable", `["web"]`)
+	require.Contains(t, page("stores/"), "Closed on ")
+	require.NotContains(t, page("stores/"), "Closed on every platform")
+	change("enable", "null")
+	require.Contains(t, page("stores/"), "</svg>Takes orders<")
+	require.NotContains(t, page(store), "Closed on")
+	require.NotContains(t, page(""), "closed on platforms")
+}
+
+func TestConsoleExplainsWhyAnItemIsHidden(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	items, err := consoleview.New(f.hub.db).ListItems(t.Context(), f.tenant.ID,
+		console.ItemFilter{Text: "dal", Limit: 1})
+	require.NoError(t, err)
+	page := func(query string) string {
+		return sam.get(t, shell.BusinessLink(f.tenant.ID, fmt.Sprintf("items/%d/%s", items[0].ID, query))).text
+	}
+	require.Contains(t, page("?platform=app"), "the store&#39;s for this platform", "where the price is from")
+	require.Contains(t, page("?platform=web"), `title="the store&#39;s"`)
+
+	f.ok("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web"],"action":"disable"}`)
+	require.Contains(t, page("?platform=web"), "closed on this platform by key:")
+	require.NotContains(t, page("?platform=app"), "closed on this platform")
+	f.ok("POST", storesRoute, `{"stores":[{"ref_id":"s1","active":false}]}`)
+	f.await(3)
+	for _, query := range []string{"", "?platform=app"} {
+		require.Contains(t, page(query), "Not shown: the store is not active")
+	}
+	require.Contains(t, page(""), "can be ordered at 0 of 1 stores")
+
+	f.ok("POST", menuRoute+"-1/",
+		`{"categories":[{"ref_id":"top","name":"Top","active":false},{"ref_id":"sub","name":"Sub",`+
+			`"parent_ref_id":"top"}],"items":[{"ref_id":"dal","title":"Dal","price":9.5,"category_ref_ids":["sub"]}]}`)
+	f.await(4)
+	require.Contains(t, page(""), "The category top, above sub, is inactive")
+	require.Contains(t, page(""), "sub (top is inactive)")
+}
+
+func TestPartlyAppliedJobShowsItsWarnings(t *testing.T) {
+	f, sam := consoleFleet(t, nil)
+	reference := f.ok("POST", menuRoute+"s1/",
+		`{"flush_categories":true,"categories":[],"items":[{"ref_id":"dal","title":"Dal","price":9}]}`).
+		body["reference"].(string)
+	f.await(3)
+	shown := sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/"+reference+"/")).text
+	require.NotContains(t, shown, "Everything was applied")
+	require.Contains(t, shown, "not all that was asked for had an effect. Applied: 1 object.")
+	require.Contains(t, shown, "flush_categories has no effect in a request for one store")
+	require.Contains(t, sam.get(t, shell.BusinessLink(f.tenant.ID, "jobs/")).text, "Done, with warnings")
+}

@@ -1,0 +1,151 @@
+package hub
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/atomicfile"
+	"github.com/servery-hub/servery/core/internal/devpg"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// DatabaseConfig selects the database of a hub.
+type DatabaseConfig struct {
+	URL          string // "": a private PostgreSQL runs in the data directory
+	DataDir      string
+	SecretKey    string   // that seals secrets; "": that of the data directory
+	PreviousKeys []string // that secrets may still be sealed with
+	Connections  int      // at most; 0: the default
+	Create       bool     // create a private PostgreSQL and a key where there are none
+}
+
+// Validate returns all mistakes in the configuration. They name the environment variables.
+func (c DatabaseConfig) Validate() error {
+	var mistakes []error
+	if c.SecretKey != "" {
+		if _, err := postgres.NewSealer(c.SecretKey); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("SERVERY_SECRET_KEY: %w", err))
+		}
+	}
+	for i, key := range c.PreviousKeys {
+		if _, err := postgres.NewSealer(key); err != nil {
+			mistakes = append(mistakes, fmt.Errorf("SERVERY_SECRET_KEY_PREVIOUS: key %d: %w", i+1, err))
+		}
+	}
+	if c.Connections != 0 && (c.Connections < 8 || c.Connections > 1000) {
+		mistakes = append(mistakes, errors.New("SERVERY_DATABASE_CONNECTIONS: must be from 8 to 1000"))
+	}
+	if c.URL != "" {
+		mistakes = append(mistakes, postgres.CheckURL(c.URL))
+	}
+	return errors.Join(mistakes...)
+}
+
+// Database is an open database, with a reference to the private server if it runs there.
+type Database struct {
+	*postgres.DB
+	private *devpg.Server
+}
+
+// OpenDatabase opens a hub's database, ready to seal and open secrets.
+func OpenDatabase(ctx context.Context, c DatabaseConfig, log *slog.Logger) (*Database, error) {
+	if c.URL == "" && !c.Create && !devpg.Exists(c.DataDir) {
+		return nil,
+			fmt.Errorf("there is no hub in %s: set SERVERY_DATA_DIR or SERVERY_DATABASE_URL as the hub has them "+
+				"(servery serve begins a new one)", c.DataDir)
+	}
+	key, err := c.secretKey(log)
+	if err != nil {
+		return nil, err
+	}
+	sealer, err := postgres.NewSealer(key, c.PreviousKeys...)
+	if err != nil {
+		return nil, fmt.Errorf("SERVERY_SECRET_KEY: %w", err)
+	}
+	d := &Database{}
+	url := c.URL
+	if url == "" {
+		if d.private, err = devpg.Start(ctx, devpg.Config{DataDir: c.DataDir, Install: true, Log: log}); err != nil {
+			return nil, err
+		}
+		url = d.private.DSN()
+	}
+	connecting, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if d.DB, err = postgres.Open(connecting,
+		postgres.Config{URL: url, Application: "servery", Connections: c.Connections, Log: log}); err != nil {
+		d.CloseAll(log)
+		return nil, err
+	}
+	d.UseSealer(sealer)
+	return d, nil
+}
+
+// SecretDirs returns the directories that contain the hub's secrets on this machine.
+func (d *Database) SecretDirs(data string) (dirs []string) {
+	if dir, err := filepath.Abs(data); err == nil {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			dirs = append(dirs, dir)
+		}
+	}
+	if d.private != nil {
+		dirs = append(dirs, d.private.Cluster(), filepath.Dir(d.private.Socket()))
+	}
+	return dirs
+}
+
+// CloseAll closes the database. The last process to close a private one stops it.
+func (d *Database) CloseAll(log *slog.Logger) {
+	if d.DB != nil {
+		_ = d.DB.Close()
+	}
+	if d.private == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := d.private.Close(ctx); err != nil {
+		log.Warn("the private PostgreSQL did not stop cleanly", "error", err)
+	}
+}
+
+// secretKey returns the configured key, or that of the data directory. Only a command that may create a hub creates
+// this key: no hub could open what another command sealed with its own key.
+func (c DatabaseConfig) secretKey(log *slog.Logger) (string, error) {
+	if c.SecretKey != "" {
+		return c.SecretKey, nil
+	}
+	file := filepath.Join(c.DataDir, "secret.key")
+	key, err := os.ReadFile(file)
+	if err == nil {
+		return string(key), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the secret key: %w", err)
+	}
+	if !c.Create {
+		return "", fmt.Errorf("SERVERY_SECRET_KEY is not set, and there is no %s: set it as the hubs have it", file)
+	}
+	if err := os.MkdirAll(c.DataDir, 0o755); err != nil {
+		return "", fmt.Errorf("making the data directory: %w", err)
+	}
+	random := make([]byte, 32)
+	_, _ = rand.Read(random) // never fails (crypto/rand)
+	if err := atomicfile.Create(file, []byte(hex.EncodeToString(random)+"\n")); err != nil {
+		return "", fmt.Errorf("keeping the secret key: %w", err)
+	}
+	if c.URL != "" {
+		log.Warn("a secret key was made, without which the secrets in the database cannot be read: keep it, and give "+
+			"it to every hub as SERVERY_SECRET_KEY", "file", file)
+	}
+	key, err = os.ReadFile(file) // ours, or that of a faster process
+	return string(key), err
+}

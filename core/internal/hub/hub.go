@@ -1,0 +1,276 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/inbound"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/internal/sandbox"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/toggle"
+	"github.com/servery-hub/servery/core/webhook"
+	"github.com/servery-hub/servery/core/webhook/catalogue"
+	"github.com/servery-hub/servery/web"
+)
+
+// Hub is one replica: its components and the goroutines that run them.
+type Hub struct {
+	config           Config
+	db               *postgres.DB
+	log              *slog.Logger
+	server           *web.Server
+	peers            *inbound.Limiter // of the connections to the server
+	guard            *webhook.Guard
+	sender           *webhook.Sender
+	engine           *webhook.Engine
+	runner           *job.Runner
+	intake           *orders.Intake
+	riders           *orders.Riders
+	relay            *relay.Engine
+	aggregatorSender *webhook.Sender // to aggregators
+
+	timer      toggle.Timer // of what is to be enabled again
+	publisher  *publish.Engine
+	menuSender *webhook.Sender // of menus
+
+	tally   console.Tally // of delivery attempts, for the console
+	watch   *monitor
+	uses    access.Uses      // of keys, for the console
+	console *adminui.Console // nil without the role
+	wakeUp  func()           // wakes the runner, if there is one
+	sandbox *sandbox.Runner  // of the console
+}
+
+// New builds a hub. The database must be migrated and have its sealer.
+func New(config Config, db *postgres.DB, log *slog.Logger) *Hub {
+	h := &Hub{config: config, db: db, log: log, guard: webhook.NewGuard(config.Allow), wakeUp: func() {},
+		sandbox: sandbox.NewRunner(db, config.Sandbox)}
+	m := newMetrics(db, config.Version, log)
+	publications.UseDebounce(db, config.Debounce)
+	h.peers = inbound.New(config.Connections.limits(log))
+	m.registry.MustRegister(connectionFigures{h.peers}, memoryFigures{config.Memory})
+	h.watch = newMonitor(config, db, m.registry, log)
+	if slices.Contains(config.Roles, RoleWorker) {
+		h.joinWorker(m)
+	}
+	h.intake, h.riders = orders.NewIntake(db), orders.NewRiders(db)
+	h.server = web.New(h.webConfig(m))
+	if slices.Contains(config.Roles, RoleConsole) {
+		h.console = h.newConsole()
+	}
+	m.registry.MustRegister(config.PluginMetrics.calls, config.PluginMetrics.states, pluginFigures{config.Host.Host})
+	m.registry.MustRegister(lines{h})
+	h.server.App.Get("/metrics", adaptor.HTTPHandler(promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})))
+	return h
+}
+
+// joinWorker creates the engines of a worker.
+func (h *Hub) joinWorker(m *metrics) {
+	config, db, clock := h.config, h.db, h.db.Clock()
+	h.sender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1 (webhooks)"}, h.guard, clock)
+	h.engine = webhook.NewEngine(webhook.Config{Lease: config.DeliveryLease, Tracer: config.Tracer},
+		deliveries.New(db), h.sender, clock, observer{m, &h.tally, h.watch}, h.log)
+	outbox.UseStarter(db, h.engine)
+	handlers := map[core.JobKind]job.Handler{
+		core.StoreJob: store.Ingestor{Records: stores.New(db), Clock: clock},
+		core.MenuJob: menu.Ingestor{Records: menus.New(db), Rulebook: config.Rulebook,
+			Inspector: config.Host.MenuInspector(), Rollbacks: menus.New(db),
+			Clock: clock},
+		core.TimingJob:     menu.TimingIngestor{Records: menus.New(db), Clock: clock},
+		core.OrderRetryJob: webhook.OrderRetry{Records: deliveries.NewResends(db), Clock: clock},
+		core.RecheckJob: menu.Rechecker{Records: menus.New(db),
+			Inspector: config.Host.RecheckInspector(), Clock: clock},
+		core.RedeliveryJob: webhook.Redelivery{Records: deliveries.New(db), Clock: clock},
+	}
+	for kind := range handlers {
+		m.jobs.WithLabelValues(string(kind), "failed") // so that the first failure shows as an increase
+	}
+	h.runner = job.NewRunner(job.Config{Lease: config.JobLease, Memory: jobMemory{config.Memory},
+		Tracer: config.Tracer}, jobs.New(db), handlers, clock, m, h.log)
+	h.wakeUp = h.runner.Wake
+	h.joinPublisher(config, m)
+	h.joinRelay(config, m)
+	h.timer = toggle.Timer{Records: availability.New(db), Clock: clock, Log: h.log}
+}
+
+// webConfig connects the API to its stores.
+func (h *Hub) webConfig(m *metrics) web.Config {
+	config, db, clock := h.config, h.db, h.db.Clock()
+	return web.Config{
+		SystemOnly:    !slices.Contains(config.Roles, RoleAPI),
+		MaxBody:       config.MaxBody,
+		CORSOrigins:   config.CORSOrigins,
+		Memory:        config.Memory,
+		HeaderTimeout: config.Connections.HeaderTimeout,
+		IdleTimeout:   config.Connections.IdleTimeout,
+		Limits:        config.Limits,
+		Authenticator: access.Access{Records: accessdb.New(db), Clock: clock, Uses: &h.uses},
+		Throttle:      limit.Throttle{Records: accessdb.NewThrottles(db), Clock: clock},
+		Businesses:    accessdb.New(db),
+		Jobs:          wakingJobs{jobs.New(db), h},
+		Stores:        stores.New(db),
+		Menus:         menus.New(db),
+		Rulebook:      config.Rulebook,
+		Window:        store.Window{Reader: stores.New(db), Clock: clock},
+		Intake:        h.intake,
+		Orders:        orders.New(db),
+		Riders:        h.riders,
+		ActionDesk:    action.Desk{Records: orders.NewActions(db), Offers: config.Plugins, Clock: clock},
+		Actions:       orders.NewActions(db),
+		Callers: relay.Callers{Records: platforms.NewCallers(db), Directory: platforms.New(db),
+			Proofs: config.Plugins, Clock: clock},
+		Callbacks:           config.Plugins,
+		PlatformStores:      platforms.NewCallers(db),
+		Refusals:            callsOf(db),
+		Publications:        publications.New(db),
+		Checklist:           consoleview.NewChecklist(db, config.Plugins),
+		Toggles:             availability.New(db),
+		Subscriptions:       h.Subscriptions(),
+		SubscriptionRecords: deliveries.NewWebhooks(db),
+		Deliveries:          deliveries.New(db),
+		Presence:            h.watch.presence,
+		Tester:              h.tester(),
+		Ready:               db.Ping,
+		Observer:            m,
+		Tracer:              config.Tracer,
+		Clock:               clock,
+		Log:                 h.log,
+	}
+}
+
+// Subscriptions returns the webhook subscriptions of businesses.
+func (h *Hub) Subscriptions() webhook.Subscriptions {
+	return webhook.Subscriptions{Records: deliveries.NewWebhooks(h.db), Guard: h.guard, Overlap: h.config.SecretOverlap,
+		Clock: h.db.Clock()}
+}
+
+func (h *Hub) tester() webhook.Tester {
+	return webhook.Tester{Records: deliveries.NewWebhooks(h.db), Publisher: outbox.NewPublisher(h.db),
+		Sample: catalogue.Sample, Clock: h.db.Clock()}
+}
+
+// wakingJobs enqueues jobs and wakes this replica's runner at once.
+type wakingJobs struct {
+	jobs.Store
+	hub *Hub
+}
+
+// Enqueue stores a job and wakes the runner.
+func (w wakingJobs) Enqueue(ctx context.Context, work core.Job, requestID string) error {
+	err := w.Store.Enqueue(ctx, work, requestID)
+	if err == nil {
+		w.hub.wakeUp()
+	}
+	return err
+}
+
+// At a stop, new requests are first refused for refuseTime, so that a load balancer notices. Running requests then
+// have drainTime to end. Requests that still wait for the database after stopTime are abandoned, because the process
+// supervisor kills the process soon after.
+const (
+	refuseTime = 250 * time.Millisecond
+	drainTime  = 10 * time.Second
+	stopTime   = 25 * time.Second
+)
+
+// Run serves on the listener until the context ends, then stops gracefully: it accepts no new requests and no new
+// work, and finishes what is running.
+func (h *Hub) Run(ctx context.Context, listener net.Listener) error {
+	if err := h.db.SetClock(ctx); err != nil {
+		return err
+	}
+	_, again := h.maintain(ctx)
+	if there, err := h.db.Walled(ctx); err == nil && !there {
+		h.log.Warn("row-level security is off: only the queries keep businesses apart", "do", "run servery doctor")
+	}
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	parts := h.startParts(work, again)
+	served := make(chan error, 1)
+	go func() { served <- h.server.App.Listener(h.peers.Listener(listener)) }()
+	var err error
+	select {
+	case <-ctx.Done():
+		h.log.Info("stopping")
+		defer time.AfterFunc(stopTime, func() {
+			h.log.Warn("cutting off the database, which does not answer in time")
+			h.db.CutOff()
+		}).Stop()
+		h.server.Drain()
+		if h.console != nil {
+			h.console.Stop()
+		}
+		<-time.After(refuseTime)
+		if err = h.server.App.ShutdownWithTimeout(drainTime); errors.Is(err, context.DeadlineExceeded) {
+			h.log.Warn("cutting off requests that did not end in time")
+			err = nil
+		}
+		<-served
+	case err = <-served:
+	}
+	h.intake.Close() // before the engine, because stored orders start their first attempts there
+	h.riders.Close()
+	stopWork()
+	parts.Wait()
+	if h.sender != nil {
+		h.sender.Close()
+		h.aggregatorSender.Close()
+		h.menuSender.Close()
+	}
+	return err
+}
+
+// startParts starts everything that runs beside the server, until the context ends. The caller waits for the group.
+func (h *Hub) startParts(work context.Context, maintainIn time.Duration) *sync.WaitGroup {
+	parts := &sync.WaitGroup{}
+	start := func(part func(context.Context)) { parts.Go(func() { part(work) }) }
+	start(func(ctx context.Context) { h.housekeep(ctx, maintainIn) })
+	start(h.reportUnreadable)
+	start(h.keepNotes)
+	start(func(ctx context.Context) { h.watch.run(ctx, h.engine != nil) })
+	if h.engine != nil {
+		start(h.engine.Run)
+		start(h.keepCounts)
+		start(h.runner.Run)
+		start(h.relay.Run)
+		start(h.publisher.Run)
+		start(h.timer.Run)
+		start(h.listen)
+	}
+	if h.console != nil {
+		start(h.sandbox.Run)
+		start(h.console.Run)
+	}
+	start(func(ctx context.Context) { h.config.Host.Run(ctx, h.engine != nil) })
+	return parts
+}

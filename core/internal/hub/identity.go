@@ -1,0 +1,30 @@
+package hub
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/servery-hub/servery/adminui"
+	"github.com/servery-hub/servery/core/access/oidc"
+)
+
+// Identity configures how people reach the console and sign in.
+type Identity struct {
+	BaseURL  string         // of the console; "": as each request names it
+	Proxies  []netip.Prefix // whose X-Forwarded-For is trusted
+	Provider oidc.Config    // without an issuer there is none
+	Domains  []string       // of email addresses whose users need not exist before
+}
+
+// configure sets the identity in the console's configuration.
+func (i Identity) configure(c *adminui.Config) {
+	c.BaseURL, c.Proxies = i.BaseURL, i.Proxies
+	if i.Provider.Issuer == "" {
+		return
+	}
+	c.Provider = oidc.New(i.Provider)
+	for _, domain := range i.Domains {
+		c.Accounts.Domains = append(c.Accounts.Domains,
+			strings.ToLower(strings.TrimPrefix(strings.TrimSpace(domain), "@")))
+	}
+}

@@ -1,0 +1,130 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+)
+
+// reportUnreadable checks once for stored secrets that no key can open, and logs them. Only what needs these secrets
+// fails.
+func (h *Hub) reportUnreadable(ctx context.Context) {
+	sealed, err := schema.Sealed(ctx, h.db)
+	if err != nil && ctx.Err() == nil {
+		h.log.Warn("the stored secrets could not be looked at", "error", err)
+	}
+	for _, column := range sealed {
+		if column.Unreadable > 0 {
+			h.log.Error("stored secrets cannot be opened: what needs them fails; add the key that sealed them to "+
+				"SERVERY_SECRET_KEY_PREVIOUS, or set them anew",
+				"kept_in", column.Column, "secrets", column.Unreadable)
+		}
+	}
+}
+
+// maintain creates and drops partitions. It returns the retention and the time until the next run, which is shorter
+// after an error. An error does not stop the hub.
+func (h *Hub) maintain(ctx context.Context) (retention, again time.Duration) {
+	retention, err := schema.Retention(ctx, h.db, h.config.Retention)
+	if err == nil {
+		err = schema.Maintain(ctx, h.db, retention)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			h.log.Warn("partitions could not be made or dropped; meanwhile the default ones take the rows", "error",
+				err)
+		}
+		return retention, 5 * time.Minute
+	}
+	if retention > h.config.Retention {
+		h.log.Warn("SERVERY_RETENTION is longer at another hub, or was within a day: that counts, for all", "here",
+			h.config.Retention.String(), "counts", retention.String())
+	}
+	return retention, time.Hour
+}
+
+// housekeep synchronises the clock, wakes the queue and, after then, maintains the partitions, until the context
+// ends.
+func (h *Hub) housekeep(ctx context.Context, then time.Duration) {
+	clock, partitions := time.NewTicker(30*time.Second), time.NewTimer(then)
+	defer clock.Stop()
+	defer partitions.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case <-clock.C:
+			err = errors.Join(h.db.SetClock(ctx), outbox.Sweep(ctx, h.db))
+		case <-partitions.C:
+			retention, again := h.maintain(ctx)
+			partitions.Reset(again)
+			if retention > 0 {
+				err = orders.New(h.db).DropOld(ctx, retention)
+			}
+			err = errors.Join(err, h.riders.Sweep(ctx))
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.Warn("housekeeping failed; it is tried again", "error", err)
+		}
+	}
+}
+
+// How often counts are stored, and expired ones deleted.
+const (
+	tallyEvery  = 2 * time.Second
+	forgetEvery = 10 * time.Minute
+)
+
+// keepCounts stores the counts until the context ends, and then once more.
+func (h *Hub) keepCounts(ctx context.Context) {
+	records := consoleview.New(h.db)
+	forgot := time.Now()
+	h.keep(ctx, "counts of attempts", tallyEvery, func(ctx context.Context) error {
+		err := records.AddSums(ctx, h.tally.Take())
+		if time.Since(forgot) >= forgetEvery {
+			forgot = time.Now()
+			err = errors.Join(err, records.ForgetCounts(ctx))
+		}
+		return err
+	})
+}
+
+// notesEvery is how often the use of keys, and unrouted events, are stored.
+const notesEvery = time.Minute
+
+// keepNotes stores the records for the console until the context ends, and then once more.
+func (h *Hub) keepNotes(ctx context.Context) {
+	h.keep(ctx, "notes for the console", notesEvery, h.storeNotes)
+}
+
+func (h *Hub) storeNotes(ctx context.Context) error {
+	return errors.Join(accessdb.New(h.db).StoreUses(ctx, h.uses.Take()), outbox.StoreUnheard(ctx, h.db))
+}
+
+// keep calls store at an interval until the context ends, and then once more with a limit of 5 s.
+func (h *Hub) keep(ctx context.Context, what string, every time.Duration, store func(context.Context) error) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := store(last); err != nil {
+				h.log.Warn("the last "+what+" are lost", "error", err)
+			}
+			return
+		case <-tick.C:
+			if err := store(ctx); err != nil && ctx.Err() == nil {
+				h.log.Warn(what+" could not be stored", "error", err)
+			}
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package hub
+
+import (
+	"context"
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/web"
+)
+
+// Bounds of the memory budget for bodies, in bytes.
+const (
+	// LeastMemory is the least budget.
+	LeastMemory    = 64 << 20
+	usualMemory    = 512 << 20 // if the process has no known limit
+	plugInShare    = 5         // a fifth of a control group's memory is for plugins
+	bodiesOfMemory = 2         // half of the memory is for bodies
+)
+
+// BodyMemory returns the configured budget for bodies, or else half of the memory that the process may use. It also
+// sets the Go runtime's memory limit from the control group, which the runtime does not read.
+func BodyMemory(asked int64) int64 {
+	if asked > 0 {
+		return asked
+	}
+	most := debug.SetMemoryLimit(-1) // GOMEMLIMIT
+	if most == math.MaxInt64 {
+		group := groupMemory(os.ReadFile)
+		if group == 0 {
+			return usualMemory
+		}
+		most = group - group/plugInShare
+		debug.SetMemoryLimit(most)
+	}
+	return max(most/bodiesOfMemory, LeastMemory)
+}
+
+// groupMemory returns the memory limit of the process's control group or its ancestors (cgroups v2), or 0 if there is
+// none.
+func groupMemory(read func(string) ([]byte, error)) int64 {
+	own, err := read("/proc/self/cgroup")
+	if err != nil {
+		return 0
+	}
+	var group string
+	for line := range strings.Lines(string(own)) {
+		if name, found := strings.CutPrefix(line, "0::"); found {
+			group = path.Clean("/" + strings.TrimSpace(name))
+		}
+	}
+	least := int64(0)
+	for ; group != ""; group = path.Dir(group) {
+		text, err := read(path.Join("/sys/fs/cgroup", group, "memory.max"))
+		if err == nil {
+			n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+			if err == nil && (least == 0 || n < least) {
+				least = n
+			}
+		}
+		if group == "/" {
+			break
+		}
+	}
+	return least
+}
+
+// jobMemory makes jobs use the budget for bodies (job.Memory).
+type jobMemory struct{ *limit.Memory }
+
+// Ask creates the share of one job.
+func (m jobMemory) Ask() job.Share { return &jobShare{m.Memory.Ask(limit.Large)} }
+
+// jobShare is the memory of one job. A job that needs more than the whole budget was accepted nevertheless: it gets
+// all of it, and runs alone.
+type jobShare struct{ limit.Share }
+
+// Body reserves the memory of a body.
+func (s *jobShare) Body(ctx context.Context, size int) error {
+	return s.Bytes(ctx, s.AtMostBytes(int64(size)))
+}
+
+// Decode reserves the memory of a decoded body.
+func (s *jobShare) Decode(ctx context.Context, body []byte) error {
+	return s.Decoded(ctx, s.AtMostDecoded(web.JobCost.Of(body)))
+}
+
+// memoryFigures exports metrics of the budget for bodies.
+type memoryFigures struct{ memory *limit.Memory }
+
+var (
+	memoryUsed = prometheus.NewDesc("servery_body_memory_bytes",
+		"Memory for bodies in use, of the class of the sender: raw as received, decoded as parsed.",
+		[]string{"class", "form"}, nil)
+	memorySize = prometheus.NewDesc("servery_body_memory_limit_bytes",
+		"Memory for bodies that there is.", []string{"class", "form"}, nil)
+	memoryRefused = prometheus.NewDesc("servery_body_memory_refused_total",
+		"Requests refused because no memory became free in time.", []string{"class", "form"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (memoryFigures) Describe(ch chan<- *prometheus.Desc) {
+	ch <- memoryUsed
+	ch <- memorySize
+	ch <- memoryRefused
+}
+
+// Collect implements prometheus.Collector.
+func (f memoryFigures) Collect(ch chan<- prometheus.Metric) {
+	for _, u := range f.memory.Usages() {
+		form := map[bool]string{false: "raw", true: "decoded"}[u.Decoded]
+		ch <- prometheus.MustNewConstMetric(memoryUsed, prometheus.GaugeValue, float64(u.Used), u.Class.String(), form)
+		ch <- prometheus.MustNewConstMetric(memorySize, prometheus.GaugeValue, float64(u.Size), u.Class.String(), form)
+		ch <- prometheus.MustNewConstMetric(memoryRefused, prometheus.CounterValue, float64(u.Refused),
+			u.Class.String(), form)
+	}
+}

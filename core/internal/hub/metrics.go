@@ -1,0 +1,184 @@
+package hub
+
+import (
+	"context"
+	"log/slog"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/schema"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// metrics holds what /metrics shows in addition to the process metrics.
+type metrics struct {
+	registry   *prometheus.Registry
+	requests   *prometheus.HistogramVec
+	jobs       *prometheus.HistogramVec
+	attempts   *prometheus.HistogramVec
+	deliveries *prometheus.CounterVec
+	lateness   prometheus.Histogram
+	calls      *prometheus.HistogramVec
+	menus      *prometheus.HistogramVec
+	unverified prometheus.Counter
+}
+
+func newMetrics(db *postgres.DB, version string, log *slog.Logger) *metrics {
+	buckets := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_http_request_duration_seconds",
+			Help: "Time to answer a request.", Buckets: buckets}, []string{"route", "method", "status"}),
+		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_job_duration_seconds",
+			Help: "Time of one attempt at a job, by outcome: done, waiting, retry, failed, lost.", Buckets: buckets},
+			[]string{"kind", "outcome"}),
+		attempts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_delivery_attempt_duration_seconds",
+			Help: "Time of one delivery attempt, by error class; empty on success.", Buckets: buckets},
+			[]string{"event_type", "error_class"}),
+		deliveries: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "servery_deliveries_total",
+			Help: "Deliveries that came to an end, by state: delivered, failed."}, []string{"event_type", "state"}),
+		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "servery_delivery_lateness_seconds",
+			Help: "How long after it was due an attempt began.", Buckets: buckets}),
+	}
+	m.calls = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_relay_call_duration_seconds",
+		Help:    "Time of one call to an aggregator, by what came of it: done, pending, waiting, failed, skipped.",
+		Buckets: buckets}, []string{"kind", "state"})
+	m.menus = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "servery_menu_publish_duration_seconds",
+		Help: "Time to render and send the menu of a store to an aggregator, by what came of it: published, " +
+			"unchanged, waiting, failed, unlisted, skipped.", Buckets: buckets}, []string{"plugin", "state"})
+	m.unverified = prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_callbacks_unverified_total",
+		Help: "Callbacks that did not prove that they come from the platform that they name."})
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "servery_build_info",
+		Help: "1, of the version that runs."}, []string{"version", "go_version"})
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	m.registry.MustRegister(build, m.menus, m.calls, m.requests, m.jobs, m.attempts, m.deliveries, m.lateness,
+		m.unverified, backlog{db, log},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Answered counts an HTTP response (web.Observer).
+func (m *metrics) Answered(route, method string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// CallbackUnverified counts a callback that failed authentication (web.Observer).
+func (m *metrics) CallbackUnverified() { m.unverified.Inc() }
+
+// JobEnded counts an attempt at a job (job.Observer).
+func (m *metrics) JobEnded(kind core.JobKind, outcome string, took time.Duration) {
+	m.jobs.WithLabelValues(string(kind), outcome).Observe(took.Seconds())
+}
+
+// Attempted counts a delivery attempt (webhook.Observer).
+func (m *metrics) Attempted(r webhook.Result, late time.Duration) {
+	event := string(r.Delivery.EventType)
+	m.attempts.WithLabelValues(event, string(r.Attempt.ErrorClass)).Observe(r.Attempt.Timing.Total.Seconds())
+	m.lateness.Observe(max(late, 0).Seconds())
+	if r.State != webhook.Pending {
+		m.deliveries.WithLabelValues(event, string(r.State)).Inc()
+	}
+}
+
+// Called counts a call to an aggregator (relay.Observer).
+func (m *metrics) Called(r relay.Result) {
+	took := time.Duration(0)
+	if r.Attempt != nil {
+		took = r.Attempt.Took
+	}
+	m.calls.WithLabelValues(string(r.Call.Kind), string(r.State)).Observe(took.Seconds())
+}
+
+// Published counts a publication (publish.Observer).
+func (m *metrics) Published(r publish.Result, took time.Duration) {
+	state := string(r.State)
+	if r.Unchanged {
+		state = "unchanged"
+	}
+	m.menus.WithLabelValues(r.Plugin, state).Observe(took.Seconds())
+}
+
+// backlog exports metrics of the queues and the connection pool, read on each scrape.
+type backlog struct {
+	db  *postgres.DB
+	log *slog.Logger
+}
+
+var (
+	queueDepth = prometheus.NewDesc("servery_queue_depth",
+		"What waits: jobs; deliveries due, scheduled for a retry, or held; lines of calls to aggregators; menus on "+
+			"their way to them.",
+		[]string{"queue", "state"}, nil)
+	queueAge = prometheus.NewDesc("servery_queue_oldest_age_seconds",
+		"How long the first of what is due has waited: jobs, deliveries to endpoints to which no attempt is under "+
+			"way, calls to aggregators.", []string{"queue"}, nil)
+	endpointAge = prometheus.NewDesc("servery_endpoint_oldest_age_seconds",
+		"How long the first due delivery has waited of the endpoint that is worst off, those that are held left out.",
+		nil, nil)
+	probed = prometheus.NewDesc("servery_endpoints_probed",
+		"Endpoints that fail and are probed until they answer.", nil, nil)
+	unacknowledged = prometheus.NewDesc("servery_orders_unacknowledged",
+		"Orders of the last day that wait too long for their acknowledgement.", nil, nil)
+	silent = prometheus.NewDesc("servery_pos_silent", "Stores whose POS is silent while they are open.", nil,
+		nil)
+	partitionDays = prometheus.NewDesc("servery_partitions_ahead_days",
+		"For how many days after today all partitions are made.", nil, nil)
+	poolOpen = prometheus.NewDesc("servery_database_connections", "Connections to the database, by state.",
+		[]string{"state"}, nil)
+	poolWait = prometheus.NewDesc("servery_database_connection_waits_total", "How often a connection was waited for.",
+		nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (backlog) Describe(ch chan<- *prometheus.Desc) {
+	ch <- queueDepth
+	ch <- queueAge
+	ch <- endpointAge
+	ch <- probed
+	ch <- unacknowledged
+	ch <- silent
+	ch <- partitionDays
+	ch <- poolOpen
+	ch <- poolWait
+}
+
+// Collect implements prometheus.Collector.
+func (b backlog) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	pool := b.db.PoolStats()
+	gauge(poolOpen, float64(pool.InUse), "in_use")
+	gauge(poolOpen, float64(pool.Idle), "idle")
+	ch <- prometheus.MustNewConstMetric(poolWait, prometheus.CounterValue, float64(pool.WaitCount))
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	waiting, err := schema.ReadBacklog(ctx, b.db)
+	if err != nil {
+		b.log.Warn("the backlog could not be counted", "error", err)
+		return
+	}
+	gauge(queueDepth, float64(waiting.Jobs), "jobs", "waiting")
+	gauge(queueDepth, float64(waiting.Due), "deliveries", "due")
+	gauge(queueDepth, float64(waiting.Scheduled), "deliveries", "scheduled")
+	gauge(queueDepth, float64(waiting.Held), "deliveries", "held")
+	gauge(queueDepth, float64(waiting.Calls), "calls", "waiting")
+	gauge(queueDepth, float64(waiting.Publications), "publications", "waiting")
+	gauge(probed, float64(waiting.Probed))
+	gauge(unacknowledged, float64(waiting.Unacknowledged))
+	gauge(silent, float64(waiting.Silent))
+	gauge(partitionDays, float64(waiting.PartitionDays))
+	gauge(queueAge, waiting.OldestJob.Seconds(), "jobs")
+	gauge(queueAge, waiting.OldestDue.Seconds(), "deliveries")
+	gauge(endpointAge, waiting.WorstEndpoint.Seconds())
+	gauge(queueAge, waiting.OldestCall.Seconds(), "calls")
+	gauge(queueAge, waiting.OldestPublication.Seconds(), "publications")
+}

@@ -1,0 +1,68 @@
+package hub
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/servery-hub/servery/core/pluginhost"
+)
+
+// lines exports metrics of this replica's pending batches and event streams, read on each scrape.
+type lines struct{ hub *Hub }
+
+var (
+	roundDepth = prometheus.NewDesc("servery_round_depth",
+		"Requests in this replica that wait for the transaction that stores them, by line: orders, rider_statuses, "+
+			"rider_locations.",
+		[]string{"line"}, nil)
+	streams = prometheus.NewDesc("servery_console_streams",
+		"Pages of the console that follow what happens (text/event-stream).", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (lines) Describe(ch chan<- *prometheus.Desc) {
+	ch <- roundDepth
+	ch <- streams
+}
+
+// Collect implements prometheus.Collector.
+func (l lines) Collect(ch chan<- prometheus.Metric) {
+	statuses, places := l.hub.riders.Waiting()
+	for line, waiting := range map[string]int{"orders": l.hub.intake.Waiting(), "rider_statuses": statuses,
+		"rider_locations": places} {
+		ch <- prometheus.MustNewConstMetric(roundDepth, prometheus.GaugeValue, float64(waiting), line)
+	}
+	if l.hub.console != nil {
+		ch <- prometheus.MustNewConstMetric(streams, prometheus.GaugeValue, float64(l.hub.console.Streams()))
+	}
+}
+
+// pluginFigures exports metrics of this replica's plugins, read on each scrape.
+type pluginFigures struct{ host *pluginhost.Host }
+
+var (
+	pluginState = prometheus.NewDesc("servery_plugin_state", "1 for the state that the plugin is in.",
+		[]string{"plugin", "state"}, nil)
+	pluginInFlight = prometheus.NewDesc("servery_plugin_calls_in_flight", "Calls of the plugin under way.",
+		[]string{"plugin"}, nil)
+	pluginStarts = prometheus.NewDesc("servery_plugin_starts_total",
+		"How often the plugin was started; all but the first are restarts and upgrades.", []string{"plugin"}, nil)
+	pluginMemory = prometheus.NewDesc("servery_plugin_memory_bytes", "Memory that the plugin's process takes.",
+		[]string{"plugin"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (pluginFigures) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{pluginState, pluginInFlight, pluginStarts, pluginMemory} {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (p pluginFigures) Collect(ch chan<- prometheus.Metric) {
+	for _, s := range p.host.Status() {
+		ch <- prometheus.MustNewConstMetric(pluginState, prometheus.GaugeValue, 1, s.ID, string(s.State))
+		ch <- prometheus.MustNewConstMetric(pluginInFlight, prometheus.GaugeValue, float64(s.InFlight), s.ID)
+		ch <- prometheus.MustNewConstMetric(pluginStarts, prometheus.CounterValue, float64(s.Starts), s.ID)
+		ch <- prometheus.MustNewConstMetric(pluginMemory, prometheus.GaugeValue, float64(s.Memory), s.ID)
+	}
+}

@@ -1,0 +1,234 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/web"
+)
+
+const retryRoute = "/external/api/v1/webhooks/retry/"
+
+// counter is a diner whose endpoint for orders answers as it is told.
+type counter struct {
+	*diner
+	channel string
+	status  atomic.Int64 // of every answer; 0 holds the request until the hub gives it up
+	orders  *hubtest.Sink
+	hook    int64 // the webhook for orders
+}
+
+func newCounter(t *testing.T, change func(*Config)) *counter {
+	t.Helper()
+	c := &counter{diner: newDiner(t, func(config *Config) {
+		retry := config.Limits[web.LimitRetry]
+		unlimited(config)
+		config.Limits[web.LimitRetry] = retry
+		if change != nil {
+			change(config)
+		}
+	})}
+	c.status.Store(503)
+	c.channel = hubtest.ChannelKey(t, c.hub.db, c.tenant.ID, "")
+	c.orders = hubtest.NewEventSink(t, func(_ int, w http.ResponseWriter, r *http.Request) {
+		status := int(c.status.Load())
+		if status == 0 {
+			<-r.Context().Done()
+			return
+		}
+		w.WriteHeader(status)
+	})
+	made := c.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":18,"url":%q}`, c.orders.URL))
+	c.hook = int64(made.body["webhook_id"].(float64))
+	return c
+}
+
+// place brings orders and waits until each has had its first attempt.
+func (c *counter) place(ids ...string) {
+	c.t.Helper()
+	before := len(c.orders.Arrivals())
+	for _, id := range ids {
+		r := c.do(c.t, request{method: "POST", path: channelOrdersRoute, authorization: c.channel,
+			body: fmt.Sprintf(`{"platform":"web","platform_order_id":%q,"store_ref_id":"s1","items":[{"ref_id":"x",`+
+				`"quantity":1,"price":1}]}`, id)})
+		require.Equal(c.t, 200, r.status, r.text)
+	}
+	hubtest.WaitUntil(c.t, "first attempts", func() bool { return len(c.orders.Arrivals()) >= before+len(ids) })
+	hubtest.WaitUntil(c.t, "their records",
+		func() bool { return len(c.waiting(1)) >= len(ids) || c.status.Load() < 300 })
+}
+
+// waiting lists the deliveries of orders that wait after so many attempts.
+func (c *counter) waiting(attempts float64) (list []any) {
+	for _, d := range c.ok("GET", deliveriesRoute+"?event_type=order_placed&state=pending",
+		"").body["deliveries"].([]any) {
+		if hubtest.At(d, "attempts") == attempts {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+func (c *counter) retry(from, to time.Time) answered {
+	c.t.Helper()
+	return c.send("POST", retryRoute,
+		fmt.Sprintf(`{"event_type":18,"start_time":%d,"end_time":%d}`, from.UnixMilli(), to.UnixMilli()))
+}
+
+// outcome waits for the callback of a retry at the sink, and returns how many
+// were sent again and how many failed again.
+func (c *counter) outcome(sink *hubtest.Sink, r answered) (retried, failed float64) {
+	c.t.Helper()
+	require.Equal(c.t, 200, r.status, r.text)
+	reference := r.body["reference"].(string)
+	require.Equal(c.t, reference, r.body["reference_id"])
+	var body map[string]any
+	hubtest.WaitUntil(c.t, "the callback", func() bool {
+		c.clock.Advance(time.Millisecond) // the job looks for answers from time to time
+		for _, arrival := range sink.Arrivals() {
+			if arrival.Header.Get("X-Event-Type") == "webhook_retry" {
+				require.NoError(c.t, json.Unmarshal(arrival.Body, &body))
+				if body["reference_id"] == reference {
+					return true
+				}
+			}
+		}
+		c.clock.Advance(20 * time.Millisecond) // slowly: what waits for its own retry is not to become due
+		return false
+	})
+	job := c.ok("GET", "/external/api/v1/jobs/"+reference+"/", "").body
+	require.Equal(c.t, []any{"done", "order_retry", body["num_webhooks_retried"], body["num_webhooks_retry_failed"]},
+		[]any{job["state"], job["kind"], hubtest.At(job, "result.retried"), hubtest.At(job, "result.failed")})
+	return body["num_webhooks_retried"].(float64), body["num_webhooks_retry_failed"].(float64)
+}
+
+func (c *counter) subscribeToOutcomes() *hubtest.Sink {
+	c.t.Helper()
+	sink := hubtest.NewEventSink(c.t, nil)
+	c.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"webhook_retry","url":%q}`, sink.URL))
+	return sink
+}
+
+func TestOrderRetrySendsUndeliveredOrders(t *testing.T) {
+	c := newCounter(t, nil)
+	outcomes := c.subscribeToOutcomes()
+	start := c.clock.Now()
+	c.place("1", "2", "3")
+	c.clock.Advance(10 * time.Second) // the automatic retry is a minute away
+	c.status.Store(200)
+	c.place("4")
+
+	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	require.Equal(t, []float64{3, 0}, []float64{retried, failed}, "what was accepted is not sent again")
+	require.Len(t, c.orders.Arrivals(), 7)
+	ids := map[string]int{}
+	for _, arrival := range c.orders.Arrivals() {
+		ids[arrival.Header.Get("webhook-id")]++
+	}
+	require.Len(t, ids, 4, "the webhook-id stays the same")
+
+	retried, _ = c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	require.Zero(t, retried, "all are accepted by now")
+	r := c.retry(start, c.clock.Now())
+	requireEnvelope(t, r, 429, "at most 2 in 1h0m0s")
+	require.Equal(t, "0", r.header.Get("RateLimit-Remaining"))
+}
+
+func TestOrderRetryIsLimitedToItsTimeRange(t *testing.T) {
+	c := newCounter(t, nil)
+	outcomes := c.subscribeToOutcomes()
+	c.place("early")
+	c.clock.Advance(time.Second)
+	from := c.clock.Now()
+	c.place("first")
+	c.clock.Advance(time.Second)
+	c.place("last")
+	c.clock.Advance(time.Second)
+	to := c.clock.Now()
+	c.place("late")
+	c.status.Store(200)
+	retried, failed := c.outcome(outcomes, c.retry(from, to))
+	require.Equal(t, []float64{2, 0}, []float64{retried, failed})
+	require.Len(t, c.waiting(1), 2, "the others keep their schedule")
+}
+
+func TestFailedOrderRetryIsCountedAndStaysScheduled(t *testing.T) {
+	t.Parallel()
+	for name, status := range map[string]int64{"a refusal": 500, "a timeout": 0} {
+		t.Run(name, func(t *testing.T) {
+			c := newCounter(t, nil)
+			outcomes := c.subscribeToOutcomes()
+			start := c.clock.Now()
+			c.place("1", "2")
+			c.status.Store(status)
+			retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
+			require.Equal(t, []float64{2, 2}, []float64{retried, failed})
+			require.Len(t, c.waiting(2), 2)
+			c.status.Store(200)
+		})
+	}
+}
+
+func TestOrderRetryRestartsFailedDeliveries(t *testing.T) {
+	c := newCounter(t, nil)
+	outcomes := c.subscribeToOutcomes()
+	start := c.clock.Now()
+	c.place("1")
+	for n, wait := range []time.Duration{1, 2, 4, 8, 16} {
+		hubtest.WaitUntil(t, "the record", func() bool { return len(c.waiting(float64(n+1))) == 1 })
+		c.clock.Advance(wait * time.Minute)
+		c.hub.engine.Wake()
+		hubtest.WaitUntil(t, "attempt", func() bool { return len(c.orders.Arrivals()) == n+2 })
+	}
+	hubtest.WaitUntil(t, "the end", func() bool {
+		return len(c.ok("GET", deliveriesRoute+"?state=failed", "").body["deliveries"].([]any)) == 1
+	})
+	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	require.Equal(t, []float64{1, 1}, []float64{retried, failed})
+	require.Len(t, c.waiting(7), 1, "with its schedule from the beginning")
+	c.status.Store(200)
+	retried, failed = c.outcome(outcomes, c.retry(start, c.clock.Now()))
+	require.Equal(t, []float64{1, 0}, []float64{retried, failed})
+}
+
+func TestRetryOutcomeFallsBackToTheOrderWebhook(t *testing.T) {
+	c := newCounter(t, nil)
+	start := c.clock.Now()
+	c.place("1")
+	c.status.Store(200)
+	retried, failed := c.outcome(c.orders, c.retry(start, c.clock.Now().Add(time.Second)))
+	require.Equal(t, []float64{1, 0}, []float64{retried, failed})
+}
+
+func TestOrderRetrySkipsDisabledWebhooks(t *testing.T) {
+	c := newCounter(t, nil)
+	outcomes := c.subscribeToOutcomes()
+	start := c.clock.Now()
+	c.place("1", "2")
+	c.ok("PUT", fmt.Sprintf("%s%d/", webhooksRoute, c.hook), `{"active":false}`)
+	retried, failed := c.outcome(outcomes, c.retry(start, c.clock.Now().Add(time.Second)))
+	require.Equal(t, []float64{0, 0}, []float64{retried, failed})
+	require.Len(t, c.orders.Arrivals(), 2)
+}
+
+func TestOrderRetryIsLimitedToTheCurrentDay(t *testing.T) {
+	c := newCounter(t, nil)
+	now := c.clock.Now()
+	clipped := c.retry(now.Add(-48*time.Hour), now)
+	require.Equal(t, 200, clipped.status, clipped.text)
+	require.Contains(t, clipped.message(), "the window was clipped: only orders of the present day, since ")
+	requireEnvelope(t, c.retry(now.Add(-48*time.Hour), now.Add(-30*time.Hour)), 400,
+		"end_time must be later than the beginning of the present day")
+	requireEnvelope(t, c.send("POST", retryRoute, `{"event_type":18}`), 429, "at most 2")
+	c.clock.Advance(time.Hour - time.Second)
+	requireEnvelope(t, c.retry(now, c.clock.Now()), 429, "try again in 1 s")
+	c.clock.Advance(time.Second)
+	require.Equal(t, 200, c.retry(now, c.clock.Now()).status, "the sliding hour has a place again")
+}

@@ -1,0 +1,64 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/gofiber/fiber/v2"
+
+	"github.com/servery-hub/servery/adminui/assets"
+	"github.com/servery-hub/servery/adminui/receiver"
+	"github.com/servery-hub/servery/adminui/reference"
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/adminui/ui"
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	"github.com/servery-hub/servery/web"
+)
+
+// MountPages serves the pages: the reference and, for a demo, the webhook receiver. The parameter base is the hub's
+// URL, for the commands on the pages.
+func (h *Hub) MountPages(base string, demo core.BusinessID) {
+	links := []ui.Link{{Href: reference.Path, Label: "Docs"}}
+	if h.console != nil {
+		links = append(links, ui.Link{Href: shell.Root, Label: "Console"})
+	}
+	if demo != 0 {
+		links = append(links, ui.Link{Href: receiver.Path, Label: "Receiver"})
+	}
+	app := h.server.App
+	assets.Mount(app)
+	if h.console != nil {
+		h.console.Mount(app)
+	}
+	reference.Mount(app, func() (*reference.Reference, error) {
+		return reference.New(reference.Config{OpenAPI: web.OpenAPI(), BaseURL: base, Links: links})
+	})
+	app.Get("/", func(c *fiber.Ctx) error { return c.Redirect(reference.Path, http.StatusFound) })
+	if demo != 0 {
+		receiver.New(receiver.Config{
+			Secrets: h.secretsOf(demo), Memory: h.config.Memory, Clock: h.db.Clock(), BaseURL: base, Links: links,
+		}).Mount(app)
+	}
+}
+
+// secretsOf reads the signing secrets of a business's webhooks, by display name.
+func (h *Hub) secretsOf(business core.BusinessID) receiver.Secrets {
+	return func(ctx context.Context) (map[string]string, error) {
+		subscriptions, _, err := deliveries.NewWebhooks(h.db).List(ctx, business, 200, 0)
+		if err != nil {
+			return nil, err
+		}
+		callback, err := access.New(h.db).CallbackSecret(ctx, business)
+		if err != nil {
+			return nil, err
+		}
+		secrets := map[string]string{"the business, for callback_url": callback}
+		for _, sub := range subscriptions {
+			secrets[fmt.Sprintf("webhook %d", sub.ID)] = sub.Secret
+		}
+		return secrets, nil
+	}
+}

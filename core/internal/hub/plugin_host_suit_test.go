@@ -1,0 +1,45 @@
+package hub
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+func TestInvalidPluginSettingsMakeCallbacksUnavailable(t *testing.T) {
+	dir := t.TempDir()
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	d := newDinerAt(t, newPluginAPI(t, dir, unlimited))
+	host := d.hub.config.Host
+	d.platform("tasty", "aggregator-a", `{"brand":"harbour"}`)
+	read := func(kind string) core.Code {
+		_, err := host.Read(t.Context(),
+			relay.Inbound{Caller: relay.Caller{Business: d.tenant.ID, Platform: "tasty"}, Kind: kind,
+				Body: []byte("{")})
+		return core.CodeOf(err)
+	}
+	require.NoError(t, host.Refresh(t.Context(), false))
+	require.Empty(t, host.Status()[0].Faults)
+	require.Equal(t, core.Invalid, read("order"))
+
+	d.platform("tasty", "aggregator-a", `{"brand":7}`)
+	require.Equal(t, core.Unavailable, read("order"), "it is sent again")
+	require.Equal(t, core.Unavailable, read("action"))
+	require.NoError(t, host.Refresh(t.Context(), false))
+	require.Empty(t, host.Status()[0].Faults, "the version is looked at once")
+	next, _, err := OpenPlugins(t.Context(), dir, d.hub.db, nil, hubtest.Logger())
+	require.NoError(t, err)
+	defer next.Close()
+	hubtest.WaitUntil(t, "the plugin is ready", func() bool { return next.Plugin("aggregator-a").Serves() })
+	require.NoError(t, next.Refresh(t.Context(), false))
+	host = next
+	require.Contains(t, fmt.Sprint(host.Status()[0].Faults),
+		fmt.Sprintf(`does not take the settings of 1 platform(s): platform "tasty" of business %d: settings.brand`,
+			d.tenant.ID))
+}

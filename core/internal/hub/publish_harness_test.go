@@ -1,0 +1,167 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+const publicationsRoute = "/external/api/v1/publications/"
+
+// board is what aggregators were sent, by path; answer decides what they say.
+type board struct {
+	URL    string
+	mu     sync.Mutex
+	got    []posted
+	answer func(n int, r posted) (int, string)
+}
+
+type posted struct {
+	path, secret, body, trace string
+}
+
+func newBoard(t *testing.T) *board {
+	t.Helper()
+	b := &board{}
+	server := httptest.NewServer(b)
+	t.Cleanup(server.Close)
+	b.URL = server.URL
+	return b
+}
+
+// ServeHTTP remembers a request and answers as every aggregator understands.
+func (b *board) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	one := posted{r.Method + " " + r.URL.Path,
+		r.Header.Get("X-Partner-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ") +
+			r.Header.Get("X-App-Key"), string(body), r.Header.Get("traceparent")}
+	b.mu.Lock()
+	b.got = append(b.got, one)
+	n, answer := len(b.got), b.answer
+	b.mu.Unlock()
+	status, text := 200, `{"accepted":true,"code":0}`
+	if answer != nil {
+		status, text = answer(n, one)
+	}
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text)
+}
+
+func (b *board) all() []posted {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]posted(nil), b.got...)
+}
+
+func (b *board) answers(answer func(n int, r posted) (int, string)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.answer = answer
+}
+
+// newspaper is a business whose store s1 is listed on platforms of plugins.
+type newspaper struct {
+	*diner
+	board *board
+	told  *hubtest.Sink
+	heard int // callbacks
+}
+
+func newNewspaper(t *testing.T, plugins ...string) *newspaper {
+	t.Helper()
+	return newTracedNewspaper(t, nil, plugins...)
+}
+
+func newTracedNewspaper(t *testing.T, tracer *core.Tracer, plugins ...string) *newspaper {
+	t.Helper()
+	dir := t.TempDir()
+	for _, letter := range plugins {
+		installtest.Plugin(t, dir, "aggregator-"+letter, "../../../plugins/aggregator"+letter)
+	}
+	n := &newspaper{diner: newDinerAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = tracer })),
+		board: newBoard(t), heard: 1}
+	for _, letter := range plugins {
+		n.connect(n.tenant, "p-"+letter, "aggregator-"+letter, "s3cret-"+letter, "")
+	}
+	n.told = hubtest.NewEventSink(t, nil)
+	n.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"hub_menu_publish","url":%q}`, n.told.URL))
+	return n
+}
+
+// connect sets a platform up.
+func (n *newspaper) connect(tenant hubtest.Tenant, name, plugin, secret, settings string) {
+	n.t.Helper()
+	require.NoError(n.t, platforms.New(n.hub.db).Set(context.Background(), tenant.ID,
+		core.Platform{Name: name, ServedBy: plugin}, func(a *relay.Access) error {
+			a.Addresses = map[string]string{"partner_api": n.board.URL, "catalogue_api": n.board.URL,
+				"delivery_api": n.board.URL, "gateway": n.board.URL}
+			a.Secrets = map[string]string{"api_key": secret, "access_token": secret, "app_key": secret}
+			a.Settings = []byte(settings)
+			return nil
+		}))
+}
+
+// menu sends a menu of s1 and waits until it is stored.
+func (n *newspaper) menu(location, body string) string {
+	n.t.Helper()
+	reference := n.ok("POST", menuRoute+location+"/", body).body["reference"].(string)
+	n.heard++
+	n.await(n.heard)
+	return reference
+}
+
+// passing waits for a condition while time passes.
+func (n *newspaper) passing(what string, condition func() bool) {
+	n.t.Helper()
+	hubtest.WaitUntil(n.t, what, func() bool {
+		n.clock.Advance(20 * time.Millisecond)
+		return condition()
+	})
+}
+
+// events waits for so many events and returns the last ones by platform.
+func (n *newspaper) events(count int) map[string]map[string]any {
+	n.t.Helper()
+	n.passing(fmt.Sprint(count, " events"), func() bool { return len(n.told.Arrivals()) >= count })
+	last := map[string]map[string]any{}
+	for _, arrival := range n.told.Arrivals() {
+		var body map[string]any
+		require.NoError(n.t, json.Unmarshal(arrival.Body, &body))
+		last[body["platform"].(string)] = body
+	}
+	return last
+}
+
+// quiet lets time pass until nothing is on the way any more, nor news of it.
+func (n *newspaper) quiet() []any {
+	n.t.Helper()
+	var list []any
+	n.passing("nothing on the way", func() bool {
+		list = n.ok("GET", publicationsRoute, "").body["publications"].([]any)
+		for _, one := range list {
+			if one.(map[string]any)["due_at"] != nil {
+				return false
+			}
+		}
+		return len(n.ok("GET", "/external/api/v1/deliveries/?event_type=hub_menu_publish&state=pending",
+			"").body["deliveries"].([]any)) == 0
+	})
+	return list
+}
+
+const soup = `{"items":[{"ref_id":"soup","title":"Soup","price":5}]}`

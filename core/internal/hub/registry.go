@@ -1,0 +1,143 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/pluginhost"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// registry reads the plugins of all hubs for the console (adminui.Plugins).
+type registry struct {
+	db   *postgres.DB
+	host *aggregator.Host
+}
+
+// servedShown bounds the platforms that are read.
+const servedShown = 5000
+
+// ListPlugins returns every plugin, with the platforms that it serves in businesses; nil means all businesses.
+func (r registry) ListPlugins(ctx context.Context, businesses []core.BusinessID) ([]console.Plugin, error) {
+	stored, err := calls.NewPlugins(r.db).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	hubs, err := calls.NewPlugins(r.db).Hubs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	served, findings, err := consoleview.New(r.db).Serving(ctx, businesses, servedShown)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]console.Plugin, 0, len(stored))
+	for _, p := range stored {
+		one, err := toldPlugin(p)
+		if err != nil {
+			return nil, err
+		}
+		if manifest, err := sdk.ReadManifest(filepath.Join(r.host.Dir(), p.ID, sdk.ManifestName)); err == nil {
+			one.Installed = manifest.Version
+		}
+		one.Serves, one.Findings = served[p.ID], findings[p.ID]
+		for _, hub := range hubs {
+			if hub.Plugin == p.ID {
+				one.Hubs = append(one.Hubs, hub)
+			}
+		}
+		list = append(list, one)
+	}
+	return list, nil
+}
+
+// toldPlugin converts the reported status of a plugin.
+func toldPlugin(p aggregator.Plugin) (console.Plugin, error) {
+	one := console.Plugin{ID: p.ID, Enabled: p.Enabled}
+	if p.Status != "" {
+		var status aggregator.StatusReport
+		if err := json.Unmarshal([]byte(p.Status), &status); err != nil {
+			return one, fmt.Errorf("the status of plugin %s: %w", p.ID, err)
+		}
+		one.Version, one.Digest, one.State, one.Since, one.Starts = status.Version, status.Digest, string(status.State),
+			status.Since, status.Starts
+		one.Log, one.ToldAt, one.Health = status.Log, p.ReportedAt, status.Health
+		for _, fault := range status.Faults {
+			one.Faults = append(one.Faults, console.PluginFault(fault))
+		}
+	}
+	about := &sdk.Description{}
+	if err := proto.Unmarshal(p.Description, about); err != nil {
+		return one, fmt.Errorf("the stored description of plugin %s: %w", p.ID, err)
+	}
+	one.About = aboutOf(about)
+	return one, nil
+}
+
+func aboutOf(about *sdk.Description) console.PluginAbout {
+	out := console.PluginAbout{Name: about.GetDisplayName(), Capabilities: about.GetCapabilities(),
+		Schema: about.GetSettingsSchema()}
+	for _, action := range about.GetActions() {
+		out.Actions = append(out.Actions, action.GetName())
+	}
+	for _, group := range about.GetVocabulary() {
+		out.Groups = append(out.Groups, group.GetGroup())
+	}
+	for _, inbound := range about.GetInbound() {
+		out.Inbound = append(out.Inbound,
+			console.PluginInbound{Kind: inbound.GetKind(), Header: inbound.GetHeader(), Secret: inbound.GetSecret()})
+	}
+	for _, e := range about.GetEndpoints() {
+		out.Endpoints = append(out.Endpoints,
+			console.PluginEndpoint{Name: e.GetName(), Description: e.GetDescription(), Hosts: e.GetHosts()})
+	}
+	for _, s := range about.GetSecrets() {
+		out.Secrets = append(out.Secrets, console.PluginSecret{Name: s.GetName(), Description: s.GetDescription()})
+	}
+	return out
+}
+
+// CheckSettings returns Invalid if the plugin rejects the settings of a platform, and Unavailable if it cannot be
+// called now.
+func (r registry) CheckSettings(ctx context.Context, id string, business core.BusinessID, platform string,
+	settings []byte) error {
+	tenant, err := access.New(r.db).Business(ctx, business)
+	if err != nil {
+		return err
+	}
+	problems, err := r.host.Plugin(id).CheckSettings(ctx,
+		pluginhost.Subject{Business: business, Platform: platform, Settings: settings, Currency: tenant.Currency})
+	if err != nil {
+		return err
+	}
+	return aggregator.InvalidSettings(platform, r.host.Plugin(id).About(), problems)
+}
+
+// CheckAddress returns Invalid if the plugin's manifest does not allow the URL of an endpoint.
+func (r registry) CheckAddress(ctx context.Context, id, endpoint, address string) error {
+	stored, err := calls.NewPlugins(r.db).List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range stored {
+		if p.ID == id {
+			about := &sdk.Description{}
+			if err := proto.Unmarshal(p.Description, about); err != nil {
+				return err
+			}
+			return pluginhost.CheckAddress(about, endpoint, address)
+		}
+	}
+	return core.Errorf(core.NotFound, "there is no plugin %q", id)
+}

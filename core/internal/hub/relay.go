@@ -1,0 +1,72 @@
+package hub
+
+import (
+	"context"
+	"time"
+
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Plugins is the interface that the relay, the feature actions and the callbacks need.
+type Plugins interface {
+	relay.Plugins
+	relay.Reader
+	relay.Proofs
+	action.Offers
+}
+
+// keptForPlugins bounds the part of a response that plugins receive, in bytes.
+const keptForPlugins = 64 << 10
+
+// leastCallLease is the least lease of a call to an aggregator. Planning, the exchange and the interpretation take
+// longer than a delivery.
+const leastCallLease = 20 * time.Second
+
+// joinRelay creates the engine that calls aggregators.
+func (h *Hub) joinRelay(config Config, observer relay.Observer) {
+	clock := h.db.Clock()
+	h.aggregatorSender = webhook.NewSender(webhook.SenderConfig{UserAgent: "Servery/1", KeepLimit: keptForPlugins}, h.guard,
+		clock)
+	h.relay = relay.NewEngine(relay.Config{Lease: max(config.DeliveryLease, leastCallLease)}, relay.Parts{
+		Queue: callsOf(h.db), Plugins: config.Plugins, Platforms: config.Platforms, Sender: outbound{h.aggregatorSender},
+		Clock: clock, Observer: observer, Tracer: config.Tracer, Log: h.log,
+	})
+	outbox.UseRelay(h.db, h.relay.Wake)
+}
+
+// outbound sends calls like deliveries.
+type outbound struct{ *webhook.Sender }
+
+// Send makes one attempt (relay.Sender).
+func (o outbound) Send(ctx context.Context, r relay.Request) relay.Attempt {
+	a := o.Exchange(ctx, r.Method, r.URL, r.Headers, r.Secrets, r.Body)
+	return relay.Attempt{
+		StartedAt: a.StartedAt, Method: r.Method, URL: r.URL, RequestHeaders: a.RequestHeaders, RequestBody: r.Body,
+		Status: a.Status, ErrorClass: string(a.ErrorClass), Error: a.Error,
+		ResponseHeaders: a.ResponseHeaders, ResponseBody: a.ResponseBody, Took: max(a.Timing.Total, time.Microsecond),
+	}
+}
+
+// callsOf returns the store of calls, with the callbacks for their results.
+func callsOf(db *postgres.DB) calls.Store {
+	return calls.New(db, orders.ActionsEnded(db), orders.ShortagesEnded(db), availability.SwitchesEnded(db))
+}
+
+// listen wakes this replica's engines when any replica queues work.
+func (h *Hub) listen(ctx context.Context) {
+	h.db.Listen(ctx, map[string]func(string){
+		jobs.Channel:             func(string) { h.runner.Wake() },
+		outbox.DeliveriesChannel: outbox.OnDeliveries(h.db, h.engine.Wake),
+		outbox.CallsChannel:      func(string) { h.relay.Wake() },
+		publications.Channel:     func(string) { h.publisher.Wake() },
+	})
+}

@@ -1,0 +1,197 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+const (
+	riderStatusRoute   = "/ext/api/v1/generic/pos/rider-status/"
+	riderLocationRoute = "/ext/api/v1/generic/pos/rider-location/"
+)
+
+// agent is a plugin written by hand: it plans a POST of the payload for every
+// call, and knows one aggregator's words.
+type agent struct {
+	mu     sync.Mutex
+	down   bool
+	faulty relay.Kind // at which it fails
+	orders bool       // whether it tells of orders
+}
+
+func (a *agent) setDown(down bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.down = down
+}
+
+func (a *agent) Plan(_ context.Context, c relay.Call, settings []byte) (relay.Decision, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.down:
+		return relay.Decision{}, core.Errorf(core.Unavailable, "plugin %s is not running", c.Plugin)
+	case a.faulty == c.Kind:
+		return relay.Decision{}, core.Errorf(core.Internal, "plugin %s: it failed: a mistake", c.Plugin)
+	case !a.orders && (c.Kind == relay.OrderAcknowledge || c.Kind == relay.OrderStatus):
+		return relay.Decision{Skip: "the aggregator is not told of orders"}, nil
+	case c.Plugin == "aggregator-c":
+		return relay.Decision{}, core.Errorf(core.NotFound, "plugin %s relays no riders", c.Plugin)
+	case c.Kind == relay.RiderStatus && strings.Contains(string(c.Payload), "NO-RIDER-FOUND"):
+		return relay.Decision{Skip: "the aggregator is not told of it"}, nil
+	}
+	return relay.Decision{Plan: &relay.Plan{
+		Endpoint: "api", Hosts: []string{"127.0.0.1"}, Method: "POST",
+		Path:    "/" + string(c.Kind) + "/" + c.Order.PlatformOrderID,
+		Query:   map[string]string{"brand": string(settings)},
+		Headers: map[string]string{"Content-Type": "application/json", "Idempotency-Key": c.ID.String()},
+		Body:    c.Payload, Secrets: []relay.SecretHeader{{Header: "X-Key", Secret: "token",
+			Template: "Token {secret}"}},
+		Success: relay.Success{Final: []int{400}},
+	}}, nil
+}
+
+func (*agent) Interpret(_ context.Context, c relay.Call, _ []byte, response relay.Response) (relay.Outcome, error) {
+	if c.Kind != relay.Action || !strings.Contains(string(c.Payload), action.CustomerData) || response.Status != 202 {
+		return relay.Outcome{}, nil
+	}
+	return relay.Outcome{State: relay.OutcomePending, Message: "it is being looked up"}, nil
+}
+
+func (*agent) Actions(_ context.Context, plugin string) ([]string, error) {
+	switch plugin {
+	case "aggregator-a":
+		return []string{action.BodyTemp, action.WithMask, action.AdditionalRider, action.CustomerData}, nil
+	case "aggregator-b":
+		return nil, nil
+	}
+	return nil, core.Errorf(core.Unavailable, "plugin %s is not running", plugin)
+}
+
+func (*agent) Proof(string, string) (relay.Proof, error) {
+	return relay.Proof{}, core.Errorf(core.NotFound, "it reads nothing that proves itself")
+}
+
+func (*agent) Read(_ context.Context, in relay.Inbound) (relay.Message, error) {
+	var sent struct {
+		OrderID string `json:"orderId"`
+		Dish    string `json:"dish"`
+		Store   string `json:"store"`
+		Channel string `json:"platform"` // that it claims to be
+		Request string `json:"request"`
+		Phone   string `json:"phone"`
+	}
+	if err := json.Unmarshal(in.Body, &sent); err != nil {
+		return relay.Message{Order: in.Body}, core.Errorf(core.Invalid, "%s: %v", in.Kind, err)
+	}
+	switch in.Kind {
+	case "order":
+		store := `"store_ref_id":"s1"`
+		if sent.Store != "" {
+			store = fmt.Sprintf(`"platform_store_id":%q`, sent.Store)
+		}
+		return relay.Message{Order: fmt.Appendf(nil,
+			`{"platform":%q,"platform_order_id":%q,%s,"delivery_type":"self","items":[{"ref_id":%q,"quantity":1}]}`,
+			cmp.Or(sent.Channel, in.Platform), sent.OrderID, store, sent.Dish)}, nil
+	case "action":
+		outcome := relay.Outcome{State: relay.OutcomeDone, CustomerPhone: sent.Phone, Action: action.CustomerData,
+			PlatformOrderID: sent.OrderID}
+		if sent.Request != "" {
+			_ = outcome.CallID.UnmarshalText([]byte(sent.Request))
+		}
+		return relay.Message{Outcome: &outcome}, nil
+	case "ping":
+		return relay.Message{Ignored: "a ping"}, nil
+	}
+	return relay.Message{}, core.Errorf(core.NotFound, "plugin %s reads nothing of the kind %q", in.Plugin, in.Kind)
+}
+
+// reached says that every platform is at one address.
+type reached struct{ address string }
+
+func (r reached) Access(_ context.Context, business core.BusinessID, platform string) (relay.Access, error) {
+	return relay.Access{Settings: []byte(platform), Addresses: map[string]string{"api": r.address},
+		Secrets: map[string]string{"token": fmt.Sprint("t-", business)}}, nil
+}
+
+// fleet is a shop with platforms a and b, served by plugins, and their aggregator.
+type fleet struct {
+	*shop
+	agent      *agent
+	aggregator *hubtest.Sink
+	events     *hubtest.Sink
+}
+
+func newFleet(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
+	t.Helper()
+	return newFleetWith(t, nil, answer)
+}
+
+func newFleetWith(t *testing.T, change func(*Config),
+	answer func(n int, w http.ResponseWriter, r *http.Request)) *fleet {
+	t.Helper()
+	f := &fleet{agent: &agent{}, aggregator: hubtest.NewSink(t, answer), events: hubtest.NewEventSink(t, nil)}
+	f.shop = newShop(t, func(c *Config) {
+		c.Plugins, c.Platforms = f.agent, reached{strings.TrimSuffix(f.aggregator.URL, "/hook")}
+		if change != nil {
+			change(c)
+		}
+	})
+	for name, plugin := range map[string]string{"a": "aggregator-a", "b": "aggregator-b", "c": "aggregator-c"} {
+		f.servedBy(name, plugin)
+	}
+	for _, event := range []string{"rider_status_update", "feature_action"} {
+		f.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, f.events.URL))
+	}
+	return f
+}
+
+// servedBy gives the business a platform.
+func (f *fleet) servedBy(name, plugin string) {
+	f.t.Helper()
+	require.NoError(f.t, platforms.New(f.hub.db).Set(context.Background(), f.tenant.ID,
+		core.Platform{Name: name, ServedBy: plugin}, func(*relay.Access) error { return nil }))
+}
+
+func (f *fleet) order(platform, id, more string) int64 {
+	f.t.Helper()
+	taken := f.bring("POST", channelOrdersRoute, strings.Replace(orderOf(id, more), `"web"`, `"`+platform+`"`, 1))
+	require.Equal(f.t, 200, taken.status, taken.text)
+	return int64(taken.body["order_id"].(float64))
+}
+
+func (f *fleet) rider(id int64, status, rider string) answered {
+	f.t.Helper()
+	return f.send("POST", riderStatusRoute,
+		fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, rider))
+}
+
+const asha = `{"rider_name":"Asha","rider_phone_number":"5550100"}`
+
+// reachedWith waits for the n-th request at the aggregator.
+func (f *fleet) reachedWith(n int) hubtest.Arrival {
+	f.t.Helper()
+	f.waitWhileTimeGoesOn(f.t, "a request at the aggregator", func() bool { return len(f.aggregator.Arrivals()) >= n })
+	return f.aggregator.Arrivals()[n-1]
+}
+
+func (f *fleet) event(n int) (event map[string]any) {
+	f.t.Helper()
+	f.waitWhileTimeGoesOn(f.t, "an event", func() bool { return len(f.events.Arrivals()) >= n })
+	require.NoError(f.t, json.Unmarshal(f.events.Arrivals()[n-1].Body, &event))
+	return event
+}

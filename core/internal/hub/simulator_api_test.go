@@ -1,0 +1,262 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+	"github.com/servery-hub/servery/core/internal/sandbox"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// stage is a shop that is a customer of the simulated aggregators: the hub's own
+// plugins, the hub and the simulator each behind an address.
+type stage struct {
+	*shop
+	sim    *simulator.Simulator
+	space  string
+	at     string        // address of the hub
+	plays  string        // of the simulator
+	events *hubtest.Sink // of riders and actions
+}
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	dir, plugins := t.TempDir(), []string{"aggregator-a", "aggregator-b", "aggregator-c"}
+	for _, id := range plugins {
+		installtest.Plugin(t, dir, id, "../../../plugins/"+strings.ReplaceAll(id, "-", ""))
+	}
+	a := newPluginAPI(t, dir, unlimited)
+	hubAt, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	simulatorAt, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := "http://" + simulatorAt.Addr().String()
+	sim, err := simulator.New(simulator.Config{CallbackAfter: time.Millisecond,
+		Directory: sandbox.NewAccounts(a.hub.db, address,
+			"http://"+hubAt.Addr().String())})
+	require.NoError(t, err)
+	playing, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	go func() { ended <- a.hub.server.App.Listener(hubAt) }()
+	go func() { ended <- sim.Serve(playing, simulatorAt) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, a.hub.server.App.ShutdownWithTimeout(10*time.Second))
+		<-ended
+		<-ended
+	})
+	s := &stage{shop: newShopAt(newDinerAt(t, a)), sim: sim, at: "http://" + hubAt.Addr().String(), plays: address,
+		events: hubtest.NewEventSink(t, nil)}
+	s.space = strconv.FormatInt(int64(s.tenant.ID), 10)
+	for _, event := range []string{"rider_status_update", "feature_action"} {
+		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.events.URL))
+	}
+	require.NoError(t, sandbox.Setup(t.Context(), a.hub.db, s.tenant.ID, plugins, address))
+	return s
+}
+
+// shelf is what customers of a platform can order.
+func (s *stage) shelf() simulator.Shelf {
+	return simulator.Shelf{Store: "s1", Dishes: []simulator.Dish{{Ref: "dal", Title: "Dal", Price: "9.5",
+		Choices: []simulator.Choice{{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"}}}}}}}
+}
+
+// places places the n-th order of a platform, and returns what it is to the hub
+// and to the aggregator.
+func (s *stage) places(platform string, n int, wish simulator.Wish) (id int64, its string) {
+	s.t.Helper()
+	basket, err := s.shelf().Basket(wish, 1, n)
+	require.NoError(s.t, err)
+	sent, err := s.sim.Place(s.t.Context(), s.space, platform, basket)
+	require.NoError(s.t, err)
+	require.Equal(s.t, []any{200, "order accepted"}, []any{sent.Status, sent.Message})
+	return sent.HubOrder, sent.ID
+}
+
+// heard waits until the aggregator has heard so much of an order of a call.
+func (s *stage) heard(platform, order string, call simulator.Call, n int) []string {
+	s.t.Helper()
+	var whats []string
+	s.waitWhileTimeGoesOn(s.t, fmt.Sprint(n, " of ", call), func() bool {
+		whats = nil
+		for _, step := range s.order(platform, order).Steps {
+			if step.Call == call {
+				whats = append(whats, step.What)
+			}
+		}
+		return len(whats) >= n
+	})
+	return whats
+}
+
+// order is what the aggregator knows of an order by its own id of it, if anything.
+func (s *stage) order(platform, its string) (known simulator.Order) {
+	s.t.Helper()
+	r := hubtest.Call(s.t, "GET", s.plays+"/admin/"+s.space+"/"+platform+"/orders/"+its, "", nil)
+	require.NoError(s.t, json.Unmarshal(r.Body, &known))
+	return known
+}
+
+// fails puts a fault in force.
+func (s *stage) fails(f simulator.Fault) {
+	s.t.Helper()
+	require.Equal(s.t, 200, hubtest.Call(s.t, "POST", s.plays+"/admin/faults", "", f).Status)
+}
+
+var toTheDoor = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
+
+func TestOrdersAreAcceptedInEveryAggregatorFormat(t *testing.T) {
+	s := newStage(t)
+	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		id, its := s.places(platform, n, simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner})
+		placed := s.awaitOrderEvents(n + 1)[n]
+		basket, err := s.shelf().Basket(simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.ByPartner}, 1, n)
+		require.NoError(t, err)
+		details := hubtest.At(placed, "order.details").(map[string]any)
+		channel := details["ext_platforms"].([]any)[0]
+		require.Equal(t, []any{float64(id), platform, its, "partner", basket.Customer.Name, basket.Customer.Phone,
+			basket.Note, "s1"}, []any{
+			details["id"], details["channel"], hubtest.At(channel, "id"), hubtest.At(channel, "delivery_type"),
+			hubtest.At(placed, "customer.name"), hubtest.At(placed, "customer.phone"),
+			details["instructions"], hubtest.At(placed, "order.store.merchant_ref_id")})
+		item := hubtest.At(placed, "order.items").([]any)[0]
+		require.Equal(t, []any{"dal", 9.5, float64(basket.Lines[0].Quantity)},
+			[]any{hubtest.At(item, "merchant_id"), hubtest.At(item, "price"), hubtest.At(item, "quantity")})
+		require.Len(t, hubtest.At(item, "options_to_add"), len(basket.Lines[0].Options))
+	}
+	// A duplicate is one order.
+	s.fails(simulator.Fault{Kind: simulator.FaultDuplicate, Times: 1})
+	s.places("aggregator-b", 7, toTheDoor)
+	s.places("aggregator-b", 8, toTheDoor)
+	basket, err := s.shelf().Basket(toTheDoor, 1, 8)
+	require.NoError(t, err)
+	edited, err := s.sim.Place(t.Context(), s.space, "aggregator-b", basket.Edited())
+	require.NoError(t, err)
+	require.Contains(t, edited.Message, "stays as it was first placed",
+		"an aggregator that sends a changed order is told")
+	s.awaitOrderEvents(5)
+	require.Len(t, s.orders.Arrivals(), 5)
+
+	refused, err := s.sim.Message(t.Context(), s.space, "aggregator-b", "order", []byte(`{"orderId":"B-1"}`))
+	require.NoError(t, err)
+	require.Equal(t, 400, refused.Status)
+	require.Contains(t, refused.Message, "restaurantRef")
+	stranger := hubtest.Business(t, s.hub.db)
+	_, err = s.sim.Message(t.Context(), fmt.Sprint(stranger.ID), "aggregator-b", "order", []byte(`{}`))
+	require.ErrorIs(t, err, simulator.ErrNoAccount, "a business whose platforms are elsewhere is not spoken for")
+}
+
+func TestRiderUpdatesReachTheAggregatorInOrder(t *testing.T) {
+	s := newStage(t)
+	id, its := s.places("aggregator-b", 1, toTheDoor)
+	move := func(status string) {
+		t.Helper()
+		s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":%q,"rider_data":%s}`, id, status, asha))
+	}
+	for _, status := range []string{"ASSIGNED", "AT-STORE", "OUT-FOR-DELIVERY"} {
+		move(status)
+	}
+	for n := range 3 {
+		s.ok("POST", riderLocationRoute,
+			fmt.Sprintf(`{"order_id":%d,"location":{"latitude":"37.8%d","longitude":"-122.27"}}`, id, n))
+		s.clock.Advance(time.Millisecond)
+	}
+	var order simulator.Order
+	s.waitWhileTimeGoesOn(t, "the last place", func() bool {
+		order = s.order("aggregator-b", its)
+		return order.Place != nil && order.Place.Latitude == 37.82
+	})
+	move("RIDER-REACHED")
+	move("DELIVERED")
+	require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha", "picked_up Asha", "rider_at_customer Asha",
+		"delivered Asha"},
+		s.heard("aggregator-b", its, simulator.CallRiderStatus, 5))
+}
+
+func TestAggregatorProvidesTheCustomerContact(t *testing.T) {
+	s := newStage(t)
+	id, its := s.places("aggregator-a", 1, toTheDoor)
+	for n, body := range []string{`"action":"fetch_customer_data"`, `"action":"rider_with_mask","wearing_mask":true`} {
+		s.ok("POST", fmt.Sprintf(actionRoute, "aggregator-a"), fmt.Sprintf(`{"order_id":"%d",%s}`, id, body))
+		require.Equal(t, []string{"fetch_customer_data", "rider_with_mask true"}[n],
+			s.heard("aggregator-a", its, simulator.CallAction, n+1)[n])
+	}
+	s.waitWhileTimeGoesOn(t, "the contact", func() bool { return len(s.events.Arrivals()) == 1 })
+	body := string(s.events.Arrivals()[0].Body)
+	require.Contains(t, body, `"customer_phone":"+1510556`)
+	require.Contains(t, body, `"platform_order_id":`+its)
+}
+
+func TestOutOfStockReportsReachAggregatorAndPOS(t *testing.T) {
+	s := newStage(t)
+	events := s.shortages()
+	for n, platform := range []string{"aggregator-a", "aggregator-b", "aggregator-c"} {
+		id, its := s.places(platform, n, toTheDoor)
+		s.fails(simulator.Fault{Kind: simulator.FaultFail, Status: 500, Call: simulator.CallItemsOOS, Times: 1})
+		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Food Ready"}`)
+		reported := s.ok("POST", itemsOOSRoute,
+			fmt.Sprintf(`{"order_upipr_id":%d,"allow_edit":true,"items_oos":[{"ref_id":"dal"},{"ref_id":"dal"}]}`, id))
+		s.ok("PUT", oneOrder(id)+"status/", `{"new_status":"Dispatched"}`)
+		require.Equal(t, []string{"out of stock: dal; the customer may edit the order"},
+			s.heard(platform, its, simulator.CallItemsOOS, 1))
+		s.heard(platform, its, simulator.CallStatus, 2)
+		var calls []simulator.Call
+		for _, step := range s.order(platform, its).Steps {
+			calls = append(calls, step.Call)
+		}
+		require.Equal(t, []simulator.Call{simulator.CallDecision, simulator.CallStatus, simulator.CallItemsOOS,
+			simulator.CallStatus}, calls, "in their order, though one was refused at first")
+		event := events(n + 1)[n]
+		require.Equal(t, []any{true, reported.body["reference_id"], platform, its},
+			[]any{event["success"], event["reference_id"], event["platform"], event["platform_order_id"]})
+		if platform == "aggregator-a" {
+			require.Regexp(t, `^\+1510556\d{4}$`, hubtest.At(event, "data.customer_masked_number"))
+			require.Regexp(t, `^\d{4}$`, hubtest.At(event, "data.pin"))
+			require.Equal(t, "the customer was told", hubtest.At(event, "data.message"))
+		}
+	}
+	id, _ := s.places("aggregator-a", 9, toTheDoor)
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallItemsOOS})
+	s.ok("POST", itemsOOSRoute, fmt.Sprintf(`{"order_upipr_id":%d,"items_oos":[{"ref_id":"dal"}]}`, id))
+	event := events(4)[3]
+	require.Equal(t, []any{false, "", ""},
+		[]any{event["success"], hubtest.At(event, "data.customer_masked_number"), hubtest.At(event, "data.pin")})
+	require.Equal(t, "told to refuse", hubtest.At(event, "data.message"))
+}
+
+func TestEveryAggregatorFaultIsRetriedUntilDelivered(t *testing.T) {
+	s := newStage(t)
+	for n, fault := range []simulator.Fault{
+		{Kind: simulator.FaultFail, Status: 500}, {Kind: simulator.FaultFail, Status: 429},
+		{Kind: simulator.FaultReset}, {Kind: simulator.FaultHang},
+		{Kind: simulator.FaultDelay, DelayMS: 20},
+	} {
+		t.Run(fmt.Sprint(fault.Kind, fault.Status), func(t *testing.T) {
+			id, its := s.places("aggregator-b", n, toTheDoor)
+			fault.Call, fault.Times = simulator.CallRiderStatus, 1
+			s.fails(fault)
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+			s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"AT-STORE","rider_data":%s}`, id, asha))
+			require.Equal(t, []string{"rider_assigned Asha", "rider_at_store Asha"},
+				s.heard("aggregator-b", its, simulator.CallRiderStatus, 2))
+		})
+	}
+	id, _ := s.places("aggregator-b", 100, toTheDoor)
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallRiderStatus})
+	s.ok("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+	s.waitWhileTimeGoesOn(t, "the refusal on record", func() bool {
+		step := hubtest.At(s.ok("GET", fmt.Sprintf("%s%d/", ordersRoute, id), "").body, "rider.history").([]any)[0]
+		return hubtest.At(step, "relay.state") == "failed" &&
+			strings.Contains(fmt.Sprint(hubtest.At(step, "relay.message")), "422")
+	})
+}

@@ -1,0 +1,338 @@
+package hub
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+const (
+	locationRoute = "/hub/api/v1/location/"
+	itemsRoute    = "/hub/api/v1/items/"
+)
+
+var aggregatorsPlayed = []string{"aggregator-a", "aggregator-b", "aggregator-c"}
+
+// switchboard is a stage whose POS hears of switches; each event is held against
+// its schema.
+type switchboard struct {
+	*stage
+	told *hubtest.Sink
+}
+
+func newSwitchboard(t *testing.T) *switchboard {
+	t.Helper()
+	s := &switchboard{stage: newStage(t), told: hubtest.NewEventSink(t, nil)}
+	for _, event := range []string{"store_action", "item_state_toggle", "option_state_toggle", "hub_menu_publish"} {
+		s.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":%q,"url":%q}`, event, s.told.URL))
+	}
+	s.quiet()
+	return s
+}
+
+// passing waits for a condition while time passes.
+func (s *switchboard) passing(what string, condition func() bool) {
+	s.t.Helper()
+	hubtest.WaitUntil(s.t, what, func() bool {
+		s.clock.Advance(20 * time.Millisecond)
+		return condition()
+	})
+}
+
+// quiet lets time pass until no menu is on the way any more.
+func (s *switchboard) quiet() {
+	s.t.Helper()
+	s.passing("nothing on the way", func() bool {
+		list := s.ok("GET", publicationsRoute, "").body["publications"].([]any)
+		return !slices.ContainsFunc(list, func(one any) bool { return one.(map[string]any)["due_at"] != nil })
+	})
+}
+
+// asks makes a request and returns its reference.
+func (s *switchboard) asks(route, body string) string {
+	s.t.Helper()
+	return s.ok("POST", route, body).body["reference"].(string)
+}
+
+// heard waits for n events of a type and reference, and returns them by platform.
+func (s *switchboard) heard(event, reference string, n int) map[string]map[string]any {
+	s.t.Helper()
+	var by map[string]map[string]any
+	s.passing(fmt.Sprint(n, " of ", event), func() bool {
+		by = map[string]map[string]any{}
+		for _, arrival := range s.told.Arrivals() {
+			var body map[string]any
+			require.NoError(s.t, json.Unmarshal(arrival.Body, &body))
+			if arrival.Header.Get("X-Event-Type") == event && body["reference_id"] == reference {
+				by[body["platform"].(string)] = body
+			}
+		}
+		return len(by) >= n
+	})
+	require.Len(s.t, by, n)
+	return by
+}
+
+func (s *switchboard) count(event string) (n int) {
+	for _, arrival := range s.told.Arrivals() {
+		if arrival.Header.Get("X-Event-Type") == event {
+			n++
+		}
+	}
+	return n
+}
+
+// at is what an aggregator knows of s1.
+func (s *switchboard) at(platform string) simulator.Store {
+	s.t.Helper()
+	stores, err := s.sim.Stores(s.t.Context(), s.space, platform)
+	require.NoError(s.t, err)
+	require.Len(s.t, stores, 1)
+	return stores[0]
+}
+
+// onSaleAt lists what customers of an aggregator can order at s1.
+func (s *switchboard) onSaleAt(platform string) []string {
+	s.t.Helper()
+	shelf, _, err := s.sim.Shelf(s.t.Context(), s.space, platform, "s1")
+	require.NoError(s.t, err)
+	dishes := []string{}
+	for _, dish := range shelf.Dishes {
+		if !dish.Out {
+			dishes = append(dishes, dish.Ref)
+		}
+	}
+	slices.Sort(dishes)
+	return dishes
+}
+
+// shown is what customers of a platform see in the hub.
+func (s *switchboard) shown(platform string) (dishes []string, takesOrders bool, tag string) {
+	s.t.Helper()
+	answer := s.ok("GET", "/channel/api/v1/stores/s1/menu/?platform="+platform, "")
+	dishes = []string{}
+	for _, item := range answer.body["items"].([]any) {
+		dishes = append(dishes, hubtest.At(item, "ref_id").(string))
+	}
+	slices.Sort(dishes)
+	return dishes, answer.body["ordering_enabled"].(bool), answer.header.Get("ETag")
+}
+
+func TestStoreIsClosedAndOpenedOnPlatforms(t *testing.T) {
+	s := newSwitchboard(t)
+	_, _, before := s.shown("web")
+	for range 2 { // what is so already is told all the same
+		reference := s.asks(locationRoute,
+			`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"disable","turn_on_at":null,"extra":1}`)
+		for platform, told := range s.heard("store_action", reference, 2) {
+			require.Equal(t, []any{"disable", "s1", true, "api"},
+				[]any{told["action"], told["location_ref_id"], told["status"], told["action_src"]}, platform)
+		}
+	}
+	require.Equal(t, []bool{false, true}, []bool{s.at("aggregator-a").Open, s.at("aggregator-b").Open})
+	_, takes, after := s.shown("web")
+	require.False(t, takes)
+	require.NotEqual(t, before, after)
+	for platform, open := range map[string]bool{"web": false, "app": true, "aggregator-a": false,
+		"aggregator-c": true} {
+		stores := s.ok("GET", "/channel/api/v1/stores/?platform="+platform, "").body["stores"].([]any)
+		require.Equal(t, []any{open, []any{"aggregator-a", "web"}},
+			[]any{hubtest.At(stores[0], "ordering_enabled"), hubtest.At(stores[0], "closed_on")}, platform)
+	}
+	placed := s.bring("POST", "/channel/api/v1/orders/", orderOf("W-1", ""))
+	require.Equal(t, 200, placed.status)
+	require.Contains(t, fmt.Sprint(hubtest.At(s.awaitOrderEvents(1)[0], "order.details.flags")), "ordering_disabled")
+
+	menus := s.at("aggregator-a").Menus
+	reference := s.asks(locationRoute, `{"location_ref_id":"s1","platforms":["aggregator-a"],"action":"publish"}`)
+	require.Equal(t, "success", s.heard("hub_menu_publish", reference, 1)["aggregator-a"]["status"])
+	standing := s.ok("GET", "/hub/api/v1/switches/"+reference+"/", "").body
+	require.Equal(t, []any{"hub_menu_publish", "aggregator-a", []any{}},
+		[]any{hubtest.At(standing["outcomes"].([]any)[0], "event_type"),
+			hubtest.At(standing["outcomes"].([]any)[0], "body.platform"),
+			standing["waiting"]})
+	requireEnvelope(t, s.send("GET", "/hub/api/v1/switches/nothing/", ""), 404,
+		`reference "nothing": there is no switch with this reference`)
+	require.Equal(t, simulator.Store{Open: false, Menus: menus + 1},
+		simulator.Store{Open: s.at("aggregator-a").Open, Menus: s.at("aggregator-a").Menus}, "a menu does not open it")
+
+	s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"enable"}`), 5)
+	_, takes, _ = s.shown("web")
+	require.True(t, takes && s.at("aggregator-a").Open)
+}
+
+func TestMenuClosesAStoreThePlatformRejected(t *testing.T) {
+	s := newSwitchboard(t)
+	s.fails(simulator.Fault{Kind: simulator.FaultRefuse, Call: simulator.CallStoreState, Times: 3})
+	told := s.heard("store_action", s.asks(locationRoute, `{"location_ref_id":"s1","action":"disable"}`), 5)
+	for _, platform := range aggregatorsPlayed {
+		require.Equal(t, []any{false, "told to refuse"}, []any{told[platform]["status"], told[platform]["message"]},
+			platform)
+	}
+	require.Equal(t, true, told["web"]["status"])
+	s.quiet()
+	for _, platform := range aggregatorsPlayed {
+		require.False(t, s.at(platform).Open, platform)
+	}
+}
+
+func TestItemsAndOptionsAreSwitchedOnEveryPlatform(t *testing.T) {
+	s := newSwitchboard(t)
+	menus := s.at("aggregator-c").Menus
+	// twice does no harm
+	for n, action := range []string{"disable", "enable", "disable", "disable", "enable", "enable"} {
+		if n == 4 { // the menu that comes is without it
+			s.quiet()
+			require.Greater(t, s.at("aggregator-c").Menus, menus)
+		}
+		reference := s.asks(itemsRoute,
+			fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal","nothing","dal"],"option_ref_ids":["hot"],`+
+				`"action":%q}`, action))
+		dishes, _, _ := s.shown("web")
+		require.Equal(t, action == "enable", slices.Contains(dishes, "dal"), "at once")
+		for platform, told := range s.heard("item_state_toggle", reference, 5) {
+			store := told["status"].([]any)[0]
+			items := hubtest.At(store, "items").([]any)
+			require.Equal(t, []any{true, 0.0},
+				[]any{hubtest.At(items[0], "id").(float64) > 0, hubtest.At(items[1], "id")}, platform)
+			require.Equal(t, []any{action, "s1", "dal", "success", "nothing", "error",
+				"there is no item with this ref_id"}, []any{told["action"], hubtest.At(store, "location.ref_id"),
+				hubtest.At(items[0], "ref_id"), hubtest.At(items[0], "status"), hubtest.At(items[1], "ref_id"),
+				hubtest.At(items[1], "status"),
+				hubtest.At(items[1], "message")}, platform)
+		}
+		for platform, told := range s.heard("option_state_toggle", reference, 5) {
+			require.Equal(t, true, hubtest.At(told["options"].([]any)[0], "success"), platform)
+		}
+		for _, platform := range aggregatorsPlayed {
+			require.Equal(t, action == "enable", slices.Contains(s.onSaleAt(platform), "dal"),
+				"%s at %s when its event has come", action, platform)
+		}
+	}
+	wrong := s.send("POST", itemsRoute, `{"location_ref_id":"nowhere","item_ref_ids":["dal"],"action":"enable"}`)
+	requireEnvelope(t, wrong, 404, `location_ref_id "nowhere": there is no location with this ref_id`)
+	require.Equal(t, "location_ref_id", hubtest.At(wrong.body["errors"].([]any)[0], "path"))
+	wrong = s.send("POST", locationRoute, `{"location_ref_id":"s1","platforms":["web","moon"],"action":"enable"}`)
+	requireEnvelope(t, wrong, 404, `platforms[1] "moon": there is no such platform`)
+	require.Equal(t, "platforms[1]", hubtest.At(wrong.body["errors"].([]any)[0], "path"))
+	requireEnvelope(t, s.send("POST", locationRoute,
+		`{"location_ref_id":"s1","platforms":["aggregator-a","web"],"action":"publish"}`), 400,
+		`platforms[1] "web" is your own`)
+	for body, callbacks := range map[string]string{
+		`"item_ref_ids":["dal"],"option_ref_ids":["hot"]`: "as item_state_toggle and option_state_toggle callbacks",
+		`"item_ref_ids":["dal"],"option_ref_ids":[null]`:  "as item_state_toggle callbacks",
+		`"option_ref_ids":["hot"]`:                        "as option_state_toggle callbacks",
+	} {
+		require.Contains(t, s.ok("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable",`+body+`}`).message(),
+			callbacks)
+	}
+	requireEnvelope(t, s.send("POST", itemsRoute, `{"location_ref_id":"s1","action":"enable"}`), 400,
+		"item_ref_ids or option_ref_ids must name at least one")
+}
+
+// TestRacingSwitchesAndMenusReachTheLatestState: whatever comes
+// in whatever order, with faults on the way, in the end each aggregator sells what
+// the hub says.
+func TestRacingSwitchesAndMenusReachTheLatestState(t *testing.T) {
+	s := newSwitchboard(t)
+	s.ok("POST", menuRoute+"s1/",
+		`{"items":[{"ref_id":"soup","title":"Soup","price":4},{"ref_id":"pie","title":"Pie","price":7},`+
+			`{"ref_id":"tea","title":"Tea","price":2}]}`)
+	s.quiet()
+	for _, fault := range []simulator.Fault{
+		{Kind: simulator.FaultFail, Call: simulator.CallItemState, Status: 503, Times: 5},
+		{Kind: simulator.FaultRefuse, Call: simulator.CallItemState, Times: 3},
+		{Kind: simulator.FaultFail, Call: simulator.CallMenu, Status: 500, Times: 3},
+	} {
+		s.fails(fault)
+	}
+	dishes, lot := []string{"dal", "soup", "pie", "tea"}, rand.New(rand.NewPCG(7, 11))
+	for range 12 {
+		var asking sync.WaitGroup
+		dish, other, on := dishes[lot.IntN(4)], dishes[lot.IntN(4)], lot.IntN(2) == 0
+		asking.Go(func() {
+			s.send("POST", itemsRoute,
+				fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":[%q],"action":%q}`, dish,
+					map[bool]string{true: "enable", false: "disable"}[on]))
+		})
+		asking.Go(func() {
+			s.send("POST", menuRoute+"s1/",
+				fmt.Sprintf(`{"items":[{"ref_id":%q,"price":5,"available":%t}]}`, other, !on))
+		})
+		asking.Wait()
+		s.clock.Advance(time.Duration(lot.IntN(1500)) * time.Millisecond)
+	}
+	s.passing("the end of every toggle and menu request",
+		func() bool { return s.count("item_state_toggle") == 12*5 && len(s.sink.Arrivals()) == 3+12 })
+	s.quiet()
+	for _, platform := range aggregatorsPlayed {
+		wanted, _, _ := s.shown(platform)
+		require.Equal(t, wanted, s.onSaleAt(platform), platform)
+	}
+}
+
+func TestTimedClosureReopensOnce(t *testing.T) {
+	s := newSwitchboard(t)
+	until := s.clock.Now().Add(10 * time.Minute).UnixMilli()
+	store := s.asks(locationRoute, fmt.Sprintf(`{"location_ref_id":"s1","action":"disable","turn_on_at":%d}`, until))
+	items := s.asks(itemsRoute,
+		fmt.Sprintf(`{"location_ref_id":"s1","item_ref_ids":["dal"],"action":"disable","turn_on_at":%d}`, until))
+	replaced := s.asks(locationRoute,
+		fmt.Sprintf(`{"location_ref_id":"s1","platforms":["app"],"action":"disable","turn_on_at":%d}`, until+3_600_000))
+	s.heard("store_action", store, 5)
+	s.heard("item_state_toggle", items, 5)
+	s.heard("store_action", replaced, 1)
+	s.clock.Advance(10 * time.Minute)
+	opened := func(reference string) (n int) {
+		for _, arrival := range s.told.Arrivals() {
+			var body map[string]any
+			require.NoError(t, json.Unmarshal(arrival.Body, &body))
+			if body["reference_id"] == reference && body["action"] == "enable" {
+				n++
+			}
+		}
+		return n
+	}
+	s.passing("all but one open", func() bool { return opened(store) >= 4 && opened(items) >= 5 })
+	s.quiet()
+	require.Equal(t, []int{4, 5, 0}, []int{opened(store), opened(items), opened(replaced)})
+	_, web, _ := s.shown("web")
+	_, app, _ := s.shown("app")
+	require.Equal(t, []bool{true, false, true}, []bool{web, app, s.at("aggregator-b").Open})
+	require.Contains(t, s.onSaleAt("aggregator-b"), "dal")
+}
+
+func TestSwitchOfAnUnlistedStoreReportsMissingTargets(t *testing.T) {
+	d := newDiner(t, unlimited)
+	d.ok("POST", storesRoute, `{"stores":[{"ref_id":"S-9","name":"N","city":"C"}]}`)
+	hubtest.WaitUntil(t, "the store", func() bool { return d.send("GET", storesRoute+"S-9/", "").status == 200 })
+	stranger := hubtest.Business(t, d.hub.db)
+	for body, says := range map[string]string{
+		`{"location_ref_id":"S-9","item_ref_ids":["ghost","spectre"],"action":"disable"}`: `nobody is told; ` +
+			`"ghost": there is no item with this ref_id (and 1 more)`,
+		`{"location_ref_id":"S-9","action":"disable"}`: "nobody is told",
+		`{"location_ref_id":"S-9","action":"publish"}`: "nobody is told",
+	} {
+		route := locationRoute
+		if strings.Contains(body, "item_ref_ids") {
+			route = itemsRoute
+		}
+		taken := d.ok("POST", route, body)
+		require.Contains(t, taken.body["message"], says)
+		standing := "/hub/api/v1/switches/" + taken.body["reference"].(string) + "/"
+		require.Equal(t, map[string]any{"reference": taken.body["reference"], "outcomes": []any{}, "waiting": []any{}},
+			d.ok("GET", standing, "").body)
+		requireEnvelope(t, d.do(t, request{method: "GET", path: standing, authorization: stranger.Authorization}), 404,
+			"no switch")
+	}
+}

@@ -1,0 +1,82 @@
+package hub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/environ"
+)
+
+// tracesWithin bounds the final export at a stop.
+const tracesWithin = 5 * time.Second
+
+// OpenTracing returns the tracer that OpenTelemetry's standard variables configure, or nil if they configure none. An
+// OTLP endpoint or OTEL_TRACES_EXPORTER=otlp enables it. Spans are exported in batches from a bounded queue, and
+// dropped if the endpoint is unavailable. The function stop exports the remaining spans.
+func OpenTracing(ctx context.Context, version string, log *slog.Logger) (tracer *core.Tracer, stop func(), err error) {
+	wanted, err := TracingWanted(os.Getenv)
+	if err != nil || !wanted {
+		return nil, func() {}, err
+	}
+	exporter, err := otlptracehttp.New(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("traces: %w", err)
+	}
+	about, err := resource.New(ctx, resource.WithTelemetrySDK(), resource.WithHost(),
+		resource.WithAttributes(attribute.String("service.name", "servery"),
+			attribute.String("service.version", version),
+			attribute.String("service.instance.id", uuid.NewString())), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces could not be sent", "error", err) }))
+	provider := trace.NewTracerProvider(trace.WithBatcher(exporter), trace.WithResource(about))
+	return core.NewTracer(provider.Tracer("servery")), func() {
+		ctx, cancel := context.WithTimeout(context.Background(), tracesWithin)
+		defer cancel()
+		if err := provider.Shutdown(ctx); err != nil {
+			log.Warn("the last traces were not sent", "error", err)
+		}
+	}, nil
+}
+
+// TracingWanted reports whether traces are to be exported. It returns an error for an unsupported configuration.
+func TracingWanted(env func(string) string) (bool, error) {
+	exporter := env("OTEL_TRACES_EXPORTER")
+	protocol := env("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL")
+	if protocol == "" {
+		protocol = env("OTEL_EXPORTER_OTLP_PROTOCOL")
+	}
+	addressed, unaddressed := false, []error(nil)
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"} {
+		if at := env(name); at != "" {
+			addressed = true
+			if !environ.IsURL(at) {
+				unaddressed = append(unaddressed,
+					fmt.Errorf("%s: must be an address such as http://127.0.0.1:4318", name))
+			}
+		}
+	}
+	switch {
+	case strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || exporter == "none" || exporter == "" && !addressed:
+		return false, nil
+	case exporter != "" && exporter != "otlp":
+		return false, fmt.Errorf("OTEL_TRACES_EXPORTER: %q is not known; otlp and none are", exporter)
+	case protocol != "" && protocol != "http/protobuf":
+		return false, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL: %q is not spoken; http/protobuf is", protocol)
+	}
+	return true, errors.Join(unaddressed...)
+}

@@ -1,0 +1,229 @@
+package hub
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/installtest"
+)
+
+const (
+	callersTrace = "0af7651916cd43dd8448eb211c80319c"
+	callersSpan  = "00-" + callersTrace + "-b7ad6b7169203331-01"
+)
+
+// spans are those that came to their end.
+type spans struct {
+	*tracetest.InMemoryExporter
+	t *testing.T
+}
+
+func newSpans(t *testing.T) spans { return spans{tracetest.NewInMemoryExporter(), t} }
+
+func (s spans) tracer() *core.Tracer {
+	return core.NewTracer(sdktrace.NewTracerProvider(sdktrace.WithSyncer(s)).Tracer("test"))
+}
+
+// named waits for a span of the caller's trace, and of attributes in pairs.
+func (s spans) named(name string, pairs ...string) (found *tracetest.SpanStub) {
+	s.t.Helper()
+	hubtest.WaitUntil(s.t, "the span "+name, func() bool {
+		for _, span := range s.GetSpans() {
+			as := span.Name == name && span.SpanContext.TraceID().String() == callersTrace
+			for i := 0; i < len(pairs); i += 2 {
+				as = as && attributes(&span)[pairs[i]] == pairs[i+1]
+			}
+			if as {
+				found = &span
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+// requireNone makes sure that none of the texts is in any span.
+func (s spans) requireNone(secrets ...string) {
+	s.t.Helper()
+	for _, span := range s.GetSpans() {
+		said := fmt.Sprintf("%v %v %v %v", span.Name, span.Attributes, span.Events, span.Status)
+		for _, secret := range secrets {
+			require.NotContains(s.t, said, secret)
+		}
+	}
+}
+
+// attributes are what a span says, as text.
+func attributes(span *tracetest.SpanStub) map[string]string {
+	found := map[string]string{}
+	for _, a := range span.Attributes {
+		found[string(a.Key)] = a.Value.String()
+	}
+	return found
+}
+
+// traced sends a request with a trace of the caller's.
+func (d *diner) traced(method, path, body string) answered {
+	d.t.Helper()
+	r := d.do(d.t, request{method: method, path: path, authorization: d.tenant.Authorization, body: body,
+		headers: map[string]string{"traceparent": callersSpan}})
+	require.Equal(d.t, 200, r.status, r.text)
+	return r
+}
+
+func TestTraceSpansMenuRequestToDelivery(t *testing.T) {
+	spans := newSpans(t)
+	dir := t.TempDir()
+	installtest.Plugin(t, dir, "aggregator-a", "../../../plugins/aggregatora")
+	d := newDinerAt(t, newPluginAPI(t, dir, func(c *Config) { unlimited(c); c.Tracer = spans.tracer() }))
+	d.platform("tasty", "aggregator-a", "")
+	d.traced("POST", "/external/api/v1/inventory/locations/-1/", dishes(lacking))
+	d.await(2)
+
+	request := spans.named("POST /external/api/v1/inventory/locations/:location_ref_id/")
+	job, plugin, delivery := spans.named("job menu"), spans.named("aggregator-a Menu.CheckItems"),
+		spans.named("deliver inventory_update")
+	require.Equal(t, "b7ad6b7169203331", request.Parent.SpanID().String(), "the caller's span is above the request's")
+	for below, above := range map[*tracetest.SpanStub]*tracetest.SpanStub{job: request, plugin: job, delivery: job} {
+		require.Equal(t, above.SpanContext.SpanID(), below.Parent.SpanID(), "%s is below %s", below.Name, above.Name)
+	}
+
+	arrived := d.sink.Arrivals()[1].Header.Get("traceparent")
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, delivery.SpanContext.SpanID()), arrived,
+		"the receiver goes on below the delivery")
+	require.Equal(t, callersTrace, d.deliveryOf("inventory_update")["trace_id"])
+	require.NotEqual(t, callersTrace, d.deliveryOf("store_creation")["trace_id"], "another request is another trace")
+}
+
+// deliveryOf reads the delivery of an event type, once it has come to its end.
+func (d *diner) deliveryOf(eventType string) (read map[string]any) {
+	d.t.Helper()
+	hubtest.WaitUntil(d.t, "the delivery to be recorded", func() bool {
+		list := d.ok("GET", deliveriesRoute+"?state=delivered&event_type="+eventType, "").body["deliveries"].([]any)
+		if len(list) == 0 {
+			return false
+		}
+		read = d.ok("GET", deliveriesRoute+list[0].(map[string]any)["id"].(string)+"/", "").body
+		return true
+	})
+	return read
+}
+
+func TestCallerTraceIsForwardedWithoutATracer(t *testing.T) {
+	d := newDinerAt(t, newAPI(t, unlimited))
+	d.ok("POST", webhooksRoute, fmt.Sprintf(`{"event_type":"order_placed","url":%q}`, d.sink.URL))
+	require.Empty(t, d.sink.Arrivals()[0].Header.Get("traceparent"))
+	require.NotContains(t, d.deliveryOf("store_creation"), "trace_id")
+
+	d.traced("POST", "/external/api/v1/inventory/locations/-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	d.await(2)
+	shop := hubtest.ChannelKey(t, d.hub.db, d.tenant.ID, "")
+	placed := d.do(t, request{method: "POST", path: "/channel/api/v1/orders/", authorization: shop,
+		headers: map[string]string{"traceparent": callersSpan},
+		body: `{"platform":"web","platform_order_id":"W-1","store_ref_id":"s1","items":[{"ref_id":"dal",` +
+			`"quantity":1,"price":5}]}`})
+	require.Equal(t, 200, placed.status, placed.text)
+	d.await(3)
+	for n, event := range map[int]string{1: "inventory_update", 2: "order_placed"} {
+		require.Equal(t, callersSpan, d.sink.Arrivals()[n].Header.Get("traceparent"))
+		require.Equal(t, callersTrace, d.deliveryOf(event)["trace_id"])
+	}
+}
+
+func TestAggregatorCallsForwardTheTrace(t *testing.T) {
+	f := newFleet(t, nil)
+	id := f.order("b", "B-1", `,"delivery_type":"self"`)
+	sent := f.do(t, request{method: "POST", path: "/ext/api/v1/generic/pos/rider-status/",
+		authorization: f.tenant.Authorization,
+		headers:       map[string]string{"traceparent": callersSpan},
+		body: fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":{"rider_name":"R",`+
+			`"rider_phone_number":"5550100"}}`, id)})
+	require.Equal(t, 200, sent.status, sent.text)
+	require.Equal(t, callersSpan, f.reachedWith(1).Header.Get("traceparent"))
+}
+
+func TestStandardVariablesEnableTracing(t *testing.T) {
+	for _, c := range []struct {
+		env     map[string]string
+		wanted  bool
+		refused string
+	}{
+		{nil, false, ""},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp"}, true, ""},
+		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318"}, true, ""},
+		{map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c:4318/v1/traces"}, true, ""},
+		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "garbage"}, true,
+			"OTEL_EXPORTER_OTLP_ENDPOINT: must be an address"},
+		{map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://c:4318", "OTEL_TRACES_EXPORTER": "none"}, false, ""},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SDK_DISABLED": "true"}, false, ""},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "zipkin"}, false, `OTEL_TRACES_EXPORTER: "zipkin" is not known`},
+		{map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, false,
+			`OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken`},
+	} {
+		wanted, err := TracingWanted(func(name string) string { return c.env[name] })
+		require.Equal(t, c.wanted, wanted, c.env)
+		if c.refused == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, c.refused)
+		}
+	}
+}
+
+func TestTraceSpansOrderToDelivery(t *testing.T) {
+	spans := newSpans(t)
+	s := newShop(t, func(c *Config) { c.Tracer = spans.tracer() })
+	made := s.ok("POST", webhooksRoute,
+		`{"event_type":"order_placed","url":"http://127.0.0.1:1/?token=h1dden","headers":{"X-Key":"h1dden"}}`)
+	webhook := fmt.Sprint(made.body["webhook_id"])
+	placed := s.do(t, request{method: "POST", path: channelOrdersRoute, authorization: s.channel,
+		headers: map[string]string{"traceparent": callersSpan}, body: orderOf("W-1", "")})
+	require.Equal(t, 200, placed.status, placed.text)
+	request, delivery := spans.named("POST /channel/api/v1/orders/"),
+		spans.named("deliver order_placed", "servery.webhook", webhook)
+	require.Equal(t, request.SpanContext.SpanID(), delivery.Parent.SpanID())
+	require.NotEmpty(t, delivery.Status.Description, "nobody listens there")
+	said := attributes(delivery)
+	require.Equal(t, fmt.Sprint(s.tenant.ID), said["servery.business"])
+	for _, id := range []string{"servery.delivery", "servery.event"} {
+		require.Len(t, said[id], 36)
+	}
+	spans.requireNone("h1dden", made.body["secret"].(string), s.channel, s.tenant.Authorization)
+}
+
+func TestTraceSpansMenuRequestToAggregator(t *testing.T) {
+	spans := newSpans(t)
+	n := newTracedNewspaper(t, spans.tracer(), "a")
+	n.quiet()
+	n.traced("POST", menuRoute+"s1/", `{"items":[{"ref_id":"dal","title":"Dal","price":5}]}`)
+	before := len(n.board.all())
+	n.passing("the menu", func() bool { return len(n.board.all()) > before })
+	published := spans.named("publish aggregator-a")
+	require.Equal(t, spans.named("POST "+menuRoute+":location_ref_id/").SpanContext.SpanID(), published.Parent.SpanID())
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, published.SpanContext.SpanID()),
+		n.board.all()[before].trace)
+	require.Equal(t, published.SpanContext.SpanID(), spans.named("deliver hub_menu_publish").Parent.SpanID(),
+		"its news belongs to it")
+	said := attributes(published)
+	require.Equal(t, "s1", said["servery.store"])
+	require.Equal(t, "p-a", said["servery.platform"])
+	spans.requireNone("s3cret-a", n.tenant.Authorization)
+}
+
+func TestTraceSpansRiderUpdateToAggregator(t *testing.T) {
+	spans := newSpans(t)
+	f := newFleetWith(t, func(c *Config) { c.Tracer = spans.tracer() }, nil)
+	id := f.order("b", "B-1", `,"delivery_type":"self"`)
+	f.traced("POST", riderStatusRoute, fmt.Sprintf(`{"order_id":%d,"status":"ASSIGNED","rider_data":%s}`, id, asha))
+	arrived := f.reachedWith(1).Header.Get("traceparent")
+	relayed := spans.named("relay rider_status")
+	require.Equal(t, fmt.Sprintf("00-%s-%s-01", callersTrace, relayed.SpanContext.SpanID()), arrived)
+	require.Equal(t, fmt.Sprint(f.tenant.ID), attributes(relayed)["servery.business"])
+	spans.requireNone(f.tenant.Authorization, "5550100")
+}

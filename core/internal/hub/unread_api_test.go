@@ -1,0 +1,130 @@
+package hub
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/adminui/shell"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/limit"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/web"
+	"github.com/servery-hub/servery/web/body"
+)
+
+// unreadAtMost is how many bytes are read, and dropped, of the body of a sender who is not known.
+const unreadAtMost = 64 << 10
+
+// begin sends the headers of a request and of its body so much, and reads the answer.
+func begin(t *testing.T, address, path, headers, body string) (int, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n%s\r\n\r\n%s", path,
+		headers, body)
+	require.NoError(t, err)
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	require.True(t, response.Close, "nobody reads on")
+	text, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return response.StatusCode, string(text)
+}
+
+func serveOn(t *testing.T, a *api) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	go func() { _ = a.hub.server.App.Listener(listener) }()
+	t.Cleanup(func() { require.NoError(t, a.hub.server.App.Shutdown()) })
+	return listener.Addr().String()
+}
+
+func TestLargeBodyIsReadOnlyAfterAuthentication(t *testing.T) {
+	d := newDiner(t, func(c *Config) { unlimited(c); c.Roles = append(c.Roles, RoleConsole) })
+	d.hub.MountPages("http://example.com", 0)
+	address := serveOn(t, d.api)
+	long := fmt.Sprintf("Content-Length: %d", unreadAtMost+1)
+	start := strings.Repeat(" ", body.Prefetched) // the server reads so much before it looks at a request
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", unreadAtMost+1, strings.Repeat(" ", unreadAtMost+1))
+	for _, c := range []struct {
+		path, headers, body string
+		status              int
+		says                string
+	}{
+		{storesRoute, long, start, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, long + "\r\nAuthorization: apikey pos:svk_wrong", start, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, "Transfer-Encoding: chunked", chunk, 401, "apikey USERNAME:API_KEY"},
+		{storesRoute, fmt.Sprintf("Authorization: %s\r\nContent-Length: %d", d.tenant.Authorization, 64<<20+1), start,
+			413, "larger than 67108864 bytes"},
+		{storesRoute + "?x=/channel/a/callback/", long, start, 401, "apikey USERNAME:API_KEY"},
+		{"/channel/api/v1/a/callback/order/?business=1", fmt.Sprintf("Content-Length: %d", order.MaxBody+1), start, 413,
+			"larger than 1048576 bytes"},
+		{shell.SignInPath, long, start, 413, "larger than 65536 bytes"},
+		{shell.SignInPath, long + "\r\nAuthorization: " + d.tenant.Authorization, start, 413,
+			"larger than 65536 bytes"},
+		{"/nowhere/", long, start, 404, "nothing at this address"},
+	} {
+		status, text := begin(t, address, c.path, c.headers, c.body)
+		require.Equal(t, c.status, status, "%s %s: %s", c.path, c.headers, text)
+		require.Contains(t, text, c.says)
+	}
+	large := `{"stores":[{"ref_id":"s1","name":"` + strings.Repeat(" ", unreadAtMost) + `x"}]}`
+	r := d.do(t, request{method: "POST", path: storesRoute, authorization: d.tenant.Authorization, body: large})
+	require.NotContains(t, []int{401, 413}, r.status, "read, because its key is good")
+}
+
+func TestReplicaWithoutAPIReadsNoLargeBody(t *testing.T) {
+	a := newAPI(t, func(c *Config) { c.Roles = []string{RoleWorker} })
+	status, text := begin(t, serveOn(t, a), "/healthz", "Content-Length: 65537", strings.Repeat(" ", body.Prefetched))
+	require.Equal(t, 405, status, text)
+}
+
+func TestTooManyEmptyObjectsAreRejected(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 120 MiB")
+	}
+	d := newDiner(t, unlimited)
+	objects := func(array string) string { return string(hubtest.Packed(t, `{"`+array+`":[`, "{},", "]}", 60<<20)) }
+	headers := map[string]string{"Content-Encoding": "gzip"}
+	send := func(path, body string) answered {
+		return d.do(t, request{method: "POST", path: path, authorization: d.tenant.Authorization, body: body,
+			headers: headers})
+	}
+	requireEnvelope(t, send(storesRoute, objects("stores")), 400,
+		"stores must hold at most 5000 objects; more than 20000")
+	requireEnvelope(t, send("/external/api/v1/inventory/locations/-1/", objects("items")), 400,
+		"items must hold at most 2000 objects; more than 8000")
+	requireEnvelope(t, send("/external/api/v1/webhooks/", objects("x")), 413, "larger than 524288 bytes")
+}
+
+func TestThrottledLargeBodyGets429(t *testing.T) {
+	d := newDiner(t, func(c *Config) { c.Limits[web.LimitMenu] = limit.Rule{Count: 1, Per: time.Minute} })
+	address := serveOn(t, d.api)
+	conn, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer conn.Close()
+	reader, large := bufio.NewReader(conn), strings.Repeat(" ", 2<<20)
+	for _, status := range []int{400, 429, 429} {
+		_, err = fmt.Fprintf(conn,
+			"POST /external/api/v1/inventory/locations/-1/ HTTP/1.1\r\nHost: a\r\nAuthorization: "+
+				"%s\r\nContent-Length: %d\r\n\r\n%s",
+			d.tenant.Authorization, len(large), large)
+		require.NoError(t, err)
+		response, err := http.ReadResponse(reader, nil)
+		require.NoError(t, err)
+		_, err = io.Copy(io.Discard, response.Body)
+		require.NoError(t, err)
+		require.Equal(t, status, response.StatusCode)
+		require.False(t, response.Close, "the connection serves on")
+	}
+}

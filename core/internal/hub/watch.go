@@ -1,0 +1,139 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/presence"
+	"github.com/servery-hub/servery/core/store"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// monitor monitors overdue events: order acknowledgements, action outcomes and POS heartbeats.
+type monitor struct {
+	actions      orders.Actions
+	actionWithin time.Duration // 0: an outcome may be pending forever
+	orders       orders.Store
+	ackWithin    time.Duration // for businesses without their own limit; 0: orders may wait forever
+	presence     presence.Watch
+	escalated    prometheus.Counter
+	silenced     prometheus.Counter
+	log          *slog.Logger
+}
+
+func newMonitor(config Config, db *postgres.DB, registry prometheus.Registerer, log *slog.Logger) *monitor {
+	w := &monitor{
+		actions: orders.NewActions(db), actionWithin: config.ActionWithin,
+		orders: orders.New(db), ackWithin: config.AckWithin,
+		presence: presence.Watch{Tally: &presence.Tally{}, Records: availability.NewPresence(db), Hours: storeHours,
+			After: config.SilentAfter, Clock: db.Clock()},
+		escalated: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_orders_escalated_total",
+			Help: "Orders that waited too long for their acknowledgement, found by this process."}),
+		silenced: prometheus.NewCounter(prometheus.CounterOpts{Name: "servery_pos_silenced_total",
+			Help: "Stores whose POS fell silent while they were open, found by this process."}),
+		log: log,
+	}
+	registry.MustRegister(w.escalated, w.silenced)
+	return w
+}
+
+// storeHours evaluates stored opening hours (presence.Hours).
+func storeHours(timings []byte, local time.Time) (open bool, ago time.Duration, err error) {
+	var hours []store.Timing
+	if len(timings) > 0 {
+		err = json.Unmarshal(timings, &hours)
+	}
+	open, ago = store.OpenAt(hours, local)
+	return open, ago, err
+}
+
+// The intervals of the checks, and of storing heartbeats.
+const (
+	lookEvery = 15 * time.Second
+	hearEvery = time.Minute
+)
+
+// run checks until the context ends, and then stores heartbeats once more. If looks is false, it only stores
+// heartbeats.
+func (w *monitor) run(ctx context.Context, looks bool) {
+	look, hear := time.NewTicker(lookEvery), time.NewTicker(hearEvery)
+	defer look.Stop()
+	defer hear.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			if err := w.presence.Store(last); err != nil {
+				w.log.Warn("what was last heard of stores is lost", "error", err)
+			}
+			return
+		case <-look.C:
+			if looks {
+				err = errors.Join(w.lookAtOrders(ctx), w.orders.MeetCancellations(ctx), w.lookAtActions(ctx))
+			}
+		case <-hear.C:
+			if err = w.presence.Store(ctx); err == nil && looks {
+				err = w.lookAtStores(ctx)
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			w.log.Warn("looking for what waits or is silent failed; it is tried again", "error", err)
+		}
+	}
+}
+
+func (w *monitor) lookAtOrders(ctx context.Context) error {
+	n, err := w.orders.Escalate(ctx, w.ackWithin)
+	if n > 0 {
+		w.escalated.Add(float64(n))
+		w.log.Warn("orders wait too long for their acknowledgement", "orders", n)
+	}
+	return err
+}
+
+func (w *monitor) lookAtActions(ctx context.Context) error {
+	if w.actionWithin == 0 {
+		return nil
+	}
+	n, err := w.actions.Expire(ctx, w.actionWithin)
+	if n > 0 {
+		w.log.Warn("aggregators owe the outcomes of actions for too long; they are given up", "actions", n)
+	}
+	return err
+}
+
+func (w *monitor) lookAtStores(ctx context.Context) error {
+	changes, err := w.presence.Look(ctx)
+	for _, c := range changes {
+		if !c.Silent {
+			w.log.Info("the POS of a store is heard of again", "business", c.Business, "store", c.RefID)
+			continue
+		}
+		w.silenced.Inc()
+		w.log.Warn("the POS of a store is silent", "business", c.Business, "store", c.RefID, "since", c.SilentSince)
+	}
+	return err
+}
+
+// hearDelivery records an accepted event of an order as a heartbeat.
+func (w *monitor) hearDelivery(r webhook.Result) {
+	d := r.Delivery
+	if r.State != webhook.Delivered || d.Test ||
+		d.EventType != core.OrderPlaced && d.EventType != core.RiderStatusUpdate {
+		return
+	}
+	if id := presence.StoreOf(d.Body); id != 0 {
+		w.presence.Hear(presence.Sign{Business: d.Business, StoreID: id}, r.Attempt.StartedAt)
+	}
+}

@@ -1,0 +1,95 @@
+package hubtest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Reply is a response of the API.
+type Reply struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Object is the body, a JSON object.
+func (r Reply) Object(t *testing.T) map[string]any {
+	t.Helper()
+	var object map[string]any
+	require.NoError(t, json.Unmarshal(r.Body, &object), "%s", r.Body)
+	return object
+}
+
+// Call sends a request; body is nil, JSON text, or a value that becomes JSON.
+func Call(t *testing.T, method, url, authorization string, body any) Reply {
+	t.Helper()
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		content = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		require.NoError(t, err)
+		content = bytes.NewReader(encoded)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, url, content)
+	require.NoError(t, err)
+	if content != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	if authorization != "" {
+		request.Header.Set("Authorization", authorization)
+	}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, err)
+	return Reply{response.StatusCode, response.Header, answer}
+}
+
+// WaitUntil waits for a condition.
+func WaitUntil(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	require.Eventually(t, condition, 30*time.Second, 2*time.Millisecond, what)
+}
+
+// At follows a path of names through JSON objects.
+func At(value any, path string) any {
+	for _, name := range strings.Split(path, ".") {
+		object, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = object[name]
+	}
+	return value
+}
+
+// Packed returns a gzip of a text that is repeated up to a size, between two others.
+func Packed(t *testing.T, before, text, after string, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	require.NoError(t, err)
+	_, err = io.WriteString(w, before)
+	require.NoError(t, err)
+	block := bytes.Repeat([]byte(text), 64<<10/len(text))
+	for sent := 0; sent < size; sent += len(block) {
+		_, err = w.Write(block)
+		require.NoError(t, err)
+	}
+	_, err = io.WriteString(w, strings.TrimSuffix(text, ",")+after)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}

@@ -1,0 +1,111 @@
+// Package installtest builds the programs of this repository for tests, and installs plugins.
+package installtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/deploy/check/buildtest"
+	"github.com/servery-hub/servery/plugins/plugintest"
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// buildDir is the directory of all that is built for the tests of this process.
+// It carries our pid, so that a later run removes what we leave.
+var buildDir = sync.OnceValues(func() (string, error) {
+	const prefix = "servery-e2e-"
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, dir := range left {
+		pid, err := strconv.Atoi(strings.Split(strings.TrimPrefix(filepath.Base(dir), prefix), "-")[0])
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	return os.MkdirTemp("", fmt.Sprintf("%s%d-*", prefix, os.Getpid()))
+})
+
+// Program compiles a program of this repository from its directory.
+func Program(source, name string) (program string, err error) {
+	dir, err := buildDir()
+	if err != nil {
+		return "", err
+	}
+	program = filepath.Join(dir, name, name)
+	return program, buildtest.Program(program, source)
+}
+
+// builtPlugins compiles the plugins of this repository with their manifests,
+// each once for all tests of this process.
+var builtPlugins sync.Map // func() (string, error), by id
+
+// builtPlugin is the directory of a plugin of this repository with its manifest.
+// Nothing in it may be changed.
+func builtPlugin(t testing.TB, id, source string) string {
+	t.Helper()
+	once, _ := builtPlugins.LoadOrStore(id, sync.OnceValues(func() (string, error) {
+		program, err := Program(source, id)
+		if err != nil {
+			return "", err
+		}
+		running, err := plugintest.Subprocess(program, "").Start()
+		if err != nil {
+			return "", err
+		}
+		about, err := running.Client.Describe(context.Background())
+		if err := errors.Join(err, running.Stop()); err != nil {
+			return "", err
+		}
+		binary, err := sdk.BinaryOf(program)
+		if err != nil {
+			return "", err
+		}
+		manifest, err := sdk.ManifestOf(about, "", binary).YAML()
+		if err != nil {
+			return "", err
+		}
+		dir := filepath.Dir(program)
+		return dir, os.WriteFile(filepath.Join(dir, sdk.ManifestName), manifest, 0o600)
+	}))
+	dir, err := once.(func() (string, error))()
+	require.NoError(t, err)
+	return dir
+}
+
+// Plugin puts a plugin of this repository and its manifest into a
+// directory of plugins. The program is one file for all tests: only Spoil may
+// change it.
+func Plugin(t testing.TB, dir, id, source string) {
+	t.Helper()
+	built, own := builtPlugin(t, id, source), filepath.Join(dir, id)
+	require.NoError(t, os.MkdirAll(own, 0o755))
+	require.NoError(t, os.Link(filepath.Join(built, id), filepath.Join(own, id)))
+	manifest, err := os.ReadFile(filepath.Join(built, sdk.ManifestName))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(own, sdk.ManifestName), manifest, 0o600))
+}
+
+// Spoil changes a program that Plugin put there, for this test alone.
+func Spoil(t *testing.T, program string) {
+	t.Helper()
+	text, err := os.ReadFile(program)
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(program))
+	require.NoError(t, os.WriteFile(program, append(text, "changed"...), 0o755))
+}
+
+// RemoveAll removes what was built.
+func RemoveAll() {
+	if dir, err := buildDir(); err == nil {
+		_ = os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,125 @@
+package listen
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/adminui/ui"
+)
+
+// screen prints each delivery atomically. In the JSON form, standard output contains only JSON lines, and
+// everything else goes to standard error.
+type screen struct {
+	out, err   io.Writer
+	json, body bool
+	broken     chan error // receives once, when printing fails
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// greet prints the URL for deliveries.
+func (s *screen) greet(address string, secrets int) {
+	signatures := "Signatures are not checked: --secret whsec_… does."
+	if secrets > 0 {
+		signatures = "Signatures are checked with " + counted(secrets, "secret") + "."
+	}
+	fmt.Fprintf(s.talk(), "Listening on http://%s (any path). %s Ctrl-C ends with a summary.\n", address, signatures)
+}
+
+// talk returns the writer for everything but deliveries.
+func (s *screen) talk() io.Writer {
+	if s.json {
+		return s.err
+	}
+	return s.out
+}
+
+// note prints an event other than a delivery.
+func (s *screen) note(format string, values ...any) {
+	s.print(s.err, fmt.Appendf(nil, time.Now().Format(clockTime)+"  "+format+"\n", values...))
+}
+
+// end prints the summary. Nothing is printed after it.
+func (s *screen) end(summary string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	_, err := fmt.Fprintln(s.talk(), summary)
+	return err
+}
+
+func (s *screen) print(w io.Writer, text []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	if _, err := w.Write(text); err != nil {
+		select {
+		case s.broken <- fmt.Errorf("printing: %w", err):
+		default: // already reported
+		}
+	}
+}
+
+const clockTime = "15:04:05.000"
+
+// show prints a delivery and its response.
+func (s *screen) show(d delivery, answer response, delay time.Duration) {
+	if s.json {
+		s.print(s.out, jsonLine(d, answer, s.body))
+		return
+	}
+	event, attempt := d.event, ""
+	if event == "" {
+		event = "(no event type)"
+	}
+	switch {
+	case d.attempt == 0:
+		attempt = "(no webhook-id)"
+	case d.attempt == 1:
+		attempt = shortly(d.id) + "  attempt 1"
+	default:
+		attempt = fmt.Sprintf("%s  attempt %d, repeated", shortly(d.id), d.attempt)
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, "%s  %-20s  %s  %s  %s  %s", d.at.Local().Format(clockTime), shortly(event), attempt,
+		ui.Size(d.size), d.verdict, answer)
+	if delay > 0 {
+		fmt.Fprintf(&text, " after %s", delay)
+	}
+	text.WriteByte('\n')
+	if s.body {
+		text.WriteString(indented(d.body))
+	}
+	s.print(s.out, text.Bytes())
+}
+
+// String describes the verdict for people.
+func (v verdict) String() string {
+	switch {
+	case v.err != nil:
+		return "NOT VERIFIED: " + v.err.Error()
+	case v.checked:
+		return fmt.Sprintf("verified by secret %d", v.secret+1)
+	default:
+		return "signature not checked"
+	}
+}
+
+// counted formats a number with its noun.
+func counted(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+	default:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+}

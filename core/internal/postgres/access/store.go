@@ -1,0 +1,222 @@
+// Package access stores businesses, API keys, users, sessions and rate limits.
+package access
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+)
+
+// Store stores businesses and API keys (access.Records).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// KeyByHash returns the key with the given hash. Concurrent requests share one query.
+func (a Store) KeyByHash(ctx context.Context, hash []byte) (access.Key, error) {
+	return lookupsOf(a.db).keys.Do(ctx, hash)
+}
+
+// Bounds of the batches that look up keys.
+const (
+	keysBeside  = 2
+	keysCrowd   = 64
+	keysSize    = 512
+	keysWaiting = 16384
+)
+
+// lookups holds the batchers that requests share.
+type lookups struct {
+	keys      postgres.Batcher[[]byte, access.Key]
+	throttles postgres.Batcher[throttleChange, struct{}] // counts requests
+}
+
+func lookupsOf(db *postgres.DB) *lookups {
+	return postgres.StateOf(db, func(db *postgres.DB) *lookups {
+		return &lookups{
+			keys: postgres.Batcher[[]byte,
+				access.Key]{Run: func(ctx context.Context, hashes [][]byte) []postgres.Result[access.Key] {
+				return lookUpKeys(ctx, db, hashes)
+			}, MaxConcurrent: keysBeside, MinBatch: keysCrowd, MaxBatch: keysSize, MaxWaiting: keysWaiting},
+			throttles: postgres.Batcher[throttleChange,
+				struct{}]{Run: func(ctx context.Context, changes []throttleChange) []postgres.Result[struct{}] {
+				return changeThrottles(ctx, db, changes)
+			}, MaxConcurrent: keysBeside, MinBatch: keysCrowd, MaxBatch: keysSize, MaxWaiting: keysWaiting},
+		}
+	})
+}
+
+// Close closes both batchers.
+func (l *lookups) Close() {
+	l.keys.Close()
+	l.throttles.Close()
+}
+
+// lookUpKeys runs a batch: it returns keys by their hashes.
+func lookUpKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) []postgres.Result[access.Key] {
+	found, err := readKeys(ctx, db, hashes)
+	if err != nil {
+		return postgres.FailAll[access.Key](len(hashes), fmt.Errorf("looking up API keys: %w", err))
+	}
+	verdicts := make([]postgres.Result[access.Key], len(hashes))
+	for i, hash := range hashes {
+		key, known := found[string(hash)]
+		if verdicts[i].Value = key; !known {
+			verdicts[i].Err = core.Errorf(core.NotFound, "no such key")
+		}
+	}
+	return verdicts
+}
+
+func readKeys(ctx context.Context, db *postgres.DB, hashes [][]byte) (map[string]access.Key, error) {
+	conn, err := db.Bun().Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	query, err := db.Prepare(ctx, conn, queries.Get("keys_by_hash"), postgres.Args{"hashes": postgres.Array(hashes)})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]access.Key, len(hashes))
+	for rows.Next() {
+		var key access.Key
+		var disabled sql.NullTime
+		if err := rows.Scan(&key.Hash, &key.Business, &key.ID, &key.Username, &key.Scope, &key.Platform,
+			&disabled); err != nil {
+			return nil, err
+		}
+		key.DisabledAt = disabled.Time
+		found[string(key.Hash)] = key
+	}
+	return found, rows.Err()
+}
+
+// CreateBusiness stores a business and its platforms and returns its id. Only the command
+// line calls this and the methods below; the audit trail records that.
+func (a Store) CreateBusiness(ctx context.Context, b core.Business, callbackSecret string,
+	platforms []core.Platform) (core.BusinessID, error) {
+	err := a.db.InTx(ctx, func(tx bun.Conn) error {
+		err := tx.QueryRowContext(ctx,
+			`INSERT INTO businesses (name, country, timezone, currency, callback_secret, created_at)
+			VALUES (?, ?, ?, ?, '', ?) RETURNING id`, b.Name, b.Country, b.Timezone, b.Currency,
+			b.CreatedAt).Scan(&b.ID)
+		if err != nil {
+			return fmt.Errorf("storing the business: %w", err)
+		}
+		// The secret is bound to the id, which exists only now.
+		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackSecretPlace(b.ID), []byte(callbackSecret))
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, `UPDATE businesses SET callback_secret = ? WHERE id = ?`, sealed, b.ID)
+		if err != nil {
+			return fmt.Errorf("storing the callback secret: %w", err)
+		}
+		for _, p := range platforms {
+			if _, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`,
+				b.ID, p.Name, p.ServedBy); err != nil {
+				return fmt.Errorf("storing the platform %s: %w", p.Name, err)
+			}
+		}
+		change := ByCommand(b.ID, "business.create")
+		change.Object = fmt.Sprintf("business/%d", b.ID)
+		change.After = map[string]any{"name": b.Name, "country": b.Country, "timezone": b.Timezone,
+			"currency": b.Currency}
+		return a.db.RecordAudit(ctx, tx, change)
+	})
+	return b.ID, err
+}
+
+// CallbackSecret returns the secret that signs requests to a callback_url.
+func (a Store) CallbackSecret(ctx context.Context, business core.BusinessID) (string, error) {
+	var sealed []byte
+	err := a.db.Bun().QueryRowContext(ctx, `SELECT callback_secret FROM businesses WHERE id = ?`,
+		business).Scan(&sealed)
+	if err != nil {
+		return "", postgres.NotFound(err, "there is no business %d", business)
+	}
+	secret, err := a.db.Sealer().Open(outbox.CallbackSecretPlace(business), sealed)
+	return string(secret), err
+}
+
+// ReplaceCallbackSecret gives a business a new secret for requests to a callback_url. The
+// earlier secret signs too, up to the given time. It returns NotFound if there is no such business.
+func (a Store) ReplaceCallbackSecret(ctx context.Context, business core.BusinessID, secret string,
+	until time.Time) error {
+	return a.db.InTx(ctx, func(tx bun.Conn) error {
+		sealed, err := a.db.SealIn(ctx, tx, outbox.CallbackSecretPlace(business), []byte(secret))
+		if err != nil {
+			return err
+		}
+		var id int64
+		if err := tx.QueryRowContext(ctx,
+			`UPDATE businesses SET `+outbox.ReplaceSecret("callback_secret")+` WHERE id = ?3 RETURNING id`,
+			sealed, until, a.db.Clock().Now(), business).Scan(&id); err != nil {
+			return postgres.NotFound(err, "there is no business %d", business)
+		}
+		change := ByCommand(business, "business.callback_secret")
+		change.Object = fmt.Sprintf("business/%d", business)
+		change.After = map[string]any{"earlier_secret_signs_until": until.UTC().Format(time.RFC3339)}
+		return a.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+// ByCommand returns an audit entry for a change by the command line.
+func ByCommand(business core.BusinessID, action string) access.Change {
+	return access.Change{Business: business, Actor: "cli", Action: action}
+}
+
+// CreateKey stores a key.
+func (a Store) CreateKey(ctx context.Context, key access.Key) (access.Key, error) {
+	return a.AddKey(ctx, key, ByCommand(key.Business, "key.create"))
+}
+
+// DisableKey disables a key unless it is already disabled. It returns NotFound if the
+// business has no such key.
+func (a Store) DisableKey(ctx context.Context, business core.BusinessID, id int64) error {
+	err := a.RevokeKey(ctx, business, id, ByCommand(business, "key.revoke"))
+	if core.CodeOf(err) == core.Conflict {
+		return nil
+	}
+	return err
+}
+
+// StoreUses stores when keys were last used.
+func (a Store) StoreUses(ctx context.Context, at map[access.UsedKey]time.Time) error {
+	if len(at) == 0 {
+		return nil
+	}
+	var businesses, ids []int64
+	var times []string
+	for _, key := range slices.SortedFunc(maps.Keys(at),
+		func(a, b access.UsedKey) int { return cmp.Compare(a.ID, b.ID) }) {
+		businesses, ids = append(businesses, int64(key.Business)), append(ids, key.ID)
+		times = append(times, at[key].UTC().Format(time.RFC3339Nano))
+	}
+	_, err := a.db.Bun().ExecContext(ctx, `UPDATE api_keys k SET used_at = greatest(k.used_at, r.at)
+		FROM unnest(?::bigint[], ?::bigint[], ?::timestamptz[]) AS r (business_id, id, at)
+			WHERE k.business_id = r.business_id AND k.id = r.id`,
+		postgres.Array(businesses), postgres.Array(ids), postgres.Array(times))
+	if err != nil {
+		return fmt.Errorf("storing the use of keys: %w", err)
+	}
+	return nil
+}

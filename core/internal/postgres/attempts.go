@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Attempt identifies an attempt.
+type Attempt struct {
+	Business core.BusinessID
+	Of       core.ID // delivery or call
+	At       time.Time
+}
+
+// MissingAttempts returns the indices of the attempts that a table lacks. If the response
+// to a COMMIT was lost, attempts are recorded twice; those in the table are skipped.
+func MissingAttempts(ctx context.Context, tx bun.Conn, table, key string, made []Attempt) (missing []int, err error) {
+	businesses, ids, starts := make([]int64, len(made)), make([]string, len(made)), make([]string, len(made))
+	for i, m := range made {
+		businesses[i], ids[i], starts[i] = int64(m.Business), m.Of.String(), m.At.UTC().Format(copiedTime)
+	}
+	if err :=
+		tx.NewRaw(`SELECT r.place - 1 FROM unnest(?::bigint[], ?::uuid[],
+			?::timestamptz[]) WITH ORDINALITY AS r (business_id, id, at, place)
+		WHERE NOT EXISTS (SELECT 1 FROM ? a WHERE a.business_id = r.business_id AND a.? = r.id AND a.started_at = r.at)`,
+			Array(businesses), Array(ids), Array(starts), bun.Ident(table), bun.Ident(key)).Scan(ctx,
+			&missing); err != nil {
+		return nil, fmt.Errorf("looking up what is in %s: %w", table, err)
+	}
+	return missing, nil
+}

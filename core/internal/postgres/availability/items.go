@@ -1,0 +1,289 @@
+package availability
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// itemSwitch is a change of availability of a store's items and options.
+type itemSwitch struct {
+	business  core.BusinessID
+	storeID   int64
+	storeRef  string
+	items     []string
+	options   []string
+	enable    bool
+	source    string
+	actor     string
+	reference core.ID
+	turnOnAt  time.Time // zero: never
+}
+
+// SwitchItems makes items and options of a store available or unavailable and notifies the
+// platforms that list the store. It returns their number and what could not be switched.
+//
+// It returns NotFound for an unknown store. It returns Unavailable if the menu stayed locked
+// until the context ended.
+func (t Store) SwitchItems(ctx context.Context, business core.BusinessID, r toggle.ItemRequest, reference core.ID,
+	actor string) (n int, undone []core.Switched, err error) {
+	change := func() error {
+		return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+			store, err := publications.StoreID(ctx, tx, business, r.LocationRefID)
+			if err != nil {
+				return err
+			}
+			if err := menus.TryMenu(ctx, tx, business); err != nil {
+				return err
+			}
+			s := itemSwitch{
+				business: business, storeID: store, storeRef: r.LocationRefID, items: r.Items, options: r.Options,
+				enable: r.Action == toggle.Enable, source: toggle.ByAPI, actor: actor, reference: reference,
+				turnOnAt: r.TurnOnAt,
+			}
+			if n, undone, err = t.switchItems(ctx, tx, box, s); err != nil {
+				return err
+			}
+			return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
+		})
+	}
+	err = menus.TurnsOf(t.db).Do(ctx, business, change)
+	return n, undone, err
+}
+
+// schedule replaces the timers of the switched items and options.
+func (s itemSwitch) schedule(ctx context.Context, tx bun.Conn, items, options []core.Switched) error {
+	kinds, names := menus.ByKind(switched(items), switched(options))
+	if err := menus.ForgetTurnOns(ctx, tx, s.business, s.storeID, switched(items), switched(options)); err != nil ||
+		s.turnOnAt.IsZero() {
+		return err
+	}
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO item_turn_ons (business_id, store_id, kind, name, reference, actor, turn_on_at)
+		SELECT ?, ?, n.kind, n.name, ?, ?, ? FROM unnest(?::smallint[], ?::text[]) AS n (kind, name)`,
+		s.business, s.storeID, s.reference, s.actor, s.turnOnAt, postgres.Array(kinds), postgres.Array(names))
+	if err != nil {
+		return fmt.Errorf("storing what is to be turned on: %w", err)
+	}
+	return nil
+}
+
+// note records when the request was made, so that a menu request accepted earlier does not
+// undo it. For a timer that is the time of the request that set it.
+func (s itemSwitch) note(ctx context.Context, tx bun.Conn, now time.Time, items, options []core.Switched) error {
+	if s.source == toggle.ByTimer {
+		now = core.TimeOf(s.reference)
+	}
+	kinds, names := menus.ByKind(switched(items), switched(options))
+	if len(names) == 0 {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, queries.With("record_switches", postgres.Args{
+		"business": s.business, "store": s.storeID, "available": s.enable, "now": now,
+		"kinds": postgres.Array(kinds), "names": postgres.Array(names),
+	}))
+	if err != nil {
+		return fmt.Errorf("noting what was switched: %w", err)
+	}
+	return nil
+}
+
+// switched returns the ref_ids of what could be switched.
+func switched(list []core.Switched) (names []string) {
+	for _, thing := range list {
+		if thing.Reason == "" {
+			names = append(names, thing.RefID)
+		}
+	}
+	return names
+}
+
+// switchItems changes the menu and notifies the platforms. The caller has locked the menu.
+func (t Store) switchItems(ctx context.Context, tx bun.Conn, box *outbox.Outbox,
+	s itemSwitch) (platforms int, undone []core.Switched, err error) {
+	loader := menus.MenuLoader{Ctx: ctx, Tx: tx, Business: s.business, Store: s.storeID}
+	asked := menu.Switch{Scope: menu.Scope{LocationRefID: s.storeRef, StoreID: s.storeID}, Items: s.items,
+		Options: s.options, Available: s.enable}
+	state, err := loader.State(asked.Needs())
+	if err != nil {
+		return 0, nil, err
+	}
+	plan, items, options := asked.Decide(state)
+	if err := s.schedule(ctx, tx, items, options); err != nil {
+		return 0, nil, err
+	}
+	if err := s.note(ctx, tx, t.db.Clock().Now(), items, options); err != nil {
+		return 0, nil, err
+	}
+	if err := t.writeSwitch(ctx, tx, s, &plan); err != nil {
+		return 0, nil, err
+	}
+	places, versions, err := t.placesOf(ctx, tx, s)
+	if err != nil {
+		return 0, nil, err
+	}
+	blocked, err := blockedItems(ctx, tx, s.business, state.Items)
+	if err != nil {
+		return 0, nil, err
+	}
+	var calls []outbox.Call
+	var events []core.Event
+	for i, p := range places {
+		now := t.db.Clock().Now().Add(time.Duration(2*i) * time.Microsecond) // so that ids sort by arrival
+		here := listedHere(items, state.Items, p.Platform, blocked[p.Platform])
+		told := relay.ItemActionPayload{Outlet: p.outlet(now), Items: here, Options: options,
+			Version: versions[p.Platform] + marks(s, &plan)}
+		if ofItems, ofOptions := told.Told(); p.servedBy == core.ServedByOwn || len(ofItems)+len(ofOptions) == 0 {
+			more, err := toggle.Outcome{Switch: p.Switch, Done: true, At: now}.ItemEvents(here, options)
+			if err != nil {
+				return 0, nil, err
+			}
+			events = append(events, more...)
+			continue
+		}
+		call, err := p.call(relay.ItemAction, told, now)
+		if err != nil {
+			return 0, nil, err
+		}
+		calls = append(calls, call)
+	}
+	if err := box.QueueCalls(ctx, tx, calls); err != nil { // lock ordering keys before publications, like Finish
+		return 0, nil, err
+	}
+	if err := t.publishSwitch(ctx, tx, s, &plan); err != nil {
+		return 0, nil, err
+	}
+	undone = slices.DeleteFunc(slices.Concat(items, options),
+		func(thing core.Switched) bool { return thing.Reason == "" })
+	return len(places), undone, box.Publish(ctx, tx, events...)
+}
+
+// writeSwitch writes the menu changes of a switch, as a revision.
+func (t Store) writeSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
+	if !plan.Changes() {
+		return nil
+	}
+	revision, err := revisions.Begin(ctx, t.db, tx)
+	if err != nil {
+		return err
+	}
+	writer := menus.MenuWriter{Ctx: ctx, Tx: tx, Business: s.business, Now: t.db.Clock().Now()}
+	if err := writer.Write(plan); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx,
+		`INSERT INTO revisions (business_id, id, reference, kind, subject, actor, at)
+			VALUES (?, ?, ?, 'switch', ?, ?, ?)`,
+		s.business, revision, s.reference, s.storeRef, s.actor, t.db.Clock().Now()); err != nil {
+		return fmt.Errorf("keeping a revision: %w", err)
+	}
+	return nil
+}
+
+// publishSwitch marks the menus that a switch changed. What was switched on is published at
+// once, because the platform may lack it.
+func (t Store) publishSwitch(ctx context.Context, tx bun.Conn, s itemSwitch, plan *menu.Plan) error {
+	if err := publications.PublishMenus(ctx, t.db, tx, core.Job{ID: s.reference, Business: s.business}, s.storeID,
+		plan.Reach()); err != nil || !s.enable || !plan.Changes() {
+		return err
+	}
+	_, err := publications.MarkDue(ctx, t.db, tx, publications.Selector{
+		Reference: s.reference, Now: true,
+		Condition: publications.PublishedOn + ` AND store.business_id = ? AND store.id = ?`,
+		Args:      []any{s.business, s.storeID},
+	})
+	return err
+}
+
+// marks returns how often publishSwitch marks the store's menu.
+func marks(s itemSwitch, plan *menu.Plan) (n int64) {
+	if plan.Reach().Any() {
+		n++
+	}
+	if s.enable && plan.Changes() {
+		n++
+	}
+	return n
+}
+
+// placesOf returns the platforms that list the store, and the versions of its publications
+// by platform name.
+func (t Store) placesOf(ctx context.Context, tx bun.Conn,
+	s itemSwitch) (list []place, versions map[string]int64, err error) {
+	rows, err := tx.QueryContext(ctx, queries.With("listing_platforms", postgres.Args{
+		"business": s.business, "store": s.storeID, "columns": placeColumns,
+		"listed_on": bun.Safe(publications.ListedOn),
+	}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	defer rows.Close()
+	versions = map[string]int64{}
+	for rows.Next() {
+		var p place
+		var version int64
+		if err := rows.Scan(append(p.fields(), &version)...); err != nil {
+			return nil, nil, fmt.Errorf("reading platforms: %w", err)
+		}
+		p.Enable, p.Source, p.Reference, p.actor = s.enable, s.source, s.reference, s.actor
+		list, versions[p.Platform] = append(list, p), version
+	}
+	return list, versions, rows.Err()
+}
+
+// blockedItems returns the findings that block items, by platform and item.
+func blockedItems(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	items []menu.Item) (map[string]map[int64]string, error) {
+	rows, err := tx.QueryContext(ctx,
+		`SELECT platform, item_id, message FROM platform_findings WHERE business_id = ? AND item_id = ANY (?::bigint[])`,
+		business, postgres.Array(menus.IDsOf(items, menus.ItemRef)))
+	if err != nil {
+		return nil, fmt.Errorf("reading findings: %w", err)
+	}
+	defer rows.Close()
+	blocked := map[string]map[int64]string{}
+	for rows.Next() {
+		var platform, message string
+		var id int64
+		if err := rows.Scan(&platform, &id, &message); err != nil {
+			return nil, fmt.Errorf("reading findings: %w", err)
+		}
+		if blocked[platform] == nil {
+			blocked[platform] = map[int64]string{}
+		}
+		blocked[platform][id] = message
+	}
+	return blocked, rows.Err()
+}
+
+// listedHere returns the items for one platform, with a reason for those it does not list.
+func listedHere(items []core.Switched, records []menu.Item, platform string, blocked map[int64]string) []core.Switched {
+	listed := make(map[int64]bool, len(records))
+	for i := range records {
+		listed[records[i].ID] = records[i].ListedOn(platform)
+	}
+	here := slices.Clone(items)
+	for i, item := range here {
+		switch {
+		case item.Reason != "":
+		case !listed[item.ID]:
+			here[i].Reason = "the item is not listed on this platform"
+		case blocked[item.ID] != "":
+			here[i].Reason = "the item is not listed on this platform: " + blocked[item.ID]
+		}
+	}
+	return here
+}

@@ -1,0 +1,154 @@
+package availability
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/presence"
+)
+
+// Presence stores the last heartbeat of the POS of each store (presence.Records).
+type Presence struct{ db *postgres.DB }
+
+// NewPresence returns a Presence that uses db.
+func NewPresence(db *postgres.DB) Presence { return Presence{db} }
+
+// presenceStep is the minimum age difference for a write, because several replicas receive
+// heartbeats of one store.
+const presenceStep = 30 * time.Second
+
+// Keep stores heartbeats in one statement, in key order.
+func (p Presence) Keep(ctx context.Context, signs map[presence.Sign]time.Time) error {
+	n := len(signs)
+	businesses, stores, orders := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	refs, at := make([]string, 0, n), make([]string, 0, n)
+	for sign, seen := range signs {
+		businesses, stores, orders = append(businesses, int64(sign.Business)), append(stores, sign.StoreID),
+			append(orders, sign.OrderID)
+		refs, at = append(refs, sign.StoreRef), append(at, seen.UTC().Format(time.RFC3339Nano))
+	}
+	_, err := p.db.Bun().ExecContext(ctx, queries.With("keep", postgres.Args{
+		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "refs": postgres.Array(refs),
+		"orders": postgres.Array(orders), "at": postgres.Array(at), "step_seconds": int(presenceStep / time.Second),
+	}))
+	if err != nil {
+		return fmt.Errorf("storing when stores were heard of: %w", err)
+	}
+	return nil
+}
+
+// Review calls judge for the stores whose last heartbeat is too old and for those already
+// silent. It stores and returns the changes.
+func (p Presence) Review(ctx context.Context, after time.Duration,
+	judge func(presence.Store) (time.Time, error)) (changes []presence.Change, err error) {
+	err = p.db.Sweep(ctx, "presence", func(tx bun.Conn, _ time.Time) (time.Time, error) {
+		now := p.db.Clock().Now()
+		list, err := p.stores(ctx, tx, after,
+			`silence.after_s > 0 AND presence.seen_at <= ?::timestamptz - silence.after_s * interval '1 second'
+				OR presence.silent_since IS NOT NULL`, now)
+		if err != nil {
+			return now, err
+		}
+		var businesses, stores []int64
+		var since []string
+		for _, s := range list {
+			judged, err := judge(s)
+			if err != nil {
+				return now, fmt.Errorf("judging the presence of store %d: %w", s.ID, err)
+			}
+			if judged.Equal(s.SilentSince) {
+				continue
+			}
+			businesses, stores = append(businesses, int64(s.Business)), append(stores, s.ID)
+			changed, text := presence.Change{Store: s, Silent: !judged.IsZero()}, ""
+			if changed.Silent {
+				changed.SilentSince, text = judged, judged.UTC().Format(time.RFC3339Nano)
+			}
+			since, changes = append(since, text), append(changes, changed)
+		}
+		if len(changes) == 0 {
+			return now, nil
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE pos_presence p SET silent_since = nullif(c.since, '')::timestamptz
+			FROM unnest(?::bigint[], ?::bigint[], ?::text[]) AS c (business, store, since)
+				WHERE p.business_id = c.business AND p.store_id = c.store`,
+			postgres.Array(businesses), postgres.Array(stores), postgres.Array(since)); err != nil {
+			return now, fmt.Errorf("storing which stores are silent: %w", err)
+		}
+		return now, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return changes, nil
+}
+
+// Silent returns at most limit stores with a silent POS, the longest silence first. Business 0
+// means all businesses.
+func (p Presence) Silent(ctx context.Context, business core.BusinessID, limit int) ([]presence.Store, error) {
+	return p.stores(ctx, p.db.Bun(), 0,
+		`presence.silent_since IS NOT NULL AND (?0 = 0 OR presence.business_id = ?0)
+			ORDER BY presence.silent_since, presence.store_id LIMIT ?1`, business, limit)
+}
+
+// Unsettled returns the stores whose closed state does not match their silence.
+func (p Presence) Unsettled(ctx context.Context) ([]presence.Store, error) {
+	return p.stores(ctx, p.db.Bun(), 0,
+		`presence.closed <> (presence.silent_since IS NOT NULL AND coalesce(rule.close_silent, false))
+			ORDER BY presence.business_id, presence.store_id`)
+}
+
+// Settle closes or opens an unsettled store. The same transaction records it, so that a
+// crash leaves both done or both undone.
+func (p Presence) Settle(ctx context.Context, s presence.Store, closed bool, reason string) error {
+	t := New(p.db)
+	return outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		result, err := tx.ExecContext(ctx,
+			`UPDATE pos_presence SET closed = ?0 WHERE business_id = ?1 AND store_id = ?2 AND closed <> ?0
+			AND (NOT ?0 OR silent_since IS NOT NULL)`, closed, s.Business, s.ID)
+		if err != nil {
+			return fmt.Errorf("keeping that a silent store is closed: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return t.closeStore(ctx, tx, box, s.Business, s.ID, closed, reason)
+	})
+}
+
+func (p Presence) stores(ctx context.Context, in bun.IDB, after time.Duration, which string,
+	args ...any) ([]presence.Store, error) {
+	rows, err := in.QueryContext(ctx, queries.With("read", postgres.Args{
+		"after_seconds": int(after / time.Second), "which": bun.SafeQuery(which, args...),
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading when stores were heard of: %w", err)
+	}
+	defer rows.Close()
+	list := []presence.Store{}
+	now := p.db.Clock().Now()
+	for rows.Next() {
+		var s presence.Store
+		var silent sql.NullTime
+		var zone string
+		var seconds int
+		if err := rows.Scan(&s.Business, &s.ID, &s.RefID, &s.Name, &s.SeenAt, &silent, &s.Timings, &s.TakesOrder, &zone,
+			&seconds, &s.Closes); err != nil {
+			return nil, fmt.Errorf("reading when stores were heard of: %w", err)
+		}
+		place, err := time.LoadLocation(zone)
+		if err != nil {
+			return nil, err
+		}
+		s.SilentSince, s.Local, s.After = silent.Time, now.In(place), time.Duration(seconds)*time.Second
+		list = append(list, s)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,76 @@
+package availability
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// standingMost bounds the outcomes read for a request: two for each platform, and two more
+// for items turned on again.
+const standingMost = 4 * toggle.MaxPlatforms
+
+// Standing returns the outcomes of a switch or publish request. It returns NotFound if the
+// business has no request with the reference.
+func (t Store) Standing(ctx context.Context, business core.BusinessID,
+	reference core.ID) (s toggle.Standing, err error) {
+	if s.Told, err = t.told(ctx, business, reference); err != nil {
+		return s, err
+	}
+	// Calls are created in the transaction of their request, which lasts less than a minute.
+	made := core.TimeOf(reference)
+	s.Waiting, err = postgres.Collect(ctx, t.db.Tenant(business), "reading what waits of a switch",
+		func(w *toggle.Waiting) []any {
+			return []any{&w.Platform, &w.Because}
+		}, queries.With("waiting_switches", postgres.Args{
+			"business": business, "first": core.FirstID(made), "last": core.FirstID(made.Add(time.Minute)),
+			"store_action": relay.StoreAction, "item_action": relay.ItemAction, "reference": reference,
+			"limit": standingMost,
+		}))
+	if err != nil {
+		return s, err
+	}
+	if len(s.Told)+len(s.Waiting) == 0 {
+		var known bool
+		err = t.db.Tenant(business).QueryRowContext(ctx,
+			`SELECT true FROM untold_switches WHERE business_id = ? AND reference = ?`, business,
+			reference).Scan(&known)
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, core.NoSuch("reference", strconv.Quote(reference.String()), "there is no switch with this reference")
+	}
+	return s, err
+}
+
+// told returns the outcome events of a request, including those without a subscription.
+func (t Store) told(ctx context.Context, business core.BusinessID, reference core.ID) (list []core.Event, err error) {
+	rows, err := t.db.Tenant(business).QueryContext(ctx, `SELECT event_type, body FROM events
+		WHERE business_id = ? AND reference = ? AND event_type = ANY (?) ORDER BY id LIMIT ?`, business,
+		reference.String(),
+		postgres.Array([]core.EventType{core.StoreAction, core.ItemStateToggle, core.OptionStateToggle,
+			core.HubMenuPublish}), standingMost)
+	if err != nil {
+		return nil, fmt.Errorf("reading the outcomes of a switch: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var e core.Event
+		var packed []byte
+		if err := rows.Scan(&e.Type, &packed); err != nil {
+			return nil, fmt.Errorf("reading the outcomes of a switch: %w", err)
+		}
+		if e.Body, err = t.db.Unpack(packed); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,198 @@
+// Package availability switches stores, items and options on and off.
+package availability
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// Store stores the availability of stores, items and options (toggle.Records).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// place is a platform on which a store or its items change availability.
+type place struct {
+	toggle.Switch
+	servedBy        string
+	platformStoreID string
+	reason          string
+	actor           string
+	moved           bool // the state differed before
+}
+
+// placeColumns are the columns of a place.
+var placeColumns = bun.Safe(queries.With("switch_columns", postgres.Args{"given_id": bun.Safe(postgres.GivenID)}))
+
+func (p *place) fields() []any {
+	return []any{&p.Business, &p.StoreID, &p.StoreRef, &p.Platform, &p.servedBy, &p.platformStoreID}
+}
+
+// SwitchStore opens or closes a store on the named platforms, or on all platforms that list
+// it. It returns their number. It returns NotFound for an unknown store or platform.
+func (t Store) SwitchStore(ctx context.Context, business core.BusinessID, r toggle.StoreRequest, reference core.ID,
+	actor string) (n int, err error) {
+	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		store, err := publications.StoreID(ctx, tx, business, r.LocationRefID)
+		if err != nil {
+			return err
+		}
+		if err := publications.KnownPlatforms(ctx, tx, business, r.Platforms); err != nil {
+			return err
+		}
+		asked := storeSwitch{enable: r.Action == toggle.Enable, source: toggle.ByAPI, reference: reference,
+			actor: actor, turnOnAt: r.TurnOnAt}
+		asked.which = publications.ListedOn
+		if len(r.Platforms) > 0 {
+			asked.which = bun.Safe(postgres.Formatter.FormatQuery(`platform.name = ANY (?::text[])`,
+				postgres.Array(r.Platforms)))
+		}
+		places, err := t.switchStore(ctx, tx, business, store, asked)
+		n = len(places)
+		if err := t.tellStores(ctx, tx, box, places, err); err != nil {
+			return err
+		}
+		return publications.KeepUnnotified(ctx, t.db, tx, business, reference, n)
+	})
+	return n, err
+}
+
+// closeStore closes a silent store wherever it is open. With closed unset it opens the store
+// where this function had closed it.
+func (t Store) closeStore(ctx context.Context, tx bun.Conn, box *outbox.Outbox, business core.BusinessID, store int64,
+	closed bool, reason string) error {
+	asked := storeSwitch{
+		enable: !closed, source: toggle.ByPresence, reason: reason, reference: core.NewID(t.db.Clock().Now()),
+		actor: "hub",
+		which: publications.ListedOn + ` AND NOT EXISTS (SELECT 1 FROM store_switches closed
+			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
+				AND closed.platform = platform.name AND NOT closed.open)`,
+		still: `switch.open`,
+	}
+	if !closed {
+		asked.which = `EXISTS (SELECT 1 FROM store_switches closed
+			WHERE closed.business_id = store.business_id AND closed.store_id = store.id
+				AND closed.platform = platform.name AND NOT closed.open AND closed.source = 'presence')`
+		asked.still = `NOT switch.open AND switch.source = 'presence'`
+	}
+	places, err := t.switchStore(ctx, tx, business, store, asked)
+	return t.tellStores(ctx, tx, box, places, err)
+}
+
+// storeSwitch describes a change of a store on platforms.
+type storeSwitch struct {
+	enable                bool
+	source, reason, actor string
+	reference             core.ID
+	turnOnAt              time.Time // zero: never
+	which                 bun.Safe  // condition on the rows store and platform
+	still                 bun.Safe  // condition on the existing row switch, evaluated once it is locked
+}
+
+func (t Store) switchStore(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64,
+	a storeSwitch) ([]place, error) {
+	return readPlaces(ctx, tx, queries.With("switch_store", postgres.Args{
+		"business": business, "store": store, "which": a.which, "still": cmp.Or(a.still, "true"), "open": a.enable,
+		"source": a.source, "reason": postgres.CleanText(a.reason), "actor": a.actor,
+		"reference": a.reference.String(), "now": t.db.Clock().Now(), "turn_on_at": postgres.NullTime(a.turnOnAt),
+		"columns": placeColumns,
+	}))
+}
+
+// readPlaces runs a statement that returns the columns of places and of their switches.
+func readPlaces(ctx context.Context, tx bun.IDB, query string) (list []place, err error) {
+	return postgres.Collect(ctx, tx, "switching stores", func(p *place) []any {
+		return append(p.fields(), &p.Enable, &p.Source, &p.reason, &p.actor, &p.Reference, &p.moved)
+	}, query)
+}
+
+// tellStores queues calls to the aggregators of switched stores. The merchant's own platforms
+// read the state from the hub, so their outcome event is published at once.
+func (t Store) tellStores(ctx context.Context, tx bun.Conn, box *outbox.Outbox, places []place, err error) error {
+	if err != nil {
+		return err
+	}
+	var calls []outbox.Call
+	var events []core.Event
+	for i, p := range places {
+		now := t.db.Clock().Now().Add(time.Duration(i) * time.Microsecond) // so that ids sort by arrival
+		if p.servedBy == core.ServedByOwn {
+			event, err := toggle.Outcome{Switch: p.Switch, Done: true, Message: p.reason, At: now}.StoreEvent()
+			if err != nil {
+				return err
+			}
+			events = append(events, event)
+			continue
+		}
+		call, err := p.call(relay.StoreAction, relay.StoreActionPayload{Outlet: p.outlet(now)}, now)
+		if err != nil {
+			return err
+		}
+		calls = append(calls, call)
+	}
+	if err := box.QueueCalls(ctx, tx, calls); err != nil {
+		return err
+	}
+	if err := t.recordStores(ctx, tx, places); err != nil {
+		return err
+	}
+	return box.Publish(ctx, tx, events...)
+}
+
+// recordStores writes an audit entry per request and store if the state changed. The places
+// of one request and store must be adjacent.
+func (t Store) recordStores(ctx context.Context, tx bun.Conn, places []place) error {
+	for len(places) > 0 {
+		p, names, n := places[0], []string{}, 0
+		for ; n < len(places) && places[n].StoreID == p.StoreID && places[n].Reference == p.Reference; n++ {
+			if places[n].moved {
+				names = append(names, places[n].Platform)
+			}
+		}
+		if places = places[n:]; len(names) == 0 {
+			continue
+		}
+		change := access.Change{Business: p.Business, Actor: p.actor, Action: "store.close",
+			Object: fmt.Sprintf("store/%d", p.StoreID), Why: p.reason,
+			After: map[string]any{"platforms": names, "source": p.Source, "reference": p.Reference.String()}}
+		if p.Enable {
+			change.Action = "store.open"
+		}
+		if err := t.db.RecordAudit(ctx, tx, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *place) outlet(at time.Time) relay.Outlet {
+	return relay.Outlet{
+		StoreID: p.StoreID, StoreRefID: p.StoreRef, PlatformStoreID: p.platformStoreID,
+		Reference: p.Reference, Source: p.Source, Enable: p.Enable, At: at.UnixMilli(),
+	}
+}
+
+// call returns the call to a platform. It uses the store's ordering key, so that later
+// requests are sent later.
+func (p *place) call(kind relay.Kind, payload any, at time.Time) (outbox.Call, error) {
+	text, err := json.Marshal(payload)
+	return outbox.Call{
+		Business: p.Business, ID: core.NewID(at), Kind: kind, Line: relay.StoreLine(p.Platform, p.StoreID),
+		Platform: p.Platform,
+		Payload:  text, Actor: p.actor, At: at,
+	}, err
+}

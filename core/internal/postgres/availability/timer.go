@@ -1,0 +1,141 @@
+package availability
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/toggle"
+)
+
+// TurnOn turns on what is due, one business at a time, so that a failure in one does not
+// delay others. It skips rows that another transaction has locked.
+func (t Store) TurnOn(ctx context.Context, limit int) (turned int, next time.Time, err error) {
+	var due sql.NullTime
+	if err := t.db.Bun().QueryRowContext(ctx,
+		`SELECT least((SELECT min(turn_on_at) FROM store_switches WHERE turn_on_at IS NOT NULL), (SELECT min(turn_on_at)
+			FROM item_turn_ons))`).
+		Scan(&due); err != nil {
+		return 0, next, fmt.Errorf("looking for what is to be turned on: %w", err)
+	}
+	if !due.Valid || due.Time.After(t.db.Clock().Now()) {
+		return 0, due.Time, nil
+	}
+	var businesses []core.BusinessID
+	if err := t.db.Bun().
+		NewRaw(`SELECT business_id FROM store_switches WHERE turn_on_at <= ?0 UNION SELECT business_id
+			FROM item_turn_ons WHERE turn_on_at <= ?0`,
+			t.db.Clock().Now()).Scan(ctx, &businesses); err != nil {
+		return 0, due.Time, fmt.Errorf("looking for what is to be turned on: %w", err)
+	}
+	var failures []error
+	for _, business := range businesses {
+		for _, turnOn := range []func(context.Context, core.BusinessID, int) (int, error){t.turnOnStores,
+			t.turnOnItems} {
+			n, err := turnOn(ctx, business, limit)
+			turned, failures = turned+n, append(failures, err)
+		}
+	}
+	return turned, due.Time, errors.Join(failures...)
+}
+
+func (t Store) turnOnStores(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
+	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		now := t.db.Clock().Now()
+		places, err := readPlaces(ctx, tx, queries.With("turn_on_stores", postgres.Args{
+			"business": business, "now": now, "limit": limit, "source": toggle.ByTimer, "columns": placeColumns,
+		}))
+		n = len(places)
+		return t.tellStores(ctx, tx, box, places, err)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// turnOnItems turns on the due items, one store at a time.
+func (t Store) turnOnItems(ctx context.Context, business core.BusinessID, limit int) (n int, err error) {
+	var stores []int64
+	if err := t.db.Bun().
+		NewRaw(`SELECT store_id FROM item_turn_ons WHERE business_id = ? AND turn_on_at <= ? GROUP BY 1
+			ORDER BY min(turn_on_at) LIMIT ?`,
+			business, t.db.Clock().Now(), limit).Scan(ctx, &stores); err != nil {
+		return 0, fmt.Errorf("looking for what is to be turned on: %w", err)
+	}
+	var failures []error
+	for _, store := range stores {
+		turned, err := t.turnOnAt(ctx, business, store)
+		if failures = append(failures, err); err == nil {
+			n += turned
+		}
+	}
+	return n, errors.Join(failures...)
+}
+
+// turnOnAt turns on the due items of one store. It holds the menu lock of the business.
+func (t Store) turnOnAt(ctx context.Context, business core.BusinessID, store int64) (n int, err error) {
+	err = outbox.Run(ctx, t.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := menus.TryMenu(ctx, tx, business); errors.Is(err, menus.ErrMenuHeld) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		switches, err := t.takeDue(ctx, tx, business, store)
+		if err != nil {
+			return err
+		}
+		for _, s := range switches {
+			n += len(s.items) + len(s.options)
+			if _, _, err := t.switchItems(ctx, tx, box, *s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+// takeDue deletes the due timers of a store and returns their switches, grouped by the
+// request that set them.
+func (t Store) takeDue(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	store int64) (list []*itemSwitch, err error) {
+	rows, err := tx.QueryContext(ctx,
+		`WITH due AS (DELETE FROM item_turn_ons WHERE business_id = ?0 AND store_id = ?1 AND turn_on_at <= ?2
+			RETURNING kind, name, reference, actor)
+		SELECT s.ref_id, due.* FROM due JOIN stores s ON s.business_id = ?0 AND s.id = ?1
+		ORDER BY due.reference, due.kind, due.name`,
+		business, store, t.db.Clock().Now())
+	if err != nil {
+		return nil, fmt.Errorf("taking what is to be turned on: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		s := &itemSwitch{business: business, storeID: store, enable: true, source: toggle.ByTimer}
+		var kind menu.Kind
+		var name string
+		if err := rows.Scan(&s.storeRef, &kind, &name, &s.reference, &s.actor); err != nil {
+			return nil, fmt.Errorf("taking what is to be turned on: %w", err)
+		}
+		if last := len(list) - 1; last >= 0 && list[last].reference == s.reference {
+			s = list[last]
+		} else {
+			list = append(list, s)
+		}
+		if kind == menu.Items {
+			s.items = append(s.items, name)
+		} else {
+			s.options = append(s.options, name)
+		}
+	}
+	return list, rows.Err()
+}

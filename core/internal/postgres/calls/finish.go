@@ -1,0 +1,236 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// keptAnswer bounds the stored bytes of a request or response body.
+const keptAnswer = 4 << 10
+
+// PinOf separates the phone number that reaches a customer from its pin, in the result of a call.
+const PinOf = " pin "
+
+// Finish records the results of claimed calls in one transaction: attempts, states, the next
+// call of each ordering key, and the events of actions. A call ends even if the lease was
+// lost. The ordering key advances only while the owner holds its lease.
+func (q Store) Finish(ctx context.Context, owner core.ID, results []relay.Result) error {
+	if len(results) == 0 {
+		return nil
+	}
+	return outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		n := len(results)
+		businesses, lines := make([]int64, n), make([]string, n)
+		for i, r := range results {
+			businesses[i], lines[i] = int64(r.Call.Business), r.Call.Line
+		}
+		if err := lockTold(ctx, tx, results); err != nil {
+			return err
+		}
+		// Locked first, so that later transactions see the final state of the ordering keys.
+		if _, err := tx.ExecContext(ctx,
+			`SELECT 1 FROM call_lines WHERE (business_id, line) IN (SELECT * FROM unnest(?::bigint[], ?::text[]))
+			ORDER BY business_id, line FOR UPDATE`, postgres.Array(businesses), postgres.Array(lines)); err != nil {
+			return fmt.Errorf("locking lines of calls: %w", err)
+		}
+		results, err := unrecordedCalls(ctx, tx, results)
+		if err != nil {
+			return err
+		}
+		if err := writeCallAttempts(ctx, tx, results); err != nil {
+			return err
+		}
+		ended, err := endCalls(ctx, tx, results)
+		if err != nil {
+			return err
+		}
+		if err := advanceCallLines(ctx, tx, owner, results); err != nil {
+			return err
+		}
+		var events []core.Event
+		for _, after := range q.onEnded {
+			more, err := after(ctx, tx, ended)
+			if err != nil {
+				return err
+			}
+			events = append(events, more...)
+		}
+		return box.Publish(ctx, tx, events...)
+	})
+}
+
+// lockTold locks the orders that may get events, in key order.
+func lockTold(ctx context.Context, tx bun.Conn, results []relay.Result) error {
+	var businesses, orders []int64
+	for _, r := range results {
+		if r.State != relay.Waiting && (r.Call.Kind == relay.Action || r.Call.Kind == relay.ItemsOOS) {
+			businesses, orders = append(businesses, int64(r.Call.Business)), append(orders, r.Call.Order.ID)
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx,
+		`SELECT 1 FROM orders WHERE (business_id, id) IN (SELECT * FROM unnest(?::bigint[], ?::bigint[]))
+		ORDER BY business_id, id FOR UPDATE`, postgres.Array(businesses), postgres.Array(orders)); err != nil {
+		return fmt.Errorf("locking orders: %w", err)
+	}
+	return nil
+}
+
+// unrecordedCalls omits results whose attempts are already recorded. Their transaction has
+// committed, and the ordering key may be leased again for the next call.
+func unrecordedCalls(ctx context.Context, tx bun.Conn, results []relay.Result) (fresh []relay.Result, err error) {
+	var tried []relay.Result
+	var made []postgres.Attempt
+	for _, r := range results {
+		if r.Attempt == nil {
+			fresh = append(fresh, r)
+			continue
+		}
+		tried, made = append(tried, r),
+			append(made, postgres.Attempt{Business: r.Call.Business, Of: r.Call.ID, At: r.Attempt.StartedAt})
+	}
+	missing, err := postgres.MissingAttempts(ctx, tx, "call_attempts", "call_id", made)
+	for _, i := range missing {
+		fresh = append(fresh, tried[i])
+	}
+	return fresh, err
+}
+
+// writeCallAttempts stores the attempts. Successful sends of a rider location are not stored.
+func writeCallAttempts(ctx context.Context, tx bun.Conn, results []relay.Result) error {
+	const columns = `business_id, call_id, order_id, n, started_at, method, url, request_headers, request_body,` +
+		` status, error_class, error, response_headers, response_body, total_us`
+	var rows postgres.CopyWriter
+	for _, r := range results {
+		a := r.Attempt
+		if a == nil || r.Call.Kind == relay.RiderLocation && a.ErrorClass == "" {
+			continue
+		}
+		rows.Int(int64(r.Call.Business))
+		rows.ID(r.Call.ID)
+		rows.Int(r.Call.Order.ID)
+		rows.Int(int64(r.Call.Attempts + 1))
+		rows.Time(a.StartedAt)
+		rows.Text(a.Method)
+		rows.Text(a.URL)
+		rows.JSON(false, a.RequestHeaders)
+		rows.Bytes(a.RequestBody[:min(len(a.RequestBody), keptAnswer)])
+		rows.Int(int64(a.Status))
+		rows.Text(a.ErrorClass)
+		rows.Text(a.Error)
+		rows.JSON(false, a.ResponseHeaders)
+		rows.Bytes(a.ResponseBody[:min(len(a.ResponseBody), keptAnswer)])
+		rows.Micros(a.Took)
+		rows.End()
+	}
+	return rows.CopyInto(ctx, tx, "call_attempts", columns)
+}
+
+// endCalls marks calls as ended, each at most once. It returns those that this transaction
+// ended.
+func endCalls(ctx context.Context, tx bun.Conn, results []relay.Result) ([]Ended, error) {
+	var businesses, attempts []int64
+	var ids, states, messages, brought, at []string
+	for _, r := range results {
+		if r.State == relay.Waiting || r.Call.Kind == relay.RiderLocation {
+			continue
+		}
+		result := r.Outcome.CustomerPhone
+		if r.Outcome.Pin != "" {
+			result += PinOf + r.Outcome.Pin
+		}
+		if len(r.Outcome.Refused) > 0 {
+			text, err := json.Marshal(r.Outcome.Refused)
+			if err != nil {
+				return nil, err
+			}
+			result = string(text)
+		}
+		made := r.Call.Attempts
+		if r.Attempt != nil {
+			made++
+		}
+		businesses, ids, states, attempts = append(businesses, int64(r.Call.Business)), append(ids, r.Call.ID.String()),
+			append(states, string(r.State)), append(attempts, int64(made))
+		messages, brought, at = append(messages, postgres.CleanText(r.Message)),
+			append(brought, postgres.CleanText(result)), append(at, r.Executed.UTC().Format(time.RFC3339Nano))
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return EndBy(ctx, tx, queries.With("end_calls", postgres.Args{
+		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "states": postgres.Array(states),
+		"messages": postgres.Array(messages), "results": postgres.Array(brought), "attempts": postgres.Array(attempts),
+		"at": postgres.Array(at), "ended": EndedColumns,
+	}))
+}
+
+// advanceCallLines schedules each ordering key: the same call for its next attempt, the next
+// call at once, or nothing if no call waits. The next rider location is sent when the rate
+// limit allows. A location's outcome is stored in call_lines, because it has no other record.
+func advanceCallLines(ctx context.Context, tx bun.Conn, owner core.ID, results []relay.Result) error {
+	n := len(results)
+	businesses, versions, attempts := make([]int64, n), make([]int64, n), make([]int64, n)
+	lines, due, notes, told := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	again := make([]bool, n)
+	for i, r := range results {
+		businesses[i], versions[i], lines[i] = int64(r.Call.Business), r.Call.Version, r.Call.Line
+		next := r.Executed
+		if r.Call.Kind == relay.RiderLocation {
+			told[i] = string(r.State)
+			if r.State != relay.Done {
+				notes[i] = postgres.CleanText(r.Message)
+			}
+			if r.Attempt != nil {
+				next = next.Add(relay.PlaceEvery)
+			}
+		}
+		due[i] = next.UTC().Format(time.RFC3339Nano)
+		if r.State == relay.Waiting {
+			again[i], due[i], attempts[i], notes[i] = true, r.RetryAt.UTC().Format(time.RFC3339Nano),
+				int64(r.Call.Attempts), postgres.CleanText(r.Message)
+			if !r.Untried {
+				attempts[i]++
+			}
+		}
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("advance", postgres.Args{
+		"businesses": postgres.Array(businesses), "lines": postgres.Array(lines), "versions": postgres.Array(versions),
+		"attempts": postgres.Array(attempts), "again": postgres.Array(again), "due": postgres.Array(due),
+		"notes": postgres.Array(notes), "told": postgres.Array(told), "owner": owner, "location": relay.RiderLocation,
+	})); err != nil {
+		return fmt.Errorf("letting lines of calls go on: %w", err)
+	}
+	return nil
+}
+
+// Release requeues leased calls with their due times unchanged.
+func (q Store) Release(ctx context.Context, owner core.ID, calls []relay.Call) error {
+	businesses, lines := make([]int64, len(calls)), make([]string, len(calls))
+	for i, c := range calls {
+		businesses[i], lines[i] = int64(c.Business), c.Line
+	}
+	_, err := q.db.Bun().ExecContext(ctx, queries.With("release", postgres.Args{
+		"owner": owner, "businesses": postgres.Array(businesses), "lines": postgres.Array(lines),
+	}))
+	if err != nil {
+		return fmt.Errorf("giving calls back: %w", err)
+	}
+	return nil
+}
+
+// Keep stores an attempt at a call outside the queue.
+func (q Store) Keep(ctx context.Context, result relay.Result) error {
+	return q.db.InTx(ctx, func(tx bun.Conn) error { return writeCallAttempts(ctx, tx, []relay.Result{result}) })
+}

@@ -1,0 +1,283 @@
+package calls
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+)
+
+// Plugins stores the desired state of plugins and the status that hubs report.
+type Plugins struct{ db *postgres.DB }
+
+// NewPlugins returns Plugins that use db.
+func NewPlugins(db *postgres.DB) Plugins { return Plugins{db} }
+
+// Add lists plugins, except removed ones. New plugins are enabled.
+func (p Plugins) Add(ctx context.Context, ids []string) error {
+	_, err := p.db.Bun().ExecContext(ctx,
+		`INSERT INTO plugins (id, known_at) SELECT unnest(?::text[]), ? ON CONFLICT DO NOTHING`, postgres.Array(ids),
+		p.db.Clock().Now())
+	if err != nil {
+		return fmt.Errorf("listing plugins: %w", err)
+	}
+	return nil
+}
+
+// List returns every plugin, sorted by id.
+func (p Plugins) List(ctx context.Context) (list []aggregator.Plugin, err error) {
+	return postgres.Collect(ctx, p.db.Bun(), "reading plugins", func(one *aggregator.Plugin) []any {
+		return []any{&one.ID, &one.Enabled, &one.Revision, &one.Restarts, &one.Description, &one.Status, &one.ReportedAt,
+			&one.ServedAt, &one.KnownAt, &one.Renderer}
+	}, `SELECT id, enabled, revision, restarts, description, status, coalesce(told_at, 'epoch'),
+		coalesce(served_at, 'epoch'), known_at, published_about
+		FROM plugins WHERE NOT removed ORDER BY id`)
+}
+
+// Running returns the ids of the plugins that hubs run: those that are installed here or known to a hub, without the
+// disabled ones.
+func (p Plugins) Running(ctx context.Context, installed []string) ([]string, error) {
+	running := slices.Clone(installed)
+	list, err := p.List(ctx)
+	for _, p := range list {
+		running = slices.DeleteFunc(running, func(id string) bool { return id == p.ID })
+		if p.Enabled {
+			running = append(running, p.ID)
+		}
+	}
+	slices.Sort(running)
+	return running, err
+}
+
+// Find returns a plugin that is in the list of installed ones or known to a hub, or NotFound.
+func (p Plugins) Find(ctx context.Context, installed []string, id string) (aggregator.Plugin, error) {
+	list, err := p.List(ctx)
+	if err != nil {
+		return aggregator.Plugin{}, err
+	}
+	for _, p := range list {
+		if p.ID == id {
+			return p, nil
+		}
+		installed = append(installed, p.ID)
+	}
+	if slices.Contains(installed, id) {
+		return aggregator.Plugin{ID: id, Enabled: true}, nil
+	}
+	slices.Sort(installed)
+	return aggregator.Plugin{}, core.Errorf(core.NotFound, "there is no plugin %q; there are: %s", id,
+		strings.Join(slices.Compact(installed), ", "))
+}
+
+// Want records whether a plugin should run; every hub follows. Repeating the current state
+// makes the plugin leave quarantine and check for another version. A removed plugin is
+// restored.
+func (p Plugins) Want(ctx context.Context, id string, enabled bool) error {
+	return p.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO plugins AS p (id, enabled, known_at) VALUES (?, ?, ?)
+			ON CONFLICT (id) DO UPDATE SET enabled = excluded.enabled, revision = p.revision + 1, removed = false,
+				known_at = CASE WHEN p.removed THEN excluded.known_at ELSE p.known_at END`, id, enabled,
+			p.db.Clock().Now()); err != nil {
+			return fmt.Errorf("recording what is wanted of plugin %s: %w", id, err)
+		}
+		change := accessdb.ByCommand(0, "plugin.disable")
+		if enabled {
+			change.Action = "plugin.enable"
+		}
+		change.Object = "plugin/" + id
+		return p.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+// namedBound bounds the platforms that the error of Remove names.
+const namedBound = 20
+
+// Remove removes a plugin from every hub and clears its status. It returns Conflict if
+// platforms use it; the error names them. It returns NotFound if the plugin is unknown.
+func (p Plugins) Remove(ctx context.Context, id string) error {
+	return p.db.InTx(ctx, func(tx bun.Conn) error {
+		result, err := tx.ExecContext(ctx, `UPDATE plugins SET removed = true, enabled = false, revision = revision + 1,
+			description = NULL, status = '', told_at = NULL, served_at = NULL, published_about = '' WHERE id = ?
+				AND NOT removed`, id)
+		if err != nil {
+			return fmt.Errorf("removing plugin %s: %w", id, err)
+		}
+		if n, _ := result.RowsAffected(); n == 0 {
+			return core.Errorf(core.NotFound, "there is no plugin %q", id)
+		}
+		bound, err := postgres.Collect(ctx, tx, "reading what plugin "+id+" serves",
+			func(b *aggregator.Binding) []any { return []any{&b.Business, &b.Platform} },
+			`SELECT business_id, name FROM platforms WHERE served_by = ? ORDER BY business_id, name`, id)
+		if err != nil {
+			return err
+		}
+		if len(bound) > 0 {
+			return stillBound(id, bound)
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE plugin_id = ?`, id); err != nil {
+			return fmt.Errorf("forgetting plugin %s: %w", id, err)
+		}
+		change := accessdb.ByCommand(0, "plugin.remove")
+		change.Object = "plugin/" + id
+		return p.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+func stillBound(id string, bound []aggregator.Binding) error {
+	names := make([]string, min(len(bound), namedBound))
+	for i := range names {
+		names[i] = fmt.Sprintf("%q of business %d", bound[i].Platform, bound[i].Business)
+	}
+	if more := len(bound) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return core.Errorf(core.Conflict,
+		"plugin %s serves platforms: %s; have each served by own, or by another plugin, first: servery platform set "+
+			"--business %d %q --plugin own",
+		id, strings.Join(names, ", "), bound[0].Business, bound[0].Platform)
+}
+
+// ReportStatus records a hub's status of a plugin, and its description if known.
+//
+// A ready plugin's platforms are rechecked and republished after an operator request. The
+// same happens if another or an unknown renderer published their menus. It waits until all
+// other hubs have the same renderer, because hubs of two versions would alternate forever.
+func (p Plugins) ReportStatus(ctx context.Context, hub core.ID, id, status string, description []byte) error {
+	now, told := p.db.Clock().Now(), readTold(status)
+	return p.db.InTx(ctx, func(tx bun.Conn) error {
+		var published, before string
+		var revision, publishedRevision int64
+		var others bool
+		err := tx.QueryRowContext(ctx,
+			`SELECT status, published_about, revision, published_revision, EXISTS (SELECT FROM plugin_hubs h
+				WHERE h.plugin_id = p.id AND h.hub <> ?1 AND h.told_at >= ?2 AND h.state IN ('ready', 'degraded')
+					AND h.about <> ?3)
+			FROM plugins p WHERE id = ?0 AND NOT removed FOR UPDATE`, id, hub, now.Add(-hubLife),
+			told.renderer()).Scan(&before, &published, &revision, &publishedRevision, &others)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading how plugin %s was: %w", id, err)
+		}
+		if told.State == "ready" && others || readTold(before).Renderer == nil {
+			published = "" // each hub renders its own claims, also one of an earlier release
+		}
+		changed := told.State == "ready" && !others && (published != told.renderer() || publishedRevision != revision)
+		if changed {
+			published, publishedRevision = told.renderer(), revision
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE plugins SET status = ?, told_at = ?, description = coalesce(?, description), published_about = ?,
+				published_revision = ?
+			WHERE id = ?`, status, now, description, published, publishedRevision, id); err != nil {
+			return fmt.Errorf("recording the status of plugin %s: %w", id, err)
+		}
+		if !changed {
+			return nil
+		}
+		return publications.PluginChanged(ctx, p.db, tx, id)
+	})
+}
+
+// toldStatus is the part of a hub's status that ReportStatus reads.
+type toldStatus struct {
+	State    string  `json:"state"`
+	Renderer *string `json:"renderer"` // nil: hubs of earlier releases report none
+}
+
+func readTold(status string) (told toldStatus) {
+	_ = json.Unmarshal([]byte(status), &told) // empty before the first report
+	return told
+}
+
+func (t toldStatus) renderer() string {
+	if t.Renderer == nil {
+		return ""
+	}
+	return *t.Renderer
+}
+
+// RecordServing records that a worker has the plugins and could call them at the given time.
+func (p Plugins) RecordServing(ctx context.Context, ids []string, at time.Time) error {
+	if _, err := p.db.Bun().ExecContext(ctx, `UPDATE plugins SET served_at = ? WHERE id = ANY (?::text[])`, at,
+		postgres.Array(ids)); err != nil {
+		return fmt.Errorf("recording which plugins serve: %w", err)
+	}
+	return nil
+}
+
+// InUse returns the platforms of all businesses that a plugin serves and that have settings
+// or an address. Platforms created with their business have neither until they are used.
+func (p Plugins) InUse(ctx context.Context, id string) ([]aggregator.Binding, error) {
+	return postgres.Collect(ctx, p.db.Bun(), "reading what plugin "+id+" serves", func(b *aggregator.Binding) []any {
+		return []any{&b.Business, &b.Platform, &b.Settings, &b.Currency}
+	}, `SELECT p.business_id, p.name, p.settings, b.currency FROM platforms p JOIN businesses b ON b.id = p.business_id
+		WHERE p.served_by = ? AND (p.settings <> '' OR p.addresses <> '{}') ORDER BY p.business_id, p.name`, id)
+}
+
+// hubLife is how long a hub's plugin status stays valid.
+const hubLife = time.Minute
+
+// ReportCounts records the plugin status of a hub, and deletes that of stopped hubs.
+func (p Plugins) ReportCounts(ctx context.Context, list []console.PluginHub) error {
+	now := p.db.Clock().Now()
+	return p.db.InTx(ctx, func(tx bun.Conn) error {
+		for _, h := range list {
+			calls, err := json.Marshal(h.Calls)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, queries.With("record_hub", postgres.Args{
+				"plugin": h.Plugin, "hub": h.Hub, "now": now, "version": h.Version, "state": h.State,
+				"in_flight": h.InFlight, "memory": h.Memory, "calls": string(calls), "about": h.Renderer,
+			})); err != nil {
+				return fmt.Errorf("recording how plugin %s fares: %w", h.Plugin, err)
+			}
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM plugin_hubs WHERE (plugin_id, hub) IN (
+			SELECT plugin_id, hub FROM plugin_hubs WHERE told_at < ? FOR UPDATE SKIP LOCKED)`,
+			now.Add(-hubLife)); err != nil {
+			return fmt.Errorf("forgetting hubs that have stopped: %w", err)
+		}
+		return nil
+	})
+}
+
+// Hubs returns the plugin status of the running hubs.
+func (p Plugins) Hubs(ctx context.Context) ([]console.PluginHub, error) {
+	rows, err := p.db.Bun().QueryContext(ctx,
+		`SELECT plugin_id, hub, told_at, version, state, in_flight, memory, calls FROM plugin_hubs
+		WHERE told_at >= ? ORDER BY plugin_id, hub`, p.db.Clock().Now().Add(-hubLife))
+	if err != nil {
+		return nil, fmt.Errorf("reading how plugins fare: %w", err)
+	}
+	defer rows.Close()
+	var list []console.PluginHub
+	for rows.Next() {
+		var h console.PluginHub
+		var calls []byte
+		if err := rows.Scan(&h.Plugin, &h.Hub, &h.At, &h.Version, &h.State, &h.InFlight, &h.Memory,
+			&calls); err != nil {
+			return nil, fmt.Errorf("reading how plugins fare: %w", err)
+		}
+		if err := json.Unmarshal(calls, &h.Calls); err != nil {
+			return nil, fmt.Errorf("reading how plugin %s fares: %w", h.Plugin, err)
+		}
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}

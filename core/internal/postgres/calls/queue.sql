@@ -1,0 +1,191 @@
+-- name: claim
+-- Leases due ordering keys, the longest waiting endpoints first.
+WITH RECURSIVE
+endpoints AS (
+    ?endpoints
+),
+heads AS (
+    ?heads
+),
+-- The rows to lease: a share of each endpoint.
+due AS (
+    SELECT shared.*
+    FROM heads
+    CROSS JOIN LATERAL (
+        SELECT business_id, line
+        FROM call_lines
+        WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
+        ORDER BY available_at
+        LIMIT least(?share, greatest(4, ?limit / (SELECT count(*) FROM heads)))
+        FOR UPDATE SKIP LOCKED
+    ) shared
+    LIMIT ?limit
+)
+UPDATE call_lines queue
+SET owner = ?owner, available_at = ?until
+FROM due
+WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+    AND queue.business_id = due.business_id
+    AND queue.line = due.line
+RETURNING
+    queue.business_id,
+    queue.line,
+    queue.kind,
+    queue.platform,
+    queue.order_id,
+    queue.endpoint,
+    queue.payload,
+    queue.call_id,
+    queue.seen_at,
+    queue.attempts,
+    queue.due_at,
+    queue.version
+
+-- name: load
+-- The orders, plugins and first waiting calls of claimed ordering keys.
+SELECT
+    claimed.n,
+    event.body IS NOT NULL,
+    event.body,
+    coalesce(orders.platform_order_id, ''),
+    coalesce(orders.delivery_type, ''),
+    coalesce(orders.is_bulk_order, false),
+    coalesce(store.ref_id, ''),
+    coalesce(platform.served_by, 'own'),
+    call.id,
+    coalesce(call.kind, ''),
+    coalesce(call.payload, ''),
+    call.created_at,
+    coalesce(call.trace, ''),
+    coalesce(orders.state, ''),
+    CASE
+        WHEN claimed.located THEN coalesce(
+            (
+                SELECT rider.status
+                FROM rider_statuses rider
+                WHERE rider.business_id = orders.business_id AND rider.order_id = orders.id
+                ORDER BY rider.n DESC
+                LIMIT 1
+            ),
+            ''
+        )
+        ELSE ''
+    END
+FROM unnest(?businesses::bigint[], ?orders::bigint[], ?lines::text[], ?platforms::text[], ?located::boolean[])
+    WITH ORDINALITY AS claimed (business_id, order_id, line, platform, located, n)
+LEFT JOIN orders ON orders.business_id = claimed.business_id AND orders.id = claimed.order_id
+LEFT JOIN LATERAL (
+    SELECT body
+    FROM events
+    WHERE id = orders.placed_event AND business_id = orders.business_id
+    LIMIT 1
+) event ON true
+LEFT JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
+LEFT JOIN platforms platform ON platform.business_id = claimed.business_id AND platform.name = claimed.platform
+LEFT JOIN LATERAL (
+    SELECT id, kind, payload, created_at, trace
+    FROM calls
+    WHERE business_id = claimed.business_id AND line = claimed.line AND state = 'waiting'
+    ORDER BY place
+    LIMIT 1
+) call ON true
+
+-- name: ended
+-- The columns of an ended call.
+calls.business_id,
+calls.id,
+calls.kind,
+calls.platform,
+calls.order_id,
+calls.payload,
+calls.state,
+calls.message,
+calls.result,
+coalesce(calls.trace, '')
+
+-- name: end_calls
+-- Ends calls, each at most once.
+UPDATE calls
+SET
+    state = result.state,
+    message = result.message,
+    result = result.result,
+    attempts = result.attempts,
+    finished_at = result.at
+FROM unnest(
+    ?businesses::bigint[],
+    ?ids::uuid[],
+    ?states::text[],
+    ?messages::text[],
+    ?results::text[],
+    ?attempts::smallint[],
+    ?at::timestamptz[]
+) AS result (business_id, id, state, message, result, attempts, at)
+WHERE calls.business_id = result.business_id AND calls.id = result.id AND calls.state = 'waiting'
+RETURNING ?ended
+
+-- name: advance
+-- Schedules ordering keys after their calls.
+WITH
+result AS (
+    SELECT *
+    FROM unnest(
+        ?businesses::bigint[],
+        ?lines::text[],
+        ?versions::bigint[],
+        ?attempts::smallint[],
+        ?again::boolean[],
+        ?due::timestamptz[],
+        ?notes::text[],
+        ?told::text[]
+    ) AS result (business_id, line, version, attempts, again, due, note, told)
+),
+-- The ordering keys without a waiting call leave the queue. A rider location stays: it has no other record.
+over AS (
+    DELETE FROM call_lines queue
+    USING result
+    WHERE queue.business_id = result.business_id
+        AND queue.line = result.line
+        AND queue.owner = ?owner
+        AND NOT result.again
+        AND queue.kind <> ?location
+        AND NOT EXISTS (
+            SELECT 1
+            FROM calls
+            WHERE calls.business_id = result.business_id AND calls.line = result.line AND calls.state = 'waiting'
+        )
+    RETURNING queue.business_id, queue.line
+)
+UPDATE call_lines queue
+SET
+    owner = NULL,
+    attempts = result.attempts,
+    due_at = result.due,
+    note = result.note,
+    told = result.told,
+    available_at = CASE
+        WHEN queue.kind = ?location AND NOT result.again AND queue.version = result.version THEN 'infinity'
+        ELSE result.due
+    END
+FROM result
+WHERE queue.business_id = result.business_id
+    AND queue.line = result.line
+    AND queue.owner = ?owner
+    AND NOT EXISTS (
+        SELECT 1
+        FROM over
+        WHERE over.business_id = result.business_id AND over.line = result.line
+    )
+
+-- name: release
+-- Returns leased ordering keys to the queue, locked in key order.
+UPDATE call_lines queue
+SET owner = NULL, available_at = queue.due_at
+FROM (
+    SELECT business_id, line
+    FROM call_lines
+    WHERE owner = ?owner AND (business_id, line) IN (SELECT * FROM unnest(?businesses::bigint[], ?lines::text[]))
+    ORDER BY business_id, line
+    FOR UPDATE
+) held
+WHERE queue.business_id = held.business_id AND queue.line = held.line

@@ -1,0 +1,40 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Refuse queues a call that rejects an order at the aggregator, unless one already waits. The
+// call is recorded like that of an accepted order.
+func (q Store) Refuse(ctx context.Context, caller relay.Caller, refusal relay.OrderAcknowledgePayload) error {
+	payload, err := json.Marshal(refusal)
+	if err != nil {
+		return err
+	}
+	err = outbox.Run(ctx, q.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		line := relay.RefusalLine(caller.Platform, refusal.PlatformOrderID)
+		var waits bool
+		if err := tx.QueryRowContext(ctx,
+			`SELECT EXISTS (SELECT 1 FROM calls WHERE business_id = ? AND line = ? AND state = 'waiting')`,
+			caller.Business, line).Scan(&waits); err != nil || waits {
+			return err
+		}
+		now := q.db.Clock().Now()
+		return box.QueueCalls(ctx, tx, []outbox.Call{{
+			Business: caller.Business, ID: core.NewID(now), Kind: relay.OrderAcknowledge, Line: line,
+			Platform: caller.Platform, Payload: payload, Actor: "platform:" + caller.Platform, At: now,
+		}})
+	})
+	if err != nil {
+		return fmt.Errorf("telling that an order was refused: %w", err)
+	}
+	return nil
+}

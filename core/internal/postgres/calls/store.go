@@ -1,0 +1,165 @@
+// Package calls is the queue of calls to aggregators, and stores the plugins that prepare them.
+package calls
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Store is the queue of the relay (relay.Queue).
+type Store struct {
+	db      *postgres.DB
+	onEnded []OnEnded
+}
+
+// OnEnded is called with the calls that a transaction ended. The transaction publishes the
+// events it returns.
+type OnEnded func(ctx context.Context, tx bun.Conn, ended []Ended) ([]core.Event, error)
+
+// New returns a Store that uses db. Finish calls each onEnded in order.
+func New(db *postgres.DB, onEnded ...OnEnded) Store { return Store{db: db, onEnded: onEnded} }
+
+// Claim leases due ordering keys, the longest waiting endpoints first, and returns the first
+// call of each.
+func (q Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
+	until time.Time) (batch queue.Batch[relay.Call], err error) {
+	now, epoch := q.db.ReadClock()
+	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
+	rows, err := q.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
+		"endpoints": postgres.Endpoints("call_lines", postgres.DueWaits),
+		"heads":     postgres.Heads("call_lines", now, capacity.Items, busy),
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+	}))
+	if err != nil {
+		return batch, fmt.Errorf("claiming calls: %w", err)
+	}
+	defer rows.Close()
+	var claimed []relay.Call
+	for rows.Next() {
+		c := relay.Call{LeasedTo: until}
+		var payload string
+		if err := rows.Scan(&c.Business, &c.Line, &c.Kind, &c.Platform, &c.Order.ID, &c.Endpoint, &payload, &c.ID,
+			&c.Since, &c.Attempts, &c.DueAt, &c.Version); err != nil {
+			return batch, fmt.Errorf("claiming calls: %w", err)
+		}
+		c.Payload = []byte(payload)
+		claimed = append(claimed, c)
+	}
+	if err := rows.Err(); err != nil {
+		return batch, fmt.Errorf("claiming calls: %w", err)
+	}
+	if len(claimed) > 0 {
+		if batch.Items, err = q.load(ctx, owner, claimed); err != nil {
+			return batch, err
+		}
+	}
+	batch.More = len(claimed) >= capacity.Items
+	batch.NextDue, err = q.db.NextDue(ctx, "call_lines", busy)
+	return batch, err
+}
+
+// load adds the first calls and their orders to claimed ordering keys. It finishes keys
+// without a waiting call, and rider locations that are no longer relevant.
+func (q Store) load(ctx context.Context, owner core.ID, claimed []relay.Call) ([]relay.Call, error) {
+	n := len(claimed)
+	businesses, orders, lines, platforms, located := make([]int64, n), make([]int64, n), make([]string, n),
+		make([]string, n), make([]bool, n)
+	for i, c := range claimed {
+		businesses[i], orders[i], lines[i], platforms[i], located[i] = int64(c.Business), c.Order.ID, c.Line,
+			c.Platform, c.Kind == relay.RiderLocation
+	}
+	rows, err := q.db.Bun().QueryContext(ctx, queries.With("load", postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "lines": postgres.Array(lines),
+		"platforms": postgres.Array(platforms), "located": postgres.Array(located),
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading calls: %w", err)
+	}
+	defer rows.Close()
+	var calls, empty []relay.Call
+	for rows.Next() {
+		var i int
+		var known bool
+		var record []byte
+		var first relay.Order
+		var plugin, payload string
+		var kind relay.Kind
+		var id *core.ID
+		var since sql.NullTime
+		var trace core.Trace
+		var state order.State
+		var last order.RiderStatus
+		if err := rows.Scan(&i, &known, &record, &first.PlatformOrderID, &first.Carrier, &first.Bulk, &first.StoreRefID,
+			&plugin, &id, &kind, &payload, &since, &trace, &state, &last); err != nil {
+			return nil, fmt.Errorf("reading calls: %w", err)
+		}
+		c := claimed[i-1]
+		first.ID = c.Order.ID
+		c.Order, c.Plugin = first, plugin
+		if c.Kind != relay.RiderLocation && id != nil {
+			c.ID, c.Kind, c.Payload, c.Since, c.Trace = *id, kind, []byte(payload), since.Time, trace
+		}
+		// Order 0 is a rejected order, which is not stored.
+		if !known && c.Order.ID != 0 || len(c.Payload) == 0 ||
+			c.Kind == relay.RiderLocation && !order.Followed(state, last) {
+			empty = append(empty, c)
+			continue
+		}
+		if known {
+			if err := q.readOrder(record, &c.Order); err != nil {
+				return nil, err
+			}
+		}
+		calls = append(calls, c)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("reading calls: %w", err)
+	}
+	if len(empty) > 0 {
+		results := make([]relay.Result, len(empty))
+		for i, c := range empty {
+			results[i] = relay.Result{Call: c, State: relay.Skipped, Message: "nothing waits any more",
+				Executed: q.db.Clock().Now()}
+			if c.Kind == relay.RiderLocation {
+				results[i].Message = "where the rider is, is nobody's business any more"
+			}
+		}
+		return calls, q.Finish(ctx, owner, results)
+	}
+	return calls, nil
+}
+
+// readOrder adds the fields of a stored order that are not in columns.
+func (q Store) readOrder(record []byte, into *relay.Order) error {
+	unpacked, err := q.db.Unpack(record)
+	if err != nil {
+		return err
+	}
+	var stored struct {
+		Order struct {
+			Details struct {
+				Kind      order.Kind            `json:"order_type"`
+				Platforms []order.RelayPlatform `json:"ext_platforms"`
+			} `json:"details"`
+		} `json:"order"`
+	}
+	if err := json.Unmarshal(unpacked, &stored); err != nil {
+		return fmt.Errorf("a stored order cannot be read: %w", err)
+	}
+	into.Kind = string(stored.Order.Details.Kind)
+	for _, platform := range stored.Order.Details.Platforms {
+		into.PlatformStoreID = platform.PlatformStoreID
+	}
+	return nil
+}

@@ -1,0 +1,13 @@
+package postgres_test
+
+import (
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/availability"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+)
+
+// callsOf returns the calls of a database, with all handlers of their end.
+func callsOf(db *postgres.DB) calls.Store {
+	return calls.New(db, orders.ActionsEnded(db), orders.ShortagesEnded(db), availability.SwitchesEnded(db))
+}

@@ -1,0 +1,58 @@
+-- The due times after a time, moved because the clock of the database was set.
+
+-- name: move_deliveries
+UPDATE delivery_queue
+SET
+    due_at = CASE
+        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
+        ELSE due_at
+    END,
+    available_at = CASE
+        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
+        ELSE available_at
+    END
+WHERE due_at > ?from OR available_at > ?from
+
+-- name: move_calls
+UPDATE call_lines
+SET
+    due_at = CASE
+        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
+        ELSE due_at
+    END,
+    available_at = CASE
+        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
+        ELSE available_at
+    END,
+    seen_at = CASE
+        WHEN seen_at > ?from THEN seen_at + ?microseconds * interval '1 microsecond'
+        ELSE seen_at
+    END
+WHERE due_at > ?from OR available_at > ?from OR seen_at > ?from
+
+-- name: move_publications
+UPDATE publications
+SET
+    due_at = CASE
+        WHEN due_at > ?from THEN due_at + ?microseconds * interval '1 microsecond'
+        ELSE due_at
+    END,
+    available_at = CASE
+        WHEN available_at > ?from THEN available_at + ?microseconds * interval '1 microsecond'
+        ELSE available_at
+    END,
+    first_at = CASE
+        WHEN first_at > ?from THEN first_at + ?microseconds * interval '1 microsecond'
+        ELSE first_at
+    END
+WHERE due_at > ?from OR available_at > ?from AND available_at < 'infinity' OR first_at > ?from
+
+-- name: move_jobs
+UPDATE job_queue
+SET available_at = available_at + ?microseconds * interval '1 microsecond'
+WHERE available_at > ?from
+
+-- name: move_probes
+UPDATE unwell_endpoints
+SET next_probe = next_probe + ?microseconds * interval '1 microsecond'
+WHERE next_probe > ?from

@@ -1,0 +1,20 @@
+package postgres
+
+import (
+	"context"
+	"time"
+)
+
+// LeapClock makes the database's clock appear set forward by the given time.
+func (db *DB) LeapClock(by time.Duration) {
+	db.time.read = func(ctx context.Context) (there time.Time, err error) {
+		err = db.bun.QueryRowContext(ctx, "SELECT clock_timestamp()").Scan(&there)
+		return there.Add(by), err
+	}
+}
+
+// ForgetClock gives the replica the state from before the database's clock was set.
+func (db *DB) ForgetClock() {
+	db.time.offset.Store(0)
+	db.time.epoch.Store(1)
+}

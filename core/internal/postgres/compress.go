@@ -1,0 +1,95 @@
+package postgres
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+)
+
+// packFrom is the size in bytes from which a body is compressed. It is below the size at
+// which PostgreSQL itself would compress the row, more slowly, and move it out of line.
+const packFrom = 1500
+
+// maxBody bounds the decompressed size of a body.
+const maxBody = 1 << 30
+
+// No JSON text begins with these bytes.
+var (
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd} // RFC 8878, section 3.1.1
+	s2Mark    = []byte{0xff, 's', '2', 0}
+)
+
+// packedQuickly is the size up to which S2 compresses a body instead of Zstandard. Most
+// orders and statuses are smaller. S2 takes a fifth of the time for a third more bytes.
+const packedQuickly = 8 << 10
+
+var errTooLong = errors.New("it is longer than any that is packed so")
+
+// compressor compresses large bodies before they are stored. This saves network traffic,
+// WAL and disk. Both halves are safe for concurrent use.
+type compressor struct {
+	encoder *zstd.Encoder
+	decoder *zstd.Decoder
+}
+
+func newPacker() (*compressor, error) {
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(2),
+		zstd.WithWindowSize(1<<20))
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(maxBody))
+	if err != nil {
+		return nil, err
+	}
+	return &compressor{encoder, decoder}, nil
+}
+
+func (p *compressor) Pack(body []byte) []byte {
+	if len(body) < packFrom {
+		return body
+	}
+	if len(body) <= packedQuickly {
+		packed := append(make([]byte, 0, len(s2Mark)+s2.MaxEncodedLen(len(body))), s2Mark...)
+		return packed[:len(s2Mark)+len(s2.Encode(packed[len(s2Mark):cap(packed)], body))]
+	}
+	return p.encoder.EncodeAll(body, nil)
+}
+
+func (p *compressor) Unpack(stored []byte) ([]byte, error) {
+	if quick, found := bytes.CutPrefix(stored, s2Mark); found {
+		if n, err := s2.DecodedLen(quick); err != nil || n > packedQuickly {
+			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", cmp.Or(err, errTooLong))
+		}
+		body, err := s2.Decode(nil, quick)
+		if err != nil {
+			return nil, fmt.Errorf("a stored body cannot be unpacked: %w", err)
+		}
+		return body, nil
+	}
+	if !bytes.HasPrefix(stored, zstdMagic) {
+		return stored, nil
+	}
+	body, err := p.decoder.DecodeAll(stored, nil)
+	if err != nil {
+		return nil, fmt.Errorf("a stored body cannot be unpacked: %w", err)
+	}
+	return body, nil
+}
+
+// PackedHead is the number of leading bytes that UnpackedLength needs.
+const PackedHead = zstd.HeaderMaxSize
+
+// UnpackedLength returns the decompressed size of a stored body, from its first bytes and
+// its stored size. It returns the stored size if the body does not state its own.
+func UnpackedLength(head []byte, stored int) int {
+	var header zstd.Header
+	if bytes.HasPrefix(head, zstdMagic) && header.Decode(head) == nil {
+		return int(min(header.FrameContentSize, maxBody))
+	}
+	return stored
+}

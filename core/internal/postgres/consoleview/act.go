@@ -1,0 +1,35 @@
+package consoleview
+
+import (
+	"context"
+	"slices"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// AuditEntry returns an audit entry of a business, or of the hub for business 0. It returns
+// NotFound if there is none with that id.
+func (c Store) AuditEntry(ctx context.Context, business core.BusinessID, id core.ID) (console.Entry, error) {
+	var e console.Entry
+	err := c.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ? AND id = ?`,
+		business, id).
+		Scan(&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail)
+	return e, postgres.NotFound(err, "there is no such entry")
+}
+
+// Audit returns audit entries of a business, the newest first. Business 0 is the hub itself.
+func (c Store) Audit(ctx context.Context, business core.BusinessID, f console.EntryFilter) ([]console.Entry, error) {
+	var only postgres.Conditions
+	only.Add(f.Actor != "", "actor = ?", f.Actor)
+	only.Add(f.Action != "", "action = ?", f.Action)
+	only.Add(f.Object != "", "object = ?", f.Object)
+	only.Add(f.Objects != nil, "object = ANY (?)", postgres.Array(f.Objects))
+	only.Add(f.Before != core.ID{}, "id < ?", f.Before)
+	return postgres.Collect(ctx, c.db.Tenant(business), "reading the audit trail", func(e *console.Entry) []any {
+		return []any{&e.Business, &e.ID, &e.At, &e.Actor, &e.Action, &e.Object, &e.Detail}
+	}, `SELECT business_id, id, at, actor, action, object, detail FROM audit WHERE business_id = ?`+only.Text+
+		` ORDER BY id DESC LIMIT ?`, slices.Concat([]any{business}, only.Args, []any{f.Limit})...)
+}

@@ -1,0 +1,206 @@
+package consoleview
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/menus"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// part returns a LIKE pattern for values that contain the text.
+func part(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// ListStores returns stores of a business, sorted by ref_id.
+func (c Store) ListStores(ctx context.Context, business core.BusinessID,
+	f console.StoreFilter) ([]console.Store, error) {
+	only := chosenStores(f)
+	only.Add(true, "store.ref_id > ?", f.After)
+	var rows []struct {
+		ID       int64            `bun:"id"`
+		RefID    string           `bun:"ref_id"`
+		Name     string           `bun:"name"`
+		City     string           `bun:"city"`
+		Active   bool             `bun:"active"`
+		Ordering bool             `bun:"ordering_enabled"`
+		Hidden   bool             `bun:"hide_from_ui"`
+		Excluded []string         `bun:"excluded_platforms,array"`
+		Included []string         `bun:"included_platforms,array"`
+		Standing console.Standing `bun:"standing"`
+		ClosedOn []string         `bun:"closed_on,array"`
+		Updated  time.Time        `bun:"updated_at"`
+	}
+	if err := c.db.Tenant(business).NewRaw(queries.With("list_stores", postgres.Args{
+		"business": business, "only": only, "standing": standing(f.Local), "limit": f.Limit,
+	})).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	list := make([]console.Store, len(rows))
+	for i, r := range rows {
+		list[i] = console.Store(r)
+	}
+	return list, nil
+}
+
+// StoreRef returns the ref_id of a store and when it was last changed, or NotFound.
+func (c Store) StoreRef(ctx context.Context, business core.BusinessID,
+	id int64) (ref string, updated time.Time, err error) {
+	err = c.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT ref_id, updated_at FROM stores WHERE business_id = ? AND id = ?`, business, id).Scan(&ref, &updated)
+	return ref, updated, postgres.NotFound(err, "there is no such store")
+}
+
+// ItemOf returns the id of an item by its ref_id, or NotFound.
+func (c Store) ItemOf(ctx context.Context, business core.BusinessID, refID string) (id int64, err error) {
+	err = c.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ?`, business, int(menu.Items),
+		refID).Scan(&id)
+	return id, postgres.NotFound(err, "there is no such item")
+}
+
+// Platforms returns the platforms of a business, sorted by name.
+func (c Store) Platforms(ctx context.Context, business core.BusinessID) ([]core.Platform, error) {
+	return platforms.PlatformsOf(ctx, c.db.Tenant(business), business)
+}
+
+type itemRow struct {
+	ID        int64           `bun:"id"`
+	RefID     string          `bun:"name"`
+	Title     string          `bun:"title"`
+	Price     string          `bun:"price"`
+	Active    bool            `bun:"active"`
+	Available bool            `bun:"available"`
+	Updated   time.Time       `bun:"updated_at"`
+	Record    json.RawMessage `bun:"record"`
+}
+
+const itemColumns = `id, name, coalesce(record->>'title', '') AS title, coalesce(record->>'price', '') AS price, active,
+	coalesce((record->>'available')::boolean, false) AS available, updated_at`
+
+func (r itemRow) item() console.Item {
+	return console.Item{ID: r.ID, RefID: r.RefID, Title: r.Title, Price: r.Price, Active: r.Active,
+		Available: r.Available, Updated: r.Updated}
+}
+
+// ListItems returns items of the master catalogue, sorted by ref_id.
+func (c Store) ListItems(ctx context.Context, business core.BusinessID, f console.ItemFilter) ([]console.Item, error) {
+	only := postgres.Conditions{Text: "business_id = ? AND kind = ? AND name > ?",
+		Args: []any{business, int(menu.Items), f.After}}
+	only.Add(f.Text != "", "(name ILIKE ? OR record->>'title' ILIKE ?)", part(f.Text), part(f.Text))
+	var rows []itemRow
+	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+` FROM menu_masters WHERE `+only.Text+
+		` ORDER BY name LIMIT ?`, append(only.Args, f.Limit)...).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading items: %w", err)
+	}
+	list := make([]console.Item, len(rows))
+	for i, r := range rows {
+		list[i] = r.item()
+	}
+	return list, nil
+}
+
+// placesShown bounds the stores on an item's page.
+const placesShown = 100
+
+// Item returns an item with its categories, findings and stores. If store, a ref_id, is set,
+// it returns only that store, even without the item.
+func (c Store) Item(ctx context.Context, business core.BusinessID, id int64, store string) (console.ItemDetail, error) {
+	var row itemRow
+	if err := c.db.Tenant(business).NewRaw(`SELECT `+itemColumns+
+		`, record FROM menu_masters WHERE business_id = ? AND kind = ? AND id = ?`,
+		business, int(menu.Items), id).Scan(ctx, &row); err != nil {
+		return console.ItemDetail{}, postgres.NotFound(err, "there is no such item")
+	}
+	detail := console.ItemDetail{Item: row.item(), Record: row.Record}
+	var listed struct {
+		Platforms []string `json:"included_platforms"`
+	}
+	if err := json.Unmarshal(row.Record, &listed); err != nil {
+		return detail, fmt.Errorf("reading item %d: %w", id, err)
+	}
+	detail.Platforms = listed.Platforms
+	if err := c.itemCategories(ctx, business, &detail); err != nil {
+		return detail, err
+	}
+	found, err := publications.ReadFindings(ctx, c.db.Tenant(business), `item_id = ? ORDER BY platform, rule`, business,
+		id)
+	if err != nil {
+		return detail, err
+	}
+	for _, f := range found {
+		detail.Findings = append(detail.Findings,
+			console.ItemFinding{Platform: f.Platform, Rule: f.Rule, Message: f.Message})
+	}
+	if detail.Refusals, err = c.itemRefusals(ctx, business, detail.RefID, store); err != nil {
+		return detail, err
+	}
+	return detail, c.itemPlaces(ctx, business, store, &detail)
+}
+
+// itemCategories adds the categories of an item, with the times at which they are on sale.
+func (c Store) itemCategories(ctx context.Context, business core.BusinessID, detail *console.ItemDetail) error {
+	var rows []struct {
+		ID     int64  `bun:"id"`
+		Parent int64  `bun:"parent_id"`
+		RefID  string `bun:"name"`
+		Name   string `bun:"title"`
+		Active bool   `bun:"open"`
+		Under  string `bun:"under"`
+	}
+	if err := c.db.Tenant(business).NewRaw(queries.With("item_categories", postgres.Args{
+		"business": business, "categories": int(menu.Categories), "item_category": int(menu.ItemCategory),
+		"item": detail.ID,
+	})).Scan(ctx, &rows); err != nil {
+		return fmt.Errorf("reading the categories of item %d: %w", detail.ID, err)
+	}
+	timings, _, err := menus.ReadTimings(ctx, c.db.Tenant(business), business, revisions.KeptTimings.Present())
+	for _, r := range rows {
+		detail.Categories = append(detail.Categories,
+			console.ItemCategory{RefID: r.RefID, Name: r.Name, Active: r.Active, Under: r.Under,
+				OnSale: timings.OnSale(r.ID, r.Parent)})
+	}
+	return err
+}
+
+func (c Store) itemPlaces(ctx context.Context, business core.BusinessID, store string,
+	detail *console.ItemDetail) error {
+	// Looked up by the key of each store's row: an index by item would slow every menu write.
+	var rows []struct {
+		GridRow
+		Sold      bool   `bun:"sold"`
+		Price     string `bun:"price"`
+		Available bool   `bun:"available"`
+		Stock     int64  `bun:"stock"`
+		Unmet     string `bun:"unmet"`
+		Values    []byte `bun:"content"`
+	}
+	if err := c.db.Tenant(business).NewRaw(queries.With("item_places", postgres.Args{
+		"business": business, "items": int(menu.Items), "item": detail.ID, "store": store, "limit": placesShown + 1,
+		"columns": gridColumns, "closed_on": stores.ClosedOn,
+	})).Scan(ctx, &rows); err != nil {
+		return fmt.Errorf("reading the stores of item %d: %w", detail.ID, err)
+	}
+	detail.MorePlaces = len(rows) > placesShown
+	for _, r := range rows[:min(len(rows), placesShown)] {
+		at, err := r.store()
+		if err != nil {
+			return err
+		}
+		detail.Places = append(detail.Places,
+			console.ItemPlace{Store: at, Sold: r.Sold, Price: r.Price, Available: r.Available, Stock: r.Stock,
+				Unmet: r.Unmet, Values: r.Values})
+	}
+	return nil
+}

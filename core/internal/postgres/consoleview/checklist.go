@@ -1,0 +1,71 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/checklist"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	platformsdb "github.com/servery-hub/servery/core/internal/postgres/platforms"
+)
+
+// Checklist determines the progress of a first integration.
+type Checklist struct {
+	db     *postgres.DB
+	Offers action.Offers
+}
+
+// NewChecklist returns a Checklist that uses db; offers returns the actions of plugins.
+func NewChecklist(db *postgres.DB, offers action.Offers) Checklist { return Checklist{db, offers} }
+
+// latestLooked bounds how many of a webhook's deliveries, and how many orders, are read.
+const latestLooked = 100
+
+// Facts returns what a business has done so far. Each fact uses an index and stops at the
+// first match.
+func (c Checklist) Facts(ctx context.Context, business core.BusinessID) (f checklist.Facts, err error) {
+	offering, err := c.offering(ctx, business)
+	if err != nil {
+		return f, err
+	}
+	var wrong uuid.NullUUID
+	err = c.db.Tenant(business).QueryRowContext(ctx, queries.With("facts", postgres.Args{
+		"business": business, "menu_job": core.MenuJob, "latest": latestLooked, "offering": pgdialect.Array(offering),
+		"order_placed": core.OrderPlaced, "order_retry_job": core.OrderRetryJob,
+	})).Scan(
+		&f.Called, &f.Stores, &f.Menu, &f.Subscribed, &f.Verified, &f.OrderAccepted, &f.OrdersRetried, &f.Rider,
+		&f.Action,
+		&wrong, &f.Store, &f.Item, &f.SelfOrder, &f.Order, &f.Platform)
+	if err != nil {
+		return f, fmt.Errorf("reading how far an integration is: %w", err)
+	}
+	f.MenuErrors = wrong.UUID
+	f.Called = f.Called || f.Stores // the use of a key is stored only once a minute
+	return f, nil
+}
+
+// offering returns the plugins of a business that offer the customer's contact.
+func (c Checklist) offering(ctx context.Context, business core.BusinessID) ([]string, error) {
+	platforms, err := platformsdb.New(c.db).List(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	offering := []string{}
+	for _, p := range platforms {
+		if p.ServedBy == core.ServedByOwn {
+			continue
+		}
+		// A starting plugin's actions are unknown: it is left out.
+		if actions, err := c.Offers.Actions(ctx, p.ServedBy); err == nil &&
+			slices.Contains(actions, action.CustomerData) {
+			offering = append(offering, p.ServedBy)
+		}
+	}
+	return offering, nil
+}

@@ -1,0 +1,100 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// Retention of counts.
+const (
+	minuteLife = 48 * time.Hour
+	hourLife   = 90 * 24 * time.Hour
+)
+
+// AddSums adds counts from memory to the stored ones, in two statements.
+func (c Store) AddSums(ctx context.Context, sums console.Sums) error {
+	if len(sums.Counts) == 0 {
+		return nil
+	}
+	return c.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := addCounts(ctx, tx, sums.Counts); err != nil {
+			return fmt.Errorf("storing counts: %w", err)
+		}
+		if err := addHealth(ctx, tx, sums.Health); err != nil {
+			return fmt.Errorf("storing the health of webhooks: %w", err)
+		}
+		return nil
+	})
+}
+
+func addCounts(ctx context.Context, tx bun.Conn, counts map[console.Span]console.Count) error {
+	var businesses, grains, webhooks, accepted, refused, took, slow []int64
+	var at []string
+	for span, count := range counts {
+		businesses, grains = append(businesses, int64(span.Business)), append(grains, int64(span.Grain/time.Second))
+		webhooks, at = append(webhooks, span.Webhook), append(at, span.At.UTC().Format(time.RFC3339))
+		accepted, refused = append(accepted, count.Accepted), append(refused, count.Refused)
+		took, slow = append(took, count.Took.Microseconds()), append(slow, count.Slowest.Microseconds())
+	}
+	_, err := tx.ExecContext(ctx, queries.With("add_counts", postgres.Args{
+		"businesses": pgdialect.Array(businesses), "grains": pgdialect.Array(grains), "at": pgdialect.Array(at),
+		"webhooks": pgdialect.Array(webhooks), "accepted": pgdialect.Array(accepted),
+		"refused": pgdialect.Array(refused), "took": pgdialect.Array(took), "slow": pgdialect.Array(slow),
+	}))
+	return err
+}
+
+// addHealth ignores attempts that started before the webhook's URL or headers last changed.
+func addHealth(ctx context.Context, tx bun.Conn, changes map[console.Place]console.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	var businesses, webhooks, statuses []int64
+	var accepted, refused, since, classes, errors, deliveries []string
+	instant := func(t time.Time) string {
+		if t.IsZero() {
+			return "-infinity"
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	for place, change := range changes {
+		businesses, webhooks = append(businesses, int64(place.Business)), append(webhooks, place.Webhook)
+		accepted, refused, since = append(accepted, instant(change.AcceptedAt)),
+			append(refused, instant(change.RefusedAt)), append(since, instant(change.FailingSince))
+		statuses, classes = append(statuses, int64(change.Status)), append(classes, change.Class)
+		errors, deliveries = append(errors, change.Error), append(deliveries, change.Delivery.String())
+	}
+	_, err := tx.ExecContext(ctx, queries.With("add_health", postgres.Args{
+		"businesses": pgdialect.Array(businesses), "webhooks": pgdialect.Array(webhooks),
+		"accepted": pgdialect.Array(accepted), "refused": pgdialect.Array(refused), "failing": pgdialect.Array(since),
+		"statuses": pgdialect.Array(statuses), "classes": pgdialect.Array(classes), "errors": pgdialect.Array(errors),
+		"deliveries": pgdialect.Array(deliveries),
+	}))
+	return err
+}
+
+// ForgetCounts deletes expired counts.
+func (c Store) ForgetCounts(ctx context.Context) error {
+	now := c.db.Clock().Now()
+	_, err := c.db.Bun().ExecContext(ctx, `DELETE FROM attempt_counts WHERE grain = 60 AND at < ? OR at < ?`,
+		now.Add(-minuteLife), now.Add(-hourLife))
+	return err
+}
+
+// ChangeToken returns a cheap token that differs after a change. It covers jobs, orders,
+// deliveries, webhooks and publications of a business.
+func (c Store) ChangeToken(ctx context.Context, business core.BusinessID) (string, error) {
+	var token string
+	err := c.db.Tenant(business).QueryRowContext(ctx, queries.With("change_token", postgres.Args{
+		"business": business, "hour": c.db.Clock().Now().Add(-time.Hour).Truncate(time.Hour),
+	})).Scan(&token)
+	return token, err
+}

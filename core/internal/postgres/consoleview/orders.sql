@@ -1,0 +1,167 @@
+-- name: list_orders
+-- A page of orders with the latest rider status, the newest first.
+SELECT
+    page.id,
+    page.platform,
+    page.platform_order_id,
+    page.store_id,
+    store.ref_id,
+    store.name,
+    page.state,
+    coalesce(rider.status, ''),
+    page.flags,
+    page.created_at,
+    page.updated_at,
+    page.escalated_at IS NOT NULL
+FROM (
+    SELECT *
+    FROM orders
+    WHERE orders.business_id = ?business ?only
+    ORDER BY orders.created_at DESC, orders.id DESC
+    LIMIT ?limit
+) page
+JOIN stores store ON store.business_id = page.business_id AND store.id = page.store_id
+LEFT JOIN LATERAL (
+    SELECT status
+    FROM rider_statuses
+    WHERE business_id = page.business_id AND order_id = page.id
+    ORDER BY n DESC
+    LIMIT 1
+) rider ON true
+ORDER BY page.created_at DESC, page.id DESC
+
+-- name: orders_named
+-- The ids of the orders with an id, a platform_order_id or a reference. Joins platforms, because the index on
+-- platform_order_id begins with the platform.
+SELECT named.id
+FROM orders named
+WHERE named.business_id = ?business AND named.id = ?number
+UNION ALL
+SELECT named.id
+FROM platforms platform
+JOIN orders named
+    ON named.business_id = platform.business_id
+    AND named.platform = platform.name
+    AND named.platform_order_id = ?text
+WHERE platform.business_id = ?business
+UNION ALL
+SELECT named.id
+FROM orders named
+WHERE named.business_id = ?business AND named.reference = ?text
+
+-- name: call_columns
+-- The columns of the rows call and line.
+call.id,
+call.kind,
+call.platform,
+call.payload,
+call.actor,
+call.state,
+CASE WHEN call.state = 'waiting' THEN coalesce(line.note, '') ELSE call.message END,
+call.result,
+call.created_at,
+coalesce(call.finished_at, 'epoch'),
+CASE WHEN call.state = 'waiting' AND line.attempts > 0 THEN line.due_at ELSE 'epoch' END
+
+-- name: calls_of_order
+-- The calls about an order, and its rider location if sending it failed.
+SELECT ?columns
+FROM calls call
+LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+WHERE call.business_id = ?business AND call.order_id = ?order
+UNION ALL
+SELECT
+    line.call_id,
+    line.kind,
+    line.platform,
+    line.payload,
+    '',
+    ?location_state,
+    line.note,
+    '',
+    line.seen_at,
+    'epoch',
+    CASE WHEN line.available_at < 'infinity' THEN line.due_at ELSE 'epoch' END
+FROM call_lines line
+WHERE line.business_id = ?business AND line.line = ?location AND line.note <> ''
+ORDER BY 9, 1
+LIMIT 1000
+
+-- name: calls_of_store
+-- The latest availability calls of a store on each platform.
+SELECT ?columns
+FROM platforms platform
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM calls
+    WHERE business_id = ?business AND order_id = 0 AND line = 'store:' || platform.name || ?store
+    ORDER BY place DESC
+    LIMIT ?limit
+) call
+LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+WHERE platform.business_id = ?business
+ORDER BY 9, 1
+
+-- name: rejected_orders_page
+-- Rejected orders with the orders that arrived later, the latest first, and their total number.
+SELECT
+    rejected.platform,
+    rejected.platform_order_id,
+    rejected.store,
+    rejected.reason,
+    rejected.times,
+    rejected.first_at,
+    rejected.last_at,
+    coalesce(orders.id, 0),
+    count(*) OVER ()
+FROM refused_orders rejected
+LEFT JOIN orders
+    ON orders.business_id = rejected.business_id
+    AND orders.platform = rejected.platform
+    AND orders.platform_order_id = rejected.platform_order_id
+WHERE rejected.business_id = ?business ?only
+ORDER BY rejected.last_at DESC
+LIMIT ?limit
+
+-- name: arrivals
+-- How the order_placed events of orders arrived. A delivery is created with its event, whose id carries the time of
+-- the order, so that older rows are not read.
+WITH
+placed AS MATERIALIZED (
+    SELECT placed_event AS event, created_at AS at
+    FROM orders
+    WHERE business_id = ?business AND id = ANY (?orders::bigint[]) AND created_at >= ?from
+),
+-- The ended deliveries, and the time until the first accepted attempt.
+ended AS MATERIALIZED (
+    SELECT
+        delivery.state,
+        extract(
+            epoch FROM (
+                SELECT min(attempt.started_at + attempt.total_us * interval '1 microsecond')
+                FROM attempts attempt
+                WHERE attempt.business_id = ?business
+                    AND attempt.delivery_id = delivery.id
+                    AND attempt.delivery_id >= ?first
+                    AND attempt.status BETWEEN 200 AND 299
+            ) - placed.at
+        ) AS took
+    FROM deliveries delivery
+    JOIN placed ON placed.event = delivery.event_id
+    WHERE delivery.business_id = ?business AND delivery.id >= ?first AND delivery.event_type = ?event_type
+),
+waiting AS MATERIALIZED (
+    SELECT queue.attempts
+    FROM delivery_queue queue
+    JOIN placed ON placed.event = queue.event_id
+    WHERE queue.business_id = ?business AND queue.id >= ?first AND queue.event_type = ?event_type
+)
+SELECT
+    (SELECT count(*) FROM placed),
+    count(*) FILTER (WHERE state = 'delivered'),
+    count(*) FILTER (WHERE state = 'failed'),
+    (SELECT count(*) FROM waiting),
+    (SELECT count(*) FROM waiting WHERE attempts > 0),
+    coalesce(percentile_disc(0.5) WITHIN GROUP (ORDER BY took) FILTER (WHERE state = 'delivered'), 0),
+    coalesce(percentile_disc(0.99) WITHIN GROUP (ORDER BY took) FILTER (WHERE state = 'delivered'), 0)
+FROM ended

@@ -1,0 +1,57 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Bounds of the search for an earlier delivery about the same subject.
+const (
+	previousRows = 50
+	previousSize = 1 << 20 // stored bytes of a body
+)
+
+// PreviousBody returns the webhook's previous delivery of the same event type and subject,
+// with its body. It returns NotFound if the latest previousRows contain none.
+func (c Store) PreviousBody(ctx context.Context, business core.BusinessID,
+	d webhook.DeliveryRecord) (core.ID, []byte, error) {
+	present, err := c.EventBody(ctx, business, d.EventID)
+	if err != nil {
+		return core.ID{}, nil, err
+	}
+	const one = `SELECT id, event_id FROM %s WHERE business_id = ?0 AND webhook_id = ?1 AND id < ?2 AND event_type = ?3
+		AND event_id <> ?6 ORDER BY id DESC LIMIT ?4`
+	rows, err := c.db.Tenant(business).QueryContext(ctx, `SELECT d.id, e.body FROM (
+			(`+fmt.Sprintf(one, "deliveries")+`) UNION ALL (`+fmt.Sprintf(one, "delivery_queue")+
+		`) ORDER BY id DESC LIMIT ?4) d
+		JOIN LATERAL (SELECT body FROM events WHERE id = d.event_id AND business_id = ?0 AND NOT test
+			AND length(body) < ?5) e ON true ORDER BY d.id DESC`,
+		business, d.WebhookID, d.ID, d.EventType, previousRows, previousSize, d.EventID)
+	if err != nil {
+		return core.ID{}, nil, fmt.Errorf("looking for the delivery before: %w", err)
+	}
+	defer rows.Close()
+	subject := console.SubjectOf(present)
+	for rows.Next() {
+		var id core.ID
+		var packed []byte
+		if err := rows.Scan(&id, &packed); err != nil {
+			return core.ID{}, nil, fmt.Errorf("looking for the delivery before: %w", err)
+		}
+		body, err := c.db.Unpack(packed)
+		if err != nil {
+			return core.ID{}, nil, err
+		}
+		if console.SubjectOf(body) == subject {
+			return id, body, nil
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return core.ID{}, nil, err
+	}
+	return core.ID{}, nil, core.Errorf(core.NotFound, "there is no earlier delivery about the same")
+}

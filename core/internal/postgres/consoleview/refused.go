@@ -1,0 +1,49 @@
+package consoleview
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// RefusedOrders returns rejected orders, the latest first, and their total number.
+func (c Store) RefusedOrders(ctx context.Context, business core.BusinessID,
+	f console.RefusedFilter) (list []console.RefusedOrder, all int, err error) {
+	var only postgres.Conditions
+	only.Add(f.Platform != "", "rejected.platform = ?", f.Platform)
+	only.Add(f.ID != "", "rejected.platform_order_id = ?", f.ID)
+	only.Add(f.Store != "", "rejected.store = ?", f.Store)
+	only.Add(!f.Since.IsZero(), "rejected.last_at >= ?", f.Since)
+	only.Add(!f.Before.IsZero(), "rejected.last_at < ?", f.Before)
+	only.Add(f.Missing, "orders.id IS NULL")
+	rows, err := c.db.Tenant(business).QueryContext(ctx, queries.With("rejected_orders_page", postgres.Args{
+		"business": business, "only": only, "limit": f.Limit,
+	}))
+	if err != nil {
+		return nil, 0, fmt.Errorf("reading orders that were not taken: %w", err)
+	}
+	defer rows.Close()
+	for list = []console.RefusedOrder{}; rows.Next(); {
+		var r console.RefusedOrder
+		if err := rows.Scan(&r.Platform, &r.PlatformOrderID, &r.Store, &r.Reason, &r.Times, &r.First, &r.Last,
+			&r.OrderID, &all); err != nil {
+			return nil, 0, fmt.Errorf("reading orders that were not taken: %w", err)
+		}
+		list = append(list, r)
+	}
+	return list, all, rows.Err()
+}
+
+// notTaken returns recently rejected orders that have not arrived since.
+func (c Store) notTaken(ctx context.Context, businesses []core.BusinessID) (orders []console.NotTaken, err error) {
+	since := c.db.Clock().Now().Add(-console.Lately)
+	if err := c.db.Bun().NewRaw(queries.With("rejected_orders", postgres.Args{
+		"businesses": postgres.Array(businesses), "since": since, "limit": noticesShown,
+	})).Scan(ctx, &orders); err != nil {
+		return nil, fmt.Errorf("reading orders that were not taken: %w", err)
+	}
+	return orders, nil
+}

@@ -1,0 +1,50 @@
+package consoleview
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// hitsRead is how many hits of each kind a search reads: one more than are shown.
+const hitsRead = console.HitsShown + 1
+
+// Search returns what the text may refer to in businesses: an id, a ref_id, a part of a name
+// or a URL. It reads at most hitsRead of each kind.
+func (c Store) Search(ctx context.Context, businesses []core.BusinessID, text string) ([]console.Hit, error) {
+	if id, err := uuid.Parse(text); err == nil {
+		return c.searchID(ctx, businesses, id)
+	}
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		number = -1
+	}
+	return c.hits(ctx, queries.With("search", postgres.Args{
+		"businesses": postgres.Array(businesses), "number": number, "pattern": part(text), "text": text,
+		"items": int(menu.Items), "limit": hitsRead,
+	}))
+}
+
+// searchID returns the job, delivery, event, order or store that an id identifies. For a
+// request reference it returns the number of its events.
+func (c Store) searchID(ctx context.Context, businesses []core.BusinessID, id core.ID) ([]console.Hit, error) {
+	made := core.TimeOf(id)
+	return c.hits(ctx, queries.With("search_id", postgres.Args{
+		"businesses": postgres.Array(businesses), "id": id, "from": core.FirstID(made),
+		"to": core.FirstID(made.Add(time.Minute)), "pattern": part(id.String()), "text": id.String(),
+		"limit": hitsRead,
+	}))
+}
+
+func (c Store) hits(ctx context.Context, query string) ([]console.Hit, error) {
+	return postgres.Collect(ctx, c.db.Bun(), "searching", func(hit *console.Hit) []any {
+		return []any{&hit.Business, &hit.Kind, &hit.ID, &hit.Title, &hit.Detail}
+	}, query)
+}

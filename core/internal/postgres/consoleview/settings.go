@@ -1,0 +1,60 @@
+package consoleview
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+)
+
+// ListPlatforms returns the settings of a business's platforms, sorted by name.
+func (c Store) ListPlatforms(ctx context.Context, business core.BusinessID) ([]console.PlatformSettings, error) {
+	stored, err := platforms.New(c.db).List(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	list, places := make([]console.PlatformSettings, len(stored)), map[string]int{}
+	for i, p := range stored {
+		list[i], places[p.Name] = console.PlatformSettings{Platform: p.Platform, Settings: p.Settings,
+			Addresses: p.Addresses, Accept: string(p.Accept), Secrets: map[string]time.Time{}}, i
+		for _, name := range p.Secrets {
+			list[i].Secrets[name] = time.Time{}
+		}
+	}
+	rows, err := c.db.Tenant(business).QueryContext(ctx,
+		`SELECT p.name, `+platforms.PlatformVersion+
+			`, p.secrets_at, p.refused_at, p.refused_for, k.created_at FROM platforms p
+		LEFT JOIN callback_keys k ON k.business_id = p.business_id AND k.platform = p.name WHERE p.business_id = ?
+			ORDER BY p.name, k.created_at DESC`, business)
+	if err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name, version string
+		var stamps []byte
+		var refused, made sql.NullTime
+		var why string
+		if err := rows.Scan(&name, &version, &stamps, &refused, &why, &made); err != nil {
+			return nil, fmt.Errorf("reading platforms: %w", err)
+		}
+		i, known := places[name]
+		if !known { // created since
+			continue
+		}
+		p := &list[i]
+		p.Version, p.RefusedAt, p.Refused = version, refused.Time, why
+		if err := json.Unmarshal(stamps, &p.Secrets); err != nil {
+			return nil, fmt.Errorf("reading platform %s: %w", name, err)
+		}
+		if made.Valid {
+			p.Keys = append(p.Keys, made.Time)
+		}
+	}
+	return list, rows.Err()
+}

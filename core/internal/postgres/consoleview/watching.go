@@ -1,0 +1,85 @@
+package consoleview
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// Watching returns the monitoring rules of a business.
+func (c Store) Watching(ctx context.Context, business core.BusinessID) (console.Watching, error) {
+	return c.watching(ctx, c.db.Tenant(business), business, "")
+}
+
+// SetWatching stores the result of set for the monitoring rules of a business. It returns
+// NotFound if there is no such business.
+func (c Store) SetWatching(ctx context.Context, business core.BusinessID, set func(*console.Watching) error,
+	change access.Change) error {
+	return c.db.InTx(ctx, func(tx bun.Conn) error {
+		_, err := tx.ExecContext(ctx,
+			`INSERT INTO presence_rules (business_id, close_silent) VALUES (?, false)
+				ON CONFLICT (business_id) DO NOTHING`, business)
+		if postgres.IsCode(err, "23503") {
+			return core.Errorf(core.NotFound, "there is no business %d", business)
+		}
+		if err != nil {
+			return fmt.Errorf("storing how a business is watched over: %w", err)
+		}
+		w, err := c.watching(ctx, tx, business, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		change.Object, change.Before = fmt.Sprintf("business/%d", business), w.Told()
+		if err := set(&w); err != nil {
+			return err
+		}
+		change.After = w.Told()
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE presence_rules SET ack_within_s = ?, silent_after_s = ?, close_silent = ? WHERE business_id = ?`,
+			seconds(w.AckWithin), seconds(w.SilentAfter), w.CloseSilent, business); err != nil {
+			return fmt.Errorf("storing how a business is watched over: %w", err)
+		}
+		return c.db.RecordAudit(ctx, tx, change)
+	})
+}
+
+func (c Store) watching(ctx context.Context, in bun.IDB, business core.BusinessID,
+	lock string) (w console.Watching, err error) {
+	var ack, silent sql.NullInt64
+	rows, err := in.QueryContext(ctx,
+		`SELECT ack_within_s, silent_after_s, close_silent FROM presence_rules WHERE business_id = ? `+lock, business)
+	if err != nil {
+		return w, fmt.Errorf("reading how a business is watched over: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := rows.Scan(&ack, &silent, &w.CloseSilent); err != nil {
+			return w, fmt.Errorf("reading how a business is watched over: %w", err)
+		}
+	}
+	w.AckWithin, w.SilentAfter = spanOf(ack), spanOf(silent)
+	return w, rows.Err()
+}
+
+func spanOf(seconds sql.NullInt64) *time.Duration {
+	if !seconds.Valid {
+		return nil
+	}
+	span := time.Duration(seconds.Int64) * time.Second
+	return &span
+}
+
+func seconds(span *time.Duration) sql.NullInt64 {
+	if span == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: int64(*span / time.Second), Valid: true}
+}

@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// CopyWriter collects rows in the text format of COPY: one line per row, tab between
+// columns, \N for null (PostgreSQL manual, COPY, File Formats).
+type CopyWriter struct {
+	Buf   bytes.Buffer
+	began bool // the current row has a column
+	err   error
+}
+
+var (
+	copyEscaper  = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)
+	arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+)
+
+func (c *CopyWriter) column() {
+	if c.began {
+		c.Buf.WriteByte('\t')
+	}
+	c.began = true
+}
+
+// End ends the row.
+func (c *CopyWriter) End() {
+	c.Buf.WriteByte('\n')
+	c.began = false
+}
+
+func (c *CopyWriter) null() {
+	c.column()
+	c.Buf.WriteString(`\N`)
+}
+
+// Raw writes a column that needs no escaping.
+func (c *CopyWriter) Raw(s string) {
+	c.column()
+	c.Buf.WriteString(s)
+}
+
+// Text writes a string. It replaces what PostgreSQL cannot store as text: invalid UTF-8
+// and NUL. Only responses of endpoints contain such bytes.
+func (c *CopyWriter) Text(s string) {
+	c.column()
+	_, _ = copyEscaper.WriteString(&c.Buf, CleanText(s))
+}
+
+// CleanText replaces the bytes that PostgreSQL cannot store as text.
+func CleanText(s string) string {
+	if !utf8.ValidString(s) || strings.ContainsRune(s, 0) {
+		s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	}
+	return s
+}
+
+// copiedTime is the layout of a UTC time for COPY, with microseconds.
+const copiedTime = "2006-01-02 15:04:05.999999Z"
+
+// Int writes an integer column.
+func (c *CopyWriter) Int(n int64) { c.Raw(strconv.FormatInt(n, 10)) }
+
+// ID writes an id column.
+func (c *CopyWriter) ID(id core.ID) { c.Raw(id.String()) }
+
+// Time writes a time column.
+func (c *CopyWriter) Time(t time.Time) { c.Raw(t.UTC().Format(copiedTime)) }
+
+// Bool writes a boolean column.
+func (c *CopyWriter) Bool(b bool) { c.Raw(strconv.FormatBool(b)) }
+
+// Bytes writes a bytea column.
+func (c *CopyWriter) Bytes(b []byte) { c.Raw(`\\x` + hex.EncodeToString(b)) }
+
+// Micros writes a duration in microseconds.
+func (c *CopyWriter) Micros(d time.Duration) { c.Int(d.Microseconds()) }
+
+// JSON writes a value as JSON, or null if isNil is set.
+func (c *CopyWriter) JSON(isNil bool, v any) {
+	if isNil {
+		c.null()
+		return
+	}
+	encoded, err := json.Marshal(v, json.Deterministic(true), jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		c.err = err
+	}
+	c.Text(string(encoded))
+}
+
+// Texts writes an array of text, or null for a nil list.
+func (c *CopyWriter) Texts(list []string) {
+	if list == nil {
+		c.null()
+		return
+	}
+	var b strings.Builder
+	b.WriteByte('{')
+	for i, s := range list {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('"')
+		_, _ = arrayEscaper.WriteString(&b, s)
+		b.WriteByte('"')
+	}
+	b.WriteByte('}')
+	c.Text(b.String())
+}
+
+// NonZero writes a number, or null for 0.
+func NonZero(c *CopyWriter, n int64) {
+	if n == 0 {
+		c.null()
+		return
+	}
+	c.Int(n)
+}
+
+// NonEmpty writes a text, or null for "".
+func NonEmpty(c *CopyWriter, s string) {
+	if s == "" {
+		c.null()
+		return
+	}
+	c.Text(s)
+}
+
+// Optional writes the value that p points to, or null.
+func Optional[T any](c *CopyWriter, p *T, write func(T)) {
+	if p == nil {
+		c.null()
+		return
+	}
+	write(*p)
+}
+
+// CopyInto copies the rows into the table, on the connection of a transaction.
+func (c *CopyWriter) CopyInto(ctx context.Context, conn bun.Conn, table, columns string) error {
+	if c.err != nil {
+		return fmt.Errorf("writing rows for %s: %w", table, c.err)
+	}
+	if c.Buf.Len() == 0 {
+		return nil
+	}
+	if _, err := pgdriver.CopyFrom(ctx, conn, &c.Buf, "COPY "+table+" ("+columns+") FROM STDIN"); err != nil {
+		return fmt.Errorf("copying rows into %s: %w", table, copyEnded(conn, err))
+	}
+	return nil
+}
+
+// copyEnded discards the connection if a COPY broke off in the middle. The server may
+// still send data that the next query would read.
+func copyEnded(conn bun.Conn, err error) error {
+	var answer pgdriver.Error
+	if !errors.As(err, &answer) {
+		Discard(conn)
+	}
+	return err
+}
+
+// Stage copies the rows into a temporary table. The session creates the table once, and
+// each commit empties it.
+func (c *CopyWriter) Stage(ctx context.Context, tx bun.Conn, table, definition, columns string) error {
+	if _, err := tx.ExecContext(ctx,
+		"CREATE TEMP TABLE IF NOT EXISTS "+table+" ("+definition+") ON COMMIT DELETE ROWS"); err != nil {
+		return fmt.Errorf("making %s: %w", table, err)
+	}
+	return c.CopyInto(ctx, tx, table, columns)
+}

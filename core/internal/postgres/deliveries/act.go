@@ -1,0 +1,81 @@
+package deliveries
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+)
+
+// SwitchWebhook pauses or resumes a webhook. It returns Conflict if the webhook is already in
+// that state. Resuming releases its held deliveries.
+func (w Webhooks) SwitchWebhook(ctx context.Context, business core.BusinessID, id int64, active bool,
+	change access.Change) error {
+	err := w.db.InTx(ctx, func(tx bun.Conn) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if row.Active == active {
+			return core.Errorf(core.Conflict, "the webhook has been switched already; this page shows how it is now")
+		}
+		sub, err := subscription(w.db, row)
+		if err != nil {
+			return err
+		}
+		change.Object = fmt.Sprintf("webhook/%d", id)
+		change.Before, change.After = map[string]any{"active": row.Active}, map[string]any{"active": active}
+		before := sub
+		sub.Active, sub.UpdatedAt = active, w.db.Clock().Now()
+		if active {
+			sub.DisabledReason = ""
+		}
+		if err := w.write(ctx, tx, before, sub); err != nil {
+			return err
+		}
+		return w.db.RecordAudit(ctx, tx, change)
+	})
+	if err == nil && active {
+		outbox.Wake(w.db)
+	}
+	return err
+}
+
+// RetryDeliveries makes deliveries due now, in one transaction. If one is missing or cannot
+// be sent now, none is retried.
+func (q Store) RetryDeliveries(ctx context.Context, business core.BusinessID, ids []core.ID,
+	change access.Change) error {
+	// Concurrent calls lock in the same order.
+	ids = slices.SortedFunc(slices.Values(ids), func(a, b core.ID) int { return bytes.Compare(a[:], b[:]) })
+	err := q.db.InTx(ctx, func(tx bun.Conn) error {
+		for _, id := range ids {
+			err := q.retryNow(ctx, tx, business, id)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = q.requeue(ctx, tx, business, id)
+			}
+			if errors.Is(err, sql.ErrNoRows) {
+				return errNoDelivery
+			}
+			if err != nil {
+				return err
+			}
+			change.Object = "delivery/" + id.String()
+			if err := q.db.RecordAudit(ctx, tx, change); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		outbox.Wake(q.db)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+-- name: claim
+-- Leases due deliveries (Store.Claim).
+WITH RECURSIVE
+-- The endpoints with queued deliveries: one index step each, however long the queue.
+endpoints AS (
+    ?endpoints
+),
+-- The endpoints with an open circuit whose next probe is due.
+probes AS (
+    UPDATE unwell_endpoints circuit
+    SET next_probe = ?until
+    FROM (
+        SELECT waiting.endpoint, waiting.business_id
+        FROM unwell_endpoints waiting
+        WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+            AND waiting.probing_since IS NOT NULL
+            AND waiting.next_probe <= ?now
+            AND waiting.endpoint <> ALL (?busy)
+            -- Looked up for each circuit: few are open, and the queue may be long.
+            AND (
+                SELECT true
+                FROM delivery_queue
+                WHERE endpoint = waiting.endpoint
+                    AND available_at <= ?now
+                    AND NOT asked
+                    AND size <= ?largest
+                ORDER BY available_at
+                LIMIT 1
+            )
+        FOR UPDATE SKIP LOCKED
+    ) due
+    WHERE circuit.endpoint = due.endpoint AND circuit.business_id = due.business_id
+    RETURNING circuit.endpoint
+),
+-- The other endpoints with due deliveries, the longest waiting first, and the capacity of each.
+heads AS (
+    SELECT endpoints.endpoint, coalesce(known.most, nullif(?first_most, 0), ?deliveries) AS most
+    FROM endpoints
+    LEFT JOIN unnest(?known::bigint[], ?most::integer[]) AS known (endpoint, most)
+        ON known.endpoint = endpoints.endpoint
+    CROSS JOIN LATERAL (
+        SELECT available_at
+        FROM delivery_queue
+        WHERE endpoint = endpoints.endpoint AND available_at <= ?now AND size <= ?largest
+        ORDER BY available_at
+        LIMIT 1
+    ) head
+    WHERE endpoints.endpoint <> ALL (?busy)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM unwell_endpoints circuit
+            WHERE circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
+        )
+    ORDER BY head.available_at
+    LIMIT ?deliveries
+),
+-- What each endpoint gets. Endpoints with less capacity leave the rest of their share to the others.
+share AS (
+    SELECT greatest(
+        4,
+        (?deliveries - coalesce(sum(most) FILTER (WHERE NOT long), 0)) / greatest(1, count(*) FILTER (WHERE long))
+    ) AS most
+    FROM (SELECT most, most >= ?deliveries / count(*) OVER () AS long FROM heads) capacity
+),
+-- The rows to lease: one for each probe, those that a person requested, and the share of each endpoint.
+due AS (
+    SELECT probed.*, true AS probe
+    FROM probes
+    CROSS JOIN LATERAL (
+        SELECT business_id, id, event_id, available_at, size
+        FROM delivery_queue
+        WHERE endpoint = probes.endpoint AND available_at <= ?now AND NOT asked AND size <= ?largest
+        ORDER BY available_at
+        LIMIT 1
+        FOR UPDATE SKIP LOCKED
+    ) probed
+    UNION ALL
+    (
+        SELECT requested.*, false
+        FROM (
+            SELECT business_id, id, event_id, available_at, size
+            FROM delivery_queue queue
+            WHERE asked
+                AND available_at <= ?now
+                AND size <= ?largest
+                AND endpoint <> ALL (?busy)
+                AND EXISTS (
+                    SELECT 1
+                    FROM unwell_endpoints circuit
+                    WHERE circuit.endpoint = queue.endpoint AND circuit.probing_since IS NOT NULL
+                )
+            ORDER BY available_at
+            LIMIT 16
+            FOR UPDATE SKIP LOCKED
+        ) requested
+    )
+    UNION ALL
+    (
+        SELECT shared.*, false
+        FROM heads
+        CROSS JOIN LATERAL (
+            SELECT business_id, id, event_id, available_at, size
+            FROM delivery_queue
+            WHERE endpoint = heads.endpoint AND available_at <= ?now AND size <= ?largest
+            ORDER BY available_at
+            LIMIT least(heads.most, (SELECT most FROM share))
+            FOR UPDATE SKIP LOCKED
+        ) shared
+        LIMIT ?deliveries
+    )
+),
+-- The rows in order: probes first, then by due time.
+placed AS (
+    SELECT *, row_number() OVER (ORDER BY NOT probe, available_at, id) AS place
+    FROM due
+),
+-- The place of the first row of each event. Its deliveries share one body in memory.
+by_event AS (
+    SELECT *, min(place) OVER (PARTITION BY event_id) AS first
+    FROM placed
+),
+-- The bytes of the large bodies before each row.
+fit AS (
+    SELECT
+        *,
+        sum(CASE WHEN place = first AND size > ?large THEN size ELSE 0 END) OVER (ORDER BY first) - size AS before
+    FROM by_event
+)
+UPDATE delivery_queue queue
+SET owner = ?owner, available_at = ?until
+FROM fit
+WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+    AND queue.business_id = fit.business_id
+    AND queue.id = fit.id
+    AND (fit.size <= ?large OR fit.before < ?bodies)
+RETURNING
+    queue.business_id,
+    queue.id,
+    queue.event_id,
+    coalesce(queue.webhook_id, 0) AS webhook_id,
+    queue.url,
+    queue.endpoint,
+    queue.attempts,
+    queue.base,
+    queue.due_at,
+    queue.line,
+    queue.place,
+    queue.asked,
+    fit.probe
+
+-- name: next_due
+-- The earliest due time of a delivery or probe, and the epoch of the clock.
+WITH RECURSIVE
+-- The endpoints with queued deliveries.
+endpoints AS (
+    ?endpoints
+)
+SELECT
+    least(
+        min(greatest(head.available_at, circuit.next_probe)),
+        (
+            SELECT min(available_at)
+            FROM delivery_queue
+            WHERE asked AND size <= ?largest AND endpoint <> ALL (?busy)
+        )
+    ),
+    (SELECT epoch FROM clock_epoch)
+FROM endpoints
+CROSS JOIN LATERAL (
+    SELECT available_at
+    FROM delivery_queue
+    WHERE endpoint = endpoints.endpoint AND available_at < 'infinity' AND size <= ?largest
+    ORDER BY available_at
+    LIMIT 1
+) head
+LEFT JOIN unwell_endpoints circuit ON circuit.endpoint = endpoints.endpoint AND circuit.probing_since IS NOT NULL
+WHERE endpoints.endpoint <> ALL (?busy)
+
+-- name: events
+-- The events of deliveries. Single lookups by key: without statistics a new partition would be scanned.
+SELECT event.id, event.event_type, event.body, event.test, coalesce(event.trace, '') AS trace
+FROM unnest(?ids::uuid[], ?businesses::bigint[]) AS wanted (id, business_id)
+CROSS JOIN LATERAL (
+    SELECT id, event_type, body, test, trace
+    FROM events
+    WHERE id = wanted.id AND business_id = wanted.business_id
+    LIMIT 1
+) event
+
+-- name: park
+-- Holds claimed deliveries of switched-off webhooks.
+UPDATE delivery_queue queue
+SET available_at = 'infinity', owner = NULL
+FROM
+    (SELECT id FROM webhooks WHERE id = ANY (?webhooks) AND NOT active ORDER BY id FOR SHARE) off,
+    ?rows AS claimed (id, business_id, endpoint, line, place)
+WHERE queue.webhook_id = off.id
+    AND queue.owner = ?owner
+    AND queue.business_id = claimed.business_id
+    AND queue.id = claimed.id

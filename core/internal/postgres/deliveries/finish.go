@@ -1,0 +1,225 @@
+package deliveries
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/uptrace/bun/driver/pgdriver"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+const attemptColumns = `business_id, delivery_id, n, started_at, url, request_headers, status, error_class, error,
+	response_headers, response_body, dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
+
+// Finish records a batch of attempts and updates their deliveries. A success counts even
+// after its lease has expired. A failure counts only while the lease is held, because
+// otherwise another replica retries.
+//
+// One result that the database rejects must not prevent the others from being recorded. The
+// batch is halved until that result is alone; it is then recorded without the response.
+func (q Store) Finish(ctx context.Context, owner core.ID, results []webhook.Result,
+	rules webhook.Probing) (queue.FinishResult, error) {
+	effect, err := q.finish(ctx, owner, results, rules)
+	if !isDataError(err) {
+		return effect, err
+	}
+	if len(results) > 1 {
+		half := len(results) / 2
+		one, err := q.Finish(ctx, owner, results[:half], rules)
+		two, err2 := q.Finish(ctx, owner, results[half:], rules)
+		return queue.FinishResult{Blocked: append(one.Blocked, two.Blocked...), Due: one.Due || two.Due},
+			errors.Join(err, err2)
+	}
+	q.db.Log().Error("an attempt could not be recorded in full", "delivery", results[0].Delivery.ID, "error", err)
+	bare := results[0]
+	bare.Attempt.RequestHeaders, bare.Attempt.ResponseHeaders, bare.Attempt.ResponseBody = nil, nil, nil
+	if effect, err = q.finish(ctx, owner, []webhook.Result{bare}, rules); isDataError(err) {
+		// A retry would not help; the lease expires and the attempt is repeated.
+		q.db.Log().Error("an attempt could not be recorded", "delivery", bare.Delivery.ID, "error", err)
+		return effect, nil
+	}
+	return effect, err
+}
+
+// isDataError reports whether the values themselves caused an error: SQLSTATE classes 22
+// (data exception) and 23 (integrity constraint violation).
+func isDataError(err error) bool {
+	var answer pgdriver.Error
+	return errors.As(err, &answer) &&
+		(strings.HasPrefix(answer.Field('C'), "22") || strings.HasPrefix(answer.Field('C'), "23"))
+}
+
+func (q Store) finish(ctx context.Context, owner core.ID, results []webhook.Result,
+	rules webhook.Probing) (queue.FinishResult, error) {
+	var attempts postgres.CopyWriter
+	var over, again []webhook.Result
+	for _, r := range results {
+		writeAttempt(&attempts, r)
+		if r.State == webhook.Pending {
+			again = append(again, r)
+		} else {
+			over = append(over, r)
+		}
+	}
+	var judged judgement
+	freed := 0
+	err := q.db.InTx(ctx, func(tx bun.Conn) (err error) {
+		ended, err := q.finishOver(ctx, tx, owner, over)
+		if err != nil {
+			return err
+		}
+		set, err := q.finishAgain(ctx, tx, owner, again)
+		if err != nil {
+			return err
+		}
+		if ended+set < int64(len(results)) { // others hold some of the leases, or some results were recorded before
+			if attempts, err = unrecorded(ctx, tx, results); err != nil {
+				return err
+			}
+		}
+		if err := attempts.CopyInto(ctx, tx, "attempts", attemptColumns); err != nil {
+			return err
+		}
+		for _, r := range results {
+			if r.Disable {
+				if err := q.disable(ctx, tx, r); err != nil {
+					return err
+				}
+			}
+		}
+		if judged, err = q.judge(ctx, tx, results, rules); err != nil {
+			return err
+		}
+		if freed, err = outbox.UnblockNext(ctx, q.db, tx, outbox.InLine(over)); err != nil ||
+			len(judged.recovered) == 0 {
+			return err
+		}
+		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
+	})
+	if err != nil {
+		return queue.FinishResult{}, err
+	}
+	q.logHealth(judged)
+	return queue.FinishResult{Blocked: judged.probed, Due: freed > 0 || len(judged.recovered) > 0}, nil
+}
+
+func writeAttempt(c *postgres.CopyWriter, r webhook.Result) {
+	a := r.Attempt
+	c.Int(int64(r.Delivery.Business))
+	c.ID(r.Delivery.ID)
+	c.Int(int64(r.Delivery.Attempts + 1))
+	c.Time(a.StartedAt)
+	c.Text(a.URL)
+	c.JSON(false, a.RequestHeaders)
+	c.Int(int64(a.Status))
+	c.Text(string(a.ErrorClass))
+	c.Text(a.Error)
+	c.JSON(false, a.ResponseHeaders)
+	c.Bytes(a.ResponseBody)
+	c.Micros(a.Timing.DNS)
+	c.Micros(a.Timing.Connect)
+	c.Micros(a.Timing.TLS)
+	c.Micros(a.Timing.FirstByte)
+	c.Micros(a.Timing.Total)
+	c.Bool(a.SentTwice)
+	c.End()
+}
+
+// unrecorded returns the rows of attempts that are not yet recorded.
+func unrecorded(ctx context.Context, tx bun.Conn, results []webhook.Result) (rows postgres.CopyWriter, err error) {
+	made := make([]postgres.Attempt, len(results))
+	for i, r := range results {
+		made[i] = postgres.Attempt{Business: r.Delivery.Business, Of: r.Delivery.ID, At: r.Attempt.StartedAt}
+	}
+	missing, err := postgres.MissingAttempts(ctx, tx, "attempts", "delivery_id", made)
+	for _, i := range missing {
+		writeAttempt(&rows, results[i])
+	}
+	return rows, err
+}
+
+// finishOver moves ended deliveries from the queue to the history. It returns how many were
+// still queued.
+func (q Store) finishOver(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+	if len(results) == 0 {
+		return 0, nil
+	}
+	n := len(results)
+	businesses, statuses := make([]int64, n), make([]int64, n)
+	ids, urls, states := make([]string, n), make([]string, n), make([]string, n)
+	for i, r := range results {
+		businesses[i], ids[i], urls[i] = int64(r.Delivery.Business), r.Delivery.ID.String(), r.Attempt.URL
+		states[i], statuses[i] = string(r.State), int64(r.Attempt.Status)
+	}
+	query, err := q.db.Prepare(ctx, tx, queries.Get("into_history"), postgres.Args{
+		"businesses": postgres.Array(businesses), "ids": postgres.Array(ids), "urls": postgres.Array(urls),
+		"states": postgres.Array(states), "statuses": postgres.Array(statuses), "owner": owner,
+		"now": q.db.Clock().Now(),
+	})
+	if err != nil {
+		return 0, err
+	}
+	done, err := tx.ExecContext(ctx, query)
+	if err != nil {
+		return 0, fmt.Errorf("recording finished deliveries: %w", err)
+	}
+	return done.RowsAffected()
+}
+
+// finishAgain schedules the next attempt of failed deliveries that will be retried. It
+// returns how many the owner still held.
+func (q Store) finishAgain(ctx context.Context, tx bun.Conn, owner core.ID, results []webhook.Result) (int64, error) {
+	if len(results) == 0 {
+		return 0, nil
+	}
+	businesses, ids, due := make([]int64, len(results)), make([]string, len(results)), make([]string, len(results))
+	before := make([]int64, len(results)) // a repeated result must not end the lease of the next attempt
+	for i, r := range results {
+		businesses[i], ids[i], before[i] = int64(r.Delivery.Business), r.Delivery.ID.String(),
+			int64(r.Delivery.Attempts)
+		due[i] = r.RetryAt.UTC().Format(time.RFC3339Nano)
+	}
+	done, err := tx.ExecContext(ctx, queries.With("set_retries", postgres.Args{
+		"businesses": pgdialect.Array(businesses), "ids": pgdialect.Array(ids), "due": pgdialect.Array(due),
+		"attempts": pgdialect.Array(before), "owner": owner,
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("setting retries: %w", err)
+	}
+	return done.RowsAffected()
+}
+
+// disable switches a subscription off, unless it has changed since the attempt was prepared.
+// It records this in the audit trail.
+func (q Store) disable(ctx context.Context, tx bun.Conn, r webhook.Result) error {
+	d := r.Delivery
+	result, err := tx.ExecContext(ctx,
+		`UPDATE webhooks SET active = false, disabled_reason = ?, updated_at = ?, version = version + 1
+		WHERE business_id = ? AND id = ? AND active AND version = ?`, r.Attempt.Error, q.db.Clock().Now(), d.Business,
+		d.WebhookID, d.Version)
+	if err != nil {
+		return fmt.Errorf("switching webhook %d off: %w", d.WebhookID, err)
+	}
+	if n, _ := result.RowsAffected(); n == 0 {
+		return nil // already switched off, or changed since the attempt was prepared
+	}
+	if err := forgetHealth(ctx, tx, d.Business, d.WebhookID); err != nil {
+		return err
+	}
+	if err := outbox.Invalidate(ctx, tx, d.Business, d.WebhookID); err != nil {
+		return err
+	}
+	return q.db.RecordAudit(ctx, tx, access.Change{Business: d.Business, Actor: "hub", Action: "webhook.disable",
+		Object: fmt.Sprintf("webhook/%d", d.WebhookID), Why: r.Attempt.Error, After: map[string]any{"delivery": d.ID}})
+}

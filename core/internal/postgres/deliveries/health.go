@@ -1,0 +1,199 @@
+package deliveries
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+type healthRow struct {
+	BusinessID   core.BusinessID `bun:"business_id"`
+	Endpoint     int64           `bun:"endpoint"`
+	Failures     int             `bun:"failures"`
+	Since        time.Time       `bun:"since"`
+	Status       int             `bun:"status"`
+	Error        string          `bun:"error"`
+	ProbingSince sql.NullTime    `bun:"probing_since"`
+	NextProbe    sql.NullTime    `bun:"next_probe"`
+	PauseMS      int64           `bun:"pause_ms"`
+}
+
+func (r healthRow) health() webhook.Health {
+	return webhook.Health{
+		Failures: r.Failures, Since: r.Since, Status: r.Status, Error: r.Error,
+		ProbingSince: r.ProbingSince.Time, NextProbe: r.NextProbe.Time,
+		Pause: time.Duration(r.PauseMS) * time.Millisecond,
+	}
+}
+
+// judge updates the circuits of the results' endpoints and returns those that opened or
+// closed. An endpoint that stays healthy costs one read.
+func (q Store) judge(ctx context.Context, tx bun.Conn, results []webhook.Result,
+	rules webhook.Probing) (judgement, error) {
+	byEndpoint := map[int64][]webhook.Result{}
+	var all, unwell []int64
+	for _, r := range results {
+		endpoint := r.Delivery.Endpoint
+		if byEndpoint[endpoint] == nil {
+			all = append(all, endpoint)
+		}
+		byEndpoint[endpoint] = append(byEndpoint[endpoint], r)
+		if r.Attempt.FoundUnwell() {
+			unwell = append(unwell, endpoint)
+		}
+	}
+	slices.Sort(unwell)
+	unwell = slices.Compact(unwell)
+	if err := q.startHealth(ctx, tx, unwell, byEndpoint); err != nil {
+		return judgement{}, err
+	}
+	query, err := q.db.Prepare(ctx, tx, queries.Get("health_of"), postgres.Args{
+		"endpoints": postgres.Array(all),
+	})
+	if err != nil {
+		return judgement{}, err
+	}
+	var rows []healthRow
+	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
+		return judgement{}, fmt.Errorf("reading the health of endpoints: %w", err)
+	}
+	var j judgement
+	var changed []healthRow
+	var well []int64
+	now := q.db.Clock().Now()
+	for _, row := range rows {
+		before := row.health()
+		after := before
+		for _, r := range byEndpoint[row.Endpoint] {
+			if r.Delivery.Business == row.BusinessID {
+				after = after.After(r, now, rules)
+			}
+		}
+		switch {
+		case after.Failures == 0:
+			well = append(well, row.Endpoint)
+			if before.Probed() {
+				j.recovered = append(j.recovered, row)
+			}
+			continue
+		case !before.Probed() && after.Probed():
+			j.began = append(j.began, row)
+		}
+		if after.Probed() {
+			j.probed = append(j.probed, row.Endpoint)
+		}
+		row.Failures, row.Since, row.Status, row.Error, row.PauseMS = after.Failures, after.Since, after.Status,
+			after.Error, after.Pause.Milliseconds()
+		row.ProbingSince, row.NextProbe = postgres.NullTime(after.ProbingSince), postgres.NullTime(after.NextProbe)
+		changed = append(changed, row)
+	}
+	return j, q.writeHealth(ctx, tx, now, changed, well)
+}
+
+// judgement describes the circuits that results have changed.
+type judgement struct {
+	probed           []int64
+	began, recovered []healthRow
+}
+
+// startHealth inserts a row for each endpoint that failed, unless it has one.
+func (q Store) startHealth(ctx context.Context, tx bun.Conn, endpoints []int64, of map[int64][]webhook.Result) error {
+	if len(endpoints) == 0 {
+		return nil
+	}
+	businesses := make([]int64, len(endpoints))
+	for i, endpoint := range endpoints {
+		businesses[i] = int64(of[endpoint][0].Delivery.Business)
+	}
+	now := q.db.Clock().Now()
+	if _, err := tx.ExecContext(ctx,
+		`INSERT INTO unwell_endpoints (business_id, endpoint, failures, since, at, status, error)
+		SELECT business_id, endpoint, 0, ?0, ?0, 0, ''
+		FROM unnest(?1::bigint[], ?2::bigint[]) AS r (business_id, endpoint) ON CONFLICT DO NOTHING`,
+		now, pgdialect.Array(businesses), pgdialect.Array(endpoints)); err != nil {
+		return fmt.Errorf("recording unwell endpoints: %w", err)
+	}
+	return nil
+}
+
+func (q Store) writeHealth(ctx context.Context, tx bun.Conn, now time.Time, changed []healthRow, well []int64) error {
+	if len(well) > 0 {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM unwell_endpoints WHERE endpoint = ANY (?)`,
+			pgdialect.Array(well)); err != nil {
+			return fmt.Errorf("recording that endpoints are well: %w", err)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	n := len(changed)
+	endpoints, failures, statuses, pauses := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	errs, since, probing, next := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.UTC().Format(time.RFC3339Nano)
+	}
+	for i, row := range changed {
+		endpoints[i], failures[i], statuses[i], pauses[i] = row.Endpoint, int64(row.Failures), int64(row.Status),
+			row.PauseMS
+		errs[i], since[i], probing[i], next[i] = row.Error, at(row.Since), at(row.ProbingSince.Time),
+			at(row.NextProbe.Time)
+	}
+	_, err := tx.ExecContext(ctx, queries.With("write_health", postgres.Args{
+		"now": now, "endpoints": pgdialect.Array(endpoints), "failures": pgdialect.Array(failures),
+		"statuses": pgdialect.Array(statuses), "pauses": pgdialect.Array(pauses), "errors": pgdialect.Array(errs),
+		"since": pgdialect.Array(since), "probing": pgdialect.Array(probing), "next": pgdialect.Array(next),
+	}))
+	if err != nil {
+		return fmt.Errorf("recording unwell endpoints: %w", err)
+	}
+	return nil
+}
+
+// logHealth logs circuits that opened or closed.
+func (q Store) logHealth(j judgement) {
+	for _, row := range j.began {
+		q.db.Log().Warn("an endpoint fails: single attempts probe it until it answers, its other deliveries wait",
+			"business", row.BusinessID, "endpoint", row.Endpoint)
+	}
+	for _, row := range j.recovered {
+		q.db.Log().Info("an endpoint is well again: its deliveries go on",
+			"business", row.BusinessID, "endpoint", row.Endpoint, "failed_since", row.Since, "probed_since",
+			row.ProbingSince.Time)
+	}
+}
+
+// probeAtOnce makes the next probe of endpoints due now, because the last one was not sent.
+func (q Store) probeAtOnce(ctx context.Context, endpoints []int64) error {
+	if len(endpoints) == 0 {
+		return nil
+	}
+	_, err := q.db.Bun().ExecContext(ctx,
+		`UPDATE unwell_endpoints SET next_probe = ? WHERE endpoint = ANY (?) AND probing_since IS NOT NULL`,
+		q.db.Clock().Now(), pgdialect.Array(endpoints))
+	if err != nil {
+		return fmt.Errorf("giving back probes: %w", err)
+	}
+	return nil
+}
+
+// forgetHealth deletes the circuit of an endpoint, because its subscription has changed.
+func forgetHealth(ctx context.Context, tx bun.Conn, business core.BusinessID, endpoint int64) error {
+	_, err := tx.ExecContext(ctx, `DELETE FROM unwell_endpoints WHERE business_id = ? AND endpoint = ?`, business,
+		endpoint)
+	if err != nil {
+		return fmt.Errorf("forgetting the health of webhook %d: %w", endpoint, err)
+	}
+	return nil
+}

@@ -1,0 +1,344 @@
+package deliveries
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// recordRow is a delivery, queued or ended.
+type recordRow struct {
+	ID         core.ID            `bun:"id,type:uuid"`
+	EventID    core.ID            `bun:"event_id,type:uuid"`
+	EventType  core.EventType     `bun:"event_type"`
+	Reference  string             `bun:"reference"`
+	OrderID    int64              `bun:"order_id"`
+	WebhookID  int64              `bun:"webhook_id"`
+	URL        string             `bun:"url"`
+	State      webhook.State      `bun:"state"`
+	Attempts   int                `bun:"attempts"`
+	Base       int                `bun:"base"`
+	DueAt      sql.NullTime       `bun:"due_at"`
+	FinishedAt sql.NullTime       `bun:"finished_at"`
+	LastStatus int                `bun:"last_status"`
+	LastError  string             `bun:"last_error"`
+	LastClass  webhook.ErrorClass `bun:"last_class"`
+	SwitchedOn bool               `bun:"switched_on"` // of its subscription, if any
+	Waits      bool               `bun:"waits"`
+	Health     healthRow          `bun:"embed:health_"`
+	Trace      core.Trace         `bun:"trace"`
+}
+
+func (r recordRow) record() webhook.DeliveryRecord {
+	because, since := "", time.Time{}
+	if r.State == webhook.Held {
+		because, since = heldBecause(r.SwitchedOn, r.Waits, r.Health.health())
+	}
+	return webhook.DeliveryRecord{
+		HeldBecause: because, HeldSince: since, ID: r.ID, EventID: r.EventID, EventType: r.EventType,
+		Reference: r.Reference, OrderID: r.OrderID, WebhookID: r.WebhookID, URL: r.URL,
+		State: r.State, Attempts: r.Attempts, Base: r.Base, CreatedAt: core.TimeOf(r.ID), NextAttempt: r.DueAt.Time,
+		FinishedAt: r.FinishedAt.Time,
+		LastStatus: r.LastStatus, LastError: r.LastError, LastClass: r.LastClass, TraceID: r.Trace.ID(),
+	}
+}
+
+// heldBecause returns why a delivery is held, and since when if the reason states it.
+func heldBecause(switchedOn, waits bool, h webhook.Health) (because string, since time.Time) {
+	at := h.Since.UTC().Format(time.RFC3339)
+	switch {
+	case waits:
+		return "an earlier event of the same order is still on its way", since
+	case !switchedOn:
+		return "the webhook is switched off", since
+	case h.Status == 0:
+		return fmt.Sprintf("the endpoint has not answered since %s; it is tried every %v", at, h.Pause), h.Since
+	default:
+		return fmt.Sprintf("the endpoint has answered with errors since %s, the last was %d; it is tried every %v", at,
+			h.Status, h.Pause), h.Since
+	}
+}
+
+// Conditions on a row "delivery", see history.sql.
+var (
+	isSwitchedOff = bun.Safe(queries.With("is_switched_off", nil))
+
+	// IsHeld is the condition that a queue row is held.
+	IsHeld = bun.Safe(queries.With("is_held", postgres.Args{"is_switched_off": isSwitchedOff}))
+)
+
+// List returns deliveries of a business, the newest first. It reads the queue and the history,
+// each by its index.
+func (q Store) List(ctx context.Context, business core.BusinessID, f webhook.Filter) ([]webhook.DeliveryRecord, error) {
+	var only postgres.Conditions
+	only.Add(f.Before != (core.ID{}), "delivery.id < ?", f.Before)
+	only.Add(!f.From.IsZero(), "delivery.id >= ?", core.FirstID(f.From))
+	only.Add(!f.To.IsZero(), "delivery.id < ?", core.FirstID(f.To))
+	only.Add(f.EventType != "", "delivery.event_type = ?", f.EventType)
+	only.Add(f.WebhookID != 0, "delivery.webhook_id = ?", f.WebhookID)
+	if f.Reference != "" {
+		answers, err := q.answering(ctx, q.db.Tenant(business), business, f.Reference)
+		if err != nil {
+			return nil, err
+		}
+		only.Add(true, "?", answers)
+	}
+	if f.OrderID != 0 {
+		tells, err := q.ofOrder(ctx, q.db.Tenant(business), business, f.OrderID)
+		if err != nil {
+			return nil, err
+		}
+		only.Add(true, "?", tells)
+	}
+	queued, ended := only, only
+	never := func(c *postgres.Conditions) { c.Add(true, "false") }
+	switch f.State {
+	case webhook.Held:
+		queued.Add(true, "?", IsHeld)
+		never(&ended)
+	case webhook.Pending:
+		queued.Add(true, "NOT ?", IsHeld)
+		never(&ended)
+	case webhook.Delivered, webhook.Failed:
+		never(&queued)
+		ended.Add(true, "delivery.state = ?", f.State)
+	}
+	return q.records(ctx, business, queued, ended, f.Limit)
+}
+
+// answering returns the condition that delivery d carries an event of the given request.
+// Deliveries are created with their event, so that only ids of about that time are read.
+func (q Store) answering(ctx context.Context, db bun.IDB, business core.BusinessID, reference string) (bun.Safe,
+	error) {
+	var ids []core.ID
+	if err := db.NewRaw(`SELECT id FROM events WHERE business_id = ? AND reference = ? AND reference <> '' ORDER BY id`,
+		business, reference).Scan(ctx, &ids); err != nil {
+		return "", fmt.Errorf("looking for the events of a request: %w", err)
+	}
+	if len(ids) == 0 {
+		return "false", nil
+	}
+	return bun.Safe(postgres.Formatter.FormatQuery(
+		`delivery.event_id = ANY (?::uuid[]) AND delivery.id >= ? AND delivery.id < ?`,
+		postgres.Array(ids),
+		core.FirstID(core.TimeOf(ids[0]).Add(-time.Minute)),
+		core.FirstID(core.TimeOf(ids[len(ids)-1]).Add(time.Hour)))), nil
+}
+
+// ofOrder returns the condition that delivery d carries an event of the order, or the result
+// of a call to its aggregator. Like answering, it reads only ids near the events.
+func (q Store) ofOrder(ctx context.Context, db bun.IDB, business core.BusinessID, order int64) (bun.Safe, error) {
+	var ids []core.ID
+	if err := db.NewRaw(queries.With("events_of_order", postgres.Args{
+		"business": business, "order": order,
+	})).Scan(ctx, &ids); err != nil {
+		return "", fmt.Errorf("looking for the events of an order: %w", err)
+	}
+	var near []string
+	for i := 0; i < len(ids); {
+		from := core.TimeOf(ids[i]).Add(-nearEvent)
+		to := from
+		for ; i < len(ids) && !core.TimeOf(ids[i]).Add(-nearEvent).After(to); i++ {
+			to = core.TimeOf(ids[i]).Add(nearEvent)
+		}
+		near = append(near, postgres.Formatter.FormatQuery("delivery.id >= ? AND delivery.id < ?", core.FirstID(from),
+			core.FirstID(to)))
+	}
+	if len(near) == 0 {
+		return "false", nil
+	}
+	return bun.Safe(postgres.Formatter.FormatQuery("delivery.event_id = ANY (?::uuid[]) AND (?)", postgres.Array(ids),
+		bun.Safe(strings.Join(near, " OR ")))), nil
+}
+
+// nearEvent bounds the time between an event and its delivery.
+const nearEvent = time.Minute
+
+// Get returns one delivery with its body and attempts, or NotFound.
+func (q Store) Get(ctx context.Context, business core.BusinessID,
+	id core.ID) (webhook.DeliveryRecord, []webhook.AttemptRecord, error) {
+	var only postgres.Conditions
+	only.Add(true, "delivery.id = ?", id)
+	found, err := q.records(ctx, business, only, only, 1)
+	if err != nil {
+		return webhook.DeliveryRecord{}, nil, err
+	}
+	if len(found) == 0 {
+		return webhook.DeliveryRecord{}, nil, errNoDelivery
+	}
+	d := found[0]
+	var packed []byte
+	err = q.db.Tenant(business).QueryRowContext(ctx, `SELECT body FROM events WHERE id = ? AND business_id = ?`,
+		d.EventID, business).Scan(&packed)
+	if err == nil {
+		d.Body, err = q.db.Unpack(packed)
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return webhook.DeliveryRecord{}, nil, fmt.Errorf("reading the body of a delivery: %w", err)
+	}
+	attempts, err := q.attempts(ctx, business, id)
+	return d, attempts, err
+}
+
+var errNoDelivery = core.Errorf(core.NotFound, "there is no delivery with this id")
+
+func (q Store) records(ctx context.Context, business core.BusinessID, queued, ended postgres.Conditions,
+	limit int) ([]webhook.DeliveryRecord, error) {
+	var rows []recordRow
+	err := q.db.Tenant(business).NewRaw(queries.With("records", postgres.Args{
+		"business": business, "queued": queued, "ended": ended, "limit": limit, "is_held": IsHeld,
+	})).Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("reading deliveries: %w", err)
+	}
+	list := make([]webhook.DeliveryRecord, len(rows))
+	for i, row := range rows {
+		list[i] = row.record()
+	}
+	return list, nil
+}
+
+func (q Store) attempts(ctx context.Context, business core.BusinessID, id core.ID) ([]webhook.AttemptRecord, error) {
+	rows, err := q.db.Tenant(business).QueryContext(ctx,
+		`SELECT `+attemptRead+` FROM attempts WHERE business_id = ? AND delivery_id = ? ORDER BY n, started_at`,
+		business, id)
+	if err != nil {
+		return nil, fmt.Errorf("reading attempts: %w", err)
+	}
+	defer rows.Close()
+	list := []webhook.AttemptRecord{}
+	for rows.Next() {
+		var a webhook.AttemptRecord
+		var sent, received []byte
+		var times [5]int64
+		if err := rows.Scan(&a.N, &a.StartedAt, &a.URL, &sent, &a.Status, &a.ErrorClass, &a.Error, &received,
+			&a.ResponseBody, &times[0], &times[1], &times[2], &times[3], &times[4], &a.SentTwice); err != nil {
+			return nil, fmt.Errorf("reading attempts: %w", err)
+		}
+		if err := json.Unmarshal(sent, &a.RequestHeaders); err != nil {
+			return nil, fmt.Errorf("reading an attempt's headers: %w", err)
+		}
+		if err := json.Unmarshal(received, &a.ResponseHeaders); err != nil {
+			return nil, fmt.Errorf("reading an attempt's headers: %w", err)
+		}
+		for i, at := range []*time.Duration{&a.Timing.DNS, &a.Timing.Connect, &a.Timing.TLS, &a.Timing.FirstByte,
+			&a.Timing.Total} {
+			*at = time.Duration(times[i]) * time.Microsecond
+		}
+		list = append(list, a)
+	}
+	return list, rows.Err()
+}
+
+const attemptRead = `n, started_at, url, request_headers, status, error_class, error, response_headers, response_body,
+	dns_us, connect_us, tls_us, first_byte_us, total_us, sent_twice`
+
+// Retry makes a delivery due now, even if its endpoint's circuit is open. A waiting delivery
+// starts at once. An ended one is requeued under the same webhook-id with a new schedule,
+// after earlier pending events of its order.
+//
+// It returns NotFound if the business has no such delivery. It returns Conflict while the
+// subscription is switched off or an earlier event of the order is pending.
+func (q Store) Retry(ctx context.Context, business core.BusinessID, id core.ID) error {
+	err := q.db.InTx(ctx, func(tx bun.Conn) error {
+		err := q.retryNow(ctx, tx, business, id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = q.requeue(ctx, tx, business, id)
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoDelivery
+		}
+		return err
+	})
+	if err == nil {
+		outbox.Wake(q.db)
+	}
+	return err
+}
+
+// retryNow makes a waiting delivery due, unless an attempt is running.
+func (q Store) retryNow(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	const mine = ` FROM delivery_queue WHERE business_id = ? AND id = ?`
+	var webhookID int64
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(webhook_id, 0)`+mine, business,
+		id).Scan(&webhookID); err != nil {
+		return err
+	}
+	if err := q.mustBeOn(ctx, tx, business, webhookID); err != nil { // locked before the row, like when it is switched
+		return err
+	}
+	var waits bool
+	err := tx.QueryRowContext(ctx, `SELECT waits`+mine+` FOR UPDATE`, business, id).Scan(&waits)
+	if err != nil {
+		return err
+	}
+	if waits {
+		return core.Errorf(core.Conflict,
+			"an earlier event of the same order is still on its way; this delivery follows it by itself")
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE delivery_queue SET due_at = ?0, available_at = ?0, asked = true
+		WHERE business_id = ?1 AND id = ?2 AND owner IS NULL`, q.db.Clock().Now(), business, id)
+	return err
+}
+
+// requeue requeues an ended delivery.
+func (q Store) requeue(ctx context.Context, tx bun.Conn, business core.BusinessID, id core.ID) error {
+	var row recordRow
+	err := tx.NewRaw(`DELETE FROM deliveries WHERE business_id = ? AND id = ?
+		RETURNING id, event_id, event_type, coalesce(webhook_id, 0) AS webhook_id, url, attempts`, business,
+		id).Scan(ctx, &row)
+	if err != nil {
+		return err
+	}
+	if err := q.mustBeOn(ctx, tx, business, row.WebhookID); err != nil {
+		return err
+	}
+	endpoint, url := row.WebhookID, ""
+	if endpoint == 0 {
+		endpoint, url = outbox.EndpointOf(business, row.URL), row.URL
+	}
+	var head []byte
+	var stored int
+	err = tx.QueryRowContext(ctx,
+		`SELECT substring(body FOR ?), length(body) FROM events WHERE id = ? AND business_id = ? LIMIT 1`,
+		postgres.PackedHead, row.EventID, business).Scan(&head, &stored)
+	if errors.Is(err, sql.ErrNoRows) {
+		return core.Errorf(core.Conflict, "the event of this delivery is no longer kept")
+	}
+	if err == nil {
+		_, err = tx.ExecContext(ctx, queries.With("requeue", postgres.Args{
+			"business": business, "id": id, "event": row.EventID, "webhook": row.WebhookID, "url": url,
+			"endpoint": endpoint, "attempts": row.Attempts, "now": q.db.Clock().Now(),
+			"size": postgres.UnpackedLength(head, stored),
+		}))
+	}
+	if err != nil {
+		return fmt.Errorf("queueing the delivery again: %w", err)
+	}
+	return nil
+}
+
+// mustBeOn returns Conflict while the webhook is switched off. 0 means no webhook.
+func (q Store) mustBeOn(ctx context.Context, tx bun.Conn, business core.BusinessID, webhookID int64) error {
+	if webhookID == 0 {
+		return nil
+	}
+	var active bool
+	err := tx.QueryRowContext(ctx, `SELECT active FROM webhooks WHERE business_id = ? AND id = ? FOR SHARE`, business,
+		webhookID).Scan(&active)
+	if err == nil && !active {
+		return core.Errorf(core.Conflict, "the webhook is switched off; switch it on to have its deliveries sent")
+	}
+	return err
+}

@@ -1,0 +1,150 @@
+-- name: is_held
+-- The condition that the row "delivery" of the queue is held. A delivery to a switched-off webhook is held at
+-- once, though it is parked only when it comes due.
+(
+    delivery.available_at = 'infinity'
+    OR (
+        delivery.owner IS NULL
+        AND NOT delivery.asked
+        AND EXISTS (
+            SELECT 1
+            FROM unwell_endpoints circuit
+            WHERE circuit.endpoint = delivery.endpoint
+                AND circuit.business_id = delivery.business_id
+                AND circuit.probing_since IS NOT NULL
+        )
+    )
+    OR delivery.owner IS NULL AND ?is_switched_off
+)
+
+-- name: is_switched_off
+-- The condition that the webhook of the row "delivery" is switched off.
+EXISTS (
+    SELECT 1
+    FROM webhooks
+    WHERE webhooks.business_id = delivery.business_id AND webhooks.id = delivery.webhook_id AND NOT webhooks.active
+)
+
+-- name: records
+-- Deliveries of a business with their event, webhook, circuit and last attempt, the newest first.
+SELECT
+    delivery.id,
+    delivery.event_id,
+    delivery.event_type,
+    coalesce(event.reference, '') AS reference,
+    coalesce(event.trace, '') AS trace,
+    coalesce(event.order_id, 0) AS order_id,
+    coalesce(delivery.webhook_id, 0) AS webhook_id,
+    coalesce(nullif(delivery.url, ''), webhook.url, '') AS url,
+    delivery.state,
+    delivery.attempts,
+    delivery.base,
+    delivery.due_at,
+    delivery.finished_at,
+    coalesce(attempt.status, 0) AS last_status,
+    coalesce(attempt.error, '') AS last_error,
+    coalesce(attempt.error_class, '') AS last_class,
+    coalesce(webhook.active, true) AS switched_on,
+    delivery.waits,
+    coalesce(circuit.since, 'epoch') AS health_since,
+    coalesce(circuit.status, 0) AS health_status,
+    coalesce(circuit.pause_ms, 0) AS health_pause_ms
+FROM (
+    (
+        SELECT
+            delivery.business_id,
+            delivery.id,
+            delivery.event_id,
+            delivery.event_type,
+            delivery.webhook_id,
+            delivery.url,
+            delivery.attempts,
+            NULL::timestamptz AS finished_at,
+            CASE WHEN ?is_held THEN 'held' ELSE 'pending' END AS state,
+            CASE WHEN NOT ?is_held THEN delivery.due_at END AS due_at,
+            delivery.waits,
+            delivery.endpoint,
+            delivery.base
+        FROM delivery_queue delivery
+        WHERE delivery.business_id = ?business ?queued
+        ORDER BY delivery.id DESC
+        LIMIT ?limit
+    )
+    UNION ALL
+    (
+        SELECT
+            delivery.business_id,
+            delivery.id,
+            delivery.event_id,
+            delivery.event_type,
+            delivery.webhook_id,
+            delivery.url,
+            delivery.attempts,
+            delivery.finished_at,
+            delivery.state,
+            NULL,
+            false,
+            0,
+            0
+        FROM deliveries delivery
+        WHERE delivery.business_id = ?business ?ended
+        ORDER BY delivery.id DESC
+        LIMIT ?limit
+    )
+) delivery
+LEFT JOIN LATERAL (
+    SELECT reference, trace, order_id
+    FROM events
+    WHERE id = delivery.event_id AND business_id = delivery.business_id
+    LIMIT 1
+) event ON true
+LEFT JOIN webhooks webhook ON webhook.business_id = delivery.business_id AND webhook.id = delivery.webhook_id
+LEFT JOIN unwell_endpoints circuit
+    ON circuit.endpoint = delivery.endpoint AND circuit.business_id = delivery.business_id
+LEFT JOIN LATERAL (
+    SELECT status, error, error_class
+    FROM attempts
+    WHERE business_id = delivery.business_id AND delivery_id = delivery.id
+    ORDER BY n DESC, started_at DESC
+    LIMIT 1
+) attempt ON true
+ORDER BY delivery.id DESC
+LIMIT ?limit
+
+-- name: events_of_order
+-- The events of an order, and those with the results of calls to its aggregator.
+SELECT id
+FROM events
+WHERE business_id = ?business AND order_id = ?order
+UNION
+SELECT event.id
+FROM calls
+JOIN events event
+    ON event.business_id = calls.business_id AND event.reference = calls.id::text AND event.reference <> ''
+WHERE calls.business_id = ?business AND calls.order_id = ?order
+ORDER BY id
+
+-- name: requeue
+-- Queues an ended delivery again. The attempts so far do not count for its new schedule.
+INSERT INTO delivery_queue (
+    business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, due_at,
+    available_at, asked
+)
+SELECT
+    business_id,
+    ?id,
+    id,
+    event_type,
+    nullif(?webhook, 0),
+    ?url,
+    ?endpoint,
+    ?size,
+    coalesce(order_id, 0),
+    coalesce(place, 0),
+    ?attempts,
+    ?attempts,
+    ?now,
+    ?now,
+    true
+FROM events
+WHERE id = ?event AND business_id = ?business

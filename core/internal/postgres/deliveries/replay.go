@@ -1,0 +1,224 @@
+package deliveries
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// chosen returns the conditions that the row "delivery" of a table is selected and comes after
+// the cursor.
+func chosen(business core.BusinessID, c webhook.Choice, after core.ID) (only postgres.Conditions) {
+	only.Add(true, `delivery.business_id = ? AND delivery.id > ?`, business, after)
+	if c.IDs != nil {
+		only.Add(true, `delivery.id = ANY (?::uuid[])`, postgres.Array(c.IDs))
+	} else {
+		only.Add(!c.From.IsZero(), `delivery.id >= ?`, core.FirstID(c.From))
+		only.Add(true, `delivery.id < ?`, core.FirstID(c.To))
+		only.Add(c.EventType != "", `delivery.event_type = ?`, c.EventType)
+		only.Add(c.WebhookID != 0, `delivery.webhook_id = ?`, c.WebhookID)
+		only.Add(c.State != webhook.Pending, `delivery.state = ?`, c.State)
+		only.Add(!c.EndedBy.IsZero(), `delivery.finished_at <= ?`, c.EndedBy)
+	}
+	return only
+}
+
+// chosenRows returns a query of the ids of selected deliveries, ended and waiting. Deliveries
+// that are running or held do not count as waiting.
+func (q Store) chosenRows(ctx context.Context, db bun.IDB, business core.BusinessID, c webhook.Choice,
+	after core.ID) (bun.Safe, error) {
+	conditions := chosen(business, c, after)
+	if c.Reference != "" {
+		answers, err := q.answering(ctx, db, business, c.Reference)
+		if err != nil {
+			return "", err
+		}
+		conditions.Add(true, "?", answers)
+	}
+	if c.OrderID != 0 {
+		tells, err := q.ofOrder(ctx, db, business, c.OrderID)
+		if err != nil {
+			return "", err
+		}
+		conditions.Add(true, "?", tells)
+	}
+	selected := func(table string) bun.Safe {
+		return bun.Safe(postgres.Formatter.FormatQuery(`SELECT delivery.id FROM ? delivery WHERE true ?`,
+			bun.Ident(table), conditions))
+	}
+	switch {
+	case c.IDs != nil:
+		return selected("deliveries") + " UNION ALL " + selected("delivery_queue"), nil
+	case c.State == webhook.Pending:
+		conditions.Add(true, "delivery.owner IS NULL AND NOT ?", IsHeld)
+		return selected("delivery_queue"), nil
+	default:
+		return selected("deliveries"), nil
+	}
+}
+
+// Count returns how many deliveries are selected now.
+func (q Store) Count(ctx context.Context, business core.BusinessID, c webhook.Choice) (n int, err error) {
+	rows, err := q.chosenRows(ctx, q.db.Bun(), business, c, core.ID{})
+	if err != nil {
+		return 0, err
+	}
+	if err := q.db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (?) selected`, rows).Scan(&n); err != nil {
+		return 0, fmt.Errorf("counting deliveries: %w", err)
+	}
+	return n, nil
+}
+
+// replayCursor is the progress of a bulk resend.
+type replayCursor struct {
+	After core.ID `json:"after"`
+	webhook.Redone
+}
+
+func (q Store) cursor(ctx context.Context, tx bun.Conn, work core.Job) (replayCursor, error) {
+	if err := jobs.KeepLease(ctx, q.db, tx, work); err != nil {
+		return replayCursor{}, err
+	}
+	var stored []byte
+	if err := tx.QueryRowContext(ctx, `SELECT cursor FROM jobs WHERE business_id = ? AND id = ?`, work.Business,
+		work.ID).Scan(&stored); err != nil {
+		return replayCursor{}, fmt.Errorf("reading how far job %s is: %w", work.ID, err)
+	}
+	var at replayCursor
+	if stored == nil {
+		return at, nil
+	}
+	return at, json.Unmarshal(stored, &at)
+}
+
+// Again resends the next selected deliveries (webhook.Redeliveries).
+func (q Store) Again(ctx context.Context, work core.Job, c webhook.Choice,
+	limit int) (so webhook.Redone, more bool, err error) {
+	err = q.db.InTx(ctx, func(tx bun.Conn) error {
+		at, err := q.cursor(ctx, tx, work)
+		if err != nil {
+			return err
+		}
+		rows, err := q.chosenRows(ctx, tx, work.Business, c, at.After)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		if err := tx.NewRaw(`? ORDER BY id LIMIT ?`, rows, limit).Scan(ctx, &ids); err != nil {
+			return fmt.Errorf("choosing deliveries: %w", err)
+		}
+		if len(ids) > 0 {
+			resent, err := q.resend(ctx, tx, work.Business, ids, "", false)
+			if err != nil {
+				return err
+			}
+			at.Resent += resent
+			at.Skipped += len(ids) - resent
+			if err := at.After.UnmarshalText([]byte(ids[len(ids)-1])); err != nil {
+				return err
+			}
+		}
+		if more = len(ids) == limit; !more && c.IDs != nil {
+			at.Skipped = len(c.IDs) - at.Resent // includes ids that do not exist
+		}
+		so = at.Redone
+		stored, err := json.Marshal(at)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET cursor = ? WHERE business_id = ? AND id = ?`, string(stored),
+			work.Business, work.ID); err != nil {
+			return fmt.Errorf("remembering how far job %s is: %w", work.ID, err)
+		}
+		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
+	})
+	if err == nil {
+		outbox.Wake(q.db)
+	}
+	return so, more, err
+}
+
+// resend makes the deliveries of the sorted ids due now and returns how many it could.
+//
+// An ended delivery is requeued with its sequence number while its webhook is on and its
+// event is stored. If end is set, only ended ones in that state are. A waiting one becomes
+// due at once. With asked set, a delivery is sent even if its circuit is open.
+func (q Store) resend(ctx context.Context, tx bun.Conn, business core.BusinessID, ids []string, end webhook.State,
+	asked bool) (int, error) {
+	var ended []struct {
+		recordRow
+		Head  []byte `bun:"head"` // of the body
+		Size  int    `bun:"size"` // of the stored body
+		Line  int64  `bun:"line"`
+		Place int64  `bun:"place"`
+	}
+	if err := tx.NewRaw(queries.With("take_ended", postgres.Args{
+		"business": business, "first": ids[0], "last": ids[len(ids)-1], "ids": postgres.Array(ids), "state": end,
+		"head": postgres.PackedHead, "is_switched_off": isSwitchedOff,
+	})).Scan(ctx, &ended); err != nil {
+		return 0, fmt.Errorf("beginning deliveries anew: %w", err)
+	}
+	now, sent := q.db.Clock().Now(), len(ended)
+	if sent < len(ids) {
+		hastened, err := tx.ExecContext(ctx, queries.With("retry_now", postgres.Args{
+			"business": business, "ids": postgres.Array(ids), "now": now, "asked": asked,
+			"is_switched_off": isSwitchedOff,
+		}))
+		if err != nil {
+			return 0, fmt.Errorf("hastening deliveries: %w", err)
+		}
+		n, err := hastened.RowsAffected()
+		if err != nil {
+			return 0, err
+		}
+		sent += int(n)
+	}
+	var rows postgres.CopyWriter
+	for _, d := range ended {
+		endpoint, url := d.WebhookID, ""
+		if endpoint == 0 {
+			endpoint, url = outbox.EndpointOf(business, d.URL), d.URL
+		}
+		rows.Int(int64(business))
+		rows.ID(d.ID)
+		rows.ID(d.EventID)
+		rows.Text(string(d.EventType))
+		postgres.NonZero(&rows, d.WebhookID)
+		rows.Text(url)
+		for _, n := range []int64{endpoint, int64(postgres.UnpackedLength(d.Head, d.Size)), d.Line, d.Place,
+			int64(d.Attempts), int64(d.Attempts)} {
+			rows.Int(n)
+		}
+		rows.Time(now)
+		rows.Time(now)
+		rows.Bool(asked)
+		rows.End()
+	}
+	return sent, rows.CopyInto(ctx, tx, "delivery_queue",
+		"business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, attempts, base, "+
+			"due_at, available_at, asked")
+}
+
+// EndRedelivery ends the job (webhook.Redeliveries).
+func (q Store) EndRedelivery(ctx context.Context, work core.Job, failure string) error {
+	return q.db.InTx(ctx, func(tx bun.Conn) error {
+		at, err := q.cursor(ctx, tx, work)
+		if err != nil {
+			return err
+		}
+		result, err := json.Marshal(at.Redone)
+		if err != nil {
+			return err
+		}
+		return jobs.Finish(ctx, q.db, tx, work,
+			jobs.Ended{Failure: failure, Result: result, Objects: at.Resent + at.Skipped})
+	})
+}

@@ -1,0 +1,176 @@
+-- name: take_ended
+-- Takes ended deliveries out of the history, with what the queue needs of their events. The range of ids and
+-- the single lookups of events keep a new partition, which has no statistics, from being scanned.
+WITH again AS (
+    DELETE FROM deliveries delivery
+    WHERE delivery.business_id = ?business
+        AND delivery.id BETWEEN ?first AND ?last
+        AND delivery.id = ANY (?ids::uuid[])
+        AND (?state = '' OR delivery.state = ?state)
+        AND NOT ?is_switched_off
+        AND (
+            SELECT true
+            FROM events
+            WHERE id = delivery.event_id AND business_id = delivery.business_id
+            LIMIT 1
+        )
+    RETURNING
+        delivery.business_id,
+        delivery.id,
+        delivery.event_id,
+        delivery.event_type,
+        coalesce(delivery.webhook_id, 0) AS webhook_id,
+        delivery.url,
+        delivery.attempts
+)
+SELECT
+    again.id,
+    again.event_id,
+    again.event_type,
+    again.webhook_id,
+    again.url,
+    again.attempts,
+    event.head,
+    event.size,
+    event.line,
+    event.place
+FROM again
+CROSS JOIN LATERAL (
+    SELECT
+        substring(body FOR ?head) AS head,
+        length(body) AS size,
+        coalesce(order_id, 0) AS line,
+        coalesce(place, 0) AS place
+    FROM events
+    WHERE id = again.event_id AND business_id = again.business_id
+    LIMIT 1
+) event
+ORDER BY again.id
+
+-- name: retry_now
+-- Makes waiting deliveries due.
+UPDATE delivery_queue delivery
+SET due_at = ?now, available_at = ?now, asked = asked OR ?asked
+WHERE business_id = ?business
+    AND id = ANY (?ids::uuid[])
+    AND owner IS NULL
+    AND available_at < 'infinity'
+    AND NOT ?is_switched_off
+
+-- name: choose_resends
+-- Chooses the deliveries that an order retry sends. Returns the orders that no webhook accepted and no active
+-- one received.
+WITH
+-- The events of the orders placed in the window.
+placed AS MATERIALIZED (
+    SELECT placed_event
+    FROM orders
+    WHERE business_id = ?business AND created_at >= ?from AND created_at < ?to
+),
+-- The deliveries of such events, in the queue and in the history.
+sends AS MATERIALIZED (
+    SELECT
+        queue.id,
+        queue.event_id,
+        webhook.active,
+        queue.owner IS NULL OR queue.attempts > 0 AS missing,
+        false AS accepted
+    FROM webhooks webhook
+    JOIN delivery_queue queue ON queue.business_id = webhook.business_id AND queue.webhook_id = webhook.id
+    WHERE webhook.business_id = ?business AND webhook.event_type = ?event_type
+    UNION ALL
+    SELECT
+        delivery.id,
+        delivery.event_id,
+        webhook.active,
+        delivery.state = 'failed',
+        delivery.state = 'delivered'
+    FROM webhooks webhook
+    JOIN deliveries delivery ON delivery.business_id = webhook.business_id AND delivery.webhook_id = webhook.id
+    WHERE webhook.business_id = ?business AND webhook.event_type = ?event_type AND delivery.id >= ?first
+),
+-- The deliveries to send again.
+chosen AS (
+    INSERT INTO order_resends (business_id, reference, delivery_id, event_id, state, before)
+    SELECT ?business, ?reference, sends.id, sends.event_id, ?chosen, 0
+    FROM sends
+    JOIN placed ON placed.placed_event = sends.event_id
+    WHERE sends.active AND sends.missing
+)
+SELECT placed_event
+FROM placed
+WHERE NOT EXISTS (
+    SELECT 1
+    FROM sends
+    WHERE sends.event_id = placed.placed_event AND (sends.active OR sends.accepted)
+)
+
+-- name: mark_resends
+-- Marks the chosen deliveries that are queued as sent.
+UPDATE order_resends resend
+SET state = ?sent, before = delivery.attempts
+FROM delivery_queue delivery
+WHERE resend.business_id = ?business
+    AND resend.reference = ?reference
+    AND resend.state = ?chosen
+    AND resend.delivery_id BETWEEN ?first AND ?last
+    AND delivery.business_id = resend.business_id
+    AND delivery.id = resend.delivery_id
+    AND NOT ?is_switched_off
+
+-- name: record_responses
+-- Records the responses to resent deliveries. One that left the queue undelivered, or whose webhook was switched
+-- off, has failed. Single lookups by key: both tables are large and have no statistics yet.
+UPDATE order_resends resend
+SET state = CASE (
+        SELECT delivery.state
+        FROM deliveries delivery
+        WHERE delivery.business_id = resend.business_id AND delivery.id = resend.delivery_id
+        LIMIT 1
+    )
+    WHEN 'delivered' THEN ?accepted
+    ELSE ?failed
+END
+WHERE resend.business_id = ?business
+    AND resend.reference = ?reference
+    AND resend.state = ?sent
+    AND coalesce(
+        (
+            SELECT delivery.attempts > resend.before
+            FROM delivery_queue delivery
+            WHERE delivery.business_id = resend.business_id
+                AND delivery.id = resend.delivery_id
+                AND NOT ?is_switched_off
+            LIMIT 1
+        ),
+        true
+    )
+
+-- name: tally_resends
+-- Counts the orders of an order retry and records its progress.
+WITH
+-- Each order: whether it was sent, waits for a response, and has failed at a webhook.
+sends AS (
+    SELECT bool_or(state >= ?sent) AS sent, bool_or(state = ?sent) AS open, bool_or(state = ?failed) AS failed
+    FROM order_resends
+    WHERE business_id = ?business AND reference = ?reference
+    GROUP BY coalesce(event_id, delivery_id)
+),
+-- The number of orders in each state.
+tally AS (
+    SELECT
+        count(*) AS chosen,
+        count(*) FILTER (WHERE sent) AS sent,
+        count(*) FILTER (WHERE sent AND NOT open) AS answered,
+        count(*) FILTER (WHERE failed AND NOT open) AS failed
+    FROM sends
+),
+-- The progress of the job.
+recorded AS (
+    UPDATE jobs
+    SET progress = answered, total = chosen
+    FROM tally
+    WHERE business_id = ?business AND id = ?reference
+)
+SELECT chosen, sent, answered, failed
+FROM tally

@@ -1,0 +1,203 @@
+package deliveries
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Resends stores the deliveries that order retries send (webhook.Resends).
+type Resends struct{ db *postgres.DB }
+
+// NewResends returns Resends that use db.
+func NewResends(db *postgres.DB) Resends { return Resends{db} }
+
+// The states of order_resends.
+const (
+	resendChosen = iota
+	resendSent
+	resendAccepted
+	resendFailed
+)
+
+// Choose fixes what the job resends: deliveries without a 2xx of orders placed in the window,
+// to active webhooks. It skips first attempts that are running. Orders that no webhook
+// accepted and no active one received go to the webhooks that are active now.
+func (r Resends) Choose(ctx context.Context, work core.Job, window webhook.Window) error {
+	return r.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+			return err
+		}
+		var done bool
+		if err := tx.QueryRowContext(ctx,
+			`SELECT EXISTS (SELECT 1 FROM order_resends WHERE business_id = ? AND reference = ?)`,
+			work.Business, work.ID).Scan(&done); err != nil || done {
+			return err
+		}
+		// Without statistics the planner underestimates these rows; hash joins read each once.
+		if _, err := tx.ExecContext(ctx, `SET LOCAL enable_nestloop = off`); err != nil {
+			return fmt.Errorf("choosing what to send again: %w", err)
+		}
+		var unheard []core.ID
+		err := tx.NewRaw(queries.With("choose_resends", postgres.Args{
+			"business": work.Business, "from": window.From, "to": window.To, "event_type": core.OrderPlaced,
+			"first": core.FirstID(window.From.Add(-time.Minute)), "reference": work.ID, "chosen": resendChosen,
+		})).Scan(ctx, &unheard)
+		if err != nil {
+			return fmt.Errorf("choosing what to send again: %w", err)
+		}
+		return r.chooseAnew(ctx, tx, work, window, unheard)
+	})
+}
+
+// chooseAnew selects orders without a webhook for the webhooks that are active now. It stores
+// deliveries that failed without an attempt. Their ids carry the time of the event, like
+// those created with it.
+func (r Resends) chooseAnew(ctx context.Context, tx bun.Conn, work core.Job, window webhook.Window,
+	events []core.ID) error {
+	if len(events) == 0 {
+		return nil
+	}
+	var receivers []outbox.Target
+	if err := tx.NewRaw(`SELECT id, url FROM webhooks WHERE business_id = ? AND event_type = ? AND active ORDER BY id`,
+		work.Business, core.OrderPlaced).
+		Scan(ctx, &receivers); err != nil {
+		return fmt.Errorf("looking for the webhooks of orders: %w", err)
+	}
+	if len(receivers) == 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE orders SET untold = false WHERE business_id = ? AND untold AND created_at >= ? AND created_at < ?
+			AND placed_event = ANY (?::uuid[])`,
+		work.Business, window.From, window.To, postgres.Array(events)); err != nil {
+		return fmt.Errorf("choosing what to send again: %w", err)
+	}
+	now := r.db.Clock().Now()
+	var deliveries, resends postgres.CopyWriter
+	for _, event := range events {
+		for _, t := range receivers {
+			id := core.NewID(core.TimeOf(event))
+			deliveries.Int(int64(work.Business))
+			deliveries.ID(id)
+			deliveries.ID(event)
+			deliveries.Text(string(core.OrderPlaced))
+			deliveries.Int(t.ID)
+			deliveries.Text(t.URL)
+			deliveries.Text(string(webhook.Failed))
+			deliveries.Int(0)
+			deliveries.Int(0)
+			deliveries.Time(now)
+			deliveries.End()
+			resends.Int(int64(work.Business))
+			resends.ID(work.ID)
+			resends.ID(id)
+			resends.ID(event)
+			resends.Int(resendChosen)
+			resends.Int(0)
+			resends.End()
+		}
+	}
+	if err := deliveries.CopyInto(ctx, tx, "deliveries",
+		"business_id, id, event_id, event_type, webhook_id, url, state, attempts, status, finished_at"); err != nil {
+		return err
+	}
+	return resends.CopyInto(ctx, tx, "order_resends", "business_id, reference, delivery_id, event_id, state, before")
+}
+
+// Resend makes the next selected deliveries due now. It deselects those that were accepted
+// meanwhile or whose webhook was switched off.
+func (r Resends) Resend(ctx context.Context, work core.Job, limit int) (n int, err error) {
+	err = r.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+			return err
+		}
+		var ids []string
+		if err :=
+			tx.NewRaw(`SELECT delivery_id FROM order_resends WHERE business_id = ? AND reference = ? AND state = ?
+				ORDER BY delivery_id LIMIT ?`,
+				work.Business, work.ID, resendChosen, limit).Scan(ctx, &ids); err != nil {
+			return fmt.Errorf("reading what to send again: %w", err)
+		}
+		if n = len(ids); n == 0 {
+			return nil
+		}
+		if _, err := New(r.db).resend(ctx, tx, work.Business, ids, webhook.Failed, true); err != nil {
+			return err
+		}
+		marked, err := tx.ExecContext(ctx, queries.With("mark_resends", postgres.Args{
+			"business": work.Business, "reference": work.ID, "chosen": resendChosen, "sent": resendSent,
+			"first": ids[0], "last": ids[n-1], "is_switched_off": isSwitchedOff,
+		}))
+		if err != nil {
+			return fmt.Errorf("sending orders again: %w", err)
+		}
+		if sent, err := marked.RowsAffected(); err != nil {
+			return err
+		} else if int(sent) < n {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?
+				AND state = ? AND delivery_id BETWEEN ? AND ?`, work.Business, work.ID, resendChosen, ids[0],
+				ids[n-1]); err != nil {
+				return fmt.Errorf("sending orders again: %w", err)
+			}
+		}
+		return postgres.Notify(ctx, tx, outbox.DeliveriesChannel)
+	})
+	if err == nil && n > 0 {
+		outbox.Wake(r.db)
+	}
+	return n, err
+}
+
+// Tally records new responses and counts by order. An order is answered when every webhook
+// has responded. A delivery that can get no response any more has failed, because its
+// webhook was switched off or its event has expired.
+func (r Resends) Tally(ctx context.Context, work core.Job) (tally webhook.Tally, err error) {
+	err = r.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, queries.With("record_responses", postgres.Args{
+			"business": work.Business, "reference": work.ID, "sent": resendSent, "accepted": resendAccepted,
+			"failed": resendFailed, "is_switched_off": isSwitchedOff,
+		})); err != nil {
+			return fmt.Errorf("looking for answers: %w", err)
+		}
+		err := tx.QueryRowContext(ctx, queries.With("tally_resends", postgres.Args{
+			"business": work.Business, "reference": work.ID, "sent": resendSent, "failed": resendFailed,
+		})).
+			Scan(&tally.Chosen, &tally.Sent, &tally.Answered, &tally.Failed)
+		if err != nil {
+			return fmt.Errorf("counting answers: %w", err)
+		}
+		return nil
+	})
+	return tally, err
+}
+
+// End stores the callback event and ends the job, in one transaction.
+func (r Resends) End(ctx context.Context, work core.Job, event core.Event, tally webhook.Tally, failure string) error {
+	return outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := jobs.KeepLease(ctx, r.db, tx, work); err != nil {
+			return err
+		}
+		if err := box.Publish(ctx, tx, event); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `DELETE FROM order_resends WHERE business_id = ? AND reference = ?`,
+			work.Business, work.ID); err != nil {
+			return fmt.Errorf("forgetting what was sent again: %w", err)
+		}
+		result := fmt.Appendf(nil, `{"retried":%d,"failed":%d}`, tally.Sent, tally.Failed)
+		return jobs.Finish(ctx, r.db, tx, work,
+			jobs.Ended{Failure: failure, Result: result, Event: event.ID, Objects: tally.Chosen})
+	})
+}

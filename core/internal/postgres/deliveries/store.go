@@ -1,0 +1,303 @@
+// Package deliveries is the queue of webhook deliveries. It also stores their history, the
+// health of endpoints, and the subscriptions.
+package deliveries
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Store is the queue of the delivery engine (webhook.Queue).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// Endpoints is the query of the endpoints with queued deliveries (postgres.Endpoints).
+var Endpoints = postgres.Endpoints("delivery_queue", "true")
+
+// Claim leases due deliveries, the longest waiting endpoints first. Each endpoint gets a
+// share, so that the backlog of one does not delay others. Shares that an endpoint lacks
+// capacity for go to the others.
+//
+// For an endpoint with an open circuit it takes a due probe, the longest waiting delivery, and
+// those that a person requested. Deliveries of a switched-off subscription are parked until
+// it is switched on. Large bodies without capacity stay queued and block no other deliveries.
+func (q Store) Claim(ctx context.Context, owner core.ID, capacity webhook.Capacity,
+	until time.Time) (batch queue.Batch[webhook.Delivery], err error) {
+	var rows []outbox.QueueRow
+	now, epoch := q.db.ReadClock()
+	known := slices.Sorted(maps.Keys(capacity.PerKey)) // sorted: the same set gives the same statement
+	most := make([]int, len(known))
+	for i, endpoint := range known {
+		most[i] = capacity.PerKey[endpoint]
+	}
+	largest := math.MaxInt32
+	if capacity.Bodies == 0 {
+		largest = webhook.LargeBody
+	}
+	err = q.db.Bun().NewRaw(queries.With("claim", postgres.Args{
+		"endpoints": Endpoints, "now": now, "epoch": epoch, "busy": postgres.Array(capacity.Busy), "deliveries": capacity.Items,
+		"owner": owner, "until": until, "bodies": capacity.Bodies, "large": webhook.LargeBody, "largest": largest,
+		"known": postgres.Array(known), "most": postgres.Array(most), "first_most": capacity.OtherKeys,
+	})).Scan(ctx, &rows)
+	if err != nil {
+		return batch, fmt.Errorf("claiming deliveries: %w", err)
+	}
+	batch.More = len(rows) >= capacity.Items
+	if len(rows) > 0 {
+		if batch.Items, err = q.startable(ctx, owner, rows, until); err != nil {
+			return batch, err
+		}
+	}
+	if !batch.More {
+		batch.NextDue, err = q.nextDue(ctx, capacity.Busy, largest)
+	}
+	return batch, err
+}
+
+// startable returns the claimed deliveries that may start, complete. A probe that did not
+// start is replaced by another row.
+func (q Store) startable(ctx context.Context, owner core.ID, claimed []outbox.QueueRow,
+	until time.Time) ([]webhook.Delivery, error) {
+	probes := map[int64]bool{}
+	for _, row := range claimed {
+		if row.Probe {
+			probes[row.Endpoint] = true
+		}
+	}
+	rows, err := outbox.Block(ctx, q.db, owner, claimed)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := q.load(ctx, owner, rows, until)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range deliveries {
+		if d.Probe {
+			delete(probes, d.Endpoint)
+		}
+	}
+	return deliveries, q.probeAtOnce(ctx, slices.Collect(maps.Keys(probes)))
+}
+
+// nextDue returns the earliest due time of a delivery or probe, zero if none waits. Bodies
+// above largest wait for capacity instead.
+func (q Store) nextDue(ctx context.Context, busy []int64, largest int) (time.Time, error) {
+	var next sql.NullTime
+	var epoch int64
+	if err := q.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{
+		"endpoints": Endpoints, "busy": postgres.Array(busy), "largest": largest,
+	})).Scan(&next, &epoch); err != nil {
+		return time.Time{}, fmt.Errorf("looking for the next delivery: %w", err)
+	}
+	return next.Time, q.db.FollowClock(ctx, epoch)
+}
+
+// load adds the body and the receiver to claimed rows.
+func (q Store) load(ctx context.Context, owner core.ID, rows []outbox.QueueRow,
+	until time.Time) ([]webhook.Delivery, error) {
+	events, err := q.events(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	receivers, err := q.receivers(ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	deliveries := make([]webhook.Delivery, 0, len(rows))
+	var off, lost []outbox.QueueRow
+	for _, row := range rows {
+		event, kept := events[row.EventID]
+		receiver, known := receivers[receiverKey{row.BusinessID, row.WebhookID}]
+		switch {
+		case !kept || !known:
+			lost = append(lost, row)
+			continue
+		case !receiver.Active:
+			off = append(off, row)
+			continue
+		}
+		d := webhook.Delivery{
+			ID: row.ID, Business: row.BusinessID, EventID: row.EventID, EventType: event.EventType,
+			WebhookID: row.WebhookID,
+			Endpoint:  row.Endpoint, Attempts: row.Attempts, Base: row.Base, DueAt: row.DueAt, LeasedTo: until,
+			Line: row.Line, Place: row.Place, Asked: row.Asked, Probe: row.Probe, Test: event.Test, Trace: event.Trace,
+			Body: event.Body, // shared by all deliveries of the event
+		}
+		receiver.URL = cmp.Or(row.URL, receiver.URL)
+		receiver.Address(&d)
+		if event.Wrong != nil {
+			d.Unready = fmt.Sprintf("the stored body of event %s: %v", row.EventID, event.Wrong)
+		}
+		deliveries = append(deliveries, d)
+	}
+	if len(lost) > 0 {
+		if err := q.drop(ctx, lost); err != nil {
+			return nil, err
+		}
+	}
+	if len(off) > 0 {
+		if err := q.park(ctx, owner, off); err != nil {
+			return nil, err
+		}
+	}
+	return deliveries, nil
+}
+
+type eventRow struct {
+	ID        core.ID        `bun:"id,type:uuid"`
+	EventType core.EventType `bun:"event_type"`
+	Body      []byte         `bun:"body"`
+	Test      bool           `bun:"test"`
+	Trace     core.Trace     `bun:"trace"`
+	Wrong     error          `bun:"-"` // error of its body
+}
+
+func (q Store) events(ctx context.Context, rows []outbox.QueueRow) (map[core.ID]eventRow, error) {
+	ids, businesses := make([]string, len(rows)), make([]int64, len(rows))
+	for i, row := range rows {
+		ids[i], businesses[i] = row.EventID.String(), int64(row.BusinessID)
+	}
+	var list []eventRow
+	err := q.db.Bun().NewRaw(queries.With("events", postgres.Args{
+		"ids": pgdialect.Array(ids), "businesses": pgdialect.Array(businesses),
+	})).Scan(ctx, &list)
+	if err != nil {
+		return nil, fmt.Errorf("reading events: %w", err)
+	}
+	events := make(map[core.ID]eventRow, len(list))
+	for _, event := range list {
+		if _, twice := events[event.ID]; !twice {
+			event.Body, event.Wrong = q.db.Unpack(event.Body)
+			events[event.ID] = event
+		}
+	}
+	return events, nil
+}
+
+type receiverKey struct {
+	business core.BusinessID
+	webhook  int64 // 0: callback_url deliveries of the business
+}
+
+type receiver struct {
+	BusinessID core.BusinessID `bun:"business_id"`
+	Active     bool            `bun:"active"`
+	outbox.Target
+}
+
+func (q Store) receivers(ctx context.Context, rows []outbox.QueueRow) (map[receiverKey]receiver, error) {
+	webhooks, businesses := []int64{}, []int64{}
+	for _, row := range rows {
+		if row.WebhookID != 0 {
+			webhooks = append(webhooks, row.WebhookID)
+		} else {
+			businesses = append(businesses, int64(row.BusinessID))
+		}
+	}
+	var list []receiver
+	err := q.db.Bun().NewRaw(`SELECT webhook.business_id, webhook.active, ?0
+		FROM webhooks webhook WHERE webhook.id = ANY (?1)
+		UNION ALL
+		SELECT business.id, true, ?2 FROM businesses business WHERE business.id = ANY (?3)`,
+		outbox.WebhookTarget, pgdialect.Array(webhooks), outbox.CallbackTarget, pgdialect.Array(businesses)).
+		Scan(ctx, &list)
+	if err != nil {
+		return nil, fmt.Errorf("reading receivers: %w", err)
+	}
+	receivers := make(map[receiverKey]receiver, len(list))
+	for _, r := range list {
+		outbox.Ready(q.db, r.BusinessID, &r.Target)
+		receivers[receiverKey{r.BusinessID, r.ID}] = r
+	}
+	return receivers, nil
+}
+
+// drop deletes deliveries whose event has expired.
+func (q Store) drop(ctx context.Context, rows []outbox.QueueRow) error {
+	q.db.Log().Warn("dropping deliveries whose event is past retention", "deliveries", len(rows))
+	return q.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx,
+			`DELETE FROM delivery_queue queue
+			USING ? AS gone (id, business_id, endpoint, line, place)
+			WHERE queue.business_id = gone.business_id AND queue.id = gone.id`, outbox.PlacesOf(rows)); err != nil {
+			return err
+		}
+		return q.advanceAfter(ctx, tx, rows)
+	})
+}
+
+// advanceAfter releases the rows that waited for rows that have left the queue.
+func (q Store) advanceAfter(ctx context.Context, tx bun.Conn, rows []outbox.QueueRow) error {
+	lines := slices.DeleteFunc(slices.Clone(rows), func(row outbox.QueueRow) bool { return row.Line == 0 })
+	freed, err := outbox.UnblockNext(ctx, q.db, tx, lines)
+	if freed > 0 {
+		outbox.Wake(q.db)
+	}
+	return err
+}
+
+// park holds deliveries of switched-off subscriptions. The lock on the subscription
+// serializes this with switching it on, so that nothing stays parked for an active one.
+// Deliveries of a subscription that was switched on meanwhile are requeued.
+func (q Store) park(ctx context.Context, owner core.ID, rows []outbox.QueueRow) error {
+	webhooks := make([]int64, len(rows))
+	for i, row := range rows {
+		webhooks[i] = row.WebhookID
+	}
+	return q.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, queries.With("park", postgres.Args{
+			"webhooks": pgdialect.Array(webhooks), "rows": outbox.PlacesOf(rows), "owner": owner,
+		})); err != nil {
+			return fmt.Errorf("holding deliveries: %w", err)
+		}
+		if err := giveBack(ctx, tx, owner, rows); err != nil {
+			return err
+		}
+		return q.advanceAfter(ctx, tx, rows)
+	})
+}
+
+// Release requeues leased deliveries with their due times unchanged.
+func (q Store) Release(ctx context.Context, owner core.ID, deliveries []webhook.Delivery) error {
+	rows, probes := make([]outbox.QueueRow, len(deliveries)), []int64{}
+	for i, d := range deliveries {
+		rows[i] = outbox.QueueRow{BusinessID: d.Business, ID: d.ID}
+		if d.Probe {
+			probes = append(probes, d.Endpoint)
+		}
+	}
+	if err := giveBack(ctx, q.db.Bun(), owner, rows); err != nil {
+		return err
+	}
+	return q.probeAtOnce(ctx, probes)
+}
+
+func giveBack(ctx context.Context, in bun.IDB, owner core.ID, rows []outbox.QueueRow) error {
+	_, err := in.ExecContext(ctx,
+		`UPDATE delivery_queue queue SET available_at = due_at, owner = NULL
+		FROM ?0 AS given (id, business_id, endpoint, line, place)
+		WHERE queue.business_id = given.business_id AND queue.id = given.id AND queue.owner = ?1`,
+		outbox.PlacesOf(rows), owner)
+	if err != nil {
+		return fmt.Errorf("giving deliveries back: %w", err)
+	}
+	return nil
+}

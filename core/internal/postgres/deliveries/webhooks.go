@@ -1,0 +1,334 @@
+package deliveries
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Webhooks stores subscriptions (webhook.Records).
+type Webhooks struct{ db *postgres.DB }
+
+// NewWebhooks returns Webhooks that use db.
+func NewWebhooks(db *postgres.DB) Webhooks { return Webhooks{db} }
+
+const webhookColumns = `business_id, id, event_type, url, active, retrial_interval_units, headers, secret,` +
+	` disabled_reason, created_at, updated_at`
+
+type webhookRow struct {
+	BusinessID     core.BusinessID `bun:"business_id"`
+	ID             int64           `bun:"id"`
+	EventType      core.EventType  `bun:"event_type"`
+	URL            string          `bun:"url"`
+	Active         bool            `bun:"active"`
+	Units          webhook.Units   `bun:"retrial_interval_units"`
+	Headers        []byte          `bun:"headers"`
+	Secret         []byte          `bun:"secret"`
+	DisabledReason string          `bun:"disabled_reason"`
+	CreatedAt      time.Time       `bun:"created_at"`
+	UpdatedAt      time.Time       `bun:"updated_at"`
+}
+
+func subscription(db *postgres.DB, row webhookRow) (webhook.Subscription, error) {
+	headers, err := outbox.OpenHeaders(db, row.BusinessID, row.Headers)
+	if err != nil {
+		return webhook.Subscription{}, fmt.Errorf("headers of webhook %d: %w", row.ID, err)
+	}
+	secret, err := db.Sealer().Open(outbox.WebhookPlace(row.BusinessID, "secret"), row.Secret)
+	if err != nil {
+		return webhook.Subscription{}, fmt.Errorf("secret of webhook %d: %w", row.ID, err)
+	}
+	return webhook.Subscription{
+		ID: row.ID, Business: row.BusinessID, EventType: row.EventType, URL: row.URL, Active: row.Active,
+		Units:   row.Units,
+		Headers: headers, Secret: string(secret), DisabledReason: row.DisabledReason, CreatedAt: row.CreatedAt,
+		UpdatedAt: row.UpdatedAt,
+	}, nil
+}
+
+// Upsert finds the subscription by event type and URL and stores the result of decide.
+func (w Webhooks) Upsert(ctx context.Context, business core.BusinessID, actor string, event core.EventType, url string,
+	decide func(*webhook.Subscription) (webhook.Subscription, error),
+) (sub webhook.Subscription, err error) {
+	err = w.db.InTx(ctx, func(tx bun.Conn) error {
+		// Of two concurrent creations, the second finds the first.
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtextextended(?, ?))`,
+			"webhook/"+string(event), int64(business)); err != nil {
+			return fmt.Errorf("locking the subscription: %w", err)
+		}
+		var rows []webhookRow
+		if err := tx.NewRaw(`SELECT `+webhookColumns+
+			` FROM webhooks WHERE business_id = ? AND event_type = ? AND url = ? FOR UPDATE`,
+			business, event, url).Scan(ctx, &rows); err != nil {
+			return fmt.Errorf("reading the subscription: %w", err)
+		}
+		if len(rows) > 0 {
+			existing, err := subscription(w.db, rows[0])
+			if err != nil {
+				return err
+			}
+			before := existing
+			if sub, err = decide(&existing); err != nil {
+				return err
+			}
+			return w.change(ctx, tx, actor, before, sub)
+		}
+		if sub, err = decide(nil); err != nil {
+			return err
+		}
+		if err := mayBeActive(ctx, tx, webhook.Subscription{}, sub); err != nil {
+			return err
+		}
+		headers, err := outbox.SealHeaders(ctx, w.db, tx, business, sub.Headers)
+		if err != nil {
+			return err
+		}
+		secret, err := w.db.SealIn(ctx, tx, outbox.WebhookPlace(business, "secret"), []byte(sub.Secret))
+		if err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx,
+			`INSERT INTO webhooks (business_id, event_type, url, active, retrial_interval_units, headers, secret,
+				created_at, updated_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`, sub.Business, sub.EventType, sub.URL, sub.Active,
+			sub.Units,
+			headers, secret, sub.CreatedAt, sub.UpdatedAt).Scan(&sub.ID)
+		if err != nil {
+			return fmt.Errorf("storing the subscription: %w", err)
+		}
+		return w.db.RecordAudit(ctx, tx,
+			access.Change{Business: business, Actor: actor, Action: "webhook.create",
+				Object: fmt.Sprintf("webhook/%d", sub.ID), After: said(sub)})
+	})
+	return sub, err
+}
+
+// Change stores the result of decide for a subscription.
+func (w Webhooks) Change(ctx context.Context, business core.BusinessID, actor string, id int64,
+	decide func(*webhook.Subscription) error) error {
+	return w.db.InTx(ctx, func(tx bun.Conn) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		sub, err := subscription(w.db, row)
+		if err != nil {
+			return err
+		}
+		before := sub
+		if err := decide(&sub); err != nil {
+			return err
+		}
+		return w.change(ctx, tx, actor, before, sub)
+	})
+}
+
+// change stores a changed subscription. It writes an audit entry only if something differs,
+// because many POS repeat their subscriptions.
+func (w Webhooks) change(ctx context.Context, tx bun.Conn, actor string, before, after webhook.Subscription) error {
+	if err := w.write(ctx, tx, before, after); err != nil {
+		return err
+	}
+	was, is := said(before), said(after)
+	if !maps.Equal(before.Headers, after.Headers) {
+		is["header_values"] = "changed"
+	}
+	if reflect.DeepEqual(was, is) {
+		return nil
+	}
+	return w.db.RecordAudit(ctx, tx,
+		access.Change{Business: after.Business, Actor: actor, Action: "webhook.update",
+			Object: fmt.Sprintf("webhook/%d", after.ID), Before: was, After: is})
+}
+
+// said returns the audit entry of a subscription. It lists only the names of headers, because
+// their values are secret.
+func said(sub webhook.Subscription) map[string]any {
+	return map[string]any{"event_type": sub.EventType, "url": sub.URL, "active": sub.Active,
+		"retrial_interval_units": sub.Units,
+		"headers":                slices.Sorted(maps.Keys(sub.Headers))}
+}
+
+// Rotate stores the secrets that decide gives a subscription. The audit entry does not
+// contain the secrets.
+func (w Webhooks) Rotate(ctx context.Context, business core.BusinessID, id int64, actor, why string,
+	decide func(*webhook.Subscription),
+) (sub webhook.Subscription, err error) {
+	err = w.db.InTx(ctx, func(tx bun.Conn) error {
+		row, err := w.row(ctx, tx, business, id, "FOR UPDATE")
+		if err != nil {
+			return err
+		}
+		if sub, err = subscription(w.db, row); err != nil {
+			return err
+		}
+		decide(&sub)
+		sealed, err := w.db.SealIn(ctx, tx, outbox.WebhookPlace(business, "secret"), []byte(sub.Secret))
+		if err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE webhooks SET `+outbox.ReplaceSecret("secret")+`, updated_at = ?2, version = version + 1
+			WHERE business_id = ?3 AND id = ?4`, sealed, sub.OldSecretUntil, sub.UpdatedAt, business, id); err != nil {
+			return fmt.Errorf("storing the secrets of webhook %d: %w", id, err)
+		}
+		if err := outbox.Invalidate(ctx, tx, business, id); err != nil {
+			return err
+		}
+		return w.db.RecordAudit(ctx, tx,
+			access.Change{Business: business, Actor: actor, Action: "webhook.rotate",
+				Object: fmt.Sprintf("webhook/%d", id),
+				Why:    why,
+				After:  map[string]any{"earlier_secret_signs_until": sub.OldSecretUntil.UTC().Format(time.RFC3339)}})
+	})
+	return sub, err
+}
+
+// write stores a changed subscription and invalidates its leased deliveries. New retry units
+// reschedule waiting deliveries, and switching it on releases held ones. It resets
+// the circuit, and the recorded health if the URL or headers changed.
+func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	if err := mayBeActive(ctx, tx, before, sub); err != nil {
+		return err
+	}
+	headers, err := outbox.SealHeaders(ctx, w.db, tx, sub.Business, sub.Headers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE webhooks SET url = ?, active = ?, retrial_interval_units = ?, headers = ?,
+		disabled_reason = ?, updated_at = ?, version = version + 1 WHERE business_id = ? AND id = ?`,
+		sub.URL, sub.Active, sub.Units, headers, sub.DisabledReason, sub.UpdatedAt, sub.Business, sub.ID)
+	if postgres.IsCode(err, "23505") {
+		return core.Errorf(core.Conflict, "another webhook has this event_type and url")
+	}
+	if err != nil {
+		return fmt.Errorf("storing the subscription: %w", err)
+	}
+	if err := forgetHealth(ctx, tx, sub.Business, sub.ID); err != nil {
+		return err
+	}
+	moved := before.URL != sub.URL || !maps.Equal(before.Headers, sub.Headers)
+	if moved {
+		if _, err := tx.ExecContext(ctx, queries.With("forget_outcomes", postgres.Args{
+			"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
+		})); err != nil {
+			return fmt.Errorf("forgetting what the attempts of webhook %d said: %w", sub.ID, err)
+		}
+	}
+	if moved || before.Units != sub.Units || before.Active != sub.Active {
+		if err := outbox.Invalidate(ctx, tx, sub.Business, sub.ID); err != nil {
+			return err
+		}
+	}
+	if before.Units != sub.Units {
+		if err := w.retime(ctx, tx, before, sub); err != nil {
+			return err
+		}
+	}
+	if before.Active || !sub.Active {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx, `UPDATE delivery_queue SET available_at = greatest(due_at, ?)
+		WHERE business_id = ? AND webhook_id = ? AND available_at = 'infinity' AND NOT waits`, w.db.Clock().Now(),
+		sub.Business, sub.ID); err != nil {
+		return fmt.Errorf("releasing held deliveries: %w", err)
+	}
+	return nil
+}
+
+// retime reschedules deliveries that wait for a retry: the wait since the last attempt follows
+// the new units. Held or blocked deliveries are already due.
+func (w Webhooks) retime(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	was, _ := webhook.RetryAfter(1, before.Units)
+	is, _ := webhook.RetryAfter(1, sub.Units)
+	_, err := tx.ExecContext(ctx, queries.With("retime", postgres.Args{
+		"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
+		"difference": int64((is - was) / time.Second),
+	}))
+	if err != nil {
+		return fmt.Errorf("setting the retries of webhook %d by its units: %w", sub.ID, err)
+	}
+	return nil
+}
+
+// mayBeActive returns Conflict if a webhook is switched on and its business already has the
+// maximum of active webhooks for the event type.
+func mayBeActive(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
+	if before.Active || !sub.Active {
+		return nil
+	}
+	var others int
+	if err := tx.QueryRowContext(ctx,
+		`SELECT count(*) FROM webhooks WHERE business_id = ? AND event_type = ? AND active`, sub.Business,
+		sub.EventType).Scan(&others); err != nil {
+		return fmt.Errorf("counting subscriptions: %w", err)
+	}
+	if others >= webhook.MaxActive {
+		return core.Errorf(core.Conflict,
+			"the business has %d active webhooks of the event_type %s, and there may be no more; switch one off first",
+			others, sub.EventType)
+	}
+	return nil
+}
+
+func (w Webhooks) row(ctx context.Context, in bun.IDB, business core.BusinessID, id int64,
+	lock string) (webhookRow, error) {
+	var row webhookRow
+	err := in.NewRaw(`SELECT `+webhookColumns+` FROM webhooks WHERE business_id = ? AND id = ? `+lock, business,
+		id).Scan(ctx, &row)
+	return row, postgres.NotFound(err, "there is no webhook with this id")
+}
+
+// Get returns a subscription.
+func (w Webhooks) Get(ctx context.Context, business core.BusinessID, id int64) (webhook.Subscription, error) {
+	row, err := w.row(ctx, w.db.Tenant(business), business, id, "")
+	if err != nil {
+		return webhook.Subscription{}, err
+	}
+	return subscription(w.db, row)
+}
+
+// List returns a page of subscriptions, oldest first, and their total number.
+func (w Webhooks) List(ctx context.Context, business core.BusinessID, limit,
+	offset int) ([]webhook.Subscription, int, error) {
+	var total int
+	if err := w.db.Tenant(business).QueryRowContext(ctx, `SELECT count(*) FROM webhooks WHERE business_id = ?`,
+		business).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("counting subscriptions: %w", err)
+	}
+	var rows []webhookRow
+	if err := w.db.Tenant(business).NewRaw(`SELECT `+webhookColumns+
+		` FROM webhooks WHERE business_id = ? ORDER BY id LIMIT ? OFFSET ?`,
+		business, limit, offset).Scan(ctx, &rows); err != nil {
+		return nil, 0, fmt.Errorf("reading subscriptions: %w", err)
+	}
+	list := make([]webhook.Subscription, len(rows))
+	for i, row := range rows {
+		var err error
+		if list[i], err = subscription(w.db, row); err != nil {
+			return nil, 0, err
+		}
+	}
+	return list, total, nil
+}
+
+// Servers returns at most limit servers (scheme, host and port) of all active webhooks, sorted.
+func (w Webhooks) Servers(ctx context.Context, limit int) (servers []string, err error) {
+	err = w.db.Bun().NewRaw(`SELECT DISTINCT server FROM webhooks WHERE active ORDER BY server LIMIT ?`,
+		limit).Scan(ctx, &servers)
+	if err != nil {
+		return nil, fmt.Errorf("reading the servers of webhooks: %w", err)
+	}
+	return servers, nil
+}

@@ -1,0 +1,58 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// DueWaits is the condition that a call or publication has a due time.
+const DueWaits = bun.Safe("available_at < 'infinity'")
+
+// Endpoints returns the query of the endpoints whose rows in a queue meet a condition. It stands in a recursive
+// common table expression named endpoints.
+func Endpoints(table string, condition bun.Safe) bun.Safe {
+	return bun.Safe(queries.With("endpoints", Args{"table": bun.Ident(table), "condition": condition}))
+}
+
+// Busy are the endpoints and plugins of which nothing is to be claimed.
+type Busy struct {
+	Endpoints []int64
+	Plugins   []string
+}
+
+func (b Busy) hasCapacity() bun.Safe {
+	return bun.Safe(queries.With("has_capacity", Args{"busy": Array(b.Endpoints), "plugins": Array(b.Plugins)}))
+}
+
+// Heads returns the query of the endpoints, at most limit, of which due rows can be claimed from a queue of calls or
+// publications. It needs Endpoints.
+func Heads(table string, now time.Time, limit int, busy Busy) bun.Safe {
+	return bun.Safe(queries.With("heads", Args{
+		"table": bun.Ident(table), "now": now, "limit": limit, "has_capacity": busy.hasCapacity(),
+	}))
+}
+
+// NextDue returns the earliest due time in a queue of calls or publications.
+func (db *DB) NextDue(ctx context.Context, table string, busy Busy) (time.Time, error) {
+	var next sql.NullTime
+	var epoch int64
+	err := db.bun.QueryRowContext(ctx, queries.With("next_due", Args{
+		"table": bun.Ident(table), "endpoints": Endpoints(table, DueWaits), "has_capacity": busy.hasCapacity(),
+	})).Scan(&next, &epoch)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for the next of %s: %w", table, err)
+	}
+	return next.Time, db.FollowClock(ctx, epoch)
+}
+
+// AllowNotify allows at most twenty notifications per second. A notification is only a
+// hint, and NOTIFY serializes commits.
+func AllowNotify(notified *atomic.Int64) bool {
+	now, last := time.Now().UnixNano(), notified.Load()
+	return now-last > int64(50*time.Millisecond) && notified.CompareAndSwap(last, now)
+}

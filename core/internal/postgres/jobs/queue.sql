@@ -1,0 +1,159 @@
+-- name: enqueue
+-- Stores a job and its row in the queue.
+WITH kept AS (
+    INSERT INTO jobs (
+        business_id, id, kind, subject, state, body, callback_url, request_id, created_at, dry_run, trace, actor
+    )
+    VALUES (
+        ?business,
+        ?id,
+        ?kind,
+        ?subject,
+        'queued',
+        ?body,
+        ?callback_url,
+        ?request,
+        ?created_at,
+        ?dry_run,
+        nullif(?trace, ''),
+        ?actor
+    )
+)
+INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
+VALUES (?business, ?kind, ?subject, ?id, ?created_at)
+
+-- name: heads
+-- The first job of each business and ordering key (core.JobKind.Line). Only these are run.
+WITH RECURSIVE
+-- The businesses and kinds with queued jobs: one index step each, however long the queue.
+kinds AS (
+    (SELECT business_id, kind FROM job_queue ORDER BY business_id, kind LIMIT 1)
+    UNION ALL
+    SELECT next.business_id, next.kind
+    FROM kinds
+    CROSS JOIN LATERAL (
+        SELECT queue.business_id, queue.kind
+        FROM job_queue queue
+        WHERE (queue.business_id, queue.kind) > (kinds.business_id, kinds.kind)
+        ORDER BY queue.business_id, queue.kind
+        LIMIT 1
+    ) next
+),
+-- The first job of each kind, and every recheck: one is queued for each platform, each with its own ordering key.
+candidates AS (
+    SELECT candidate.*
+    FROM kinds
+    CROSS JOIN LATERAL (
+        SELECT queue.business_id, queue.kind, queue.subject, queue.seq, queue.available_at
+        FROM job_queue queue
+        WHERE queue.business_id = kinds.business_id AND queue.kind = kinds.kind
+        ORDER BY queue.seq
+        LIMIT CASE WHEN kinds.kind = ?recheck THEN NULL ELSE 1 END
+    ) candidate
+)
+SELECT DISTINCT ON (business_id, ?line) business_id, kind, seq, available_at
+FROM candidates
+ORDER BY business_id, ?line, seq
+
+-- name: line
+-- The ordering key of a queued job: that of its kind. Rechecks have one for each platform.
+CASE kind
+    WHEN ?timing THEN ?menu
+    WHEN ?recheck THEN kind || '/' || subject
+    ELSE kind
+END
+
+-- name: claim
+-- Leases due jobs. The condition on available_at stands twice, because PostgreSQL checks that of the queue again
+-- after it has waited for a concurrent claim.
+WITH
+heads AS (
+    ?heads
+),
+-- The rows to lease, the longest due first.
+due AS (
+    SELECT queue.business_id, queue.kind, queue.seq
+    FROM job_queue queue
+    JOIN heads USING (business_id, kind, seq)
+    WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch)) AND heads.available_at <= ?now AND queue.available_at <= ?now
+    ORDER BY heads.available_at
+    LIMIT ?limit
+    FOR UPDATE OF queue SKIP LOCKED
+),
+claimed AS (
+    UPDATE job_queue queue
+    SET owner = ?owner, available_at = ?until, attempts = queue.attempts + 1
+    FROM due
+    WHERE (queue.business_id, queue.kind, queue.seq) = (due.business_id, due.kind, due.seq)
+    RETURNING queue.business_id, queue.job_id, queue.seq, queue.attempts
+)
+UPDATE jobs
+SET
+    state = 'running',
+    error = CASE state WHEN 'queued' THEN error ELSE '' END,
+    started_at = coalesce(started_at, ?now),
+    attempts = claimed.attempts
+FROM claimed
+WHERE jobs.business_id = claimed.business_id AND jobs.id = claimed.job_id
+RETURNING
+    jobs.business_id,
+    jobs.id,
+    jobs.kind,
+    jobs.subject,
+    octet_length(jobs.body) AS stored,
+    CASE WHEN octet_length(jobs.body) <= ?large THEN jobs.body ELSE substring(jobs.body FROM 1 FOR ?head) END AS body,
+    jobs.callback_url,
+    jobs.dry_run,
+    jobs.created_at,
+    claimed.attempts,
+    claimed.seq,
+    coalesce(jobs.trace, '') AS trace,
+    jobs.error
+
+-- name: next_due
+-- The earliest due time of a job, and the epoch of the clock.
+SELECT min(available_at), (SELECT epoch FROM clock_epoch)
+FROM (?heads) heads
+
+-- name: renew
+-- Extends a lease that is still held, and records the progress.
+WITH held AS (
+    UPDATE job_queue
+    SET available_at = ?until
+    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
+    RETURNING job_id
+)
+UPDATE jobs
+SET progress = ?done, total = ?total
+FROM held
+WHERE business_id = ?business AND id = held.job_id
+
+-- name: retry
+-- Returns a job to the queue. An attempt that does not count leaves the state as it is.
+WITH back AS (
+    UPDATE job_queue
+    SET available_at = ?at, owner = NULL, attempts = attempts - ?uncounted
+    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq AND owner = ?owner
+    RETURNING job_id
+)
+UPDATE jobs
+SET state = CASE WHEN ?uncounted = 0 THEN 'queued' ELSE state END, error = ?cause
+FROM back
+WHERE business_id = ?business AND id = back.job_id
+
+-- name: finish
+-- Records the outcome of a job and removes it from the queue.
+WITH over AS (
+    DELETE FROM job_queue
+    WHERE business_id = ?business AND kind = ?kind AND seq = ?seq
+)
+UPDATE jobs
+SET
+    state = ?state,
+    finished_at = ?now,
+    error = ?error,
+    result = ?result,
+    event_id = ?event,
+    progress = ?objects,
+    total = ?objects
+WHERE business_id = ?business AND id = ?id

@@ -1,0 +1,66 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/job"
+)
+
+// QueueJob stores a job that a person requested, with its audit entry.
+func (j Store) QueueJob(ctx context.Context, work core.Job, change access.Change) error {
+	return j.db.InTx(ctx, func(tx bun.Conn) error {
+		change.Object = "job/" + work.ID.String()
+		if err := j.db.RecordAudit(ctx, tx, change); err != nil {
+			return err
+		}
+		return Enqueue(ctx, j.db, tx, work, "")
+	})
+}
+
+// RunAgain queues the request of a job once more and returns the reference of the new job.
+// It returns Conflict while the job, or an earlier rerun of it, has not ended.
+func (j Store) RunAgain(ctx context.Context, business core.BusinessID, reference core.ID,
+	change access.Change) (core.ID, error) {
+	now := j.db.Clock().Now()
+	again := core.Job{ID: core.NewID(now), Business: business, CreatedAt: now, Actor: change.Actor}
+	err := j.db.InTx(ctx, func(tx bun.Conn) error {
+		var state string
+		var running bool
+		if err := tx.QueryRowContext(ctx, `SELECT kind, subject, body, callback_url, dry_run, state,
+				EXISTS (SELECT 1 FROM jobs r WHERE r.business_id = j.business_id AND r.again_of = j.id
+					AND r.state IN ('queued', 'running'))
+			FROM jobs j WHERE business_id = ? AND id = ? FOR UPDATE`, business, reference).
+			Scan(&again.Kind, &again.Subject, &again.Body, &again.CallbackURL, &again.DryRun, &state,
+				&running); err != nil {
+			return postgres.NotFound(err, "there is no job with this reference")
+		}
+		switch {
+		case again.Kind != core.StoreJob && again.Kind != core.MenuJob:
+			return core.Errorf(core.Conflict, "only requests of stores and menus can be run again")
+		case state != string(job.Done) && state != string(job.Failed):
+			return core.Errorf(core.Conflict, "the job has not ended yet")
+		case running:
+			return core.Errorf(core.Conflict, "the job is being run again already; its page leads there")
+		}
+		var err error
+		if again.Body, err = j.db.Unpack(again.Body); err != nil {
+			return err
+		}
+		if err := Enqueue(ctx, j.db, tx, again, ""); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET again_of = ? WHERE business_id = ? AND id = ?`, reference,
+			business, again.ID); err != nil {
+			return fmt.Errorf("linking the job: %w", err)
+		}
+		change.Object, change.After = "job/"+again.ID.String(), map[string]any{"again_of": reference.String()}
+		return j.db.RecordAudit(ctx, tx, change)
+	})
+	return again.ID, err
+}

@@ -1,0 +1,228 @@
+// Package jobs is the queue of bulk requests.
+package jobs
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/job"
+)
+
+// Store stores jobs (job.Queue).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// Channel notifies replicas of queued jobs.
+const Channel = "servery_jobs"
+
+// Enqueue stores a job after those with the same business and ordering key. The job is
+// durable when Enqueue returns.
+func (j Store) Enqueue(ctx context.Context, work core.Job, requestID string) error {
+	return j.db.InTx(ctx, func(tx bun.Conn) error { return Enqueue(ctx, j.db, tx, work, requestID) })
+}
+
+// Enqueue does what Store.Enqueue does, within a transaction.
+func Enqueue(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, requestID string) error {
+	// The lock admits one transaction per ordering key, so that the order of seq is the order
+	// of commits. No job can then appear before one that is already running.
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext(?), ?::bigint::int)`,
+		"job/"+string(work.Kind.Line()), int64(work.Business)&0x7fffffff); err != nil {
+		return fmt.Errorf("queueing the job: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("enqueue", postgres.Args{
+		"business": work.Business, "id": work.ID, "kind": work.Kind, "subject": work.Subject,
+		"body": db.Pack(work.Body), "callback_url": work.CallbackURL, "request": requestID,
+		"created_at": work.CreatedAt, "dry_run": work.DryRun, "trace": core.TraceOf(ctx), "actor": work.Actor,
+	})); err != nil {
+		return fmt.Errorf("queueing the job: %w", err)
+	}
+	return postgres.Notify(ctx, tx, Channel)
+}
+
+// claimedJob is a row that Claim returns.
+type claimedJob struct {
+	BusinessID  core.BusinessID `bun:"business_id"`
+	ID          core.ID         `bun:"id,type:uuid"`
+	Kind        core.JobKind    `bun:"kind"`
+	Subject     string          `bun:"subject"`
+	Body        []byte          `bun:"body"` // only its head if the body is large
+	Stored      int             `bun:"stored"`
+	CallbackURL string          `bun:"callback_url"`
+	DryRun      bool            `bun:"dry_run"`
+	CreatedAt   time.Time       `bun:"created_at"`
+	Attempts    int             `bun:"attempts"`
+	Seq         int64           `bun:"seq"`
+	Trace       core.Trace      `bun:"trace"`
+	Cause       string          `bun:"error"`
+}
+
+// Heads selects the first job of each business and ordering key. Only these are run.
+var Heads = bun.Safe(queries.With("heads", postgres.Args{
+	"recheck": core.RecheckJob,
+	"line": bun.Safe(queries.With("line", postgres.Args{
+		"timing": core.TimingJob, "menu": core.MenuJob, "recheck": core.RecheckJob,
+	})),
+}))
+
+// bodyClaimed is the size, stored and decompressed, up to which Claim returns the body.
+const bodyClaimed = 64 << 10
+
+// Claim leases due jobs: the first of each business and ordering key.
+func (j Store) Claim(ctx context.Context, owner core.ID, limit int, until time.Time) ([]core.Job, time.Time, error) {
+	now, epoch := j.db.ReadClock()
+	var rows []claimedJob
+	err := j.db.Bun().NewRaw(queries.With("claim", postgres.Args{
+		"heads": Heads, "now": now, "epoch": epoch, "limit": limit, "owner": owner, "until": until,
+		"large": bodyClaimed, "head": postgres.PackedHead,
+	})).Scan(ctx, &rows)
+	if err != nil {
+		return nil, time.Time{}, fmt.Errorf("claiming jobs: %w", err)
+	}
+	claimed := make([]core.Job, len(rows))
+	for i, row := range rows {
+		claimed[i] = core.Job{
+			ID: row.ID, Business: row.BusinessID, Kind: row.Kind, Subject: row.Subject,
+			CallbackURL: row.CallbackURL, DryRun: row.DryRun, CreatedAt: row.CreatedAt, Attempts: row.Attempts,
+			Seq: row.Seq, Owner: owner, Trace: row.Trace,
+			Cause: row.Cause,
+		}
+		if size := postgres.UnpackedLength(row.Body, row.Stored); row.Stored > bodyClaimed || size > bodyClaimed {
+			claimed[i].Size = row.Stored + size // both are in memory at once
+			continue
+		}
+		j.unpackJob(&claimed[i], row.Body)
+	}
+	if len(claimed) > 0 {
+		return claimed, time.Time{}, nil
+	}
+	var next sql.NullTime
+	if err := j.db.Bun().QueryRowContext(ctx, queries.With("next_due", postgres.Args{"heads": Heads})).
+		Scan(&next, &epoch); err != nil {
+		return nil, time.Time{}, fmt.Errorf("looking for the next job: %w", err)
+	}
+	return nil, next.Time, j.db.FollowClock(ctx, epoch)
+}
+
+func (j Store) unpackJob(work *core.Job, stored []byte) {
+	var err error
+	if work.Body, err = j.db.Unpack(stored); err != nil {
+		work.Unready = err.Error()
+	}
+}
+
+// Load reads the body of a claimed job.
+func (j Store) Load(ctx context.Context, work core.Job) (core.Job, error) {
+	var stored []byte
+	if err := j.db.Tenant(work.Business).QueryRowContext(ctx, `SELECT body FROM jobs WHERE business_id = ? AND id = ?`,
+		work.Business, work.ID).Scan(&stored); err != nil {
+		return work, fmt.Errorf("reading the body of job %s: %w", work.ID, err)
+	}
+	work.Size = 0
+	j.unpackJob(&work, stored)
+	return work, nil
+}
+
+// Renew extends leases that are still held, and records progress.
+func (j Store) Renew(ctx context.Context, owner core.ID, running []job.Progress, until time.Time) error {
+	for _, p := range running {
+		if _, err := j.db.Bun().ExecContext(ctx, queries.With("renew", postgres.Args{
+			"business": p.Job.Business, "kind": p.Job.Kind, "seq": p.Job.Seq, "owner": owner, "until": until,
+			"done": p.Done, "total": p.Total,
+		})); err != nil {
+			return fmt.Errorf("renewing the lease of job %s: %w", p.Job.ID, err)
+		}
+	}
+	return nil
+}
+
+// Retry requeues a job. Without a cause the attempt is not counted.
+func (j Store) Retry(ctx context.Context, work core.Job, at time.Time, cause string) error {
+	uncounted := 0
+	if cause == "" {
+		uncounted = 1
+	}
+	_, err := j.db.Bun().ExecContext(ctx, queries.With("retry", postgres.Args{
+		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "owner": work.Owner, "at": at,
+		"uncounted": uncounted, "cause": clip(cause, 4000),
+	}))
+	if err != nil {
+		return fmt.Errorf("giving job %s back: %w", work.ID, err)
+	}
+	return nil
+}
+
+// GiveUp marks a job as failed. It sends no event.
+func (j Store) GiveUp(ctx context.Context, work core.Job, cause string) error {
+	return j.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := KeepLease(ctx, j.db, tx, work); err != nil {
+			return err
+		}
+		return Finish(ctx, j.db, tx, work, Ended{Failure: cause, Result: []byte("{}")})
+	})
+}
+
+// Status returns the status of a job, or NotFound if the business has no such job.
+func (j Store) Status(ctx context.Context, business core.BusinessID, reference core.ID) (job.Status, error) {
+	status := job.Status{Reference: reference}
+	var started, finished sql.NullTime
+	err := j.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT kind, subject, state, created_at, started_at, finished_at, attempts, progress, total, error, result
+		FROM jobs WHERE business_id = ? AND id = ?`, business, reference).
+		Scan(&status.Kind, &status.Subject, &status.State, &status.CreatedAt, &started, &finished, &status.Attempts,
+			&status.Done, &status.Total, &status.Error, &status.Result)
+	status.StartedAt, status.FinishedAt = started.Time, finished.Time
+	return status, postgres.NotFound(err, "there is no job with this reference")
+}
+
+// KeepLease returns Conflict unless the lease of the job is still held. It locks the lease
+// until the transaction ends.
+func KeepLease(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job) error {
+	var one int
+	err := tx.QueryRowContext(ctx,
+		`SELECT 1 FROM job_queue WHERE business_id = ? AND kind = ? AND seq = ? AND owner = ? FOR UPDATE`,
+		work.Business, work.Kind, work.Seq, work.Owner).Scan(&one)
+	if err := postgres.NotFound(err, "no lease"); core.CodeOf(err) == core.NotFound {
+		return core.Errorf(core.Conflict, "the lease of job %s is held by another", work.ID)
+	}
+	return err
+}
+
+// Ended is the outcome of a job.
+type Ended struct {
+	Failure string
+	Result  []byte // JSON
+	Event   core.ID
+	Objects int
+}
+
+// Finish records the outcome of a job and removes it from the queue.
+func Finish(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, end Ended) error {
+	state := "done"
+	if end.Failure != "" {
+		state = "failed"
+	}
+	_, err := tx.ExecContext(ctx, queries.With("finish", postgres.Args{
+		"business": work.Business, "kind": work.Kind, "seq": work.Seq, "id": work.ID, "state": state,
+		"now": db.Clock().Now(), "error": clip(end.Failure, 4000), "result": string(end.Result), "event": end.Event,
+		"objects": end.Objects,
+	}))
+	if err != nil {
+		return fmt.Errorf("ending job %s: %w", work.ID, err)
+	}
+	return nil
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n]
+}

@@ -1,0 +1,112 @@
+package menus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// ItemsAfter returns master items (menu.RecheckRecords).
+func (m Store) ItemsAfter(ctx context.Context, business core.BusinessID, after int64,
+	limit int) (list []menu.StoredItem, err error) {
+	rows, err := m.db.Tenant(business).QueryContext(ctx, `SELECT id, name, active, record, updated_at FROM menu_masters
+		WHERE business_id = ? AND kind = ? AND id > ? ORDER BY id LIMIT ?`, business, int(menu.Items), after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("reading items: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var one menu.StoredItem
+		var ref menu.Ref
+		var record string
+		if err := rows.Scan(&ref.ID, &ref.RefID, &ref.Active, &record, &one.UpdatedAt); err != nil {
+			return nil, fmt.Errorf("reading items: %w", err)
+		}
+		if err := menu.Unpack(record, &one.Item); err != nil {
+			return nil, fmt.Errorf("the stored item %d cannot be read: %w", ref.ID, err)
+		}
+		one.Item.Ref = ref
+		list = append(list, one)
+	}
+	return list, rows.Err()
+}
+
+// KeepFindings stores the findings of a platform against items (menu.RecheckRecords).
+func (m Store) KeepFindings(ctx context.Context, work core.Job, platform string, items []menu.StoredItem,
+	findings map[string][]menu.Finding, body []byte) (stale int, err error) {
+	err = m.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+			return err
+		}
+		ids, at := make([]int64, len(items)), make([]string, len(items))
+		for i := range items {
+			ids[i], at[i] = items[i].Item.ID, items[i].UpdatedAt.UTC().Format(time.RFC3339Nano)
+		}
+		var same []int64
+		if err :=
+			tx.NewRaw(`SELECT m.id FROM menu_masters m JOIN unnest(?::bigint[], ?::timestamptz[]) AS r (id, at)
+				ON r.id = m.id AND r.at = m.updated_at
+			WHERE m.business_id = ? AND m.kind = ? FOR SHARE OF m`, postgres.Array(ids), postgres.Array(at),
+				work.Business, int(menu.Items)).Scan(ctx, &same); err != nil {
+			return fmt.Errorf("reading items: %w", err)
+		}
+		unchanged := make(map[int64]bool, len(same))
+		for _, id := range same {
+			unchanged[id] = true
+		}
+		var kept []menu.ItemFindings
+		for i := range items {
+			if unchanged[items[i].Item.ID] {
+				kept = append(kept, menu.ItemFindings{ID: items[i].Item.ID, Findings: findings[items[i].Item.RefID]})
+			}
+		}
+		stale = len(items) - len(kept)
+		changed, err := publications.KeepFindings(ctx, tx, work.Business, []string{platform}, kept)
+		if err != nil {
+			return err
+		}
+		if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.Reach{Items: changed}); err != nil ||
+			stale > 0 {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE jobs SET body = ? WHERE business_id = ? AND id = ?`, m.db.Pack(body),
+			work.Business, work.ID); err != nil {
+			return fmt.Errorf("keeping how far the recheck is: %w", err)
+		}
+		return nil
+	})
+	return stale, err
+}
+
+// EndRecheck ends the job (menu.RecheckRecords).
+func (m Store) EndRecheck(ctx context.Context, work core.Job, failure string, result []byte, items int) error {
+	return m.db.InTx(ctx, func(tx bun.Conn) error {
+		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+			return err
+		}
+		return jobs.Finish(ctx, m.db, tx, work, jobs.Ended{Failure: failure, Result: result, Objects: items})
+	})
+}
+
+// blocked returns the items with findings, by platform; nil if there are none.
+func (l *MenuLoader) blocked() (blocked map[string]map[int64]bool, err error) {
+	list, err := publications.ReadFindings(l.Ctx, l.Tx, "true", l.Business)
+	for _, row := range list {
+		if blocked == nil {
+			blocked = map[string]map[int64]bool{}
+		}
+		if blocked[row.Platform] == nil {
+			blocked[row.Platform] = map[int64]bool{}
+		}
+		blocked[row.Platform][row.Item] = true
+	}
+	return blocked, err
+}

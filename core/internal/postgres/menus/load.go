@@ -1,0 +1,231 @@
+package menus
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// MenuLoader reads menus in a transaction.
+type MenuLoader struct {
+	Ctx      context.Context
+	Tx       bun.Conn
+	Business core.BusinessID
+	Store    int64 // 0: the master catalogue only
+	preview  bool  // for a dry run, which reports what a request would do
+	// meanwhile, if set, decodes what has been read while the database sends the next rows.
+	meanwhile *errgroup.Group
+}
+
+// then runs work at once, or in meanwhile if that is set.
+func (l *MenuLoader) then(work func() error) error {
+	if l.meanwhile == nil {
+		return work()
+	}
+	l.meanwhile.Go(func() (err error) {
+		defer func() { // nothing else recovers a panic in this goroutine
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic: %v", p)
+			}
+		}()
+		return work()
+	})
+	return nil
+}
+
+// masterRow is a row of menu_masters without business and kind.
+type masterRow struct {
+	ref      menu.Ref
+	parent   int64
+	allItems bool
+	record   string
+}
+
+// rows reads the result of a query by COPY. A menu is tens of thousands of rows, and the
+// driver's own protocol costs several times as much per row.
+func (l *MenuLoader) rows(what, query string, args []any, visit func(row postgres.CopiedRow)) error {
+	if err := postgres.CopyOut(l.Ctx, l.Tx, query, args, visit); err != nil {
+		return fmt.Errorf("reading %s: %w", what, err)
+	}
+	return nil
+}
+
+// masters reads full records of a kind that match the condition.
+func (l *MenuLoader) masters(kind menu.Kind, condition string, args ...any) (list []masterRow, err error) {
+	err = l.rows(kind.String(), `SELECT id, name, active, parent_id, all_items, record FROM menu_masters
+		WHERE business_id = ? AND kind = ? AND `+condition, append([]any{l.Business, int(kind)}, args...),
+		func(row postgres.CopiedRow) {
+			list = append(list, masterRow{
+				ref:    menu.Ref{ID: row.Int(0), RefID: row.Text(1), Active: row.Bool(2)},
+				parent: row.Int(3), allItems: row.Bool(4), record: row.Text(5),
+			})
+		})
+	// Sorted here, because the server would sort the large records too, on disk.
+	slices.SortFunc(list, func(a, b masterRow) int { return cmp.Compare(a.ref.ID, b.ref.ID) })
+	return list, err
+}
+
+// decoded decodes rows into records; settle adds the values of other columns.
+func decoded[R any](rows []masterRow, settle func(*R, masterRow)) ([]R, error) {
+	records := make([]R, len(rows))
+	for i, row := range rows {
+		if err := menu.Unpack(row.record, &records[i]); err != nil {
+			return nil, fmt.Errorf("the stored record %d cannot be read: %w", row.ref.ID, err)
+		}
+		settle(&records[i], row)
+	}
+	return records, nil
+}
+
+func settleCategory(c *menu.Category, row masterRow)       { c.Ref, c.ParentID = row.ref, row.parent }
+func settleItem(i *menu.Item, row masterRow)               { i.Ref = row.ref }
+func settleOptionGroup(g *menu.OptionGroup, row masterRow) { g.Ref = row.ref }
+func settleOption(o *menu.Option, row masterRow)           { o.Ref = row.ref }
+
+func settleTax(t *menu.Tax, row masterRow) {
+	t.Ref, t.AllItems = row.ref, row.allItems
+	t.RefID = "" // taxes and charges are identified by their content
+}
+
+func settleCharge(c *menu.Charge, row masterRow) {
+	c.Ref, c.AllItems = row.ref, row.allItems
+	c.RefID = ""
+}
+
+// load reads and decodes records of a kind into a slice.
+func load[R any](l *MenuLoader, into *[]R, kind menu.Kind, settle func(*R, masterRow), condition string,
+	args ...any) error {
+	rows, err := l.masters(kind, condition, args...)
+	if err != nil {
+		return err
+	}
+	return l.then(func() error {
+		records, err := decoded(rows, settle)
+		*into = records
+		return err
+	})
+}
+
+// refs adds the references of entities that are not yet known.
+func (l *MenuLoader) refs(known map[int64]bool, others *[]menu.Ref, kind menu.Kind, condition string,
+	args ...any) error {
+	return l.rows(kind.String(), `SELECT id, name, active FROM menu_masters
+		WHERE business_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
+		append([]any{l.Business, int(kind)}, args...),
+		func(row postgres.CopiedRow) {
+			ref := menu.Ref{ID: row.Int(0), RefID: row.Text(1), Active: row.Bool(2)}
+			if !known[ref.ID] {
+				known[ref.ID] = true
+				*others = append(*others, ref)
+			}
+		})
+}
+
+// links reads the associations of one relation that match the condition.
+func (l *MenuLoader) links(into *[]menu.Link, relation menu.Relation, condition string, args ...any) error {
+	return l.rows("associations", `SELECT from_id, to_id, position FROM menu_links
+		WHERE business_id = ? AND relation = ? AND (`+condition+`) ORDER BY from_id, position, to_id`,
+		append([]any{l.Business, int(relation)}, args...), func(row postgres.CopiedRow) {
+			*into = append(*into, menu.Link{From: row.Int(0), To: row.Int(1), Position: int32(row.Int(2))})
+		})
+}
+
+// allLinks reads all associations.
+func (l *MenuLoader) allLinks(into *menu.PerRelation[[]menu.Link]) error {
+	if err := l.rows("associations", `SELECT relation, from_id, to_id, position FROM menu_links WHERE business_id = ?`,
+		[]any{l.Business}, func(row postgres.CopiedRow) {
+			relation := row.Int(0)
+			into[relation] = append(into[relation],
+				menu.Link{From: row.Int(1), To: row.Int(2), Position: int32(row.Int(3))})
+		}); err != nil {
+		return err
+	}
+	return l.then(func() error {
+		for _, links := range into {
+			slices.SortFunc(links, menu.Link.Compare)
+		}
+		return nil
+	})
+}
+
+// atStore reads the store's values of one kind that match the condition.
+func (l *MenuLoader) atStore(kind menu.Kind, condition string,
+	args ...any) (ids []int64, contents []string, err error) {
+	err = l.rows("the store's "+kind.String(), `SELECT id, content FROM menu_at_store
+		WHERE business_id = ? AND store_id = ? AND kind = ? AND `+condition+` ORDER BY id`,
+		append([]any{l.Business, l.Store, int(kind)}, args...), func(row postgres.CopiedRow) {
+			ids, contents = append(ids, row.Int(0)), append(contents, row.Text(1))
+		})
+	return ids, contents, err
+}
+
+// values reads and decodes the store's values of one kind.
+func values[V any](l *MenuLoader, into *[]menu.AtStore[V], kind menu.Kind, condition string, args ...any) error {
+	ids, contents, err := l.atStore(kind, condition, args...)
+	if err != nil {
+		return err
+	}
+	return l.then(func() error {
+		list := make([]menu.AtStore[V], len(ids))
+		for i, content := range contents {
+			list[i].ID = ids[i]
+			if err := menu.Unpack(content, &list[i].Values); err != nil {
+				return fmt.Errorf("the stored values of %s %d cannot be read: %w", kind, ids[i], err)
+			}
+		}
+		*into = list
+		return nil
+	})
+}
+
+// storeValues reads the store's values. The conditions select items and options.
+func (l *MenuLoader) storeValues(into *menu.StoreValues, items, options func() (string, []any)) (err error) {
+	if l.Store == 0 {
+		return nil
+	}
+	if into.Categories, _, err = l.atStore(menu.Categories, "true"); err != nil {
+		return err
+	}
+	condition, args := items()
+	if err := values(l, &into.Items, menu.Items, condition, args...); err != nil {
+		return err
+	}
+	condition, args = options()
+	return values(l, &into.Options, menu.Options, condition, args...)
+}
+
+func everything() (string, []any) { return "true", nil }
+
+// menu reads a whole menu, starting with what takes longest to decode.
+func (l *MenuLoader) menu() (m menu.Menu, err error) {
+	steps := []func() error{
+		func() error { return load(l, &m.Options, menu.Options, settleOption, "true") },
+		func() error { return load(l, &m.Items, menu.Items, settleItem, "true") },
+		func() error { return l.storeValues(&m.Store, everything, everything) },
+		func() error { return load(l, &m.OptionGroups, menu.OptionGroups, settleOptionGroup, "true") },
+		func() error { return l.allLinks(&m.Links) },
+		func() error { return load(l, &m.Categories, menu.Categories, settleCategory, "true") },
+		func() error { return load(l, &m.Taxes, menu.Taxes, settleTax, "true") },
+		func() error { return load(l, &m.Charges, menu.Charges, settleCharge, "true") },
+	}
+	l.meanwhile = new(errgroup.Group)
+	for _, step := range steps {
+		if err = step(); err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, l.meanwhile.Wait()) // before m is returned, because the goroutines fill it
+	if err == nil {
+		m.Blocked, err = l.blocked()
+	}
+	return m, err
+}

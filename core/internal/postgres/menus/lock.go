@@ -1,0 +1,65 @@
+package menus
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// TryMenu does what lockMenu does without waiting. It returns ErrMenuHeld if the menu is locked.
+func TryMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
+	var free bool
+	if err := tx.QueryRowContext(ctx, `SELECT pg_try_advisory_xact_lock(`+menuLock+`)`,
+		int64(business)).Scan(&free); err != nil {
+		return fmt.Errorf("locking the menu: %w", err)
+	}
+	if !free {
+		return ErrMenuHeld
+	}
+	return nil
+}
+
+// menuLock is the key of the menu lock of a business.
+const menuLock = `hashtextextended('servery menu ' || ?, 0)`
+
+// lockMenu serializes the transactions that change the menu of a business, because each
+// writes what depends on what it has read.
+func lockMenu(ctx context.Context, tx bun.IDB, business core.BusinessID) error {
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(`+menuLock+`)`, int64(business)); err != nil {
+		return fmt.Errorf("locking the menu: %w", err)
+	}
+	return nil
+}
+
+// ByKind returns items and options as two columns: kinds and ref_ids.
+func ByKind(items, options []string) (kinds []int64, names []string) {
+	for range items {
+		kinds = append(kinds, int64(menu.Items))
+	}
+	for range options {
+		kinds = append(kinds, int64(menu.Options))
+	}
+	return kinds, slices.Concat(items, options)
+}
+
+// ForgetTurnOns deletes the timers of items and options.
+func ForgetTurnOns(ctx context.Context, tx bun.IDB, business core.BusinessID, store int64, items,
+	options []string) error {
+	kinds, names := ByKind(items, options)
+	if len(names) == 0 {
+		return nil
+	}
+	if _, err := tx.ExecContext(ctx,
+		`DELETE FROM item_turn_ons t USING unnest(?::smallint[], ?::text[]) AS n (kind, name)
+		WHERE t.business_id = ? AND t.store_id = ? AND t.kind = n.kind AND t.name = n.name`, postgres.Array(kinds),
+		postgres.Array(names), business, store); err != nil {
+		return fmt.Errorf("forgetting what was to be turned on: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+-- name: left_out
+-- The findings of a platform against the items of a store.
+SELECT master.name, finding.rule, finding.message
+FROM platform_findings finding
+JOIN menu_at_store here
+    ON here.business_id = finding.business_id
+    AND here.store_id = ?store
+    AND here.kind = 1
+    AND here.id = finding.item_id
+JOIN menu_masters master
+    ON master.business_id = finding.business_id AND master.kind = 1 AND master.id = finding.item_id
+WHERE finding.business_id = ?business AND finding.platform = ?platform
+ORDER BY master.name, finding.rule
+
+-- name: versions
+-- The versions that determine an effective menu, and whether the store takes orders on the platform.
+SELECT
+    store.id,
+    platform.served_by,
+    coalesce((SELECT version FROM menu_versions WHERE business_id = ?business AND store_id = 0), 0),
+    coalesce((SELECT version FROM menu_versions WHERE business_id = ?business AND store_id = store.id), 0),
+    store.active AND store.ordering_enabled AND NOT EXISTS (
+        SELECT 1
+        FROM store_switches switch
+        WHERE switch.business_id = store.business_id
+            AND switch.store_id = store.id
+            AND switch.platform = platform.name
+            AND NOT switch.open
+    )
+FROM stores store
+JOIN platforms platform ON platform.business_id = store.business_id AND platform.name = ?platform
+WHERE store.business_id = ?business AND store.ref_id = ?ref
+
+-- name: write_timing
+-- Stores a timing group and its categories.
+WITH
+written AS (
+    INSERT INTO timing_groups (business_id, title, day_slots, updated_at)
+    VALUES (?business, ?title, ?hours, ?now)
+    ON CONFLICT (business_id, title) DO UPDATE
+    SET day_slots = excluded.day_slots, updated_at = excluded.updated_at
+    RETURNING id
+),
+removed AS (
+    DELETE FROM timed_categories
+    USING written
+    WHERE business_id = ?business AND group_id = written.id AND category_id <> ALL (?categories::bigint[])
+)
+INSERT INTO timed_categories (business_id, group_id, category_id)
+SELECT ?business, written.id, category
+FROM written, unnest(?categories::bigint[]) AS category
+ON CONFLICT DO NOTHING

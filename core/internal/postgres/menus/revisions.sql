@@ -1,0 +1,73 @@
+-- name: first_names
+-- The names of the first changed objects of revisions: a few ids of the first few parts of each.
+SELECT
+    part.revision_id,
+    coalesce(store.ref_id, master.name, changed.row ->> 'name', changed.row ->> 'title')
+FROM unnest(?revisions::uuid[]) AS revision (id)
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM revision_parts
+    WHERE business_id = ?business AND revision_id = revision.id
+    ORDER BY n
+    LIMIT ?parts
+) part
+CROSS JOIN LATERAL unnest(part.ids[:?ids]) WITH ORDINALITY AS entity (id, place)
+CROSS JOIN LATERAL (SELECT part.rows -> (entity.place - 1)::int AS row) changed
+LEFT JOIN stores store ON part.tbl = 'stores' AND store.business_id = ?business AND store.id = entity.id
+LEFT JOIN menu_masters master
+    ON master.business_id = ?business
+    AND master.id = entity.id
+    AND master.kind = CASE part.tbl
+        WHEN 'stores' THEN NULL
+        WHEN 'timing_groups' THEN NULL
+        WHEN 'menu_links' THEN (?owners::int[])[part.kind + 1]
+        ELSE part.kind
+    END
+WHERE coalesce(store.ref_id, master.name, changed.row ->> 'name', changed.row ->> 'title') IS NOT NULL
+ORDER BY part.n, entity.place
+
+-- name: changed_since
+-- The latest revision, and the number of entities of each kind that have changed since a revision.
+SELECT latest.id, changed.kind, count(DISTINCT changed.id)
+FROM (
+    SELECT id
+    FROM revisions
+    WHERE business_id = ?business
+    ORDER BY id DESC
+    LIMIT 1
+) latest
+LEFT JOIN (
+    SELECT
+        CASE part.tbl
+            WHEN 'timing_groups' THEN ?timing
+            WHEN 'menu_links' THEN (?owners::int[])[part.kind + 1]
+            ELSE part.kind
+        END AS kind,
+        unnest(part.ids) AS id
+    FROM revision_parts part
+    WHERE part.business_id = ?business
+        AND part.tbl IN ('menu_masters', 'menu_links', 'menu_at_store', 'timing_groups')
+        AND part.n > (
+            SELECT max(n)
+            FROM revision_parts
+            WHERE business_id = ?business AND revision_id = ?revision
+        )
+) changed ON true
+GROUP BY 1, 2
+
+-- name: forget_timers
+-- Deletes the timers that were set after a revision: they were requested after it, or their switch was recorded
+-- after it. A switch may have waited, and the revision may be a switch itself.
+DELETE FROM item_turn_ons timer
+WHERE timer.business_id = ?business
+    AND (
+        timer.reference >= ?first
+        OR EXISTS (
+            SELECT 1
+            FROM item_switches switch
+            JOIN revisions revision
+                ON revision.business_id = switch.business_id AND revision.id = ?revision AND switch.at > revision.at
+            WHERE (switch.business_id, switch.store_id, switch.kind, switch.name)
+                = (timer.business_id, timer.store_id, timer.kind, timer.name)
+        )
+    )

@@ -1,0 +1,203 @@
+package menus
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// FirstNames returns the first few distinct ref_ids that revisions changed.
+func (m Store) FirstNames(ctx context.Context, business core.BusinessID, ids []core.ID) (map[core.ID][]string, error) {
+	rows, err := m.db.Tenant(business).QueryContext(ctx, queries.With("first_names", postgres.Args{
+		"business": business, "revisions": postgres.Array(ids), "parts": revisions.NamedParts,
+		"ids": revisions.NamedIDs, "owners": postgres.Array(revisions.Owners()),
+	}))
+	if err != nil {
+		return nil, fmt.Errorf("reading what revisions changed: %w", err)
+	}
+	defer rows.Close()
+	names := map[core.ID][]string{}
+	for rows.Next() {
+		var id core.ID
+		var name string
+		if err := rows.Scan(&id, &name); err != nil {
+			return nil, fmt.Errorf("reading what revisions changed: %w", err)
+		}
+		if !slices.Contains(names[id], name) {
+			names[id] = append(names[id], name)
+		}
+	}
+	return names, rows.Err()
+}
+
+// Undoing counts what a rollback to a revision would change now. It returns NotFound if
+// there is no such revision.
+func (m Store) Undoing(ctx context.Context, business core.BusinessID, to core.ID) (u menu.Undoing, err error) {
+	if _, err := m.Revision(ctx, business, to); err != nil {
+		return u, err
+	}
+	rows, err := m.db.Tenant(business).QueryContext(ctx, queries.With("changed_since", postgres.Args{
+		"business": business, "revision": to, "owners": postgres.Array(revisions.Owners()),
+		"timing": int(revisions.TimingKind),
+	}))
+	if err != nil {
+		return u, fmt.Errorf("counting what came after a revision: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind *menu.Kind
+		var objects int
+		if err := rows.Scan(&u.Latest, &kind, &objects); err != nil {
+			return u, fmt.Errorf("counting what came after a revision: %w", err)
+		}
+		switch {
+		case kind == nil:
+		case *kind == revisions.TimingKind:
+			u.Timings = objects
+		default:
+			u.Objects[*kind] = objects
+		}
+	}
+	return u, rows.Err()
+}
+
+// RollBack restores the menu as it was right after a revision (menu.Rollbacks).
+func (m Store) RollBack(ctx context.Context, work core.Job, to core.ID,
+	finish func(menu.Undone) (menu.Ingested, error)) error {
+	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+			return err
+		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil {
+			return err
+		}
+		id, err := revisions.Begin(ctx, m.db, tx)
+		if err != nil {
+			return err
+		}
+		undone, err := m.undo(ctx, tx, work, to)
+		if err != nil {
+			return err
+		}
+		ingested, err := finish(undone)
+		if err != nil {
+			return err
+		}
+		if err := box.Publish(ctx, tx, *ingested.Event); err != nil {
+			return err
+		}
+		if err := revisions.End(ctx, m.db, tx, work, id, &to); err != nil {
+			return err
+		}
+		return jobs.Finish(ctx, m.db, tx, work,
+			jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Event: ingested.Event.ID})
+	})
+}
+
+// undo reverts the changes after a revision. It removes rows that changed since and restores
+// the earlier ones. Entities created since are removed with their ids, and so are timers set
+// since.
+func (m Store) undo(ctx context.Context, tx bun.Conn, work core.Job, to core.ID) (undone menu.Undone, err error) {
+	business := work.Business
+	var from, until sql.NullInt64
+	if err := tx.QueryRowContext(ctx,
+		`SELECT (SELECT max(n) FROM revision_parts WHERE business_id = ?0 AND revision_id = ?1),
+		(SELECT max(n) FROM revision_parts WHERE business_id = ?0)`, business, to).Scan(&from, &until); err != nil {
+		return undone, fmt.Errorf("reading a revision: %w", err)
+	}
+	if !from.Valid {
+		return undone, revisions.ErrNoRevision
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("forget_timers", postgres.Args{
+		"business": business, "revision": to, "first": core.FirstID(core.TimeOf(to).Add(time.Millisecond)),
+	})); err != nil {
+		return undone, fmt.Errorf("forgetting what was to be turned on: %w", err)
+	}
+	const since = `p.n > ?1 AND p.n <= ?2`
+	var stores []int64
+	if err :=
+		tx.NewRaw(`SELECT DISTINCT store_id FROM revision_parts p WHERE p.business_id = ?0 AND p.tbl = 'menu_at_store'
+			AND `+since+` ORDER BY store_id`,
+			business, from.Int64, until.Int64).Scan(ctx, &stores); err != nil {
+		return undone, fmt.Errorf("reading a revision: %w", err)
+	}
+	gone, back, touched := map[revisions.Change]bool{}, map[revisions.Change]bool{}, map[revisions.Change]bool{}
+	for _, t := range []revisions.VersionedTable{revisions.KeptAtStore, revisions.KeptLinks, revisions.KeptMasters,
+		revisions.KeptTimings} {
+		removed, restored := touched, touched
+		if t == revisions.KeptMasters || t == revisions.KeptTimings {
+			removed, restored = gone, back
+		}
+		if err := m.touched(ctx, tx, t, removed, `WITH changed AS (DELETE FROM `+t.Name+` USING (`+t.Undone(since)+`) u
+			WHERE `+t.Name+`.business_id = ?0 AND (`+revisions.Qualified(t.Name, t.Keys)+`) = (`+
+			revisions.Qualified("u", t.Keys)+`) RETURNING `+t.Name+`.*)`,
+			business, from.Int64, until.Int64); err != nil {
+			return undone, err
+		}
+		if err := m.touched(ctx, tx, t, restored, t.PutBack(t.Undone(since)), business, from.Int64,
+			until.Int64); err != nil {
+			return undone, err
+		}
+	}
+	if len(gone)+len(back)+len(touched) == 0 {
+		return undone, nil
+	}
+	return revisions.RollbackStats(gone, back, touched), m.rolledBack(ctx, tx, work, stores)
+}
+
+// touched runs a statement and records the entities of the rows it changed.
+func (m Store) touched(ctx context.Context, tx bun.Conn, t revisions.VersionedTable, into map[revisions.Change]bool,
+	statement string, args ...any) error {
+	rows, err := tx.QueryContext(ctx, statement+` SELECT DISTINCT `+t.Kind+`, `+t.ID+` FROM changed`, args...)
+	if err != nil {
+		return fmt.Errorf("going back to a revision: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n revisions.Change
+		if err := rows.Scan(&n.Kind, &n.ID); err != nil {
+			return fmt.Errorf("going back to a revision: %w", err)
+		}
+		if t == revisions.KeptLinks {
+			n.Kind = menu.Relation(n.Kind).Owner()
+		}
+		into[n] = true
+	}
+	return rows.Err()
+}
+
+// rolledBack increases the menu versions, republishes all menus and rechecks all platforms.
+func (m Store) rolledBack(ctx context.Context, tx bun.Conn, work core.Job, stores []int64) error {
+	writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
+	for _, store := range slices.Insert(stores, 0, 0) {
+		if err := writer.countVersion(store); err != nil {
+			return err
+		}
+	}
+	if err := publications.PublishMenus(ctx, m.db, tx, work, 0, menu.Reach{All: true}); err != nil {
+		return err
+	}
+	var platforms []string
+	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND served_by <> ? ORDER BY name`,
+		work.Business, core.ServedByOwn).Scan(ctx, &platforms); err != nil {
+		return fmt.Errorf("reading platforms: %w", err)
+	}
+	for _, platform := range platforms {
+		if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
+			return err
+		}
+	}
+	return nil
+}

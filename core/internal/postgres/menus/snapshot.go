@@ -1,0 +1,153 @@
+package menus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// ItemThen returns the state of an item at a store on a platform at a past time, within the
+// retention of revisions. It ignores platform findings. It returns NotFound if the platform
+// is unknown or the item never existed.
+func (m Store) ItemThen(ctx context.Context, business core.BusinessID, scope menu.Scope, platform, refID string,
+	at time.Time) (then menu.ItemThen, err error) {
+	on := core.Platform{Name: platform}
+	err = m.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`,
+			business, platform).Scan(&on.ServedBy); err != nil {
+			return postgres.NotFound(err, "there is no platform %q", platform)
+		}
+		before := past{ctx, tx, business, core.FirstID(at.Add(time.Millisecond))}
+		whole, err := before.menuThen(scope.StoreID, refID)
+		if err != nil {
+			return err
+		}
+		timings, zone, err := ReadTimings(ctx, tx, business, `(`+revisions.KeptTimings.AsOf("true")+`)`, before.after)
+		if err != nil {
+			return err
+		}
+		timings.Now(at.In(zone))
+		whole.Timings = timings
+		then = menu.Then(scope, whole, on, refID, at)
+		return nil
+	})
+	return then, err
+}
+
+// past reads rows as they were before the revision with the id after.
+type past struct {
+	ctx      context.Context
+	tx       bun.Conn
+	business core.BusinessID
+	after    core.ID
+}
+
+func (p past) masters(condition string, args ...any) ([]masterRow, error) {
+	return postgres.Collect(p.ctx, p.tx, "reading what was", func(row *masterRow) []any {
+		return []any{&row.ref.ID, &row.ref.RefID, &row.ref.Active, &row.parent, &row.allItems, &row.record}
+	}, `SELECT id, name, active, parent_id, all_items, record FROM (`+revisions.KeptMasters.AsOf(condition)+`) x ORDER BY id`,
+		append([]any{p.business, p.after}, args...)...)
+}
+
+// links reads the associations of a relation at one end of these records.
+func (p past) links(relation menu.Relation, end string, ids ...int64) ([]menu.Link, error) {
+	return postgres.Collect(p.ctx, p.tx, "reading what was", func(link *menu.Link) []any {
+		return []any{&link.From, &link.To, &link.Position}
+	}, `SELECT from_id, to_id, position FROM (`+revisions.KeptLinks.AsOf("x.relation = ?2 AND x."+end+
+		" = ANY (?3::bigint[])")+`) x
+		ORDER BY position, to_id`, p.business, p.after, int(relation), postgres.Array(ids))
+}
+
+// valuesThen reads a store's past values of these records.
+func valuesThen[V any](p past, store int64, kind menu.Kind, ids ...int64) (list []menu.AtStore[V], err error) {
+	rows, err := p.tx.QueryContext(p.ctx,
+		`SELECT id, content::text FROM (`+
+			revisions.KeptAtStore.AsOf("x.kind = ?2 AND x.store_id = ?3 AND x.id = ANY (?4::bigint[])")+
+			`) x ORDER BY id`,
+		p.business, p.after, int(kind), store, postgres.Array(ids))
+	if err != nil {
+		return nil, fmt.Errorf("reading what was: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var here menu.AtStore[V]
+		var content string
+		if err := rows.Scan(&here.ID, &content); err != nil {
+			return nil, fmt.Errorf("reading what was: %w", err)
+		}
+		if err := menu.Unpack(content, &here.Values); err != nil {
+			return nil, err
+		}
+		list = append(list, here)
+	}
+	return list, rows.Err()
+}
+
+// menuThen reads the part of a past menu that concerns one item.
+func (p past) menuThen(store int64, refID string) (then menu.Menu, err error) {
+	items, err := p.masters("x.kind = 1 AND x.name = ?2", refID)
+	if err != nil || len(items) == 0 {
+		return then, err
+	}
+	if then.Items, err = decoded(items, settleItem); err != nil {
+		return then, err
+	}
+	categories, err := p.masters("x.kind = 0")
+	if err != nil {
+		return then, err
+	}
+	if then.Categories, err = decoded(categories, settleCategory); err != nil {
+		return then, err
+	}
+	item := then.Items[0].ID
+	if then.Links[menu.ItemCategory], err = p.links(menu.ItemCategory, "from_id", item); err != nil {
+		return then, err
+	}
+	if then.Store.Items, err = valuesThen[menu.ItemValues](p, store, menu.Items, item); err != nil {
+		return then, err
+	}
+	return then, p.groupsThen(store, item, &then)
+}
+
+// groupsThen reads the option groups of the item and their options.
+func (p past) groupsThen(store, item int64, then *menu.Menu) (err error) {
+	if then.Links[menu.GroupItem], err = p.links(menu.GroupItem, "to_id", item); err != nil ||
+		len(then.Links[menu.GroupItem]) == 0 {
+		return err
+	}
+	var groups, options []int64
+	for _, link := range then.Links[menu.GroupItem] {
+		groups = append(groups, link.From)
+	}
+	if then.Links[menu.OptionInGroup], err = p.links(menu.OptionInGroup, "to_id", groups...); err != nil {
+		return err
+	}
+	for _, link := range then.Links[menu.OptionInGroup] {
+		options = append(options, link.From)
+	}
+	rows, err := p.masters("x.kind = 2 AND x.id = ANY (?2::bigint[])", postgres.Array(groups))
+	if err != nil {
+		return err
+	}
+	if then.OptionGroups, err = decoded(rows, settleOptionGroup); err != nil {
+		return err
+	}
+	if rows, err = p.masters("x.kind = 3 AND x.id = ANY (?2::bigint[])", postgres.Array(options)); err != nil {
+		return err
+	}
+	if then.Options, err = decoded(rows, settleOption); err != nil {
+		return err
+	}
+	then.Store.Options, err = valuesThen[menu.OptionValues](p, store, menu.Options, options...)
+	return err
+}

@@ -1,0 +1,170 @@
+package menus
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/aggregator"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/internal/postgres/stores"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// MenuSource reads menus for publication. It caches the last few catalogues while their versions
+// are current, because a catalogue change is published for all stores.
+type MenuSource struct {
+	db   *postgres.DB
+	mu   sync.Mutex
+	kept []catalogue // the most recently used is last
+}
+
+// keptCatalogues is the number of cached catalogues, each at most some tens of megabytes.
+const keptCatalogues = 4
+
+// catalogue is the master catalogue of a business.
+type catalogue struct {
+	business core.BusinessID
+	version  int64
+	menu     menu.Menu
+}
+
+// NewMenuSource returns a MenuSource that uses db.
+func NewMenuSource(db *postgres.DB) *MenuSource { return &MenuSource{db: db} }
+
+// Read returns a store's menu on a platform (aggregator.MenuSource). It returns NotFound if the business has no such
+// store or platform.
+func (m *MenuSource) Read(ctx context.Context, business core.BusinessID, storeID int64,
+	platform string) (s aggregator.StoreMenu, err error) {
+	err = m.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+			return err
+		}
+		if err := m.readStore(ctx, tx, business, storeID, platform, &s); err != nil || !s.Listed ||
+			s.Platform.ServedBy == core.ServedByOwn {
+			return err
+		}
+		if s.Menu, err = m.catalogue(ctx, tx, business); err != nil {
+			return err
+		}
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: storeID}
+		if err := loader.storeValues(&s.Menu.Store, everything, everything); err != nil {
+			return err
+		}
+		if len(s.Menu.Blocked[platform]) > 0 {
+			s.LeftOut, err = leftOut(ctx, tx, business, storeID, platform)
+		}
+		return err
+	})
+	return s, err
+}
+
+func (m *MenuSource) readStore(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
+	platform string, s *aggregator.StoreMenu) error {
+	var row stores.StoreRow
+	if err := tx.NewRaw(`SELECT ? FROM stores WHERE business_id = ? AND id = ?`, stores.StoreReadColumns, business,
+		storeID).Scan(ctx, &row); err != nil {
+		return postgres.NotFound(err, "there is no store %d", storeID)
+	}
+	var err error
+	if s.Store, err = row.Stored(); err != nil {
+		return err
+	}
+	s.Platform.Name = platform
+	if s.Platform.ServedBy, s.Access, err = platforms.New(m.db).Read(ctx, tx, business, platform, ""); err != nil {
+		return err
+	}
+	for _, data := range s.Store.PlatformData {
+		if data.Name == platform {
+			s.PlatformStoreID = data.PlatformStoreID
+		}
+	}
+	*s.Store.OrderingEnabled = s.Store.TakesOrdersOn(platform)
+	s.Listed = store.Listing{Excluded: s.Store.ExcludedPlatforms, Included: s.Store.IncludedPlatforms}.On(platform)
+	if err := readPublished(ctx, tx, business, s); err != nil {
+		return err
+	}
+	return tx.QueryRowContext(ctx, `SELECT currency, timezone FROM businesses WHERE id = ?`, business).Scan(&s.Currency,
+		&s.Timezone)
+}
+
+// readPublished reads the requests that wait for this publication, and the id under which
+// the store is published.
+func readPublished(ctx context.Context, tx bun.Conn, business core.BusinessID, s *aggregator.StoreMenu) error {
+	now := cmp.Or(s.PlatformStoreID, *s.Store.RefID)
+	err := tx.QueryRowContext(ctx,
+		`SELECT waiting, CASE WHEN published_at IS NULL OR state = 'unlisted' AND ? THEN '' ELSE coalesce(outlet, ?) END
+		FROM publications WHERE business_id = ? AND store_id = ? AND platform = ?`, s.Listed, now, business, s.Store.ID,
+		s.Platform.Name).Scan(pgdialect.Array(&s.Waiting), &s.OnSale)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("reading a publication: %w", err)
+	}
+	if s.OnSale == "" || s.Listed && s.OnSale == now {
+		return nil
+	}
+	var others bool
+	if err := tx.QueryRowContext(ctx,
+		`SELECT EXISTS (SELECT 1 FROM (?) outlet WHERE platform = ? AND listed AND store_id <> ?)`,
+		platforms.Outlets(business, []string{s.OnSale}), s.Platform.Name, s.Store.ID).Scan(&others); err != nil {
+		return fmt.Errorf("reading the outlets of stores: %w", err)
+	}
+	if others {
+		s.OnSale = ""
+	}
+	return nil
+}
+
+// catalogue returns the master catalogue as the transaction sees it, with category timings.
+// Whether a category is open now is not content and not set. One catalogue is read at a
+// time, because concurrent callers usually need the same business.
+func (m *MenuSource) catalogue(ctx context.Context, tx bun.Conn, business core.BusinessID) (menu.Menu, error) {
+	var version int64
+	if err := tx.QueryRowContext(ctx,
+		`SELECT coalesce((SELECT version FROM menu_versions WHERE business_id = ? AND store_id = 0), 0)`,
+		business).Scan(&version); err != nil {
+		return menu.Menu{}, fmt.Errorf("reading the version of the menu: %w", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var c catalogue
+	if at := slices.IndexFunc(m.kept, func(c catalogue) bool { return c.business == business }); at >= 0 {
+		c = m.kept[at]
+		m.kept = slices.Delete(m.kept, at, at+1)
+	}
+	if c.business == 0 || c.version != version {
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business}
+		read, err := loader.menu()
+		if err != nil {
+			return read, err
+		}
+		if read.Timings, _, err = ReadTimings(ctx, tx, business, revisions.KeptTimings.Present()); err != nil {
+			return read, err
+		}
+		c = catalogue{business, version, read}
+	}
+	if len(m.kept) == keptCatalogues {
+		m.kept = slices.Delete(m.kept, 0, 1)
+	}
+	m.kept = append(m.kept, c)
+	return c.menu, nil
+}
+
+func leftOut(ctx context.Context, tx bun.Conn, business core.BusinessID, storeID int64,
+	platform string) ([]publish.Problem, error) {
+	return postgres.Collect(ctx, tx, "reading findings", func(p *publish.Problem) []any {
+		p.Entity = "item"
+		return []any{&p.RefID, &p.Code, &p.Message}
+	}, queries.With("left_out", postgres.Args{"business": business, "store": storeID, "platform": platform}))
+}

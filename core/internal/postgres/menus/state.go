@@ -1,0 +1,233 @@
+package menus
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// State reads what a request depends on (menu.Needs), and little more.
+func (l *MenuLoader) State(needs menu.Needs) (menu.State, error) {
+	var s menu.State
+	if err := l.Tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ?`, l.Business).Scan(l.Ctx,
+		&s.Platforms); err != nil {
+		return s, fmt.Errorf("reading platforms: %w", err)
+	}
+	for _, step := range []func(menu.Needs, *menu.State) error{l.named, l.linked, l.others, l.valued, l.spread} {
+		if err := step(needs, &s); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// named reads the full records of the named entities.
+func (l *MenuLoader) named(needs menu.Needs, s *menu.State) error {
+	e := needs.Entities
+	if names := append(append([]string{}, e[menu.Categories].Named...),
+		e[menu.Categories].Referred...); len(names) > 0 {
+		// Includes the sub-categories of all these.
+		if err := load(l, &s.Categories, menu.Categories, settleCategory,
+			`(name = ANY (?) OR parent_id <> 0 AND parent_id IN (
+				SELECT id FROM menu_masters WHERE business_id = ? AND kind = 0 AND name = ANY (?)))`,
+			postgres.Array(names), l.Business, postgres.Array(names)); err != nil {
+			return err
+		}
+	}
+	if err := load(l, &s.Items, menu.Items, settleItem, "name = ANY (?)",
+		postgres.Array(e[menu.Items].Named)); err != nil {
+		return err
+	}
+	if err := load(l, &s.OptionGroups, menu.OptionGroups, settleOptionGroup, "name = ANY (?)",
+		postgres.Array(e[menu.OptionGroups].Named)); err != nil {
+		return err
+	}
+	if err := load(l, &s.Options, menu.Options, settleOption, "name = ANY (?)",
+		postgres.Array(e[menu.Options].Named)); err != nil {
+		return err
+	}
+	if e[menu.Taxes].Active {
+		if err := load(l, &s.Taxes, menu.Taxes, settleTax, "true"); err != nil {
+			return err
+		}
+	}
+	if e[menu.Charges].Active {
+		return load(l, &s.Charges, menu.Charges, settleCharge, "true")
+	}
+	return nil
+}
+
+// ItemRef returns the reference of an item.
+func ItemRef(i *menu.Item) menu.Ref         { return i.Ref }
+func groupRef(g *menu.OptionGroup) menu.Ref { return g.Ref }
+func optionRef(o *menu.Option) menu.Ref     { return o.Ref }
+
+// linked reads the associations that the request needs.
+func (l *MenuLoader) linked(needs menu.Needs, s *menu.State) error {
+	const toNamed = `to_id IN (SELECT id FROM menu_masters WHERE business_id = ? AND kind = ? AND name = ANY (?))`
+	items, groups, options := IDsOf(s.Items, ItemRef), IDsOf(s.OptionGroups, groupRef), IDsOf(s.Options, optionRef)
+	if err := l.links(&s.Links[menu.ItemCategory], menu.ItemCategory, "from_id = ANY (?)",
+		postgres.Array(items)); err != nil {
+		return err
+	}
+	if err := l.links(&s.Links[menu.GroupItem], menu.GroupItem, "from_id = ANY (?) OR "+toNamed,
+		postgres.Array(groups), l.Business, int(menu.Items), postgres.Array(needs.ClearedItems)); err != nil {
+		return err
+	}
+	nests := "false"
+	if needs.Nesting {
+		nests = fmt.Sprintf("from_id IN (SELECT from_id FROM menu_links WHERE business_id = %d AND relation = %d)",
+			l.Business, menu.GroupUnderneath)
+		if err := l.links(&s.Links[menu.GroupUnderneath], menu.GroupUnderneath, "true"); err != nil {
+			return err
+		}
+	}
+	if err := l.links(&s.Links[menu.OptionInGroup], menu.OptionInGroup, "from_id = ANY (?) OR "+nests+" OR "+toNamed,
+		postgres.Array(options), l.Business, int(menu.OptionGroups), postgres.Array(needs.ClearedGroups)); err != nil {
+		return err
+	}
+	if needs.Entities[menu.Taxes].Active {
+		if err := l.links(&s.Links[menu.TaxItem], menu.TaxItem, "true"); err != nil {
+			return err
+		}
+	}
+	if needs.Entities[menu.Charges].Active {
+		return l.links(&s.Links[menu.ChargeItem], menu.ChargeItem, "true")
+	}
+	return nil
+}
+
+// others reads the references of entities whose records are not needed.
+func (l *MenuLoader) others(needs menu.Needs, s *menu.State) error {
+	known := menu.PerKind[map[int64]bool]{}
+	for kind := range known {
+		known[kind] = map[int64]bool{}
+	}
+	for i := range s.Categories {
+		known[menu.Categories][s.Categories[i].ID] = true
+	}
+	for kind, ids := range map[menu.Kind][]int64{
+		menu.Items: IDsOf(s.Items, ItemRef), menu.OptionGroups: IDsOf(s.OptionGroups, groupRef),
+		menu.Options: IDsOf(s.Options, optionRef),
+	} {
+		for _, id := range ids {
+			known[kind][id] = true
+		}
+	}
+	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.OptionGroups, menu.Options} {
+		wanted := needs.Entities[kind]
+		condition, args := "name = ANY (?)", []any{postgres.Array(wanted.Referred)}
+		if wanted.Active {
+			condition = "(" + condition + " OR active)"
+		}
+		if err := l.refs(known[kind], &s.Others[kind], kind, condition, args...); err != nil {
+			return err
+		}
+		if wanted.AtStore {
+			if err := l.refs(known[kind], &s.Others[kind], kind,
+				`id IN (SELECT id FROM menu_at_store WHERE business_id = ? AND store_id = ? AND kind = ?)`,
+				l.Business, l.Store, int(kind)); err != nil {
+				return err
+			}
+		}
+	}
+	if needs.Nesting {
+		ends, options := []int64{}, []int64{}
+		for _, link := range s.Links[menu.GroupUnderneath] {
+			ends, options = append(ends, link.To), append(options, link.From)
+		}
+		for _, link := range s.Links[menu.OptionInGroup] {
+			ends = append(ends, link.To)
+		}
+		if err := l.refs(known[menu.Options], &s.Others[menu.Options], menu.Options, "id = ANY (?)",
+			postgres.Array(options)); err != nil {
+			return err
+		}
+		return l.refs(known[menu.OptionGroups], &s.Others[menu.OptionGroups], menu.OptionGroups, "id = ANY (?)",
+			postgres.Array(ends))
+	}
+	return nil
+}
+
+// valued reads the values of the addressed store.
+func (l *MenuLoader) valued(needs menu.Needs, s *menu.State) error {
+	part := func(kind menu.Kind, ids []int64) func() (string, []any) {
+		return func() (string, []any) {
+			if needs.Entities[kind].AtStore {
+				return everything()
+			}
+			return "id = ANY (?)", []any{postgres.Array(ids)}
+		}
+	}
+	return l.storeValues(&s.Store, part(menu.Items, IDsOf(s.Items, ItemRef)),
+		part(menu.Options, IDsOf(s.Options, optionRef)))
+}
+
+// switched reads the availability switches at the store since a time.
+func (l *MenuLoader) switched(since time.Time, s *menu.State) error {
+	if l.Store == 0 {
+		return nil
+	}
+	rows, err := l.Tx.QueryContext(l.Ctx,
+		`SELECT kind, name, available FROM item_switches WHERE business_id = ? AND store_id = ? AND at > ?`,
+		l.Business, l.Store, since)
+	if err != nil {
+		return fmt.Errorf("reading what was switched: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var kind menu.Kind
+		var name string
+		var available bool
+		if err := rows.Scan(&kind, &name, &available); err != nil {
+			return fmt.Errorf("reading what was switched: %w", err)
+		}
+		if s.Switched[kind] == nil {
+			s.Switched[kind] = map[string]bool{}
+		}
+		s.Switched[kind][name] = available
+	}
+	return rows.Err()
+}
+
+// spread counts the stores that reference the entities a master flush removes. Categories are
+// counted only for a dry run, which reports them. It reads every reference of the kind, as
+// the removal does.
+func (l *MenuLoader) spread(needs menu.Needs, s *menu.State) error {
+	for _, kind := range []menu.Kind{menu.Categories, menu.Items, menu.Options} {
+		if !needs.Entities[kind].Active || kind == menu.Categories && !l.preview {
+			continue
+		}
+		rows, err := l.Tx.QueryContext(l.Ctx,
+			`SELECT m.name, a.stores FROM (SELECT id, count(*) AS stores FROM menu_at_store
+				WHERE business_id = ?0 AND kind = ?1 GROUP BY id) a
+			JOIN menu_masters m ON m.business_id = ?0 AND m.kind = ?1 AND m.id = a.id ORDER BY m.name`, l.Business,
+			int(kind))
+		if err != nil {
+			return fmt.Errorf("counting store references: %w", err)
+		}
+		for rows.Next() {
+			var gone menu.Disassociation
+			if err := rows.Scan(&gone.RefID, &gone.Stores); err != nil {
+				_ = rows.Close()
+				return fmt.Errorf("counting store references: %w", err)
+			}
+			s.Spread[kind] = append(s.Spread[kind], gone)
+		}
+		if err := rows.Close(); err != nil {
+			return fmt.Errorf("counting store references: %w", err)
+		}
+	}
+	return nil
+}
+
+// IDsOf returns the ids of records.
+func IDsOf[R any](records []R, ref func(*R) menu.Ref) []int64 {
+	ids := make([]int64, len(records))
+	for i := range records {
+		ids[i] = ref(&records[i]).ID
+	}
+	return ids
+}

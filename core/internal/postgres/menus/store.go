@@ -1,0 +1,172 @@
+// Package menus stores the catalogue and the overrides of stores, and rolls them back.
+package menus
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// Store stores menus (menu.Records).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// Address returns the business and the scope of a menu request. It returns NotFound if the
+// business has no store with the location_ref_id.
+func (m Store) Address(ctx context.Context, business core.BusinessID,
+	location string) (core.Business, menu.Scope, error) {
+	b, err := access.New(m.db).Business(ctx, business)
+	if err != nil {
+		return b, menu.Scope{}, err
+	}
+	scope := menu.Scope{LocationRefID: location}
+	if scope.Master() {
+		return b, scope, nil
+	}
+	err = m.db.Tenant(business).QueryRowContext(ctx, `SELECT id FROM stores WHERE business_id = ? AND ref_id = ?`,
+		business, location).Scan(&scope.StoreID)
+	return b, scope, postgres.NotFound(err, "there is no location with this ref_id")
+}
+
+// Foresee returns what a request depends on.
+func (m Store) Foresee(ctx context.Context, business core.BusinessID, scope menu.Scope,
+	needs menu.Needs) (state menu.State, err error) {
+	err = m.db.InTx(ctx, func(tx bun.Conn) error {
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: scope.StoreID}
+		state, err = loader.State(needs)
+		return err
+	})
+	return state, err
+}
+
+// Ingest ends a menu job in one transaction.
+func (m Store) Ingest(ctx context.Context, work core.Job, scope menu.Scope, needs menu.Needs, objects int,
+	decide func(menu.State, func() int64) (menu.Ingested, error),
+) error {
+	return outbox.Run(ctx, m.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := jobs.KeepLease(ctx, m.db, tx, work); err != nil {
+			return err
+		}
+		if err := lockMenu(ctx, tx, work.Business); err != nil {
+			return err
+		}
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: work.Business, Store: scope.StoreID, preview: work.DryRun}
+		state, err := loader.State(needs)
+		if err != nil {
+			return err
+		}
+		if err := loader.switched(work.CreatedAt, &state); err != nil {
+			return err
+		}
+		ids := idBlock{ctx: ctx, tx: tx}
+		ingested, err := decide(state, ids.next)
+		if err != nil {
+			return err
+		}
+		if ids.err != nil {
+			return fmt.Errorf("reserving ids: %w", ids.err)
+		}
+		revision, err := revisions.Begin(ctx, m.db, tx)
+		if err != nil {
+			return err
+		}
+		if ingested.Plan != nil && ingested.Plan.Changes() {
+			writer := MenuWriter{Ctx: ctx, Tx: tx, Business: work.Business, Now: m.db.Clock().Now()}
+			if err := writer.Write(ingested.Plan); err != nil {
+				return err
+			}
+		}
+		if err := ForgetTurnOns(ctx, tx, work.Business, scope.StoreID, ingested.Settled[menu.Items],
+			ingested.Settled[menu.Options]); err != nil {
+			return err
+		}
+		found, err := publications.KeepFindings(ctx, tx, work.Business, ingested.Inspected, ingested.Findings)
+		if err != nil {
+			return err
+		}
+		reach := menu.Reach{Items: found}
+		if ingested.Plan != nil {
+			reach = ingested.Plan.Reach()
+			reach.Items = append(reach.Items, found...)
+		}
+		if err := publications.PublishMenus(ctx, m.db, tx, work, scope.StoreID, reach); err != nil {
+			return err
+		}
+		for _, platform := range ingested.Missed { // after the publications: the usual lock order
+			if err := publications.Recheck(ctx, m.db, tx, work.Business, platform); err != nil {
+				return err
+			}
+		}
+		if err := revisions.End(ctx, m.db, tx, work, revision, nil); err != nil {
+			return err
+		}
+		if ingested.Event != nil {
+			if err := box.Publish(ctx, tx, *ingested.Event); err != nil {
+				return err
+			}
+		}
+		end := jobs.Ended{Failure: ingested.Failure, Result: ingested.Result, Objects: objects}
+		if ingested.Event != nil {
+			end.Event = ingested.Event.ID
+		}
+		return jobs.Finish(ctx, m.db, tx, work, end)
+	})
+}
+
+// idBlockSize is the increment of the sequence of menu ids.
+const idBlockSize = 16384
+
+// idBlock hands out ids from blocks of the sequence. It reserves a block only when needed.
+type idBlock struct {
+	ctx        context.Context
+	tx         bun.Conn
+	last, left int64
+	err        error
+}
+
+func (b *idBlock) next() int64 {
+	if b.left == 0 && b.err == nil {
+		b.err = b.tx.QueryRowContext(b.ctx, `SELECT nextval('menu_id_blocks')`).Scan(&b.last)
+		b.left, b.last = idBlockSize, b.last-1
+	}
+	b.left--
+	b.last++
+	return b.last
+}
+
+// Menu returns a whole menu: the master catalogue and, with a store, the store's values.
+func (m Store) Menu(ctx context.Context, business core.BusinessID, store int64) (whole menu.Menu, err error) {
+	err = m.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`); err != nil {
+			return err
+		}
+		loader := MenuLoader{Ctx: ctx, Tx: tx, Business: business, Store: store}
+		whole, err = loader.menu()
+		return err
+	})
+	return whole, err
+}
+
+// Versions returns the versions that determine an effective menu. It returns NotFound if the
+// business has no such store or platform.
+func (m Store) Versions(ctx context.Context, business core.BusinessID, storeRef,
+	platform string) (menu.Versions, error) {
+	v := menu.Versions{Platform: core.Platform{Name: platform}}
+	err := m.db.Bun().QueryRowContext(ctx, queries.With("versions", postgres.Args{
+		"business": business, "ref": storeRef, "platform": platform,
+	})).
+		Scan(&v.StoreID, &v.Platform.ServedBy, &v.Catalogue, &v.Store, &v.Open)
+	return v, postgres.NotFound(err, "there is no such store or platform")
+}

@@ -1,0 +1,241 @@
+package menus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// MenuWriter writes a plan in a transaction. The number of statements does not grow with the
+// size of the plan.
+type MenuWriter struct {
+	Ctx      context.Context
+	Tx       bun.Conn
+	Business core.BusinessID
+	Now      time.Time
+}
+
+// Write executes a plan in the order that menu.Plan requires.
+func (w *MenuWriter) Write(plan *menu.Plan) error {
+	for _, step := range []func(*menu.Plan) error{w.empty, w.deactivate, w.masters, w.unlink, w.link, w.store,
+		w.versions} {
+		if err := step(plan); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *MenuWriter) exec(what, statement string, args ...any) error {
+	if _, err := w.Tx.ExecContext(w.Ctx, statement, args...); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// empty removes the kinds of a master flush from every store.
+func (w *MenuWriter) empty(plan *menu.Plan) error {
+	for kind, emptied := range plan.Emptied {
+		if !emptied {
+			continue
+		}
+		if err := w.exec("emptying stores", `DELETE FROM menu_at_store WHERE business_id = ? AND kind = ?`, w.Business,
+			kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *MenuWriter) deactivate(plan *menu.Plan) error {
+	for kind, refs := range plan.Deactivated {
+		if len(refs) == 0 {
+			continue
+		}
+		if err := w.exec("deactivating "+menu.Kind(kind).String(),
+			`UPDATE menu_masters SET active = false, updated_at = ?
+			WHERE business_id = ? AND kind = ? AND id = ANY (?)`, w.Now, w.Business, kind,
+			postgres.Array(refIDs(refs))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func refIDs(refs []menu.Ref) []int64 {
+	ids := make([]int64, len(refs))
+	for i, ref := range refs {
+		ids[i] = ref.ID
+	}
+	return ids
+}
+
+const stageMasters = `is_new boolean, kind smallint, id bigint, name text, active boolean, parent_id bigint,` +
+	` all_items boolean, record json`
+
+// masters writes the changed records of all kinds.
+func (w *MenuWriter) masters(plan *menu.Plan) error {
+	var rows postgres.CopyWriter
+	stage(&rows, menu.Categories, plan.Categories,
+		func(c *menu.Category) (menu.Ref, int64, bool) { return c.Ref, c.ParentID, false })
+	stage(&rows, menu.Items, plan.Items, func(i *menu.Item) (menu.Ref, int64, bool) { return i.Ref, 0, false })
+	stage(&rows, menu.OptionGroups, plan.OptionGroups,
+		func(g *menu.OptionGroup) (menu.Ref, int64, bool) { return g.Ref, 0, false })
+	stage(&rows, menu.Options, plan.Options, func(o *menu.Option) (menu.Ref, int64, bool) { return o.Ref, 0, false })
+	stage(&rows, menu.Taxes, plan.Taxes, func(t *menu.Tax) (menu.Ref, int64, bool) {
+		return menu.Ref{ID: t.ID, RefID: t.Key(), Active: t.Active}, 0, t.AllItems
+	})
+	stage(&rows, menu.Charges, plan.Charges, func(c *menu.Charge) (menu.Ref, int64, bool) {
+		return menu.Ref{ID: c.ID, RefID: c.Key(), Active: c.Active}, 0, c.AllItems
+	})
+	if rows.Buf.Len() == 0 {
+		return nil
+	}
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_masters", stageMasters,
+		"is_new, kind, id, name, active, parent_id, all_items, record"); err != nil {
+		return err
+	}
+	if err := w.exec("staging the menu", "ANALYZE stage_menu_masters (is_new, kind, id)"); err != nil {
+		return err
+	}
+	if err := w.exec("updating the menu",
+		`UPDATE menu_masters m SET active = s.active, parent_id = s.parent_id, all_items = s.all_items,
+			record = s.record, updated_at = ? FROM stage_menu_masters s
+		WHERE m.business_id = ? AND m.kind = s.kind AND m.id = s.id AND NOT s.is_new`, w.Now, w.Business); err != nil {
+		return err
+	}
+	return w.exec("writing the menu",
+		`INSERT INTO menu_masters (business_id, kind, id, name, active, parent_id, all_items, record, updated_at)
+		SELECT ?, kind, id, name, active, parent_id, all_items, record, ? FROM stage_menu_masters WHERE is_new`,
+		w.Business, w.Now)
+}
+
+// stage writes the rows of one kind. key returns the other columns of a record: id, name and
+// activation, parent, and whether it applies to all items.
+func stage[R any](rows *postgres.CopyWriter, kind menu.Kind, changes []menu.Change[R],
+	key func(*R) (menu.Ref, int64, bool)) {
+	for i := range changes {
+		record := &changes[i].Record
+		ref, parent, allItems := key(record)
+		rows.Bool(changes[i].New)
+		rows.Int(int64(kind))
+		rows.Int(ref.ID)
+		rows.Text(ref.RefID)
+		rows.Bool(ref.Active)
+		rows.Int(parent)
+		rows.Bool(allItems)
+		rows.JSON(false, record)
+		rows.End()
+	}
+}
+
+func (w *MenuWriter) unlink(plan *menu.Plan) error {
+	for relation, change := range plan.Links {
+		if len(change.Remove) == 0 {
+			continue
+		}
+		from, to := make([]int64, len(change.Remove)), make([]int64, len(change.Remove))
+		for i, link := range change.Remove {
+			from[i], to[i] = link.From, link.To
+		}
+		if err := w.exec("removing associations",
+			`DELETE FROM menu_links l USING unnest(?::bigint[], ?::bigint[]) AS r (from_id, to_id)
+			WHERE l.business_id = ? AND l.relation = ? AND l.from_id = r.from_id AND l.to_id = r.to_id`,
+			postgres.Array(from), postgres.Array(to), w.Business, relation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *MenuWriter) link(plan *menu.Plan) error {
+	var rows postgres.CopyWriter
+	for relation, change := range plan.Links {
+		for _, link := range change.Put {
+			rows.Int(int64(relation))
+			rows.Int(link.From)
+			rows.Int(link.To)
+			rows.Int(int64(link.Position))
+			rows.End()
+		}
+	}
+	if rows.Buf.Len() == 0 {
+		return nil
+	}
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_links",
+		"relation smallint, from_id bigint, to_id bigint, position integer",
+		"relation, from_id, to_id, position"); err != nil {
+		return err
+	}
+	return w.exec("writing associations", `INSERT INTO menu_links (business_id, relation, from_id, to_id, position)
+		SELECT ?, relation, from_id, to_id, position FROM stage_menu_links
+		ON CONFLICT (business_id, relation, from_id, to_id) DO UPDATE SET position = excluded.position`, w.Business)
+}
+
+// store writes the values of the addressed store.
+func (w *MenuWriter) store(plan *menu.Plan) error {
+	if plan.Scope.StoreID == 0 {
+		return nil
+	}
+	for kind, refs := range plan.Store.Removed {
+		if len(refs) == 0 {
+			continue
+		}
+		if err := w.exec("removing store references",
+			`DELETE FROM menu_at_store WHERE business_id = ? AND store_id = ? AND kind = ? AND id = ANY (?)`,
+			w.Business, plan.Scope.StoreID, kind, postgres.Array(refIDs(refs))); err != nil {
+			return err
+		}
+	}
+	var rows postgres.CopyWriter
+	for _, id := range plan.Store.Categories {
+		stageAtStore(&rows, menu.Categories, id, struct{}{})
+	}
+	for i := range plan.Store.Items {
+		stageAtStore(&rows, menu.Items, plan.Store.Items[i].Record.ID, &plan.Store.Items[i].Record.Values)
+	}
+	for i := range plan.Store.Options {
+		stageAtStore(&rows, menu.Options, plan.Store.Options[i].Record.ID, &plan.Store.Options[i].Record.Values)
+	}
+	if rows.Buf.Len() == 0 {
+		return nil
+	}
+	if err := rows.Stage(w.Ctx, w.Tx, "stage_menu_at_store", "kind smallint, id bigint, content json",
+		"kind, id, content"); err != nil {
+		return err
+	}
+	return w.exec("writing store references", `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
+		SELECT ?, ?, kind, id, content FROM stage_menu_at_store
+		ON CONFLICT (business_id, store_id, kind, id) DO UPDATE SET content = excluded.content`, w.Business,
+		plan.Scope.StoreID)
+}
+
+func stageAtStore(rows *postgres.CopyWriter, kind menu.Kind, id int64, content any) {
+	rows.Int(int64(kind))
+	rows.Int(id)
+	rows.JSON(false, content)
+	rows.End()
+}
+
+// versions increases the changed menu versions: that of the master catalogue, which all
+// stores share, or that of the store.
+func (w *MenuWriter) versions(plan *menu.Plan) error {
+	for _, store := range plan.Touched() {
+		if err := w.countVersion(store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *MenuWriter) countVersion(store int64) error {
+	return w.exec("counting the change",
+		`INSERT INTO menu_versions AS v (business_id, store_id, version) VALUES (?, ?, 1)
+		ON CONFLICT (business_id, store_id) DO UPDATE SET version = v.version + 1`, w.Business, store)
+}

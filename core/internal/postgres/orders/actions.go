@@ -1,0 +1,239 @@
+package orders
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/action"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Actions stores feature actions (action.Records). Each action is a call to its aggregator.
+type Actions struct{ db *postgres.DB }
+
+// NewActions returns Actions that use db.
+func NewActions(db *postgres.DB) Actions { return Actions{db} }
+
+// PlatformOrder returns the properties of an order that determine its allowed actions, and the
+// plugin that serves the named platform.
+func (a Actions) PlatformOrder(ctx context.Context, business core.BusinessID, platform string,
+	orderID int64) (o action.Order, servedBy string, err error) {
+	err = a.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT served_by FROM platforms WHERE business_id = ? AND name = ?`, business, platform).Scan(&servedBy)
+	if err != nil {
+		return o, "", postgres.NotFound(err, "there is no platform %q", platform)
+	}
+	var carrier order.Carrier
+	var state order.State
+	err = a.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT platform, CASE WHEN order_type = 'delivery' THEN delivery_type ELSE '' END, is_bulk_order, state
+		FROM orders WHERE business_id = ? AND id = ?`, business, orderID).
+		Scan(&o.Platform, &carrier, &o.Bulk, &state)
+	o.SelfDelivered, o.Completed, o.Cancelled = carrier == order.BySelf, state == order.Completed,
+		state == order.Cancelled
+	if errors.Is(err, sql.ErrNoRows) {
+		return o, "", noOrder(orderID)
+	}
+	return o, servedBy, err
+}
+
+// Submit queues an action and returns its reference. If the same action of the order is
+// pending, it returns that one's reference. Actions do not wait for each other.
+func (a Actions) Submit(ctx context.Context, s action.Submission) (reference core.ID, err error) {
+	sent := relay.ActionPayload{Action: s.Action, WearingMask: s.WearingMask, Phone: s.Phone}
+	if s.Temp != nil {
+		sent.Temp = s.Temp.String()
+	}
+	payload, err := json.Marshal(sent)
+	if err != nil {
+		return core.ID{}, err
+	}
+	err = outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		reference = s.Reference
+		// Lock the order, so that of two concurrent submissions one sees the other.
+		if _, err := tx.ExecContext(ctx, `SELECT 1 FROM orders WHERE business_id = ? AND id = ? FOR UPDATE`, s.Business,
+			s.OrderID); err != nil {
+			return fmt.Errorf("locking the order of an action: %w", err)
+		}
+		err := tx.QueryRowContext(ctx, queries.With("pending_action", postgres.Args{
+			"business": s.Business, "order": s.OrderID, "kind": relay.Action, "platform": s.Platform,
+			"payload": string(payload),
+		})).Scan(&reference)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		return box.QueueCalls(ctx, tx, []outbox.Call{{
+			Business: s.Business, ID: s.Reference, Kind: relay.Action,
+			Line:     relay.Line(relay.Action, s.Reference.String()),
+			Platform: s.Platform, Order: s.OrderID, Payload: payload, Actor: s.Actor, At: s.At,
+		}})
+	})
+	return reference, err
+}
+
+// Get returns an action with its attempts, or NotFound.
+func (a Actions) Get(ctx context.Context, business core.BusinessID, reference core.ID) (action.Reading, error) {
+	r := action.Reading{Reference: reference, Attempts: []action.Attempt{}}
+	var payload string
+	var created time.Time
+	var finished sql.NullTime
+	err := a.db.Tenant(business).QueryRowContext(ctx, queries.With("read_action", postgres.Args{
+		"business": business, "reference": reference, "kind": relay.Action,
+	})).
+		Scan(&r.OrderID, &r.Platform, &r.PlatformOrderID, &payload, &r.State, &r.Message, &r.CustomerPhone, &created,
+			&finished)
+	if err != nil {
+		return r, postgres.NotFound(err, "there is no action with this reference")
+	}
+	if r.Action, err = actionOf(payload); err != nil {
+		return r, err
+	}
+	r.Created = created.UnixMilli()
+	if finished.Valid {
+		r.Finished = finished.Time.UnixMilli()
+	}
+	rows, err := a.db.Tenant(business).QueryContext(ctx,
+		`SELECT started_at, status, error_class, error FROM call_attempts WHERE business_id = ? AND call_id = ?
+			ORDER BY n, started_at`,
+		business, reference)
+	if err != nil {
+		return r, fmt.Errorf("reading the attempts of an action: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var made action.Attempt
+		var at time.Time
+		if err := rows.Scan(&at, &made.Status, &made.ErrorClass, &made.Error); err != nil {
+			return r, fmt.Errorf("reading the attempts of an action: %w", err)
+		}
+		made.At = at.UnixMilli()
+		r.Attempts = append(r.Attempts, made)
+	}
+	return r, rows.Err()
+}
+
+func actionOf(payload string) (string, error) {
+	var sent relay.ActionPayload
+	if err := json.Unmarshal([]byte(payload), &sent); err != nil {
+		return "", fmt.Errorf("a stored action cannot be read: %w", err)
+	}
+	return sent.Action, nil
+}
+
+var errNoAction = core.Errorf(core.NotFound, "the callback answers no action that the hub has sent")
+
+// Settle records the outcome that an aggregator reports for an action, and publishes it once.
+// It returns NotFound if the platform has no such action.
+func (a Actions) Settle(ctx context.Context, business core.BusinessID, platform string, outcome relay.Outcome) error {
+	state := relay.Done
+	switch outcome.State {
+	case relay.OutcomeDone:
+	case relay.OutcomeFailed:
+		state = relay.Failed
+	default: // still pending
+		return nil
+	}
+	return outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		var id core.ID
+		err := tx.QueryRowContext(ctx, queries.With("reported_action", postgres.Args{
+			"business": business, "kind": relay.Action, "platform": platform, "call": outcome.CallID,
+			"none": core.ID{}, "platform_order": outcome.PlatformOrderID, "action": outcome.Action,
+		})).Scan(&id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoAction
+		}
+		if err != nil {
+			return fmt.Errorf("looking for the action that a callback answers: %w", err)
+		}
+		now := a.db.Clock().Now()
+		ended, err := calls.EndBy(ctx, tx, queries.With("settle_action", postgres.Args{
+			"business": business, "id": id, "state": state, "message": postgres.CleanText(outcome.Message),
+			"result": postgres.CleanText(outcome.CustomerPhone), "now": now, "ended": calls.EndedColumns,
+		}))
+		if err != nil {
+			return err
+		}
+		events, err := actionEvents(ctx, tx, now, ended)
+		if err != nil {
+			return err
+		}
+		return box.Publish(ctx, tx, events...)
+	})
+}
+
+// expireAtOnce is the number of actions that one transaction expires.
+const expireAtOnce = 500
+
+// Expire fails the actions whose outcome has been pending for longer than within. It publishes
+// their events and returns their number. Any replica may call it.
+func (a Actions) Expire(ctx context.Context, within time.Duration) (n int, err error) {
+	for step := expireAtOnce; step == expireAtOnce; n += step {
+		err := outbox.Run(ctx, a.db, func(tx bun.Conn, box *outbox.Outbox) error {
+			now := a.db.Clock().Now()
+			ended, err := calls.EndBy(ctx, tx, queries.With("expire_actions", postgres.Args{
+				"state": relay.Failed, "message": "the aggregator has not told the outcome in time", "now": now,
+				"kind": relay.Action, "since": now.Add(-within), "limit": expireAtOnce, "ended": calls.EndedColumns,
+			}))
+			if step = len(ended); err != nil || step == 0 {
+				return err
+			}
+			events, err := actionEvents(ctx, tx, now, ended)
+			if err != nil {
+				return err
+			}
+			return box.Publish(ctx, tx, events...)
+		})
+		if err != nil {
+			return n, fmt.Errorf("giving up actions: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// ActionsEnded returns a function that creates the events of ended customer contact actions.
+func ActionsEnded(db *postgres.DB) calls.OnEnded {
+	return func(ctx context.Context, tx bun.Conn, ended []calls.Ended) ([]core.Event, error) {
+		return actionEvents(ctx, tx, db.Clock().Now(), ended)
+	}
+}
+
+func actionEvents(ctx context.Context, tx bun.Conn, now time.Time, ended []calls.Ended) ([]core.Event, error) {
+	var events []core.Event
+	for _, c := range ended {
+		if c.Kind != relay.Action || c.State == string(relay.Pending) {
+			continue
+		}
+		r := action.Reading{Reference: c.ID, OrderID: c.Order, Platform: c.Platform, State: c.State, Message: c.Message,
+			CustomerPhone: c.Result}
+		var err error
+		if r.Action, err = actionOf(c.Payload); err != nil {
+			return nil, err
+		}
+		if r.Action != action.CustomerData {
+			continue
+		}
+		if err := tx.QueryRowContext(ctx, `SELECT platform_order_id FROM orders WHERE business_id = ? AND id = ?`,
+			c.Business, c.Order).Scan(&r.PlatformOrderID); err != nil {
+			return nil, fmt.Errorf("reading the order of an action: %w", err)
+		}
+		body, err := action.Ended(r)
+		if err != nil {
+			return nil, fmt.Errorf("writing the event: %w", err)
+		}
+		at := now.Add(time.Duration(len(events)) * time.Microsecond)
+		events = append(events, core.Event{ID: core.NewID(at), Business: c.Business, Type: core.FeatureAction, At: now,
+			Body: body, Reference: c.ID.String(), Order: c.Order, Trace: c.Trace})
+	}
+	return events, nil
+}

@@ -1,0 +1,117 @@
+package orders
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Cancel cancels an order at its platform's request, like Change. If the order has not arrived
+// yet, the cancellation is stored until it does, and id is 0.
+func (o Store) Cancel(ctx context.Context, business core.BusinessID,
+	c order.Cancellation) (id int64, from order.State, err error) {
+	if err := c.Check(); err != nil {
+		return 0, "", err
+	}
+	kept := false
+	for {
+		err = o.db.Bun().QueryRowContext(ctx,
+			`SELECT id FROM orders WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
+			business, c.Platform, c.PlatformOrderID).Scan(&id)
+		switch {
+		case err == nil && kept:
+			return id, order.Placed, o.meet(ctx, business, id, c)
+		case err == nil:
+			from, err = o.Change(ctx, business, id, c.Change())
+			return id, from, err
+		case !errors.Is(err, sql.ErrNoRows):
+			return 0, "", fmt.Errorf("looking for a cancelled order: %w", err)
+		case kept:
+			return 0, "", nil
+		}
+		// Stored before the second lookup: an order that arrives meanwhile finds it, or is found.
+		if _, err := o.db.Bun().ExecContext(ctx,
+			`INSERT INTO early_cancellations (business_id, platform, platform_order_id, reason, at)
+				VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT DO NOTHING`, business, c.Platform, c.PlatformOrderID, c.Reason,
+			o.db.Clock().Now()); err != nil {
+			return 0, "", fmt.Errorf("keeping a cancellation: %w", err)
+		}
+		kept = true
+	}
+}
+
+// meet applies a stored cancellation to its order. An order that has ended meanwhile is left
+// unchanged.
+func (o Store) meet(ctx context.Context, business core.BusinessID, id int64, c order.Cancellation) error {
+	if _, err := o.Change(ctx, business, id, c.Change()); err != nil && core.CodeOf(err) != core.Conflict &&
+		core.CodeOf(err) != core.NotFound {
+		return err
+	}
+	if _, err := o.db.Bun().ExecContext(ctx,
+		`DELETE FROM early_cancellations WHERE business_id = ? AND platform = ? AND platform_order_id = ?`,
+		business, c.Platform, c.PlatformOrderID); err != nil {
+		return fmt.Errorf("removing a cancellation: %w", err)
+	}
+	return nil
+}
+
+// MeetCancellations cancels the orders that arrived after their cancellations.
+func (o Store) MeetCancellations(ctx context.Context) error {
+	return o.meetThose(ctx, `true`)
+}
+
+func (o Store) meetThose(ctx context.Context, condition string, args ...any) error {
+	type met struct {
+		business core.BusinessID
+		id       int64
+		order.Cancellation
+	}
+	list, err := postgres.Collect(ctx, o.db.Bun(), "looking for orders that are cancelled already", func(m *met) []any {
+		return []any{&m.business, &m.id, &m.Platform, &m.PlatformOrderID, &m.Reason}
+	}, `SELECT o.business_id, o.id, c.platform, c.platform_order_id, c.reason FROM early_cancellations c
+		JOIN orders o ON o.business_id = c.business_id AND o.platform = c.platform
+			AND o.platform_order_id = c.platform_order_id
+		WHERE `+condition+` LIMIT 1000`, args...)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if err := o.meet(ctx, m.business, m.id, m.Cancellation); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meetTime bounds the search for stored cancellations of a batch of orders.
+const meetTime = 2 * time.Second
+
+// meetCancellations applies stored cancellations to the orders of a batch that has just been
+// committed. MeetCancellations retries what fails here.
+func (b *intakeBatch) meetCancellations() {
+	var keys []orderKey
+	for _, p := range b.placed {
+		if !p.lost && p.served != core.ServedByOwn {
+			keys = append(keys, p.key)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	businesses, platforms, refs := columnsOf(keys)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), meetTime)
+	defer cancel()
+	err := New(b.db).meetThose(ctx,
+		`(c.business_id, c.platform, c.platform_order_id) IN (SELECT * FROM unnest(?::bigint[], ?::text[], ?::text[]))`,
+		postgres.Array(businesses), postgres.Array(platforms), postgres.Array(refs))
+	if err != nil {
+		b.db.Log().Warn("orders that are cancelled already could not be looked for; it is tried again", "error", err)
+	}
+}

@@ -1,0 +1,209 @@
+-- name: intake_insert
+-- prepare: state text, now timestamptz, businesses bigint[], ids bigint[], platforms text[], refs text[]
+-- prepare: stores bigint[], bulks boolean[], carriers text[], flags smallint[], events uuid[], actors text[]
+-- prepare: due bigint[], kinds text[], untold boolean[]
+-- Stores orders, unless another transaction has stored them.
+INSERT INTO orders (
+    business_id, id, platform, platform_order_id, store_id, state, is_bulk_order, delivery_type, flags, events,
+    placed_event, placed_by, created_at, updated_at, scheduled_for, order_type, untold
+)
+SELECT
+    business,
+    id,
+    platform,
+    ref,
+    store,
+    ?state,
+    bulk,
+    carrier,
+    flags,
+    1,
+    event,
+    actor,
+    ?now,
+    ?now,
+    to_timestamp(nullif(due, 0) / 1000.0),
+    kind,
+    untold
+FROM unnest(
+    ?businesses, ?ids, ?platforms, ?refs, ?stores, ?bulks, ?carriers, ?flags, ?events, ?actors, ?due, ?kinds, ?untold
+) AS placed (business, id, platform, ref, store, bulk, carrier, flags, event, actor, due, kind, untold)
+ON CONFLICT (business_id, platform, platform_order_id) DO NOTHING
+RETURNING id
+
+-- name: intake_settings
+-- prepare: businesses bigint[], platforms text[], stores text[]
+-- The businesses, platforms and stores of orders, and the versions of their menus.
+SELECT
+    wanted.business,
+    wanted.platform,
+    wanted.store,
+    business.currency,
+    coalesce(platform.served_by, ''),
+    coalesce(platform.accept, ''),
+    coalesce(store.id, 0),
+    coalesce(store.name, ''),
+    coalesce(store.address, ''),
+    coalesce(store.active, false),
+    coalesce(store.ordering_enabled, false) AND NOT EXISTS (
+        SELECT 1
+        FROM store_switches switch
+        WHERE switch.business_id = wanted.business
+            AND switch.store_id = store.id
+            AND switch.platform = wanted.platform
+            AND NOT switch.open
+    ),
+    store.excluded_platforms,
+    store.included_platforms,
+    coalesce(
+        (
+            SELECT data ->> 'platform_store_id'
+            FROM jsonb_array_elements(store.platform_data) data
+            WHERE data ->> 'name' = wanted.platform
+            LIMIT 1
+        ),
+        ''
+    ),
+    coalesce((SELECT version FROM menu_versions WHERE business_id = wanted.business AND store_id = 0), 0),
+    coalesce((SELECT version FROM menu_versions WHERE business_id = wanted.business AND store_id = store.id), 0),
+    coalesce(store.timings::text, ''),
+    business.timezone,
+    store.min_order_value::text,
+    business.name,
+    store.geo_latitude::text,
+    store.geo_longitude::text
+FROM unnest(?businesses, ?platforms, ?stores) AS wanted (business, platform, store)
+JOIN businesses business ON business.id = wanted.business
+LEFT JOIN platforms platform ON platform.business_id = wanted.business AND platform.name = wanted.platform
+LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id = wanted.store
+
+-- name: read_dishes
+-- Items and options of businesses at stores. An item is unavailable if its category or the parent category is
+-- closed. The groups are those of an item, or nested under an option. The last column holds the groups that
+-- contain an option.
+SELECT
+    master.business_id,
+    wanted.store,
+    master.kind = 3,
+    master.name,
+    master.id,
+    master.record,
+    here.content,
+    master.active AND NOT EXISTS (
+        SELECT 1
+        FROM menu_links link
+        JOIN menu_masters category
+            ON category.business_id = link.business_id AND category.kind = 0 AND category.id = link.to_id
+        LEFT JOIN menu_masters parent
+            ON parent.business_id = category.business_id AND parent.kind = 0 AND parent.id = category.parent_id
+        WHERE link.business_id = master.business_id
+            AND link.relation = 0
+            AND link.from_id = master.id
+            AND NOT (category.active AND coalesce(parent.active, true))
+    ),
+    ARRAY(
+        SELECT link.from_id
+        FROM menu_links link
+        WHERE master.kind = 1
+            AND link.business_id = master.business_id
+            AND link.relation IN (4, 5)
+            AND link.to_id = master.id
+    ),
+    ARRAY(
+        SELECT finding.platform
+        FROM platform_findings finding
+        WHERE master.kind = 1 AND finding.business_id = master.business_id AND finding.item_id = master.id
+    ),
+    (
+        SELECT json_agg(
+            json_build_object(
+                'ID', option_group.id,
+                'Title', option_group.record ->> 'title',
+                'Active', option_group.active,
+                'Max', (option_group.record ->> 'max_selectable')::bigint,
+                'Min', CASE
+                    WHEN master.kind = 1 AND EXISTS (
+                        SELECT 1
+                        FROM menu_links link
+                        JOIN menu_at_store option
+                            ON option.business_id = link.business_id
+                            AND option.store_id = wanted.store
+                            AND option.kind = 3
+                            AND option.id = link.from_id
+                        WHERE link.business_id = option_group.business_id
+                            AND link.relation = 2
+                            AND link.to_id = option_group.id
+                    ) THEN (option_group.record ->> 'min_selectable')::bigint
+                    ELSE 0
+                END
+            )
+            ORDER BY option_group.id
+        )
+        FROM (
+            SELECT from_id AS id
+            FROM menu_links
+            WHERE master.kind = 1 AND business_id = master.business_id AND relation = 1 AND to_id = master.id
+            UNION ALL
+            SELECT to_id
+            FROM menu_links
+            WHERE master.kind = 3 AND business_id = master.business_id AND relation = 3 AND from_id = master.id
+        ) link
+        JOIN menu_masters option_group
+            ON option_group.business_id = master.business_id AND option_group.kind = 2 AND option_group.id = link.id
+    ),
+    ARRAY(
+        SELECT link.to_id
+        FROM menu_links link
+        WHERE master.kind = 3
+            AND link.business_id = master.business_id
+            AND link.relation = 2
+            AND link.from_id = master.id
+    )
+FROM unnest(?businesses::bigint[], ?stores::bigint[], ?kinds::smallint[], ?refs::text[])
+    AS wanted (business, store, kind, ref)
+JOIN menu_masters master
+    ON master.business_id = wanted.business AND master.kind = wanted.kind AND master.name = wanted.ref
+LEFT JOIN menu_at_store here
+    ON here.business_id = wanted.business
+    AND here.store_id = wanted.store
+    AND here.kind = wanted.kind
+    AND here.id = master.id
+
+-- name: read_levies
+-- The active taxes and charges of businesses. The last column says whether a charge names items.
+SELECT
+    master.business_id,
+    master.kind = 4,
+    master.id,
+    master.all_items,
+    master.record,
+    master.kind = 5 AND EXISTS (
+        SELECT 1
+        FROM menu_links link
+        WHERE link.business_id = master.business_id AND link.relation = 5 AND link.from_id = master.id
+    )
+FROM menu_masters master
+WHERE master.business_id IN (?businesses) AND master.kind IN (4, 5) AND master.active
+ORDER BY master.business_id, master.kind, master.name
+
+-- name: keep_refused
+-- Stores rejected orders. A repeated rejection increases the counter.
+INSERT INTO refused_orders AS known (
+    business_id, platform, platform_order_id, store, reason, times, first_at, last_at
+)
+SELECT business, platform, ref, store, reason, times, at, at
+FROM unnest(
+    ?businesses::bigint[],
+    ?platforms::text[],
+    ?refs::text[],
+    ?stores::text[],
+    ?reasons::text[],
+    ?times::bigint[],
+    ?at::timestamptz[]
+) AS refused (business, platform, ref, store, reason, times, at)
+ON CONFLICT (business_id, platform, platform_order_id) DO UPDATE
+SET
+    store = excluded.store,
+    reason = excluded.reason,
+    times = known.times + excluded.times,
+    last_at = excluded.last_at

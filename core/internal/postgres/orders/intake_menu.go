@@ -1,0 +1,226 @@
+package orders
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// readDishes reads items and options for the settings that need them.
+func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
+	if len(named) == 0 {
+		return nil
+	}
+	var businesses, stores, kinds []int64
+	var refs []string
+	for key := range named {
+		kind := menu.Items
+		if key.option {
+			kind = menu.Options
+		}
+		businesses, stores, kinds, refs = append(businesses, int64(key.business)), append(stores, key.store),
+			append(kinds, int64(kind)), append(refs, key.ref)
+	}
+	rows, err := b.tx.QueryContext(b.ctx, queries.With("read_dishes", postgres.Args{
+		"businesses": postgres.Array(businesses), "stores": postgres.Array(stores), "kinds": postgres.Array(kinds),
+		"refs": postgres.Array(refs),
+	}))
+	if err != nil {
+		return fmt.Errorf("reading menus: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key dishKey
+		var stored storedDish
+		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.record,
+			&stored.content, &stored.open,
+			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked), &stored.groups,
+			pgdialect.Array(&stored.within)); err != nil {
+			return fmt.Errorf("reading menus: %w", err)
+		}
+		for _, s := range named[key] {
+			d, err := stored.on(s.Platform, key.option)
+			if err != nil {
+				return fmt.Errorf("the stored record %d cannot be read: %w", stored.id, err)
+			}
+			s.shelf.put(key.dishName, d)
+			s.serve(key.dishName, d)
+		}
+		delete(named, key)
+	}
+	for key, settings := range named { // also cache what does not exist
+		for _, s := range settings {
+			s.shelf.put(key.dishName, dish{})
+		}
+	}
+	return rows.Err()
+}
+
+// storedDish is an item or option as stored.
+type storedDish struct {
+	id      int64
+	record  []byte
+	content []byte // the store's values; nil if the store does not sell it
+	open    bool   // active, and in no closed category
+	naming  []int64
+	blocked []string // platforms with findings against the item
+	groups  []byte   // of the item, or nested under the option; nil: none
+	within  []int64  // the groups that contain the option
+}
+
+// on returns the item or option as it is on a platform.
+func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
+	var groups []order.MenuGroup
+	if err := decodeStored(d.groups, &groups); err != nil {
+		return dish{}, err
+	}
+	if option {
+		var master menu.Option
+		var here menu.OptionValues
+		err := d.decode(&master, &here)
+		return dish{option: &order.MenuOption{
+			ID: d.id, Title: master.Title, Sold: d.content != nil, Price: here.Price, Available: d.open &&
+				here.Available,
+			Groups: d.within, Nested: groups,
+		}}, err
+	}
+	var master menu.Item
+	var here menu.ItemValues
+	if err := d.decode(&master, &here); err != nil {
+		return dish{}, err
+	}
+	var platforms []string
+	if err := decodeStored(master.IncludedPlatforms, &platforms); err != nil {
+		return dish{}, err
+	}
+	return dish{naming: d.naming, item: &order.MenuItem{
+		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Sold: d.content != nil,
+		Tags:  master.TagsOn(platform.Name),
+		Price: menu.ResolvePrice(&master, &here, platform), Available: d.open && here.Available,
+		Stock: here.CurrentStock,
+		Listed: (master.IncludedPlatforms == nil || slices.Contains(platforms, platform.Name)) &&
+			!slices.Contains(d.blocked, platform.Name),
+		Groups: groups,
+	}}, nil
+}
+
+func (d storedDish) decode(master, here any) error {
+	if err := json.Unmarshal(d.record, master); err != nil {
+		return err
+	}
+	return decodeStored(d.content, here)
+}
+
+// decodeStored decodes stored JSON. An empty value leaves into unchanged.
+func decodeStored(raw []byte, into any) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// serveLevies adds the taxes and charges to the settings.
+func (b *intakeBatch) serveLevies() error {
+	missing := map[core.BusinessID]*levies{}
+	for _, s := range b.settings {
+		if s.exists() && s.shelf.found() == nil {
+			missing[s.Business] = &levies{}
+		}
+	}
+	if err := b.readLevies(missing); err != nil {
+		return err
+	}
+	for _, s := range b.settings {
+		if !s.exists() {
+			continue
+		}
+		found := s.shelf.found()
+		if found == nil {
+			found = missing[s.Business]
+			s.shelf.keep(found)
+		}
+		s.Taxes, s.Charges = slices.Clone(found.taxes), slices.Clone(found.charges)
+		for i, id := range found.taxIDs {
+			s.Taxes[i].Items = s.naming[id]
+		}
+		for i, id := range found.chargeIDs {
+			s.Charges[i].Items = s.naming[id]
+		}
+	}
+	return nil
+}
+
+// readLevies reads the active taxes and charges of businesses.
+func (b *intakeBatch) readLevies(of map[core.BusinessID]*levies) error {
+	if len(of) == 0 {
+		return nil
+	}
+	rows, err := b.tx.QueryContext(b.ctx, queries.With("read_levies", postgres.Args{
+		"businesses": bun.List(slices.Collect(maps.Keys(of))),
+	}))
+	if err != nil {
+		return fmt.Errorf("reading taxes and charges: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var business core.BusinessID
+		var id int64
+		var tax, all, naming bool
+		var record []byte
+		if err := rows.Scan(&business, &tax, &id, &all, &record, &naming); err != nil {
+			return fmt.Errorf("reading taxes and charges: %w", err)
+		}
+		if tax {
+			err = of[business].addTax(id, record, all)
+		} else {
+			err = of[business].addCharge(id, record, all, naming)
+		}
+		if err != nil {
+			return fmt.Errorf("the stored record %d cannot be read: %w", id, err)
+		}
+	}
+	return rows.Err()
+}
+
+func (l *levies) addTax(id int64, record []byte, all bool) error {
+	var master menu.Tax
+	if err := json.Unmarshal(record, &master); err != nil {
+		return err
+	}
+	l.taxIDs = append(l.taxIDs, id)
+	l.taxes = append(l.taxes,
+		order.MenuTax{Code: master.Code, Title: master.Title, Percent: *master.Structure.Value, All: all})
+	return nil
+}
+
+func (l *levies) addCharge(id int64, record []byte, all, naming bool) error {
+	var master menu.Charge
+	if err := json.Unmarshal(record, &master); err != nil {
+		return err
+	}
+	charge := order.MenuCharge{
+		Title: master.Title, Basis: order.Basis(master.Structure.ApplicableOn), Value: *master.Structure.Value,
+		All: all, Naming: naming,
+	}
+	if err := errors.Join(decodeStored(master.FulfillmentModes, &charge.Kinds),
+		decodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
+		return err
+	}
+	if len(charge.Kinds) == 0 && strings.HasPrefix(master.Code, "DC_") { // a delivery charge
+		charge.Kinds = []string{string(order.ForDelivery)}
+	}
+	l.chargeIDs = append(l.chargeIDs, id)
+	l.charges = append(l.charges, charge)
+	return nil
+}

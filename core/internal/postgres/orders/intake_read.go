@@ -1,0 +1,172 @@
+package orders
+
+import (
+	"fmt"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// settingKey identifies what the setting of an order depends on.
+type settingKey struct {
+	business        core.BusinessID
+	platform, store string
+}
+
+func settingOf(a *order.Arrival) settingKey {
+	return settingKey{a.Business, a.Draft.Platform, a.Draft.StoreRefID}
+}
+
+// setting is the pricing context of an order, with the cached menu.
+type setting struct {
+	order.Setting
+	shelf  *shelf
+	served map[dishName]bool
+	accept relay.Accept             // of the platform
+	naming map[int64]map[int64]bool // items of the orders that a tax or charge names
+}
+
+// exists reports whether the business has the store and the platform.
+func (s *setting) exists() bool { return s != nil && s.Store.ID != 0 && s.Platform.ServedBy != "" }
+
+// serve adds an item or option to the setting.
+func (s *setting) serve(name dishName, d dish) {
+	s.served[name] = true
+	switch {
+	case d.option != nil:
+		s.Options[name.ref] = d.option
+	case d.item != nil:
+		s.Items[name.ref] = d.item
+		for _, id := range d.naming {
+			if s.naming[id] == nil {
+				s.naming[id] = map[int64]bool{}
+			}
+			s.naming[id][d.item.ID] = true
+		}
+	}
+}
+
+// read reads what the orders need. The number of statements does not grow with the number of
+// orders.
+func (b *intakeBatch) read() error {
+	b.settings = map[settingKey]*setting{}
+	for i := range b.arrivals {
+		b.settings[settingOf(&b.arrivals[i])] = nil
+	}
+	if err := b.readSettings(); err != nil {
+		return err
+	}
+	return b.readMenus()
+}
+
+// readSettings reads businesses, platforms and stores.
+func (b *intakeBatch) readSettings() error {
+	var businesses []int64
+	var platforms, stores []string
+	for key := range b.settings {
+		businesses, platforms, stores = append(businesses, int64(key.business)), append(platforms, key.platform),
+			append(stores, key.store)
+	}
+	query, err := b.db.Prepare(b.ctx, b.tx, queries.Get("intake_settings"), postgres.Args{
+		"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
+		"stores": postgres.Array(stores),
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := b.tx.QueryContext(b.ctx, query)
+	if err != nil {
+		return fmt.Errorf("reading stores: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key settingKey
+		var listing store.Listing
+		var versions menuVersions
+		var timings, timezone string
+		var least, latitude, longitude *string
+		s := &setting{
+			Setting: order.Setting{Items: map[string]*order.MenuItem{}, Options: map[string]*order.MenuOption{}},
+			served:  map[dishName]bool{}, naming: map[int64]map[int64]bool{},
+		}
+		if err := rows.Scan(&key.business, &key.platform, &key.store, &s.Currency, &s.Platform.ServedBy, &s.accept,
+			&s.Store.ID, &s.Store.Name, &s.Store.Address,
+			&s.Store.Active, &s.Store.OrderingEnabled, pgdialect.Array(&listing.Excluded),
+			pgdialect.Array(&listing.Included),
+			&s.Store.PlatformStoreID, &versions.catalogue, &versions.store, &timings, &timezone, &least,
+			&s.Name, &latitude, &longitude); err != nil {
+			return fmt.Errorf("reading stores: %w", err)
+		}
+		s.Business, s.Platform.Name, s.Store.RefID, s.Store.Listed = key.business, key.platform, key.store,
+			listing.On(key.platform)
+		if s.exists() {
+			s.shelf = b.pantry.shelf(shelfKey{key.business, s.Store.ID, s.Platform}, versions)
+			opening, err := s.shelf.opens(timings, timezone)
+			if err != nil {
+				return fmt.Errorf("reading the hours of store %d: %w", s.Store.ID, err)
+			}
+			s.Store.Hours, s.Store.Zone = opening.hours, opening.zone
+		}
+		for field, text := range map[**core.Amount]*string{
+			&s.Store.MinOrder: least, &s.Store.Latitude: latitude, &s.Store.Longitude: longitude,
+		} {
+			if text == nil {
+				continue
+			}
+			amount, err := core.ParseAmount(*text)
+			if err != nil {
+				return fmt.Errorf("reading the numbers of store %d: %w", s.Store.ID, err)
+			}
+			*field = &amount
+		}
+		b.settings[key] = s
+	}
+	return rows.Err()
+}
+
+// dishKey identifies an item or option of a business at a store.
+type dishKey struct {
+	business core.BusinessID
+	store    int64
+	dishName
+}
+
+// readMenus adds the named items and options and the taxes and charges to the settings. It
+// reads from the database what is not cached.
+func (b *intakeBatch) readMenus() error {
+	missing := map[dishKey][]*setting{}
+	serve := func(s *setting, name dishName) {
+		if s.served[name] {
+			return
+		}
+		if d, known := s.shelf.get(name); known {
+			s.serve(name, d)
+			return
+		}
+		s.served[name] = true
+		key := dishKey{s.Business, s.Store.ID, name}
+		missing[key] = append(missing[key], s)
+	}
+	for i := range b.arrivals {
+		a := &b.arrivals[i]
+		s := b.settings[settingOf(a)]
+		if !s.exists() {
+			continue
+		}
+		for j := range a.Draft.Items {
+			serve(s, dishName{false, a.Draft.Items[j].RefID})
+			for k := range a.Draft.Items[j].Options {
+				serve(s, dishName{true, a.Draft.Items[j].Options[k].RefID})
+			}
+		}
+	}
+	if err := b.readDishes(missing); err != nil {
+		return err
+	}
+	return b.serveLevies()
+}

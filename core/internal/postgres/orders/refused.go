@@ -1,0 +1,86 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// refusedKept is the number of rejected orders stored per business.
+const refusedKept = 500
+
+// Bounds of storing them: concurrent transactions, orders per transaction, waiting orders.
+const (
+	refusedBeside  = 1
+	refusedSize    = 128
+	refusedWaiting = 1024
+)
+
+// KeepRefused stores a rejected order; it is durable when KeepRefused returns. A repeated
+// rejection increases a counter. The latest of each business are kept. It returns Unavailable
+// if too many wait; this one is then not stored.
+func (o Store) KeepRefused(ctx context.Context, refused order.Refused) error {
+	_, err := refusalsOf(o.db).Do(ctx, refused)
+	return err
+}
+
+// refusals batches rejected orders.
+type refusals struct {
+	postgres.Batcher[order.Refused, struct{}]
+}
+
+func refusalsOf(db *postgres.DB) *refusals {
+	return postgres.StateOf(db, func(db *postgres.DB) *refusals {
+		return &refusals{postgres.Batcher[order.Refused,
+			struct{}]{Run: func(ctx context.Context, list []order.Refused) []postgres.Result[struct{}] {
+			return keepRefused(ctx, db, list)
+		}, MaxConcurrent: refusedBeside, MaxBatch: refusedSize, MaxWaiting: refusedWaiting}}
+	})
+}
+
+// keepRefused runs a batch. A lock admits one hub at a time, because their rows overlap.
+func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused) []postgres.Result[struct{}] {
+	places := map[orderKey]int{}
+	var keys []orderKey
+	var stores, reasons, at []string
+	var times []int64
+	now := db.Clock().Now().UTC().Truncate(time.Microsecond)
+	for _, r := range refusals {
+		key := orderKey{r.Business, r.Platform, r.PlatformOrderID}
+		i, known := places[key]
+		if !known {
+			i, places[key] = len(keys), len(keys)
+			keys, stores, reasons, times = append(keys, key), append(stores, ""), append(reasons, ""), append(times, 0)
+			// The times differ, because list cursors are times.
+			at = append(at, now.Add(time.Duration(i)*time.Microsecond).Format(time.RFC3339Nano))
+		}
+		stores[i], reasons[i], times[i] = r.Store, r.Reason, times[i]+1
+	}
+	businesses, platforms, refs := columnsOf(keys)
+	err := db.InTx(ctx, func(tx bun.Conn) error {
+		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock(hashtext('refused_orders'))`); err != nil {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, queries.With("keep_refused", postgres.Args{
+			"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
+			"refs": postgres.Array(refs), "stores": postgres.Array(stores), "reasons": postgres.Array(reasons),
+			"times": postgres.Array(times), "at": postgres.Array(at),
+		})); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `DELETE FROM refused_orders r USING unnest(?::bigint[]) AS b (id)
+			WHERE r.business_id = b.id AND r.last_at <= (SELECT last_at FROM refused_orders WHERE business_id = b.id
+				ORDER BY last_at DESC OFFSET ? LIMIT 1)`,
+			postgres.Array(businesses), refusedKept)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("keeping %d orders that were not taken: %w", len(refusals), err)
+	}
+	return postgres.FailAll[struct{}](len(refusals), err)
+}

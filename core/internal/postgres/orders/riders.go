@@ -1,0 +1,90 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Riders batches statuses and locations of riders, like Intake.
+type Riders struct {
+	db       *postgres.DB
+	statuses postgres.Batcher[order.RiderUpdate, bool]
+	places   postgres.Batcher[order.RiderLocation, struct{}]
+}
+
+// Bounds of the batches of statuses and of locations.
+const (
+	riderBeside  = 2
+	riderCrowd   = 16
+	statusSize   = 128
+	placeSize    = 512
+	riderWaiting = 8192
+)
+
+// NewRiders returns Riders; the caller must Close them.
+func NewRiders(db *postgres.DB) *Riders {
+	r := &Riders{db: db}
+	r.statuses = postgres.Batcher[order.RiderUpdate, bool]{Run: r.UpdateBatch, MaxConcurrent: riderBeside,
+		MinBatch: riderCrowd, MaxBatch: statusSize, MaxWaiting: riderWaiting}
+	r.places = postgres.Batcher[order.RiderLocation, struct{}]{Run: r.LocateBatch, MaxConcurrent: riderBeside,
+		MinBatch: riderCrowd, MaxBatch: placeSize, MaxWaiting: riderWaiting}
+	return r
+}
+
+// Close rejects further updates and waits until the accepted ones are stored.
+func (r *Riders) Close() {
+	r.statuses.Close()
+	r.places.Close()
+}
+
+// Waiting returns the numbers of statuses and locations that wait in this replica.
+func (r *Riders) Waiting() (statuses, places int) { return r.statuses.Waiting(), r.places.Waiting() }
+
+// Update stores a status with its event and, if a plugin serves the platform, its call; all are
+// durable when it returns. It reports whether the status changed anything. It returns
+// NotFound for an unknown order, and the errors of order.Ride.Take.
+func (r *Riders) Update(ctx context.Context, update order.RiderUpdate) (bool, error) {
+	update.Trace = core.TraceOf(ctx)
+	return r.statuses.Do(ctx, update)
+}
+
+// Locate stores a rider's location, and queues it if a plugin serves the platform. It returns
+// NotFound for an unknown order, and Invalid if the order is not self-delivered.
+func (r *Riders) Locate(ctx context.Context, location order.RiderLocation) error {
+	_, err := r.places.Do(ctx, location)
+	return err
+}
+
+// UpdateBatch stores statuses of riders in one transaction.
+func (r *Riders) UpdateBatch(ctx context.Context, updates []order.RiderUpdate) []postgres.Result[bool] {
+	return postgres.SplitOnError(updates, func(updates []order.RiderUpdate) ([]postgres.Result[bool], error) {
+		b := &riderBatch{ctx: ctx, db: r.db, updates: updates, verdicts: make([]postgres.Result[bool], len(updates))}
+		err := outbox.Run(ctx, r.db, func(tx bun.Conn, box *outbox.Outbox) error {
+			b.tx = tx
+			if err := b.read(); err != nil {
+				return err
+			}
+			if err := b.take(); err != nil {
+				return err
+			}
+			if err := b.write(); err != nil {
+				return err
+			}
+			if err := box.QueueCalls(ctx, tx, b.calls); err != nil {
+				return err
+			}
+			return box.Publish(ctx, tx, b.events...)
+		})
+		if err != nil {
+			return nil, fmt.Errorf("storing %d statuses of riders: %w", len(updates), err)
+		}
+		return b.verdicts, nil
+	})
+}

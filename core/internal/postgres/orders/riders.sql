@@ -1,0 +1,107 @@
+-- name: lock_rides
+-- The orders of rider statuses, locked in key order. The delivery type is empty if the order is not for delivery.
+SELECT
+    orders.business_id,
+    orders.id,
+    orders.platform,
+    orders.platform_order_id,
+    CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END,
+    orders.state,
+    store.id,
+    store.ref_id,
+    coalesce(platform.served_by, 'own')
+FROM orders
+JOIN stores store ON store.business_id = orders.business_id AND store.id = orders.store_id
+LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
+WHERE (orders.business_id, orders.id) IN (SELECT * FROM unnest(?businesses::bigint[], ?orders::bigint[]))
+ORDER BY orders.business_id, orders.id
+FOR UPDATE OF orders
+
+-- name: read_rides
+-- The statuses of riders with the state of their calls, sorted by order and number.
+SELECT
+    rider.business_id,
+    rider.order_id,
+    rider.status,
+    rider.at,
+    rider.rider_name,
+    rider.rider_phone,
+    rider.actor,
+    coalesce(call.state, ''),
+    CASE WHEN call.state = 'waiting' THEN coalesce(line.note, '') ELSE coalesce(call.message, '') END
+FROM unnest(?businesses::bigint[], ?orders::bigint[]) AS wanted (business, id)
+JOIN rider_statuses rider ON rider.business_id = wanted.business AND rider.order_id = wanted.id
+LEFT JOIN calls call ON call.business_id = rider.business_id AND call.id = rider.call_id
+LEFT JOIN call_lines line
+    ON call.state = 'waiting' AND line.business_id = call.business_id AND line.line = call.line
+ORDER BY rider.business_id, rider.order_id, rider.n
+
+-- name: store_statuses
+INSERT INTO rider_statuses (business_id, order_id, n, status, at, rider_name, rider_phone, actor, call_id)
+SELECT business, id, n, status, to_timestamp(at / 1000.0), name, phone, actor, nullif(call, '')::uuid
+FROM unnest(
+    ?businesses::bigint[],
+    ?orders::bigint[],
+    ?numbers::integer[],
+    ?statuses::text[],
+    ?at::bigint[],
+    ?names::text[],
+    ?phones::text[],
+    ?actors::text[],
+    ?calls::text[]
+) AS taken (business, id, n, status, at, name, phone, actor, call)
+
+-- name: ridden_orders
+-- prepare: businesses bigint[], orders bigint[]
+-- The orders of rider locations, with their latest rider status.
+SELECT
+    orders.business_id,
+    orders.id,
+    CASE WHEN orders.order_type = 'delivery' THEN orders.delivery_type ELSE '' END,
+    orders.platform,
+    coalesce(platform.served_by, 'own'),
+    orders.state,
+    coalesce(
+        (
+            SELECT rider.status
+            FROM rider_statuses rider
+            WHERE rider.business_id = orders.business_id AND rider.order_id = orders.id
+            ORDER BY rider.n DESC
+            LIMIT 1
+        ),
+        ''
+    )
+FROM (
+    SELECT DISTINCT business, id
+    FROM unnest(?businesses, ?orders) AS given (business, id)
+) wanted
+JOIN orders ON orders.business_id = wanted.business AND orders.id = wanted.id
+LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
+
+-- name: newest_places
+-- prepare: kind text, now timestamptz, businesses bigint[], lines text[], platforms text[], orders bigint[]
+-- prepare: endpoints bigint[], payloads text[], calls uuid[], seen timestamptz[], latest timestamptz
+-- Queues the newest locations of riders, locked in key order. A queued location keeps its schedule. After a recent
+-- send it waits for the rate limit, but not beyond the latest time.
+INSERT INTO call_lines AS queued (
+    business_id, line, kind, platform, order_id, endpoint, payload, call_id, seen_at, due_at, available_at
+)
+SELECT business, line, ?kind, platform, id, endpoint, payload, call, seen, ?now, ?now
+FROM unnest(?businesses, ?lines, ?platforms, ?orders, ?endpoints, ?payloads, ?calls, ?seen)
+    AS location (business, line, platform, id, endpoint, payload, call, seen)
+ORDER BY business, line
+ON CONFLICT (business_id, line) DO UPDATE
+SET
+    payload = excluded.payload,
+    call_id = excluded.call_id,
+    seen_at = excluded.seen_at,
+    version = queued.version + 1,
+    due_at = CASE
+        WHEN queued.available_at = 'infinity' THEN least(greatest(queued.due_at, ?now), ?latest)
+        ELSE queued.due_at
+    END,
+    available_at = CASE
+        WHEN queued.available_at = 'infinity' THEN least(greatest(queued.due_at, ?now), ?latest)
+        ELSE queued.available_at
+    END
+WHERE queued.seen_at <= excluded.seen_at

@@ -1,0 +1,182 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// riderBatch is the statuses of one transaction.
+type riderBatch struct {
+	ctx      context.Context
+	tx       bun.Conn
+	db       *postgres.DB
+	updates  []order.RiderUpdate
+	verdicts []postgres.Result[bool] // per update: whether it changed anything
+	rides    map[rideKey]*ride
+	taken    []takenStatus
+	calls    []outbox.Call
+	events   []core.Event
+}
+
+// rideKey identifies an order.
+type rideKey struct {
+	business core.BusinessID
+	order    int64
+}
+
+// ride is the stored rider of an order.
+type ride struct {
+	order.Ride
+	servedBy string
+}
+
+// takenStatus is a status that the transaction stores.
+type takenStatus struct {
+	rideKey
+	n    int
+	step order.RiderStep
+	call core.ID // zero: no plugin to send it to
+}
+
+// read locks the orders in key order and reads their riders.
+func (b *riderBatch) read() error {
+	b.rides = map[rideKey]*ride{}
+	var businesses, orders []int64
+	for _, u := range b.updates {
+		key := rideKey{u.Business, u.OrderID}
+		if _, known := b.rides[key]; !known {
+			b.rides[key] = nil
+			businesses, orders = append(businesses, int64(u.Business)), append(orders, u.OrderID)
+		}
+	}
+	rows, err := b.tx.QueryContext(b.ctx, queries.With("lock_rides", postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+	}))
+	if err != nil {
+		return fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key rideKey
+		r := &ride{}
+		if err := rows.Scan(&key.business, &key.order, &r.Platform, &r.PlatformOrderID, &r.Carrier, &r.State,
+			&r.StoreID, &r.StoreRefID, &r.servedBy); err != nil {
+			return fmt.Errorf("reading orders: %w", err)
+		}
+		r.OrderID = key.order
+		b.rides[key] = r
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("reading orders: %w", err)
+	}
+	return readRides(b.ctx, b.tx, businesses, orders, func(business core.BusinessID, id int64, step order.RiderStep) {
+		if r := b.rides[rideKey{business, id}]; r != nil {
+			r.Rides = append(r.Rides, step)
+		}
+	})
+}
+
+// readRides reads statuses of riders, sorted by order and number.
+func readRides(ctx context.Context, in bun.IDB, businesses, orders []int64,
+	visit func(core.BusinessID, int64, order.RiderStep)) error {
+	rows, err := in.QueryContext(ctx, queries.With("read_rides", postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders),
+	}))
+	if err != nil {
+		return fmt.Errorf("reading the statuses of riders: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var business core.BusinessID
+		var id int64
+		var at time.Time
+		var step order.RiderStep
+		var told order.RiderRelay
+		if err := rows.Scan(&business, &id, &step.Status, &at, &step.Name, &step.Phone, &step.Actor, &told.State,
+			&told.Message); err != nil {
+			return fmt.Errorf("reading the statuses of riders: %w", err)
+		}
+		step.At = at.UnixMilli()
+		if told.State != "" {
+			step.Relay = &told
+		}
+		visit(business, id, step)
+	}
+	return rows.Err()
+}
+
+// take applies the statuses one by one.
+func (b *riderBatch) take() error {
+	now := b.db.Clock().Now()
+	for i, u := range b.updates {
+		key := rideKey{u.Business, u.OrderID}
+		r, v := b.rides[key], &b.verdicts[i]
+		if r == nil {
+			v.Err = noOrder(u.OrderID)
+			continue
+		}
+		var body []byte
+		if v.Value, body, v.Err = r.Take(u, now.UnixMilli()); v.Err != nil || !v.Value {
+			continue
+		}
+		// Ids one microsecond apart sort like the statuses.
+		at := now.Add(time.Duration(i) * time.Microsecond)
+		b.events = append(b.events, core.Event{
+			ID: core.NewID(at), Business: u.Business, Type: core.RiderStatusUpdate, At: now, Body: body,
+			Order: u.OrderID, Trace: u.Trace,
+		})
+		taken := takenStatus{rideKey: key, n: len(r.Rides), step: r.Rides[len(r.Rides)-1]}
+		if r.servedBy != core.ServedByOwn {
+			taken.call = core.NewID(at)
+			payload, err := json.Marshal(relay.RiderStatusPayload{
+				Status: string(taken.step.Status), Name: taken.step.Name, Phone: taken.step.Phone, At: taken.step.At,
+			})
+			if err != nil {
+				return err
+			}
+			b.calls = append(b.calls, outbox.Call{
+				Business: u.Business, ID: taken.call, Kind: relay.RiderStatus,
+				Line:     relay.Line(relay.RiderStatus, strconv.FormatInt(u.OrderID, 10)),
+				Platform: r.Platform, Order: u.OrderID, Payload: payload, Actor: u.Actor, At: now, Trace: u.Trace,
+			})
+		}
+		b.taken = append(b.taken, taken)
+	}
+	return nil
+}
+
+func (b *riderBatch) write() error {
+	if len(b.taken) == 0 {
+		return nil
+	}
+	n := len(b.taken)
+	businesses, orders, places, at := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	statuses, names, phones, actors, calls := make([]string, n), make([]string, n), make([]string, n),
+		make([]string, n), make([]string, n)
+	for i, t := range b.taken {
+		businesses[i], orders[i], places[i], at[i] = int64(t.business), t.order, int64(t.n), t.step.At
+		statuses[i], names[i], phones[i], actors[i] = string(t.step.Status), t.step.Name, t.step.Phone, t.step.Actor
+		if t.call != (core.ID{}) {
+			calls[i] = t.call.String()
+		}
+	}
+	if _, err := b.tx.ExecContext(b.ctx, queries.With("store_statuses", postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(orders), "numbers": postgres.Array(places),
+		"statuses": postgres.Array(statuses), "at": postgres.Array(at), "names": postgres.Array(names),
+		"phones": postgres.Array(phones), "actors": postgres.Array(actors), "calls": postgres.Array(calls),
+	})); err != nil {
+		return fmt.Errorf("storing statuses of riders: %w", err)
+	}
+	return nil
+}

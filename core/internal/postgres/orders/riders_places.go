@@ -1,0 +1,160 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// LocateBatch stores locations of riders in one transaction.
+func (r *Riders) LocateBatch(ctx context.Context, places []order.RiderLocation) []postgres.Result[struct{}] {
+	return postgres.SplitOnError(places, func(places []order.RiderLocation) ([]postgres.Result[struct{}], error) {
+		b := &placeBatch{db: r.db, places: places, verdicts: make([]postgres.Result[struct{}], len(places))}
+		if err := outbox.Run(ctx, r.db,
+			func(tx bun.Conn, box *outbox.Outbox) error { return b.store(ctx, tx, box) }); err != nil {
+			return nil, fmt.Errorf("storing %d places of riders: %w", len(places), err)
+		}
+		return b.verdicts, nil
+	})
+}
+
+// placeBatch is the locations of one transaction. It stores only the newest of each order.
+type placeBatch struct {
+	db       *postgres.DB
+	places   []order.RiderLocation
+	verdicts []postgres.Result[struct{}] // one per location
+	newest   []rideKey
+}
+
+// relayed describes where the locations of an order are sent.
+type relayed struct {
+	carrier            order.Carrier
+	followed           bool
+	platform, servedBy string
+	newest             int // index of the newest location
+}
+
+func (b *placeBatch) store(ctx context.Context, tx bun.Conn, box *outbox.Outbox) error {
+	orders, err := b.read(ctx, tx)
+	if err != nil {
+		return err
+	}
+	for i, place := range b.places {
+		key := rideKey{place.Business, place.OrderID}
+		o, known := orders[key]
+		switch {
+		case !known:
+			b.verdicts[i].Err = noOrder(place.OrderID)
+			continue
+		case o.carrier != order.BySelf:
+			b.verdicts[i].Err = order.CheckRidden(o.carrier)
+			continue
+		case o.servedBy == core.ServedByOwn || !o.followed: // no plugin to send it to
+			continue
+		case o.newest < 0:
+			b.newest = append(b.newest, key)
+			o.newest = i
+		case !place.SeenAt.Before(b.places[o.newest].SeenAt):
+			o.newest = i
+		}
+	}
+	return b.write(ctx, tx, box, orders)
+}
+
+func (b *placeBatch) read(ctx context.Context, tx bun.Conn) (map[rideKey]*relayed, error) {
+	businesses, ids := make([]int64, len(b.places)), make([]int64, len(b.places))
+	for i, place := range b.places {
+		businesses[i], ids[i] = int64(place.Business), place.OrderID
+	}
+	query, err := b.db.Prepare(ctx, tx, queries.Get("ridden_orders"), postgres.Args{
+		"businesses": postgres.Array(businesses), "orders": postgres.Array(ids),
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	orders := map[rideKey]*relayed{}
+	for rows.Next() {
+		var key rideKey
+		o := &relayed{newest: -1}
+		var state order.State
+		var last order.RiderStatus
+		if err := rows.Scan(&key.business, &key.order, &o.carrier, &o.platform, &o.servedBy, &state,
+			&last); err != nil {
+			return nil, fmt.Errorf("reading orders: %w", err)
+		}
+		o.followed = order.Followed(state, last)
+		orders[key] = o
+	}
+	return orders, rows.Err()
+}
+
+// write queues the newest location of each order, unless a newer one is queued. It locks the
+// rows in key order. A retry keeps its schedule. After a recent send the location waits for
+// the rate limit.
+func (b *placeBatch) write(ctx context.Context, tx bun.Conn, box *outbox.Outbox, orders map[rideKey]*relayed) error {
+	n := len(b.newest)
+	if n == 0 {
+		return nil
+	}
+	businesses, ids, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
+	lines, platforms, payloads, calls, seen := make([]string, n), make([]string, n), make([]string, n),
+		make([]string, n), make([]string, n)
+	now := b.db.Clock().Now()
+	for i, key := range b.newest {
+		o := orders[key]
+		place := b.places[o.newest]
+		payload, err := json.Marshal(relay.RiderLocationPayload{Latitude: place.Latitude, Longitude: place.Longitude,
+			At: place.SeenAt.UnixMilli()})
+		if err != nil {
+			return err
+		}
+		businesses[i], ids[i], endpoints[i] = int64(key.business), key.order,
+			outbox.PlatformEndpoint(key.business, o.platform)
+		lines[i], platforms[i] = relay.Line(relay.RiderLocation, strconv.FormatInt(key.order, 10)), o.platform
+		payloads[i], calls[i], seen[i] = string(payload), core.NewID(now).String(),
+			place.SeenAt.UTC().Format(time.RFC3339Nano)
+	}
+	query, err := b.db.Prepare(ctx, tx, queries.Get("newest_places"), postgres.Args{
+		"kind": relay.RiderLocation, "now": now, "businesses": postgres.Array(businesses),
+		"lines": postgres.Array(lines), "platforms": postgres.Array(platforms), "orders": postgres.Array(ids),
+		"endpoints": postgres.Array(endpoints), "payloads": postgres.Array(payloads), "calls": postgres.Array(calls),
+		"seen": postgres.Array(seen), "latest": now.Add(relay.PlaceEvery),
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, query); err != nil {
+		return fmt.Errorf("queueing places of riders: %w", err)
+	}
+	return box.WakeRelays(ctx, tx)
+}
+
+// placeKept is how long the row of an idle order is kept. It must outlive a late location from
+// another replica, which could otherwise replace a newer one.
+const placeKept = time.Hour
+
+// Sweep deletes the location rows of idle orders. Any replica may call it.
+func (r *Riders) Sweep(ctx context.Context) error {
+	_, err := r.db.Bun().ExecContext(ctx,
+		`DELETE FROM call_lines WHERE kind = ? AND available_at = 'infinity' AND seen_at < ?`,
+		relay.RiderLocation, r.db.Clock().Now().Add(-placeKept))
+	if err != nil {
+		return fmt.Errorf("forgetting places of riders: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,30 @@
+-- name: shortages
+-- The reports of items out of stock of an order, the oldest first, with the state of their calls.
+SELECT
+    report.reference,
+    report.at,
+    report.items,
+    report.allow_edit,
+    report.actor,
+    coalesce(call.state, ?done),
+    CASE
+        WHEN call.id IS NULL THEN ?read
+        WHEN call.state = 'waiting' THEN coalesce(line.note, '')
+        ELSE call.message
+    END
+FROM order_shortages report
+LEFT JOIN calls call ON call.business_id = report.business_id AND call.id = report.reference
+LEFT JOIN call_lines line ON line.business_id = call.business_id AND line.line = call.line
+WHERE report.business_id = ?business AND report.order_id = ?order
+ORDER BY report.reference
+
+-- name: reported_order
+-- Locks the latest order that a report names, by its id or its reference.
+SELECT orders.id, orders.state, orders.platform, coalesce(platform.served_by, 'own'), event.body
+FROM orders
+JOIN events event ON event.id = orders.placed_event AND event.business_id = orders.business_id
+LEFT JOIN platforms platform ON platform.business_id = orders.business_id AND platform.name = orders.platform
+WHERE orders.business_id = ?business ?named
+ORDER BY orders.created_at DESC, orders.id DESC
+LIMIT 1
+FOR UPDATE OF orders

@@ -1,0 +1,244 @@
+// Package orders stores orders, their states, riders and feature actions. It batches new
+// orders and rider updates.
+package orders
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// Store stores orders.
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+var errNoOrder = core.Errorf(core.NotFound, "there is no order with this id")
+
+// noOrder returns the error for an unknown order id in a request body.
+func noOrder(id int64) error { return core.NoSuch("order_id", id, errNoOrder.Message) }
+
+// Get returns an order with its history. If platform is set, only its orders are found. It
+// returns NotFound if there is no such order.
+func (o Store) Get(ctx context.Context, business core.BusinessID, platform string, id int64) (order.Record, error) {
+	var r order.Record
+	var placed time.Time
+	var actor string
+	var stored []byte
+	var escalated sql.NullTime
+	err := o.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT o.state, o.created_at, o.placed_by, coalesce(o.reference, ''), o.escalated_at, e.body FROM orders o
+		JOIN events e ON e.id = o.placed_event AND e.business_id = o.business_id
+		WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2)`, business, id, platform).
+		Scan(&r.State, &placed, &actor, &r.Reference, &escalated, &stored)
+	if err != nil {
+		return r, orNoOrder(err)
+	}
+	if r.Relay, err = o.db.Unpack(stored); err != nil {
+		return r, err
+	}
+	if escalated.Valid {
+		r.Escalated = escalated.Time.UnixMilli()
+	}
+	if r.Shortages, err = o.shortages(ctx, o.db.Tenant(business), business, id); err != nil {
+		return r, err
+	}
+	r.History = []order.Step{{State: order.Placed, At: placed.UnixMilli(), Actor: actor}}
+	rows, err := o.db.Tenant(business).QueryContext(ctx,
+		`SELECT state, at, message, reason_code, prep_time_mins, actor FROM order_states
+		WHERE business_id = ? AND order_id = ? ORDER BY n`, business, id)
+	if err != nil {
+		return r, fmt.Errorf("reading the order's history: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var step order.Step
+		var at time.Time
+		if err := rows.Scan(&step.State, &at, &step.Message, &step.ReasonCode, &step.PrepMinutes,
+			&step.Actor); err != nil {
+			return r, fmt.Errorf("reading the order's history: %w", err)
+		}
+		step.At = at.UnixMilli()
+		r.History = append(r.History, step)
+	}
+	// The history may already contain a change made between the two reads.
+	r.State = r.History[len(r.History)-1].State
+	if err := rows.Err(); err != nil {
+		return r, fmt.Errorf("reading the order's history: %w", err)
+	}
+	return r, readRides(ctx, o.db.Tenant(business), []int64{int64(business)}, []int64{id},
+		func(_ core.BusinessID, _ int64, step order.RiderStep) {
+			r.Rides = append(r.Rides, step)
+		})
+}
+
+func orNoOrder(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return errNoOrder
+	}
+	return err
+}
+
+// Change moves an order to another state and publishes the event, in one transaction. It
+// returns the previous state. A repeated state changes nothing, except Acknowledged with
+// another preparation time. It returns the errors of order.State.Move, and NotFound.
+func (o Store) Change(ctx context.Context, business core.BusinessID, id int64,
+	change order.Change) (from order.State, err error) {
+	err = outbox.Run(ctx, o.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		subject, events := order.Subject{OrderID: id}, 0
+		err := tx.QueryRowContext(ctx, `SELECT o.state, o.platform, o.platform_order_id, s.ref_id, o.events
+			FROM orders o JOIN stores s ON s.business_id = o.business_id AND s.id = o.store_id
+			WHERE o.business_id = ?0 AND o.id = ?1 AND (?2 = '' OR o.platform = ?2) FOR UPDATE OF o`, business, id,
+			change.Platform).
+			Scan(&from, &subject.Platform, &subject.PlatformOrderID, &subject.StoreRefID, &events)
+		if err != nil {
+			return orNoOrder(err)
+		}
+		changed, err := from.Move(change.To)
+		if err == nil && !changed {
+			changed, err = retimed(ctx, tx, business, id, change)
+		}
+		if err != nil || !changed {
+			return err
+		}
+		now := o.db.Clock().Now()
+		body, err := order.StatusUpdate(subject, from, change, now)
+		if err != nil {
+			return fmt.Errorf("writing the event: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx,
+			`UPDATE orders SET state = ?, events = ?, updated_at = ? WHERE business_id = ? AND id = ?`,
+			change.To, events+1, now, business, id); err != nil {
+			return fmt.Errorf("moving the order: %w", err)
+		}
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO order_states (business_id, order_id, n, state, at, message, reason_code, prep_time_mins, actor)
+			SELECT ?0, ?1, coalesce(max(n), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7 FROM order_states WHERE business_id = ?0
+			AND order_id = ?1`,
+			business, id, change.To, now, change.Message, change.ReasonCode, change.PrepMinutes,
+			change.Actor); err != nil {
+			return fmt.Errorf("keeping the order's history: %w", err)
+		}
+		if err := relayOrderStatus(ctx, o.db, tx, box, business, subject, from, change); err != nil {
+			return err
+		}
+		return box.Publish(ctx, tx, core.Event{
+			ID: core.NewID(now), Business: business, Type: core.OrderStatusUpdate, At: now, Body: body, Order: id,
+			Place: events + 1,
+		})
+	})
+	return from, err
+}
+
+// retimed reports whether a repeated Acknowledged has another preparation time.
+func retimed(ctx context.Context, tx bun.Conn, business core.BusinessID, id int64, change order.Change) (bool, error) {
+	if change.To != order.Acknowledged || change.PrepMinutes == nil {
+		return false, nil
+	}
+	var known int64
+	err := tx.QueryRowContext(ctx,
+		`SELECT prep_time_mins FROM order_states WHERE business_id = ? AND order_id = ? AND prep_time_mins IS NOT NULL
+		ORDER BY n DESC LIMIT 1`, business, id).Scan(&known)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading the preparation time of an order: %w", err)
+	}
+	return known != *change.PrepMinutes, nil
+}
+
+// List returns a page of orders, the newest first, and the cursor of the next page.
+func (o Store) List(ctx context.Context, business core.BusinessID,
+	f order.Filter) (list []order.Summary, next order.Cursor, err error) {
+	var only postgres.Conditions
+	only.Add(f.State != "", "orders.state = ?", f.State)
+	only.Add(f.Platform != "", "orders.platform = ?", f.Platform)
+	only.Add(f.StoreRefID != "", "store.ref_id = ?", f.StoreRefID)
+	only.Add(f.Reference != "", "orders.reference = ?", f.Reference)
+	only.Add(f.Escalated, "orders.escalated_at IS NOT NULL")
+	only.Add(!f.From.IsZero(), "orders.created_at >= ?", f.From)
+	only.Add(!f.To.IsZero(), "orders.created_at < ?", f.To)
+	only.Add(f.After.ID != 0, "(orders.created_at, orders.id) < (?, ?)",
+		time.UnixMicro(f.After.Placed).UTC(), f.After.ID)
+	rows, err := o.db.Tenant(business).QueryContext(ctx, queries.With("list", postgres.Args{
+		"business": business, "only": only, "limit": f.Limit + 1,
+	}))
+	if err != nil {
+		return nil, next, fmt.Errorf("reading orders: %w", err)
+	}
+	defer rows.Close()
+	last := next
+	for list = []order.Summary{}; rows.Next(); {
+		var s order.Summary
+		var created, updated time.Time
+		var escalated sql.NullTime
+		if err := rows.Scan(&s.OrderID, &s.Platform, &s.PlatformOrderID, &s.StoreRefID, &s.State, &s.Carrier, &s.Bulk,
+			&s.Flags,
+			&s.Reference, &created, &updated, &escalated); err != nil {
+			return nil, next, fmt.Errorf("reading orders: %w", err)
+		}
+		if len(list) == f.Limit {
+			next = last
+			break
+		}
+		s.Created, s.Updated = created.UnixMilli(), updated.UnixMilli()
+		if escalated.Valid {
+			s.Escalated = escalated.Time.UnixMilli()
+		}
+		last = order.Cursor{Placed: created.UnixMicro(), ID: s.OrderID}
+		list = append(list, s)
+	}
+	return list, next, rows.Err()
+}
+
+// ordersAtOnce is the number of orders that one statement deletes.
+const ordersAtOnce = 1000
+
+// DropOld deletes orders past the retention, which starts on the scheduled day for orders of
+// a later day. It works in short transactions, and several replicas may run it at once.
+func (o Store) DropOld(ctx context.Context, retention time.Duration) error {
+	before := o.db.Clock().Now().Add(-retention)
+	var businesses []int64
+	if err := o.db.Bun().NewRaw(`SELECT id FROM businesses ORDER BY id`).Scan(ctx, &businesses); err != nil {
+		return fmt.Errorf("deleting old orders: %w", err)
+	}
+	for _, business := range businesses {
+		for deleted := int64(ordersAtOnce); deleted == ordersAtOnce; {
+			err := o.db.Bun().QueryRowContext(ctx, queries.With("drop_old", postgres.Args{
+				"business": business, "before": before, "limit": ordersAtOnce,
+			})).Scan(&deleted)
+			if err != nil {
+				return fmt.Errorf("deleting old orders: %w", err)
+			}
+		}
+		if _, err := o.db.Bun().ExecContext(ctx,
+			`DELETE FROM calls WHERE business_id = ? AND order_id = 0 AND state <> 'waiting' AND created_at < ?`,
+			business, before); err != nil {
+			return fmt.Errorf("deleting old refusals of orders: %w", err)
+		}
+		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM early_cancellations WHERE business_id = ? AND at < ?`,
+			business, before); err != nil {
+			return fmt.Errorf("deleting old cancellations of orders: %w", err)
+		}
+		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM refused_orders WHERE business_id = ? AND last_at < ?`,
+			business, before); err != nil {
+			return fmt.Errorf("deleting old orders that were not taken: %w", err)
+		}
+		if _, err := o.db.Bun().ExecContext(ctx, `DELETE FROM untold_switches WHERE business_id = ? AND reference < ?`,
+			business, core.FirstID(before)); err != nil {
+			return fmt.Errorf("deleting old references of switches: %w", err)
+		}
+	}
+	return nil
+}

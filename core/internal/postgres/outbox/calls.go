@@ -1,0 +1,86 @@
+package outbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// CallsChannel notifies replicas of queued calls.
+const CallsChannel = "servery_calls"
+
+// Call is a call to an aggregator that a transaction queues.
+type Call struct {
+	Business core.BusinessID
+	ID       core.ID
+	Kind     relay.Kind
+	Line     string
+	Platform string
+	Order    int64
+	Payload  []byte
+	Actor    string
+	At       time.Time
+	Trace    core.Trace // "" means the trace of the context
+}
+
+// QueueCalls appends calls to the sequences of their ordering keys. It locks the keys in
+// sorted order before it assigns positions, so that positions follow the order of commits.
+func (o *Outbox) QueueCalls(ctx context.Context, tx bun.Conn, calls []Call) error {
+	if len(calls) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(a.Business, b.Business), cmp.Compare(a.Line, b.Line))
+	})
+	n := len(calls)
+	businesses, orders, endpoints := make([]int64, n), make([]int64, n), make([]int64, n)
+	ids, kinds, lines, platforms := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
+	payloads, actors, traces, trace := make([]string, n), make([]string, n), make([]string, n), core.TraceOf(ctx)
+	for i, c := range calls {
+		businesses[i], orders[i], endpoints[i] = int64(c.Business), c.Order, PlatformEndpoint(c.Business, c.Platform)
+		ids[i], kinds[i], lines[i], platforms[i] = c.ID.String(), string(c.Kind), c.Line, c.Platform
+		payloads[i], actors[i], traces[i] = string(c.Payload), c.Actor, cmp.Or(string(c.Trace), string(trace))
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("queue_lines", postgres.Args{
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "lines": postgres.Array(lines),
+		"kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms), "orders": postgres.Array(orders),
+		"endpoints": postgres.Array(endpoints), "ids": postgres.Array(ids),
+	})); err != nil {
+		return fmt.Errorf("queueing calls: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, queries.With("insert_calls", postgres.Args{
+		"now": calls[0].At, "businesses": postgres.Array(businesses), "ids": postgres.Array(ids),
+		"lines": postgres.Array(lines), "kinds": postgres.Array(kinds), "platforms": postgres.Array(platforms),
+		"orders": postgres.Array(orders), "payloads": postgres.Array(payloads), "actors": postgres.Array(actors),
+		"traces": postgres.Array(traces),
+	})); err != nil {
+		return fmt.Errorf("queueing calls: %w", err)
+	}
+	return o.WakeRelays(ctx, tx)
+}
+
+// WakeRelays wakes the relay workers of all replicas when the transaction commits.
+func (o *Outbox) WakeRelays(ctx context.Context, tx bun.Conn) error {
+	o.called = true
+	if !postgres.AllowNotify(&o.here.notifiedCalls) {
+		return nil
+	}
+	return postgres.Notify(ctx, tx, CallsChannel)
+}
+
+// PlatformEndpoint returns the endpoint id by which calls are scheduled fairly: one per
+// business and platform.
+func PlatformEndpoint(business core.BusinessID, platform string) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", business, platform)
+	return int64(h.Sum64())
+}

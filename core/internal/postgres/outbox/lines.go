@@ -1,0 +1,261 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Deliveries of one order to one server (scheme, host and port) share an ordering key. A
+// delivery starts once every earlier one was delivered, has failed, or is held at another
+// endpoint. An endpoint holds deliveries while it is switched off or its circuit is open.
+// The server is looked up with the webhook, so that a changed URL takes effect at once.
+//
+// Block makes a claimed row wait for its earlier rows. UnblockNext releases the next row
+// when a row leaves the sequence; the next claim then checks that row again.
+//
+// A row may wait only for one that is certain to leave later and to see the waiting row. A
+// lock on the earlier row proves that. If the lock is not available at once, the earlier
+// row is just leaving, and the later row does not wait.
+
+// assignSequence assigns the next sequence numbers to order events that have none. The
+// transaction has locked the orders, before any ordering key of calls.
+func assignSequence(ctx context.Context, tx bun.Conn, events []core.Event) error {
+	var businesses, orders []int64
+	for _, event := range events {
+		if event.Order != 0 && event.Place == 0 {
+			businesses, orders = append(businesses, int64(event.Business)), append(orders, event.Order)
+		}
+	}
+	if len(orders) == 0 {
+		return nil
+	}
+	rows, err := tx.QueryContext(ctx, `UPDATE orders o SET events = o.events + t.n
+		FROM (SELECT business, id, count(*) AS n FROM unnest(?::bigint[], ?::bigint[]) AS t (business, id)
+			GROUP BY 1, 2) t
+		WHERE o.business_id = t.business AND o.id = t.id RETURNING o.id, o.events - t.n`, postgres.Array(businesses),
+		postgres.Array(orders))
+	if err != nil {
+		return fmt.Errorf("counting the events of orders: %w", err)
+	}
+	defer rows.Close()
+	had := map[int64]int{}
+	for rows.Next() {
+		var order int64
+		var events int
+		if err := rows.Scan(&order, &events); err != nil {
+			return fmt.Errorf("counting the events of orders: %w", err)
+		}
+		had[order] = events
+	}
+	for i := range events {
+		if e := &events[i]; e.Order != 0 && e.Place == 0 {
+			had[e.Order]++
+			e.Place = had[e.Order]
+		}
+	}
+	return rows.Err()
+}
+
+// behind returns the new rows that have earlier rows still to start. Such rows do not start
+// from memory; the claim checks them again.
+func behind(ctx context.Context, tx bun.Conn, rows []queued) (map[core.ID]bool, error) {
+	type line struct {
+		business core.BusinessID
+		order    int64
+	}
+	waits, first := map[core.ID]bool{}, map[line]int{}
+	var later []QueueRow
+	for _, row := range rows {
+		if row.Line == 0 {
+			continue
+		}
+		at := line{row.Business, row.Line}
+		if place, known := first[at]; !known || row.Place < place {
+			first[at] = row.Place
+		}
+		if row.Place > 1 {
+			later = append(later, QueueRow{BusinessID: row.Business, ID: row.ID, Endpoint: row.Endpoint, Line: row.Line,
+				Place: row.Place})
+		}
+	}
+	if len(later) == 0 {
+		return waits, nil
+	}
+	for _, row := range later {
+		waits[row.ID] = first[line{row.BusinessID, row.Line}] < row.Place
+	}
+	var found []QueueRow
+	if err := tx.NewRaw(queries.With("blocked", postgres.Args{
+		"rows": PlacesOf(later), "is_before": isBefore,
+	})).Scan(ctx, &found); err != nil {
+		return nil, fmt.Errorf("looking for earlier deliveries of the order: %w", err)
+	}
+	for _, row := range found {
+		waits[row.ID] = true
+	}
+	return waits, nil
+}
+
+// PlacesOf returns the rows as a table (id, business_id, endpoint, line, place).
+func PlacesOf(rows []QueueRow) bun.Safe {
+	n := len(rows)
+	ids, businesses, endpoints, lines, places := make([]string, n), make([]int64, n), make([]int64, n),
+		make([]int64, n), make([]int64, n)
+	for i, row := range rows {
+		ids[i], businesses[i], endpoints[i], lines[i], places[i] = row.ID.String(), int64(row.BusinessID), row.Endpoint,
+			row.Line, int64(row.Place)
+	}
+	return bun.Safe(postgres.Formatter.FormatQuery(
+		`unnest(?::uuid[], ?::bigint[], ?::bigint[], ?::bigint[], ?::integer[])`,
+		pgdialect.Array(ids), pgdialect.Array(businesses), pgdialect.Array(endpoints), pgdialect.Array(lines),
+		pgdialect.Array(places)))
+}
+
+// isBefore is the condition that the row "later" waits for the row "earlier", see lines.sql.
+var isBefore = bun.Safe(queries.With("is_before", nil))
+
+// Block makes claimed rows with earlier rows of the same ordering key wait. It returns the
+// others.
+func Block(ctx context.Context, db *postgres.DB, owner core.ID, claimed []QueueRow) ([]QueueRow, error) {
+	var later []QueueRow
+	for _, row := range claimed {
+		if row.Line != 0 && row.Place > 1 {
+			later = append(later, row)
+		}
+	}
+	if len(later) == 0 {
+		return claimed, nil
+	}
+	var behind []QueueRow
+	if err := db.Bun().NewRaw(queries.With("blocked", postgres.Args{
+		"rows": PlacesOf(later), "is_before": isBefore,
+	})).Scan(ctx, &behind); err != nil {
+		return nil, fmt.Errorf("looking for earlier deliveries of the orders: %w", err)
+	}
+	if len(behind) == 0 {
+		return claimed, nil
+	}
+	rows := PlacesOf(behind)
+	var back []core.ID
+	err := db.InTx(ctx, func(tx bun.Conn) error {
+		// Lock the claimed rows first, sorted, so that two claims that check each other's rows do not deadlock.
+		if _, err := tx.ExecContext(ctx, `SELECT FROM delivery_queue queue
+			JOIN ?0 AS claimed (id, business_id, endpoint, line, place)
+				ON queue.business_id = claimed.business_id AND queue.id = claimed.id
+			WHERE queue.owner = ?1 ORDER BY queue.id FOR UPDATE OF queue`, rows, owner); err != nil {
+			return err
+		}
+		return tx.NewRaw(queries.With("block", postgres.Args{
+			"rows": rows, "owner": owner, "is_before": isBefore, "later": db.Clock().Now().Add(undecided),
+		})).Scan(ctx, &back)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("keeping the order of deliveries: %w", err)
+	}
+	return without(claimed, back), nil
+}
+
+// undecided is how long a row is postponed while the one before it is leaving.
+const undecided = 10 * time.Millisecond
+
+func without(rows []QueueRow, ids []core.ID) []QueueRow {
+	gone := make(map[core.ID]bool, len(ids))
+	for _, id := range ids {
+		gone[id] = true
+	}
+	kept := rows[:0]
+	for _, row := range rows {
+		if !gone[row.ID] {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
+// UnblockNext releases the next rows of the ordering keys that rows have left, in the same
+// transaction. It returns their number.
+func UnblockNext(ctx context.Context, db *postgres.DB, tx bun.Conn, left []QueueRow) (int, error) {
+	if len(left) == 0 {
+		return 0, nil
+	}
+	return unblockLines(ctx, db, tx, bun.Safe(queries.With("lines_of", postgres.Args{"rows": PlacesOf(left)})))
+}
+
+// unblockLines is UnblockNext for the ordering keys of a query (business_id, line).
+func unblockLines(ctx context.Context, db *postgres.DB, tx bun.Conn, lines bun.Safe) (int, error) {
+	var waiting []QueueRow
+	// Sorted, so that concurrent calls do not deadlock.
+	if err := tx.NewRaw(queries.With("blocked_in_lines", postgres.Args{"lines": lines})).
+		Scan(ctx, &waiting); err != nil {
+		return 0, fmt.Errorf("looking for the next deliveries of the orders: %w", err)
+	}
+	if len(waiting) == 0 {
+		return 0, nil
+	}
+	type lane struct{ line, endpoint int64 } // the others wait for the first; an endpoint belongs to one business
+	first := map[lane]int{}
+	for _, row := range waiting {
+		at := lane{row.Line, row.Endpoint}
+		if place, known := first[at]; !known || row.Place < place {
+			first[at] = row.Place
+		}
+	}
+	next := PlacesOf(slices.DeleteFunc(waiting,
+		func(row QueueRow) bool { return row.Place > first[lane{row.Line, row.Endpoint}] }))
+	result, err := tx.ExecContext(ctx, queries.With("unblock", postgres.Args{
+		"rows": next, "is_before": isBefore, "now": db.Clock().Now(),
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("letting the next deliveries of the orders go: %w", err)
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+// InLine returns the finished deliveries that have an ordering key, as queue rows.
+func InLine(over []webhook.Result) []QueueRow {
+	var rows []QueueRow
+	for _, r := range over {
+		if d := r.Delivery; d.Line != 0 {
+			rows = append(rows, QueueRow{BusinessID: d.Business, ID: d.ID, Line: d.Line, Place: d.Place})
+		}
+	}
+	return rows
+}
+
+// Sweep releases rows that wait for nothing any more, because an endpoint failed or its URL
+// changed. It also deletes the health of endpoints without deliveries for an hour. Any
+// replica may call it at any time.
+func Sweep(ctx context.Context, db *postgres.DB) error {
+	freed := 0
+	err := db.InTx(ctx, func(tx bun.Conn) (err error) {
+		freed, err = unblockLines(ctx, db, tx, bun.Safe(queries.With("unblocked_lines", postgres.Args{
+			"is_before": isBefore,
+		})))
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if freed > 0 {
+		db.Log().Info("deliveries wait behind nothing any more; they go on", "deliveries", freed)
+		Wake(db)
+	}
+	_, err = db.Bun().ExecContext(ctx,
+		`DELETE FROM unwell_endpoints h WHERE at < ?
+			AND NOT EXISTS (SELECT 1 FROM delivery_queue WHERE endpoint = h.endpoint)`,
+		db.Clock().Now().Add(-time.Hour))
+	if err != nil {
+		return fmt.Errorf("forgetting the health of endpoints: %w", err)
+	}
+	return nil
+}

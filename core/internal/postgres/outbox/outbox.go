@@ -1,0 +1,242 @@
+// Package outbox stores events with their deliveries, and calls to aggregators, in the
+// transaction that causes them. After the commit it starts those that this replica has
+// capacity for.
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// DeliveriesChannel notifies replicas of queued deliveries, and of changed webhooks.
+const DeliveriesChannel = "servery_deliveries"
+
+// Outbox collects what one transaction publishes. Deliveries for which this replica has
+// capacity are stored with its lease. They start from memory after the commit, without a
+// claim or a notification.
+type Outbox struct {
+	db    *postgres.DB
+	here  *replica
+	start []webhook.Delivery
+	left  int // deliveries that an engine must claim
+	// events that had no receiver
+	unheard []unheardKey
+	called  bool // calls were queued
+}
+
+// Run runs a transaction. After the commit it starts what the transaction put into the outbox.
+func Run(ctx context.Context, db *postgres.DB, do func(tx bun.Conn, box *Outbox) error) error {
+	box := Outbox{db: db, here: replicaOf(db)}
+	defer box.rolledBack()
+	err := db.InTx(ctx, func(tx bun.Conn) error { return do(tx, &box) })
+	if err == nil {
+		box.committed()
+	}
+	return err
+}
+
+// byCopy is the number of rows from which COPY writes them.
+const byCopy = 4
+
+// queued is a row of the delivery queue.
+type queued struct {
+	webhook.Delivery
+	callback  string // the URL, unless it is that of a subscription
+	probed    bool   // the endpoint's circuit is open: do not start from memory
+	available time.Time
+	owner     *core.ID
+}
+
+// Publish stores events, each with a delivery to every receiver, and assigns the next
+// sequence number to those of orders that have none. The number of statements does not
+// grow with the number of events.
+func (o *Outbox) Publish(ctx context.Context, tx bun.Conn, events ...core.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	if err := assignSequence(ctx, tx, events); err != nil {
+		return err
+	}
+	receivers, err := Targets(ctx, o.db, tx, events)
+	if err != nil {
+		return err
+	}
+	return o.PublishTo(ctx, tx, receivers, events)
+}
+
+// PublishTo publishes events that have their sequence numbers to known receivers.
+func (o *Outbox) PublishTo(ctx context.Context, tx bun.Conn, receivers map[Route][]Target, events []core.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	packed := make([][]byte, len(events))
+	var rows []queued
+	trace := core.TraceOf(ctx)
+	for i := range events {
+		if events[i].Trace == "" {
+			events[i].Trace = trace
+		}
+		event := events[i]
+		packed[i] = o.db.Pack(event.Body)
+		if len(receivers[RouteOf(event)]) == 0 {
+			o.unheard = append(o.unheard, unheardKey{event.Business, event.Type})
+		}
+		for _, t := range receivers[RouteOf(event)] {
+			// Ids one microsecond apart sort in the order of the events.
+			at := o.db.Clock().Now().Add(time.Duration(len(rows)) * time.Microsecond)
+			row := queued{Delivery: webhook.Delivery{
+				ID: core.NewID(at), Business: event.Business, EventID: event.ID, EventType: event.Type,
+				Body:      event.Body,
+				WebhookID: t.ID, Endpoint: t.ID, DueAt: event.At, Line: event.Order, Place: event.Place,
+				Asked: event.Test, Test: event.Test, Trace: event.Trace,
+			}}
+			if t.ID == 0 {
+				row.callback, row.Endpoint = t.URL, EndpointOf(event.Business, t.URL)
+			}
+			t.Address(&row.Delivery)
+			row.probed = t.Probed
+			rows = append(rows, row)
+		}
+	}
+	waits, err := behind(ctx, tx, rows)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		o.place(&rows[i], waits[rows[i].ID])
+	}
+	if err := writeEvents(ctx, tx, events, packed); err != nil {
+		return err
+	}
+	if err := writeQueue(ctx, tx, rows); err != nil {
+		return err
+	}
+	if o.left > 0 && postgres.AllowNotify(&o.here.notifiedDeliveries) {
+		return postgres.Notify(ctx, tx, DeliveriesChannel)
+	}
+	return nil
+}
+
+// place leases the delivery to this replica if it may start at once and there is capacity.
+// A large body is left to the claim, which limits the memory of such bodies.
+func (o *Outbox) place(row *queued, waits bool) {
+	row.available = row.DueAt
+	if row.probed || waits || len(row.Body) > webhook.LargeBody || o.here.starter == nil ||
+		!o.here.starter.Reserve(row.Endpoint) {
+		o.left++
+		return
+	}
+	owner := o.here.starter.Owner()
+	row.LeasedTo = o.here.starter.LeaseUntil()
+	row.available, row.owner = row.LeasedTo, &owner
+	o.start = append(o.start, row.Delivery)
+}
+
+func writeEvents(ctx context.Context, tx bun.Conn, events []core.Event, packed [][]byte) error {
+	const columns = `business_id, id, event_type, body, reference, test, trace, order_id, place`
+	var rows postgres.CopyWriter
+	for i, e := range events {
+		if len(events) >= byCopy {
+			rows.Int(int64(e.Business))
+			rows.ID(e.ID)
+			rows.Text(string(e.Type))
+			rows.Bytes(packed[i])
+			rows.Text(e.Reference)
+			rows.Bool(e.Test)
+			postgres.NonEmpty(&rows, string(e.Trace))
+			postgres.NonZero(&rows, e.Order)
+			postgres.NonZero(&rows, int64(e.Place))
+			rows.End()
+			continue
+		}
+		if _, err := tx.ExecContext(ctx,
+			`INSERT INTO events (`+columns+`) VALUES (?, ?, ?, ?, ?, ?, nullif(?, ''), nullif(?, 0), nullif(?, 0))`,
+			e.Business, e.ID, e.Type, packed[i], e.Reference, e.Test, e.Trace, e.Order, e.Place); err != nil {
+			return fmt.Errorf("storing the event: %w", err)
+		}
+	}
+	return rows.CopyInto(ctx, tx, "events", columns)
+}
+
+// writeQueue stores deliveries. Their size is that of the uncompressed body.
+func writeQueue(ctx context.Context, tx bun.Conn, list []queued) error {
+	const columns = `business_id, id, event_id, event_type, webhook_id, url, endpoint, size, line, place, due_at,` +
+		` available_at, owner, asked`
+	var rows postgres.CopyWriter
+	for _, d := range list {
+		if len(list) < byCopy {
+			if _, err := tx.ExecContext(ctx,
+				`INSERT INTO delivery_queue (`+columns+`) VALUES (?, ?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				d.Business, d.ID, d.EventID, d.EventType, d.WebhookID, d.callback, d.Endpoint, len(d.Body), d.Line,
+				d.Place, d.DueAt, d.available, d.owner, d.Asked); err != nil {
+				return fmt.Errorf("queueing the delivery: %w", err)
+			}
+			continue
+		}
+		rows.Int(int64(d.Business))
+		rows.ID(d.ID)
+		rows.ID(d.EventID)
+		rows.Text(string(d.EventType))
+		postgres.NonZero(&rows, d.WebhookID)
+		rows.Text(d.callback)
+		rows.Int(d.Endpoint)
+		rows.Int(int64(len(d.Body)))
+		rows.Int(d.Line)
+		rows.Int(int64(d.Place))
+		rows.Time(d.DueAt)
+		rows.Time(d.available)
+		postgres.Optional(&rows, d.owner, rows.ID)
+		rows.Bool(d.Asked)
+		rows.End()
+	}
+	return rows.CopyInto(ctx, tx, "delivery_queue", columns)
+}
+
+// committed starts the first attempts and wakes this replica's relay.
+func (o *Outbox) committed() {
+	o.here.unheard.add(o.unheard, o.db.Clock().Now())
+	for _, d := range o.start {
+		o.here.starter.Start(d)
+	}
+	if o.left > 0 {
+		Wake(o.db)
+	}
+	if o.called && o.here.wakeCalls != nil {
+		o.here.wakeCalls()
+	}
+	o.start = nil
+}
+
+// rolledBack releases the reserved capacity, unless committed has used it.
+func (o *Outbox) rolledBack() {
+	for _, d := range o.start {
+		o.here.starter.Forget(d.Endpoint)
+	}
+}
+
+// EndpointOf returns the endpoint id of a callback_url: one per business and URL. It is
+// negative, so that it is never a webhook's id.
+func EndpointOf(business core.BusinessID, url string) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %s", business, url)
+	return -int64(h.Sum64()>>1) - 1
+}
+
+// Publisher publishes events on their own (webhook.Publisher).
+type Publisher struct{ db *postgres.DB }
+
+// NewPublisher returns a Publisher that uses db.
+func NewPublisher(db *postgres.DB) Publisher { return Publisher{db} }
+
+// Publish stores events with their deliveries, in one transaction.
+func (p Publisher) Publish(ctx context.Context, events ...core.Event) error {
+	return Run(ctx, p.db, func(tx bun.Conn, box *Outbox) error { return box.Publish(ctx, tx, events...) })
+}

@@ -1,0 +1,24 @@
+package outbox
+
+import (
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// QueueRow is a row of the delivery queue.
+type QueueRow struct {
+	BusinessID core.BusinessID `bun:"business_id"`
+	ID         core.ID         `bun:"id,type:uuid"`
+	EventID    core.ID         `bun:"event_id,type:uuid"`
+	WebhookID  int64           `bun:"webhook_id"`
+	URL        string          `bun:"url"`
+	Endpoint   int64           `bun:"endpoint"`
+	Attempts   int             `bun:"attempts"`
+	Base       int             `bun:"base"`
+	DueAt      time.Time       `bun:"due_at"`
+	Line       int64           `bun:"line"`
+	Place      int             `bun:"place"`
+	Asked      bool            `bun:"asked"`
+	Probe      bool            `bun:"probe"`
+}

@@ -1,0 +1,243 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// Route determines the receivers of an event.
+type Route struct {
+	Business  core.BusinessID `bun:"business_id"`
+	EventType core.EventType  `bun:"event_type"`    // all subscriptions to this type
+	WebhookID int64           `bun:"route_webhook"` // or this webhook only
+	Callback  string          `bun:"callback"`      // or the callback_url of a request
+}
+
+// RouteOf returns the route of an event.
+func RouteOf(event core.Event) Route {
+	switch {
+	case event.CallbackURL != "":
+		return Route{Business: event.Business, Callback: event.CallbackURL}
+	case event.WebhookID != 0:
+		return Route{Business: event.Business, WebhookID: event.WebhookID}
+	default:
+		return Route{Business: event.Business, EventType: event.Type}
+	}
+}
+
+// Target is a receiver of deliveries: as stored, and decrypted once it is ready.
+type Target struct {
+	ID        int64         `bun:"id"`      // of the webhook; 0 for a callback_url
+	Version   int64         `bun:"version"` // of the webhook
+	URL       string        `bun:"url"`
+	Units     webhook.Units `bun:"retrial_interval_units"`
+	Headers   []byte        `bun:"headers"`
+	Secret    []byte        `bun:"secret"`
+	Old       []byte        `bun:"old_secret"`
+	OldEnds   time.Time     `bun:"old_secret_until"`
+	Older     []byte        `bun:"older_secret"`
+	OlderEnds time.Time     `bun:"older_secret_until"`
+	Probed    bool          `bun:"probed"` // the circuit is open; read for new deliveries only
+
+	headers map[string]string
+	secret  string
+	earlier []string // earlier secrets that still sign
+	unready string   // why the target cannot be used
+}
+
+// The columns of a target: of webhooks "webhook", and of callback_url deliveries from
+// businesses "business".
+var (
+	WebhookTarget  = bun.Safe(queries.With("webhook_target", nil))
+	CallbackTarget = bun.Safe(queries.With("callback_target", nil))
+)
+
+// Ready decrypts the sealed values of a target. If that fails, the target is unready: its
+// own deliveries fail with the reason, and all others continue.
+func Ready(db *postgres.DB, business core.BusinessID, t *Target) {
+	if err := open(db, business, t); err != nil {
+		t.unready = err.Error()
+	}
+}
+
+func open(db *postgres.DB, business core.BusinessID, t *Target) error {
+	place := CallbackSecretPlace(business)
+	if t.ID != 0 {
+		place = WebhookPlace(business, "secret")
+		var err error
+		if t.headers, err = OpenHeaders(db, business, t.Headers); err != nil {
+			return fmt.Errorf("headers of webhook %d: %w", t.ID, err)
+		}
+	}
+	secret, err := db.Sealer().Open(place, t.Secret)
+	if err != nil {
+		return fmt.Errorf("signing secret for %s: %w", place, err)
+	}
+	t.secret = string(secret)
+	now := db.Clock().Now()
+	for _, e := range []struct {
+		sealed []byte
+		ends   time.Time
+	}{{t.Old, t.OldEnds}, {t.Older, t.OlderEnds}} {
+		if !e.ends.After(now) {
+			continue
+		}
+		secret, err := db.Sealer().Open(place, e.sealed)
+		if err != nil {
+			return fmt.Errorf("earlier signing secret for %s: %w", place, err)
+		}
+		t.earlier = append(t.earlier, string(secret))
+	}
+	return nil
+}
+
+// Address copies the receiver into a delivery. The maps and slices are shared.
+func (t Target) Address(d *webhook.Delivery) {
+	d.URL, d.Units, d.Headers, d.Secret, d.Earlier, d.Version, d.Unready = t.URL, t.Units, t.headers, t.secret,
+		t.earlier, t.Version, t.unready
+}
+
+// Targets returns the receivers of events: the request's callback_url, the one given
+// webhook, or every active subscription.
+//
+// Two event types are not in the specification. They go to the order_placed subscriptions
+// if the business has no active one for the type (contract, Webhooks). The number of
+// statements does not grow with the number of events.
+func Targets(ctx context.Context, db *postgres.DB, tx bun.Conn, events []core.Event) (map[Route][]Target, error) {
+	receivers := map[Route][]Target{}
+	var subscribed, single, callbacks []Route
+	for _, event := range events {
+		r := RouteOf(event)
+		if _, known := receivers[r]; known {
+			continue
+		}
+		receivers[r] = nil
+		switch {
+		case r.Callback != "":
+			callbacks = append(callbacks, r)
+		case r.WebhookID != 0:
+			single = append(single, r)
+		default:
+			subscribed = append(subscribed, r)
+		}
+	}
+	if err := readSubscribed(ctx, db, tx, receivers, subscribed); err != nil {
+		return nil, err
+	}
+	if err := readSingle(ctx, db, tx, receivers, single); err != nil {
+		return nil, err
+	}
+	return receivers, readCallbacks(ctx, db, tx, receivers, callbacks)
+}
+
+// foundTarget is a target with its route.
+type foundTarget struct {
+	Route
+	Target
+}
+
+func readTargets(ctx context.Context, db *postgres.DB, tx bun.Conn, query string) ([]foundTarget, error) {
+	var rows []foundTarget
+	if err := tx.NewRaw(query).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("looking for the receivers of events: %w", err)
+	}
+	for i := range rows {
+		Ready(db, rows[i].Business, &rows[i].Target)
+	}
+	return rows, nil
+}
+
+func readSubscribed(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
+	routes []Route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	businesses, types := make([]int64, len(routes)), make([]string, len(routes))
+	for i, r := range routes {
+		businesses[i], types[i] = int64(r.Business), string(r.EventType)
+	}
+	query, err := db.Prepare(ctx, tx, queries.Get("subscribed_targets"), postgres.Args{
+		"businesses": postgres.Array(businesses), "types": postgres.Array(types),
+	})
+	if err != nil {
+		return err
+	}
+	rows, err := readTargets(ctx, db, tx, query)
+	for _, row := range rows {
+		receivers[row.Route] = append(receivers[row.Route], row.Target)
+	}
+	if err != nil {
+		return err
+	}
+	return readInstead(ctx, db, tx, receivers, routes)
+}
+
+// readInstead adds the order_placed webhooks for the two event types that the specification
+// does not have, if the business has no active webhook for them.
+func readInstead(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
+	routes []Route) error {
+	var businesses []int64
+	var types []string
+	for _, r := range routes {
+		if (r.EventType == core.WebhookRetry || r.EventType == core.FeatureAction) && len(receivers[r]) == 0 {
+			businesses, types = append(businesses, int64(r.Business)), append(types, string(r.EventType))
+		}
+	}
+	if len(businesses) == 0 {
+		return nil
+	}
+	rows, err := readTargets(ctx, db, tx, queries.With("substitute_targets", postgres.Args{
+		"businesses": pgdialect.Array(businesses), "types": pgdialect.Array(types), "substitute": core.OrderPlaced,
+		"target": WebhookTarget,
+	}))
+	for _, row := range rows {
+		receivers[row.Route] = append(receivers[row.Route], row.Target)
+	}
+	return err
+}
+
+func readSingle(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target, routes []Route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	pairs := make([][]any, len(routes))
+	for i, r := range routes {
+		pairs[i] = []any{r.Business, r.WebhookID}
+	}
+	rows, err := readTargets(ctx, db, tx, queries.With("single_targets", postgres.Args{
+		"webhooks": bun.Tuple(pairs), "target": WebhookTarget,
+	}))
+	for _, row := range rows {
+		receivers[row.Route] = append(receivers[row.Route], row.Target)
+	}
+	return err
+}
+
+func readCallbacks(ctx context.Context, db *postgres.DB, tx bun.Conn, receivers map[Route][]Target,
+	routes []Route) error {
+	if len(routes) == 0 {
+		return nil
+	}
+	n := len(routes)
+	businesses, addresses, endpoints := make([]int64, n), make([]string, n), make([]int64, n)
+	for i, r := range routes {
+		businesses[i], addresses[i], endpoints[i] = int64(r.Business), r.Callback, EndpointOf(r.Business, r.Callback)
+	}
+	rows, err := readTargets(ctx, db, tx, queries.With("callback_targets", postgres.Args{
+		"businesses": pgdialect.Array(businesses), "urls": pgdialect.Array(addresses),
+		"endpoints": pgdialect.Array(endpoints), "target": CallbackTarget,
+	}))
+	for _, row := range rows {
+		row.URL = row.Callback
+		receivers[row.Route] = append(receivers[row.Route], row.Target)
+	}
+	return err
+}

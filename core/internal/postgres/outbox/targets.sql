@@ -1,0 +1,94 @@
+-- name: webhook_target
+-- The columns of a target from webhooks.
+webhook.id,
+webhook.version,
+webhook.url,
+webhook.retrial_interval_units,
+webhook.headers,
+webhook.secret,
+webhook.old_secret,
+webhook.old_secret_until,
+webhook.older_secret,
+webhook.older_secret_until
+
+-- name: callback_target
+-- The columns of the target of callback_url deliveries from businesses.
+0 AS id,
+0 AS version,
+'' AS url,
+'minutes' AS retrial_interval_units,
+''::bytea AS headers,
+business.callback_secret AS secret,
+business.old_callback_secret AS old_secret,
+business.old_callback_secret_until AS old_secret_until,
+business.older_callback_secret AS older_secret,
+business.older_callback_secret_until AS older_secret_until
+
+-- name: subscribed_targets
+-- prepare: businesses bigint[], types text[]
+-- The active webhooks of event types.
+SELECT
+    webhook.business_id,
+    webhook.event_type,
+    EXISTS (
+        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+    ) AS probed,
+    webhook.id,
+    webhook.version,
+    webhook.url,
+    webhook.retrial_interval_units,
+    webhook.headers,
+    webhook.secret,
+    webhook.old_secret,
+    webhook.old_secret_until,
+    webhook.older_secret,
+    webhook.older_secret_until
+FROM unnest(?businesses, ?types) AS route (business_id, event_type)
+JOIN webhooks webhook
+    ON webhook.business_id = route.business_id AND webhook.event_type = route.event_type AND webhook.active
+ORDER BY webhook.id
+
+-- name: substitute_targets
+-- The active webhooks of another event type, for the event types without an active webhook.
+SELECT
+    webhook.business_id,
+    route.event_type,
+    EXISTS (
+        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+    ) AS probed,
+    ?target
+FROM unnest(?businesses::bigint[], ?types::text[]) AS route (business_id, event_type)
+JOIN webhooks webhook
+    ON webhook.business_id = route.business_id AND webhook.event_type = ?substitute AND webhook.active
+WHERE NOT EXISTS (
+    SELECT 1
+    FROM webhooks own
+    WHERE own.business_id = route.business_id AND own.event_type = route.event_type AND own.active
+)
+ORDER BY webhook.id
+
+-- name: single_targets
+-- Webhooks, given as pairs of business and id.
+SELECT
+    webhook.business_id,
+    webhook.id AS route_webhook,
+    EXISTS (
+        SELECT 1 FROM unwell_endpoints circuit WHERE circuit.endpoint = webhook.id AND circuit.probing_since IS NOT NULL
+    ) AS probed,
+    ?target
+FROM webhooks webhook
+WHERE (webhook.business_id, webhook.id) IN ?webhooks
+
+-- name: callback_targets
+-- The targets of callback_urls.
+SELECT
+    business.id AS business_id,
+    route.url AS callback,
+    EXISTS (
+        SELECT 1
+        FROM unwell_endpoints circuit
+        WHERE circuit.endpoint = route.endpoint AND circuit.probing_since IS NOT NULL
+    ) AS probed,
+    ?target
+FROM unnest(?businesses::bigint[], ?urls::text[], ?endpoints::bigint[]) AS route (business_id, url, endpoint)
+JOIN businesses business ON business.id = route.business_id

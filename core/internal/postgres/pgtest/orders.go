@@ -1,0 +1,51 @@
+package pgtest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/order"
+)
+
+// PlaceTogether stores orders in one batch.
+func PlaceTogether(ctx context.Context, i *orders.Intake, arrivals ...order.Arrival) ([]order.Receipt, []error) {
+	receipts, failures := make([]order.Receipt, len(arrivals)), make([]error, len(arrivals))
+	for n, v := range i.PlaceBatch(ctx, arrivals) {
+		receipts[n], failures[n] = v.Value, v.Err
+	}
+	return receipts, failures
+}
+
+// EventBodies returns the bodies of all events of a type, sorted by id.
+func EventBodies(t testing.TB, db *postgres.DB, event core.EventType) (bodies [][]byte) {
+	t.Helper()
+	var stored [][]byte
+	if err := db.Bun().NewRaw(`SELECT body FROM events WHERE event_type = ? ORDER BY id`,
+		event).Scan(context.Background(), &stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stored {
+		body, err := db.Unpack(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, body)
+	}
+	return bodies
+}
+
+// OrderCounts returns the numbers of orders, order states and queued deliveries.
+func OrderCounts(t testing.TB, db *postgres.DB) (counts [3]int) {
+	t.Helper()
+	err := db.Bun().QueryRowContext(context.Background(),
+		`SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM order_states),
+		(SELECT count(*) FROM delivery_queue WHERE event_type IN ('order_placed', 'order_status_update'))`).
+		Scan(&counts[0], &counts[1], &counts[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counts
+}

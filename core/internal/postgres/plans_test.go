@@ -1,0 +1,342 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/deliveries"
+	jobsdb "github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/job"
+	"github.com/servery-hub/servery/core/order"
+	publishing "github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/webhook"
+)
+
+// planTables are the tables of the queues and of the intake of orders that grow, with the rows ?0 to ?1 of each.
+// They belong to a hundred businesses and a thousand endpoints. Calls and items are a tenth.
+var planTables = map[string]string{
+	"delivery_queue": `INSERT INTO delivery_queue (business_id, id, event_id, event_type, webhook_id, endpoint, size,
+			due_at, available_at, line, place)
+		SELECT 1000 + n / 10000, lpad(to_hex(n), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, 'order_placed',
+			1000 + n / 1000, 1000 + n / 1000, 100, now(), now(), n / 3, n % 3 + 1 FROM generate_series(?0, ?1) n`,
+	"job_queue": `INSERT INTO job_queue (business_id, kind, subject, job_id, available_at)
+		SELECT 1000 + n / 10000, 'stores', '', lpad(to_hex(n), 32, '0')::uuid, now() FROM generate_series(?0, ?1) n`,
+	"call_lines": `INSERT INTO call_lines (business_id, line, kind, platform, order_id, endpoint, call_id, seen_at,
+			due_at, available_at)
+		SELECT 1000 + n / 10000, 'order:' || n, 'order_status', 'a', n, 1000 + n / 1000, lpad(to_hex(n), 32, '0')::uuid,
+			now(), now(), now() FROM generate_series(?0, ?1) n`,
+	"calls": `INSERT INTO calls (business_id, id, line, kind, platform, order_id, payload, actor, state, created_at)
+		SELECT 1000 + n / 10000, lpad(to_hex(n), 32, '0')::uuid, 'order:' || n, 'order_status', 'a', n, '{}', 'hub',
+			'waiting', now() FROM generate_series(?0, ?1, 10) n`,
+	"publications": `INSERT INTO publications (business_id, store_id, platform, endpoint, reference, asked, due_at,
+			available_at)
+		SELECT 1000 + n / 10000, n, 'a', 1000 + n / 1000, lpad(to_hex(n), 32, '0')::uuid, '{}', now(), now()
+		FROM generate_series(?0, ?1) n`,
+	"orders": `INSERT INTO orders (business_id, id, platform, platform_order_id, store_id, state, is_bulk_order,
+			delivery_type, flags, events, placed_event, placed_by, created_at, updated_at)
+		SELECT 1000 + n / 10000, n, 'a', 'A-' || n, 1, 'Placed', false, 'self', 0, 1,
+			lpad(to_hex(n), 32, '0')::uuid, 'pos', now(), now() FROM generate_series(?0, ?1) n`,
+	"menu_at_store": `INSERT INTO menu_at_store (business_id, store_id, kind, id, content)
+		SELECT 1000 + n / 10000, n / 1000, 1, n, '{}' FROM generate_series(?0, ?1) n`,
+	"menu_masters": `INSERT INTO menu_masters (business_id, kind, id, name, active, parent_id, all_items, record,
+			updated_at)
+		SELECT 1000 + n / 10000, 1, n, 'item-' || n, true, 0, false, '{}', now() FROM generate_series(?0, ?1, 10) n`,
+}
+
+// unchecked drops the foreign keys and disables the triggers, which would check each new row.
+const unchecked = `DO $$ DECLARE this record; BEGIN
+	FOR this IN SELECT conrelid::regclass AS owner, conname FROM pg_constraint
+			WHERE contype = 'f' AND connamespace = 'public'::regnamespace AND conparentid = 0 LOOP
+		EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', this.owner, this.conname);
+	END LOOP;
+	FOR this IN SELECT DISTINCT tgrelid::regclass AS owner FROM pg_trigger
+			WHERE NOT tgisinternal AND tgparentid = 0 LOOP
+		EXECUTE format('ALTER TABLE %s DISABLE TRIGGER USER', this.owner);
+	END LOOP;
+END $$`
+
+// planIndexes are indexes that statements use once there are many rows, by a text of the statement.
+var planIndexes = map[string][]string{
+	// Deliveries: claim, next due time, end, retry, ordering.
+	"(ORDER BY NOT probe": {
+		"delivery_queue_available", "delivery_queue_asked", "delivery_queue_pkey",
+	},
+	"greatest(head.available_at, circuit.next_probe)": {"delivery_queue_available", "delivery_queue_asked"},
+	"EXECUTE into_history":                            {"delivery_queue_pkey"},
+	"AS retry (business_id, id, due_at, attempts)":    {"delivery_queue_pkey"},
+	"JOIN delivery_queue earlier ON":                  {"delivery_queue_line"},
+	"AND waiting.waits\nORDER BY":                     {"delivery_queue_line"},
+	// Calls: claim, load, end, next call.
+	"least(10, greatest(4, 10 /":                   {"call_lines_available", "call_lines_pkey"},
+	"AS claimed (business_id, order_id, line,":     {"orders_pkey", "calls_waiting"},
+	"attempts = result.attempts,\n    finished_at": {"calls_pkey"},
+	"queue.version = result.version":               {"call_lines_pkey", "calls_waiting"},
+	// Publications: claim, mark.
+	"UPDATE publications publication\nSET\n    owner = '": {"publications_available", "publications_pkey"},
+	"INSERT INTO publications AS marked":                  {"publications_pkey"},
+	// Jobs: claim, next due time.
+	"heads.available_at <=": {"job_queue_pkey"},
+	"SELECT min(available_at), (SELECT epoch FROM clock_epoch)\nFROM (WITH": {"job_queue_pkey"},
+	// The intake of orders.
+	"EXECUTE intake_settings": {"stores_business_id_ref_id_key"},
+	"option_group.record":     {"menu_masters_business_id_kind_name_key", "menu_at_store_pkey"},
+	"EXECUTE ridden_orders":   {"orders_pkey"},
+}
+
+// statementLog records the statements.
+type statementLog struct{ statements []string }
+
+func (l *statementLog) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	l.statements = append(l.statements, event.Query)
+	return ctx
+}
+
+func (l *statementLog) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// plans are the different statements of a log, on a connection that has prepared those that
+// are prepared.
+type plans struct {
+	t          *testing.T
+	conn       bun.Conn
+	statements []string
+}
+
+var (
+	literal  = regexp.MustCompile(`'(?:[^']|\'\')*'|\b\d+\b`)
+	planned  = regexp.MustCompile(`^(SELECT|INSERT|UPDATE|DELETE|EXECUTE|WITH)\b`)
+	seqScans = regexp.MustCompile(`Seq Scan on (delivery_queue|deliveries|attempts|events|job_queue|jobs|call|` +
+		`publications|orders|menu_masters|menu_links|menu_at_store)\w*`)
+)
+
+func newPlans(t *testing.T, db *postgres.DB, log []string) *plans {
+	conn, err := db.Bun().Conn(context.Background())
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		postgres.Discard(conn)
+		_ = conn.Close()
+	})
+	p := &plans{t: t, conn: conn}
+	p.exec("DEALLOCATE ALL")
+	known := map[string]bool{}
+	for _, statement := range log {
+		if _, prepared, again := strings.Cut(statement, "; PREPARE "); again {
+			statement = "PREPARE " + prepared
+		}
+		shape := literal.ReplaceAllString(statement, "")
+		switch {
+		case known[shape]:
+		case strings.HasPrefix(statement, "PREPARE "):
+			p.exec(statement)
+		case planned.MatchString(statement):
+			p.statements = append(p.statements, statement)
+		}
+		known[shape] = true
+	}
+	return p
+}
+
+func (p *plans) exec(statement string) {
+	p.t.Helper()
+	_, err := p.conn.ExecContext(context.Background(), statement)
+	require.NoError(p.t, err, statement)
+}
+
+// fill adds rows, few enough at once for the time that a statement may take.
+func (p *plans) fill(statement string, from, to int) {
+	p.t.Helper()
+	for ; from < to; from += 100_000 {
+		last := min(from+100_000, to)
+		p.exec(strings.NewReplacer("?0", fmt.Sprint(from+1), "?1", fmt.Sprint(last)).Replace(statement))
+	}
+}
+
+// of returns the plan of a statement.
+func (p *plans) of(statement string) string {
+	p.t.Helper()
+	var lines []string
+	require.NoError(p.t, p.conn.NewRaw("EXPLAIN "+statement).Scan(context.Background(), &lines), statement)
+	return strings.Join(lines, "\n")
+}
+
+// noScans requires that no statement scans a table. Without rows this goes for prepared
+// statements, which keep their plans. Others are planned each time.
+func (p *plans) noScans(rows int) {
+	p.t.Helper()
+	for _, statement := range p.statements {
+		if rows > 0 || strings.HasPrefix(statement, "EXECUTE ") {
+			require.NotRegexp(p.t, seqScans, p.of(statement), "with %d rows: %s", rows, statement)
+		}
+	}
+}
+
+// useIndexes requires that the statements use planIndexes.
+func (p *plans) useIndexes() {
+	p.t.Helper()
+	for text, indexes := range planIndexes {
+		found := false
+		for _, statement := range p.statements {
+			if !strings.Contains(statement, text) {
+				continue
+			}
+			found = true
+			plan := p.of(statement)
+			for _, index := range indexes {
+				if !strings.Contains(plan, index) {
+					p.t.Errorf("%s does not use %s:\n%s", text, index, plan)
+				}
+			}
+		}
+		require.True(p.t, found, "no statement contains %q", text)
+	}
+}
+
+// manyRows is the number of rows of a long queue.
+const manyRows = 1_000_000
+
+// The statements that connections prepare are planned while the tables are empty.
+func TestPlansUseIndexesHoweverLongTheQueues(t *testing.T) {
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	pgtest.Exec(t, db, unchecked)
+	for table := range planTables {
+		pgtest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED, SET (autovacuum_enabled = false)")
+	}
+	k := newPressIn(t, db, clock)
+	var log statementLog
+	db.Preparations(t).Age() // so that each statement is prepared again
+	db.Bun().AddQueryHook(&log)
+	useQueues(t, k)
+	p := newPlans(t, db, log.statements)
+	require.Greater(t, len(p.statements), 60)
+	p.noScans(0)
+	filled := 0
+	for _, rows := range []int{1000, manyRows} {
+		if rows == manyRows && testing.Short() {
+			break
+		}
+		for _, fill := range planTables {
+			p.fill(fill, filled, rows)
+		}
+		p.noScans(rows)
+		filled = rows
+	}
+	if filled < manyRows {
+		return
+	}
+	for table := range planTables {
+		p.exec("ANALYZE " + table) // the prepared statements are planned again, as they are every few seconds
+	}
+	p.noScans(filled)
+	p.useIndexes()
+}
+
+// useQueues places orders and runs each queue once, so that its statements are recorded.
+func useQueues(t *testing.T, p *press) {
+	ctx, owner := context.Background(), core.ID{9}
+	until := func() time.Time { return p.clock.Now().Add(time.Minute).Truncate(time.Microsecond) }
+	for event, url := range map[core.EventType]string{core.OrderPlaced: "http://pos.example:80/placed",
+		core.OrderStatusUpdate: "http://pos.example/status"} {
+		hubtest.Subscribe(t, p.db, p.business, event, url, webhook.Seconds)
+	}
+	intake, riders, calls, hooks := newIntake(t, p.db), orders.NewRiders(p.db), callsOf(p.db), deliveries.New(p.db)
+	t.Cleanup(riders.Close)
+
+	// The intake of orders, a change of state, and their events and calls.
+	arrival := p.arrival("A-1", "a", oneCurry, `,"delivery_type":"self"`)
+	receipts, failures := pgtest.PlaceTogether(ctx, intake, arrival, p.arrival("A-2", "a", oneCurry, ""))
+	require.NoError(t, failures[0])
+	_, failures = pgtest.PlaceTogether(ctx, intake, arrival)
+	require.NoError(t, failures[0])
+	id := receipts[0].OrderID
+	_, err := orders.New(p.db).Change(ctx, p.business, id, order.Change{To: order.Acknowledged})
+	require.NoError(t, err)
+	require.Len(t, pgtest.UpdateTogether(riders, order.RiderUpdate{Business: p.business, OrderID: id,
+		Status: order.Assigned}), 1)
+	require.Len(t, pgtest.LocateTogether(riders, order.RiderLocation{Business: p.business, OrderID: id, Latitude: "1",
+		Longitude: "2", SeenAt: p.clock.Now()}), 1)
+
+	// Deliveries: one is blocked, one retries, one is released.
+	claimed := func() []webhook.Delivery {
+		batch, err := hooks.Claim(ctx, owner, claimUpTo(10, 1<<20), until())
+		require.NoError(t, err)
+		return batch.Items
+	}
+	finish := func(state webhook.State, status int, list ...webhook.Delivery) {
+		results := make([]webhook.Result, len(list))
+		for i, d := range list {
+			results[i] = webhook.Result{Delivery: d, State: state, RetryAt: p.clock.Now(),
+				Attempt: webhook.Attempt{StartedAt: p.clock.Now(), Status: status, URL: d.URL}}
+			if status == 0 {
+				results[i].Attempt.ErrorClass = webhook.Timeout
+			}
+		}
+		_, err := hooks.Finish(ctx, owner, results, webhook.Probing{After: 1})
+		require.NoError(t, err)
+	}
+	list := claimed()
+	require.NotEmpty(t, list)
+	require.NoError(t, hooks.Release(ctx, owner, list))
+	finish(webhook.Pending, 0, claimed()...)
+	p.clock.Advance(time.Minute)
+	for list = claimed(); len(list) > 0; list = claimed() {
+		finish(webhook.Delivered, 200, list...)
+	}
+
+	// Calls to aggregators.
+	capacity := queue.Capacity{Items: 10, OtherKeys: 10, BusyGroups: []string{"none"}}
+	claims, err := calls.Claim(ctx, owner, capacity, until())
+	require.NoError(t, err)
+	work := claims.Items
+	require.NotEmpty(t, work)
+	require.NoError(t, calls.Release(ctx, owner, work))
+	capacity.BusyGroups = nil
+	claims, err = calls.Claim(ctx, owner, capacity, until())
+	require.NoError(t, err)
+	work = claims.Items
+	attempt := &relay.Attempt{StartedAt: p.clock.Now()}
+	require.NoError(t, calls.Finish(ctx, owner, []relay.Result{{Call: work[0], State: relay.Done, Attempt: attempt,
+		Executed: p.clock.Now()}}))
+	_, err = calls.Claim(ctx, owner, capacity, until())
+	require.NoError(t, err)
+
+	// Publications.
+	p.stores(`{"ref_id":"s1","name":"Other"}`)
+	p.clock.Advance(time.Minute)
+	menus, _ := p.claim(owner)
+	require.Len(t, menus, 2)
+	require.NoError(t, p.queue.Release(ctx, owner, menus[0]))
+	retry := p.done(menus[1])
+	retry.State, retry.RetryAt = publishing.Waiting, p.clock.Now()
+	p.finish(owner, retry)
+	menus, _ = p.claim(owner)
+	p.finish(owner, p.done(menus[0]))
+
+	// Jobs.
+	jobs := jobsdb.New(p.db)
+	enqueue(t, p.db, p.business, `{"stores":[]}`)
+	begun, _, err := jobs.Claim(ctx, owner, 4, until())
+	require.NoError(t, err)
+	require.Len(t, begun, 1)
+	require.NoError(t, jobs.Renew(ctx, owner, []job.Progress{{Job: begun[0], Done: 1, Total: 2}}, until()))
+	require.NoError(t, jobs.Retry(ctx, begun[0], p.clock.Now(), "again"))
+	begun, _, err = jobs.Claim(ctx, owner, 4, until())
+	require.NoError(t, err)
+	require.NoError(t, jobs.GiveUp(ctx, begun[0], "failed"))
+	_, _, err = jobs.Claim(ctx, owner, 4, until())
+	require.NoError(t, err)
+}

@@ -1,0 +1,68 @@
+package platforms
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/relay"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Callers stores the keys with which aggregators call the hub (relay.CallerRecords).
+type Callers struct{ db *postgres.DB }
+
+// NewCallers returns Callers that use db.
+func NewCallers(db *postgres.DB) Callers { return Callers{db} }
+
+// CallerByHash returns the platform of the key with the given hash.
+func (c Callers) CallerByHash(ctx context.Context, hash []byte) (relay.Caller, error) {
+	var caller relay.Caller
+	err := c.db.Bun().QueryRowContext(ctx, `SELECT k.business_id, k.platform, p.served_by FROM callback_keys k
+		JOIN platforms p ON p.business_id = k.business_id AND p.name = k.platform WHERE k.secret_hash = ?`, hash).
+		Scan(&caller.Business, &caller.Platform, &caller.Plugin)
+	return caller, postgres.NotFound(err, "no such key")
+}
+
+// CreateCallerKey stores a key for the command line, or returns NotFound if the business has no such platform.
+func (c Callers) CreateCallerKey(ctx context.Context, business core.BusinessID, platform string, hash []byte) error {
+	return New(c.db).AddCallbackKey(ctx, business, platform, hash, access.ByCommand(business, "callback.create"))
+}
+
+// NoteRefused records why a platform's call failed verification, at most once a second.
+func (c Callers) NoteRefused(ctx context.Context, business core.BusinessID, platform, why string) error {
+	now := c.db.Clock().Now()
+	_, err := c.db.Bun().ExecContext(ctx,
+		`UPDATE platforms SET refused_at = ?0, refused_for = left(?1, 500) WHERE business_id = ?2 AND name = ?3
+		AND (refused_at IS NULL OR refused_at <= ?4)`, now, why, business, platform, now.Add(-time.Second))
+	if err != nil {
+		return fmt.Errorf("keeping that a call was refused: %w", err)
+	}
+	return nil
+}
+
+// StoreRef returns the ref_id of a store by its platform store id. A store without one is
+// found by its ref_id.
+func (c Callers) StoreRef(ctx context.Context, business core.BusinessID, platform,
+	platformStoreID string) (string, error) {
+	named, err := json.Marshal([]store.PlatformData{{Name: platform, PlatformStoreID: platformStoreID}})
+	if err != nil {
+		return "", err
+	}
+	var ref string
+	err = c.db.Bun().QueryRowContext(ctx, queries.With("store_ref", postgres.Args{
+		"business": business, "platform": platform, "id": platformStoreID, "named": string(named),
+		"given_id": bun.Safe(postgres.GivenID),
+	})).Scan(&ref)
+	if err == nil && ref == "" {
+		return "", core.NoSuch("platform_store_id", postgres.Quoted(platformStoreID),
+			"no store has it on the platform "+platform)
+	}
+	return ref, err
+}

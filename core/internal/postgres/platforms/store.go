@@ -1,0 +1,260 @@
+// Package platforms stores the platforms of a business: settings, secrets, callers and their stores.
+package platforms
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// Store stores the settings, addresses and secrets of platforms, for each business and
+// platform (relay.Platforms).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// Platform is a platform with its settings. Secrets are listed by name only.
+type Platform struct {
+	core.Platform
+	Settings  json.RawMessage   `json:"settings,omitzero"`
+	Addresses map[string]string `json:"addresses"`
+	Secrets   []string          `json:"secrets"` // names
+	Accept    relay.Accept      `json:"accept"`
+}
+
+// SecretsPlace returns the associated data of a platform's sealed secrets.
+func SecretsPlace(business core.BusinessID, platform string) string {
+	return "platforms/" + strconv.FormatInt(int64(business), 10) + "/" + platform
+}
+
+type platformRow struct {
+	Name      string
+	ServedBy  string
+	Settings  string
+	Addresses string
+	Secrets   []byte
+	Accept    relay.Accept
+	Currency  string // of the business
+}
+
+// Read returns a platform with its settings and secrets; lock is a locking clause.
+func (p Store) Read(ctx context.Context, db bun.IDB, business core.BusinessID, name string,
+	lock string) (served string, access relay.Access, err error) {
+	var row platformRow
+	err = db.NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept,
+		(SELECT currency FROM businesses WHERE id = business_id) AS currency FROM platforms WHERE business_id = ?
+		AND name = ?`+lock, business, name).Scan(ctx, &row)
+	if err != nil {
+		return "", access, postgres.NotFound(err, "business %d has no platform %q", business, name)
+	}
+	access, err = p.opened(business, row)
+	return row.ServedBy, access, err
+}
+
+func (p Store) opened(business core.BusinessID, row platformRow) (access relay.Access, err error) {
+	access = relay.Access{Settings: []byte(row.Settings), Secrets: map[string]string{}, Accept: row.Accept,
+		Currency: row.Currency}
+	if err = json.Unmarshal([]byte(row.Addresses), &access.Addresses); err != nil || row.Secrets == nil {
+		return access, err
+	}
+	plain, err := p.db.Sealer().Open(SecretsPlace(business, row.Name), row.Secrets)
+	if err == nil {
+		err = json.Unmarshal(plain, &access.Secrets)
+	}
+	if err != nil {
+		err = fmt.Errorf("the secrets of platform %s: %w", row.Name, err)
+	}
+	return access, err
+}
+
+// Access returns the settings and secrets of a platform (relay.Platforms).
+func (p Store) Access(ctx context.Context, business core.BusinessID, platform string) (relay.Access, error) {
+	_, access, err := p.Read(ctx, p.db.Bun(), business, platform, "")
+	return access, err
+}
+
+// Of also returns the id of the plugin that serves the platform, or core.ServedByOwn.
+func (p Store) Of(ctx context.Context, business core.BusinessID,
+	platform string) (served string, access relay.Access, err error) {
+	return p.Read(ctx, p.db.Bun(), business, platform, "")
+}
+
+// Served returns the platforms of a business, sorted by name, without their settings (aggregator.Platforms).
+func (p Store) Served(ctx context.Context, business core.BusinessID) ([]core.Platform, error) {
+	return PlatformsOf(ctx, p.db.Tenant(business), business)
+}
+
+// PlatformsOf returns the platforms of a business, sorted by name.
+func PlatformsOf(ctx context.Context, in bun.IDB, business core.BusinessID) (list []core.Platform, err error) {
+	if err := in.NewRaw(`SELECT name, served_by FROM platforms WHERE business_id = ? ORDER BY name`, business).Scan(ctx,
+		&list); err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	return list, nil
+}
+
+// List returns the platforms of a business, sorted by name.
+func (p Store) List(ctx context.Context, business core.BusinessID) ([]Platform, error) {
+	var rows []platformRow
+	if err := p.db.Tenant(business).
+		NewRaw(`SELECT name, served_by, settings, addresses, secrets, accept FROM platforms WHERE business_id = ?
+			ORDER BY name`, business).
+		Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading platforms: %w", err)
+	}
+	list := make([]Platform, 0, len(rows))
+	for _, row := range rows {
+		access, err := p.opened(business, row)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Platform{
+			Platform: core.Platform{Name: row.Name, ServedBy: row.ServedBy}, Settings: json.RawMessage(row.Settings),
+			Addresses: access.Addresses, Secrets: slices.Sorted(maps.Keys(access.Secrets)), Accept: access.Accept,
+		})
+	}
+	return list, nil
+}
+
+// Set changes the settings of a platform, and creates the platform if it does not exist.
+// If another plugin served it before, change starts from empty settings. The secrets of one
+// plugin are not for another. The command line calls it; the audit trail records a difference.
+func (p Store) Set(ctx context.Context, business core.BusinessID, platform core.Platform,
+	change func(*relay.Access) error) error {
+	return p.SetWithStores(ctx, business, platform, change, nil)
+}
+
+// SetWithStores also sets the platform store ids of stores (NameStores), in the same transaction.
+func (p Store) SetWithStores(ctx context.Context, business core.BusinessID, platform core.Platform,
+	change func(*relay.Access) error, stores map[string]string) error {
+	return p.db.InTx(ctx, func(tx bun.Conn) (err error) {
+		if len(stores) > 0 { // same lock order as store jobs: platform stores before menus
+			if err := LockOutlets(ctx, tx, business); err != nil {
+				return err
+			}
+		}
+		if err := p.setTold(ctx, tx, business, platform, change); err != nil || len(stores) == 0 {
+			return err
+		}
+		return p.nameStores(ctx, tx, business, platform.Name, stores)
+	})
+}
+
+// setTold sets a platform and records the change in the audit trail.
+func (p Store) setTold(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
+	change func(*relay.Access) error) (err error) {
+	entry := accessdb.ByCommand(business, "platform.change")
+	entry.Object = "platform/" + platform.Name
+	if entry.Before, entry.After, err = p.set(ctx, tx, business, platform, change); err != nil ||
+		reflect.DeepEqual(entry.Before, entry.After) {
+		return err
+	}
+	if entry.Before == nil {
+		entry.Action = "platform.create"
+	}
+	return p.db.RecordAudit(ctx, tx, entry)
+}
+
+// set also returns the audit entries before and after; before is nil for a new platform.
+func (p Store) set(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
+	change func(*relay.Access) error) (before, after map[string]any, err error) {
+	result, err := tx.ExecContext(ctx, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)
+		ON CONFLICT (business_id, name) DO NOTHING`, business, platform.Name, platform.ServedBy)
+	if postgres.IsCode(err, "23503") {
+		return nil, nil, core.Errorf(core.NotFound, "there is no business %d", business)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("storing the platform: %w", err)
+	}
+	served, access, err := p.Read(ctx, tx, business, platform.Name, " FOR UPDATE")
+	if err != nil {
+		return nil, nil, err
+	}
+	was := access
+	was.Addresses, was.Secrets = maps.Clone(access.Addresses), maps.Clone(access.Secrets)
+	if made, _ := result.RowsAffected(); made == 0 {
+		before = toldPlatform(served, was, was)
+	}
+	if served != platform.ServedBy {
+		access = relay.Access{Addresses: map[string]string{}, Secrets: map[string]string{}, Accept: relay.AcceptHub,
+			Currency: access.Currency}
+		if err := publications.ForgetPublished(ctx, p.db, tx, business, platform.Name); err != nil {
+			return nil, nil, err
+		}
+	}
+	if err := change(&access); err != nil {
+		return nil, nil, err
+	}
+	return before, toldPlatform(platform.ServedBy, access, was),
+		p.store(ctx, tx, business, platform, was.Secrets, access)
+}
+
+// store writes the settings of a platform.
+func (p Store) store(ctx context.Context, tx bun.Conn, business core.BusinessID, platform core.Platform,
+	before map[string]string, access relay.Access) error {
+	addresses, err := json.Marshal(access.Addresses)
+	if err != nil {
+		return err
+	}
+	secrets, err := json.Marshal(access.Secrets)
+	if err != nil {
+		return err
+	}
+	sealed, err := p.db.SealIn(ctx, tx, SecretsPlace(business, platform.Name), secrets)
+	if err != nil {
+		return err
+	}
+	if _, err = tx.ExecContext(ctx,
+		`UPDATE platforms SET served_by = ?, settings = ?, addresses = ?, secrets = ?, accept = ? WHERE business_id = ?
+			AND name = ?`,
+		platform.ServedBy, string(access.Settings), string(addresses), sealed, cmp.Or(access.Accept, relay.AcceptHub),
+		business, platform.Name); err != nil {
+		return fmt.Errorf("storing the platform: %w", err)
+	}
+	if err := p.stampSecrets(ctx, tx, business, platform.Name, before, access.Secrets); err != nil {
+		return err
+	}
+	return publications.RulesChanged(ctx, p.db, tx, business, platform.Name)
+}
+
+// stampSecrets records when each secret was set.
+func (p Store) stampSecrets(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string, before,
+	after map[string]string) error {
+	stamps, gone := map[string]time.Time{}, []string{}
+	for name, value := range after {
+		if was, known := before[name]; !known || was != value {
+			stamps[name] = p.db.Clock().Now().UTC()
+		}
+	}
+	for name := range before {
+		if _, kept := after[name]; !kept {
+			gone = append(gone, name)
+		}
+	}
+	encoded, err := json.Marshal(stamps)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE platforms SET secrets_at = ((secrets_at::jsonb - ?::text[]) || ?::jsonb)::text WHERE business_id = ?
+			AND name = ?`,
+		postgres.Array(gone), string(encoded), business, platform); err != nil {
+		return fmt.Errorf("keeping when secrets were set: %w", err)
+	}
+	return nil
+}

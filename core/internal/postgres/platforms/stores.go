@@ -1,0 +1,96 @@
+package platforms
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// NameStores sets the platform store ids of stores, by their ref_ids. An empty id removes
+// one. It writes the platform_store_id in platform_data, which the POS may send too.
+//
+// It returns NotFound for an unknown store or platform. It returns Conflict if another
+// store has the id, and Invalid for a malformed id.
+func (p Store) NameStores(ctx context.Context, business core.BusinessID, platform string, ids map[string]string) error {
+	return p.db.InTx(ctx, func(tx bun.Conn) error {
+		if _, _, err := p.Read(ctx, tx, business, platform, ""); err != nil {
+			return err
+		}
+		if err := LockOutlets(ctx, tx, business); err != nil {
+			return err
+		}
+		return p.nameStores(ctx, tx, business, platform, ids)
+	})
+}
+
+// nameStores does the work of NameStores; the caller holds the lock of LockOutlets.
+func (p Store) nameStores(ctx context.Context, tx bun.Conn, business core.BusinessID, platform string,
+	ids map[string]string) error {
+	for _, ref := range slices.Sorted(maps.Keys(ids)) {
+		if err := p.nameStore(ctx, tx, business, platform, ref, ids[ref]); err != nil {
+			return err
+		}
+	}
+	entry := access.ByCommand(business, "platform.name_stores")
+	entry.Object, entry.After = "platform/"+platform, map[string]any{"stores": ids}
+	return p.db.RecordAudit(ctx, tx, entry)
+}
+
+func (p Store) nameStore(ctx context.Context, tx bun.Conn, business core.BusinessID, platform, ref, id string) error {
+	var storeID int64
+	var stored []byte
+	if err := tx.QueryRowContext(ctx,
+		`SELECT id, coalesce(platform_data, '[]') FROM stores WHERE business_id = ? AND ref_id = ? FOR UPDATE`,
+		business, ref).
+		Scan(&storeID, &stored); err != nil {
+		return postgres.NotFound(err, "business %d has no store %q", business, ref)
+	}
+	if wrong := store.CheckID(id); wrong != "" {
+		return core.Errorf(core.Invalid, "store %q: the id that a platform has for it %s", ref, wrong)
+	}
+	outlet := store.Outlet{Platform: platform, ID: cmp.Or(id, ref)}
+	taken, err := OutletsBy(ctx, tx, business, []string{outlet.ID}, map[string]store.Present{ref: {}})
+	if err != nil {
+		return err
+	}
+	if other, is := taken[outlet]; is {
+		return core.Errorf(core.Conflict, "store %q: the platform %s knows store %q by %q already", ref, platform,
+			other, outlet.ID)
+	}
+	var data []store.PlatformData
+	if err := json.Unmarshal(stored, &data); err != nil {
+		return fmt.Errorf("reading store %q: %w", ref, err)
+	}
+	at := slices.IndexFunc(data, func(d store.PlatformData) bool { return d.Name == platform })
+	if at < 0 {
+		at, data = len(data), append(data, store.PlatformData{Name: platform})
+	}
+	data[at].PlatformStoreID = id
+	written, err := json.Marshal(data)
+	if err != nil {
+		return err
+	}
+	now := p.db.Clock().Now()
+	if _, err := tx.ExecContext(ctx,
+		`UPDATE stores SET platform_data = ?::jsonb, updated_at = ? WHERE business_id = ? AND id = ?`,
+		string(written), now, business, storeID); err != nil {
+		return fmt.Errorf("storing store %q: %w", ref, err)
+	}
+	_, err = publications.MarkDue(ctx, p.db, tx, publications.Selector{
+		Reference: core.NewID(now),
+		Condition: publications.PublishedOn + ` AND store.business_id = ? AND store.id = ? AND platform.name = ?`,
+		Args:      []any{business, storeID, platform},
+	})
+	return err
+}

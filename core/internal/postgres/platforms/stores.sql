@@ -1,0 +1,47 @@
+-- name: store_ref
+-- The ref_id of the store with a platform store id, else of the store without one that has it as its ref_id.
+SELECT coalesce(
+    (
+        SELECT store.ref_id
+        FROM stores store
+        JOIN platforms platform ON platform.business_id = store.business_id AND platform.name = ?platform
+        WHERE store.business_id = ?business
+            AND store.platform_data @> ?named::jsonb
+            AND nullif(?given_id, '') = ?id
+        ORDER BY store.id
+        LIMIT 1
+    ),
+    (
+        SELECT store.ref_id
+        FROM stores store
+        JOIN platforms platform ON platform.business_id = store.business_id AND platform.name = ?platform
+        WHERE store.business_id = ?business AND store.ref_id = ?id AND ?given_id = ''
+    ),
+    ''
+)
+
+-- name: outlets
+-- The platform stores of a business with any of the given ids (store.Outlet). The inner condition first excludes
+-- stores that have none of them.
+SELECT *
+FROM (
+    SELECT
+        store.id AS store_id,
+        store.ref_id,
+        platform.name AS platform,
+        outlet.listed,
+        coalesce(nullif(outlet.given, ''), CASE WHEN outlet.listed THEN store.ref_id END) AS id
+    FROM stores store
+    JOIN platforms platform ON platform.business_id = store.business_id AND platform.served_by <> 'own'
+    CROSS JOIN LATERAL (SELECT ?given_id AS given, ?listed_on AS listed) outlet
+    WHERE store.business_id = ?business
+        AND (
+            store.ref_id = ANY (?ids::text[])
+            OR EXISTS (
+                SELECT 1
+                FROM jsonb_array_elements(store.platform_data) data
+                WHERE data ->> 'platform_store_id' = ANY (?ids::text[])
+            )
+        )
+) known
+WHERE id = ANY (?ids::text[])

@@ -1,0 +1,125 @@
+package publications
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/publish"
+	"github.com/servery-hub/servery/core/queue"
+)
+
+// Claim leases due publications, the longest waiting endpoints first. The platform's state
+// is unknown if a lease expired or another call changed it meanwhile.
+func (p Store) Claim(ctx context.Context, owner core.ID, capacity queue.Capacity,
+	until time.Time) (batch queue.Batch[publish.Work], err error) {
+	now, epoch := p.db.ReadClock()
+	busy := postgres.Busy{Endpoints: capacity.Busy, Plugins: capacity.BusyGroups}
+	rows, err := p.db.Bun().QueryContext(ctx, queries.With("claim", postgres.Args{
+		"endpoints": postgres.Endpoints("publications", postgres.DueWaits),
+		"heads":     postgres.Heads("publications", now, capacity.Items, busy),
+		"now":       now, "epoch": epoch, "limit": capacity.Items, "share": capacity.OtherKeys, "owner": owner, "until": until,
+	}))
+	if err != nil {
+		return batch, fmt.Errorf("claiming publications: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		w := publish.Work{LeasedTo: until}
+		var call uuid.NullUUID
+		if err := rows.Scan(&w.Business, &w.StoreID, &w.StoreRef, &w.Platform, &w.Plugin, &w.Endpoint, &w.Version,
+			&w.Attempts,
+			&call, &w.Reference, pgdialect.Array(&w.Waiting), pgdialect.Array(&w.Asked), &w.Digest,
+			&w.Trace); err != nil {
+			return batch, fmt.Errorf("claiming publications: %w", err)
+		}
+		w.CallID = call.UUID
+		batch.Items = append(batch.Items, w)
+	}
+	if err := rows.Err(); err != nil || len(batch.Items) > 0 {
+		batch.More = true // each platform got its share only
+		return batch, err
+	}
+	batch.NextDue, err = p.db.NextDue(ctx, "publications", busy)
+	return batch, err
+}
+
+// Release requeues a claimed publication with its due time unchanged.
+func (p Store) Release(ctx context.Context, owner core.ID, w publish.Work) error {
+	_, err := p.db.Bun().ExecContext(ctx,
+		`UPDATE publications SET owner = NULL, available_at = due_at, digest = CASE WHEN unsure THEN NULL
+			ELSE ?::bytea END
+		WHERE business_id = ? AND store_id = ? AND platform = ? AND owner = ? AND available_at = ?`, w.Digest,
+		w.Business, w.StoreID, w.Platform, owner, w.LeasedTo)
+	if err != nil {
+		return fmt.Errorf("giving a publication back: %w", err)
+	}
+	return nil
+}
+
+// Finish records the result of a claimed publication and its events in one transaction. It
+// does nothing if the owner no longer holds the lease.
+func (p Store) Finish(ctx context.Context, owner core.ID, r publish.Result, events []core.Event) error {
+	return outbox.Run(ctx, p.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		held, err := p.settle(ctx, tx, owner, r)
+		if err != nil || !held {
+			return err
+		}
+		return box.Publish(ctx, tx, events...)
+	})
+}
+
+func (p Store) settle(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (held bool, err error) {
+	var result sql.Result
+	if r.State == publish.Waiting {
+		attempts := r.Attempts
+		if !r.Untried {
+			attempts++
+		}
+		result, err = tx.ExecContext(ctx, queries.With("retry", postgres.Args{
+			"call": r.CallID, "note": postgres.CleanText(r.Message), "digest": r.Digest, "version": r.Version,
+			"attempts": attempts, "retry_at": r.RetryAt, "business": r.Business, "store": r.StoreID,
+			"platform": r.Platform, "owner": owner, "leased_to": r.LeasedTo,
+		}))
+	} else {
+		result, err = p.conclude(ctx, tx, owner, r)
+	}
+	if err != nil {
+		return false, fmt.Errorf("recording a publication: %w", err)
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
+}
+
+// conclude stores an outcome. The aggregator's problems stay for as long as it holds the
+// menu they refer to.
+func (p Store) conclude(ctx context.Context, tx bun.Conn, owner core.ID, r publish.Result) (sql.Result, error) {
+	leftOut, err := json.Marshal(append([]publish.Problem{}, r.LeftOut...))
+	if err != nil {
+		return nil, err
+	}
+	problems, err := json.Marshal(append([]publish.Problem{}, r.Problems...))
+	if err != nil {
+		return nil, err
+	}
+	taken, outlet := r.State == publish.Published && !r.Unchanged, ""
+	if taken {
+		outlet = r.Outlet
+	}
+	return tx.ExecContext(ctx, queries.With("conclude", postgres.Args{
+		"version": r.Version, "asked": postgres.Array(r.Asked), "waiting": postgres.Array(r.Waiting),
+		"unchanged": r.Unchanged, "problems": postgres.CleanText(string(problems)), "state": r.State,
+		"message": postgres.CleanText(r.Message), "left_out": postgres.CleanText(string(leftOut)),
+		"reference": r.Reference, "digest": r.Digest, "at": r.At, "taken": taken, "outlet": outlet,
+		"business": r.Business, "store": r.StoreID, "platform": r.Platform, "owner": owner, "leased_to": r.LeasedTo,
+	}))
+}

@@ -1,0 +1,218 @@
+// Package publications is the queue of menus to publish, with the findings of platforms.
+package publications
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/core/publish"
+)
+
+// Channel notifies replicas of due publications.
+const Channel = "servery_publications"
+
+// Store stores publications (publish.Queue).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// pace holds this replica's debounce and notification limit.
+type pace struct {
+	debounce publish.Debounce
+	told     atomic.Int64
+}
+
+func paceOf(db *postgres.DB) *pace {
+	return postgres.StateOf(db, func(*postgres.DB) *pace { return &pace{} })
+}
+
+// UseDebounce sets how long changes are collected before they are published.
+func UseDebounce(db *postgres.DB, d publish.Debounce) { paceOf(db).debounce = d }
+
+// anywhere is the condition that a business publishes at all. It is evaluated once, so that
+// other businesses cost no search for stores.
+const anywhere = ` AND (EXISTS (SELECT 1 FROM platforms WHERE business_id = ? AND served_by <> 'own')
+	OR EXISTS (SELECT 1 FROM publications WHERE business_id = ?))`
+
+// Selector selects what to publish.
+type Selector struct {
+	Reference    core.ID
+	asked        bool   // a request waits for this outcome: publish at once and report it
+	Now          bool   // publish at once, without debounce
+	requested    bool   // a request made the change and gets an event with the outcome
+	StateUnknown bool   // the platform's state is unknown
+	Condition    string // on the rows store, platform and publication
+	Args         []any
+}
+
+// MarkDue marks stores on platforms as due, in one statement and in key order. A
+// publication that is running is repeated afterwards.
+func MarkDue(ctx context.Context, db *postgres.DB, tx bun.IDB, d Selector) (int64, error) {
+	now, debounce := db.Clock().Now(), paceOf(db).debounce.OrDefault()
+	at, asked, waiting := debounce.Due(now, now), []string{}, []string{}
+	switch {
+	case d.asked:
+		asked = []string{d.Reference.String()}
+	case d.requested:
+		waiting = []string{d.Reference.String()}
+	}
+	if d.asked || d.Now {
+		at = now
+	}
+	result, err := tx.ExecContext(ctx, queries.With("mark_due", postgres.Args{
+		"reference": d.Reference.String(), "waiting": postgres.Array(waiting), "asked": postgres.Array(asked),
+		"unsure": d.StateUnknown, "now": now, "due": at, "selected": bun.SafeQuery(d.Condition, d.Args...),
+		"due_again": bun.Safe(queries.With("due_again", postgres.Args{
+			"most_microseconds": debounce.Most.Microseconds(),
+		})),
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("marking menus to be published: %w", err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil || n == 0 || !postgres.AllowNotify(&paceOf(db).told) {
+		return n, err
+	}
+	return n, postgres.Notify(ctx, tx, Channel)
+}
+
+// PublishStores marks the stores that a request has changed: those written at the given
+// time. Their ids are passed as an array, because the planner has no statistics for new rows.
+func PublishStores(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, stores []int64,
+	at time.Time) error {
+	_, err := MarkDue(ctx, db, tx, Selector{
+		Reference: work.ID, requested: true,
+		Condition: PublishedOn + ` AND store.business_id = ? AND store.updated_at = ? AND store.id = ANY (?::bigint[])`,
+		Args:      []any{work.Business, at, postgres.Array(stores)},
+	})
+	return err
+}
+
+// PublishMenus marks the stores whose menus a job may have changed.
+func PublishMenus(ctx context.Context, db *postgres.DB, tx bun.IDB, work core.Job, store int64,
+	reach menu.Reach) error {
+	if !reach.Any() {
+		return nil
+	}
+	d := Selector{Reference: work.ID, requested: work.Kind == core.MenuJob || work.Kind == core.TimingJob,
+		Condition: PublishedOn + anywhere + ` AND store.business_id = ?`,
+		Args:      []any{work.Business, work.Business, work.Business}}
+	var some []string
+	reached := func(is bool, condition string, args ...any) {
+		if is && !reach.All {
+			some, d.Args = append(some, condition), append(d.Args, args...)
+		}
+	}
+	const sells = `EXISTS (SELECT 1 FROM menu_at_store here WHERE here.business_id = store.business_id
+		AND here.store_id = store.id AND here.kind = ? AND here.id = ANY (?::bigint[]))`
+	reached(reach.AtStore, `store.id = ?`, store)
+	reached(len(reach.Items) > 0, sells, int(menu.Items), postgres.Array(reach.Items))
+	reached(len(reach.Options) > 0, sells, int(menu.Options), postgres.Array(reach.Options))
+	if len(some) > 0 {
+		d.Condition += ` AND (` + strings.Join(some, ` OR `) + `)`
+	}
+	_, err := MarkDue(ctx, db, tx, d)
+	return err
+}
+
+// publishPlatform marks every store on a platform of a business.
+func publishPlatform(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
+	platform string) error {
+	_, err := MarkDue(ctx, db, tx, Selector{
+		Reference: core.NewID(db.Clock().Now()),
+		Condition: PublishedOn + ` AND store.business_id = ? AND platform.name = ?`,
+		Args:      []any{business, platform},
+	})
+	return err
+}
+
+// Ask marks a store due at once on the named platforms, or on all platforms that list it. An
+// event with the reference reports the outcome on each platform, even if nothing changed.
+// Ask returns the number of platforms.
+//
+// It returns NotFound for an unknown store or platform. It returns Invalid for a platform
+// that the hub does not publish to, and Conflict if too many requests already wait.
+func (p Store) Ask(ctx context.Context, business core.BusinessID, storeRef string, platforms []string,
+	reference core.ID) (n int, err error) {
+	err = p.db.InTx(ctx, func(tx bun.Conn) error {
+		if n, err = RequestPublish(ctx, p.db, tx, business, storeRef, platforms, reference); err != nil {
+			return err
+		}
+		return KeepUnnotified(ctx, p.db, tx, business, reference, n)
+	})
+	return n, err
+}
+
+// RequestPublish marks a store due at once for a request and returns the number of platforms.
+func RequestPublish(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, storeRef string,
+	platforms []string, reference core.ID) (int, error) {
+	store, err := StoreID(ctx, tx, business, storeRef)
+	if err != nil {
+		return 0, err
+	}
+	if err := KnownPlatforms(ctx, tx, business, platforms); err != nil {
+		return 0, err
+	}
+	if err := publishedPlatforms(ctx, tx, business, platforms); err != nil {
+		return 0, err
+	}
+	d := Selector{Reference: reference, asked: true,
+		Condition: PublishedOn + ` AND store.business_id = ? AND store.id = ?`, Args: []any{business, store}}
+	if len(platforms) > 0 {
+		d.Condition = `store.business_id = ? AND store.id = ? AND platform.name = ANY (?::text[])`
+		d.Args = append(d.Args, postgres.Array(platforms))
+	}
+	n, err := MarkDue(ctx, db, tx, d)
+	if err != nil {
+		return 0, err
+	}
+	return int(n), fewWait(ctx, tx, business, store, storeRef)
+}
+
+// publishedPlatforms rejects the merchant's own platforms, because they read the menu from
+// the hub.
+func publishedPlatforms(ctx context.Context, tx bun.Conn, business core.BusinessID, names []string) error {
+	var own []string
+	if err := tx.NewRaw(`SELECT name FROM platforms WHERE business_id = ? AND name = ANY (?::text[]) AND served_by = ?`,
+		business, postgres.Array(names), core.ServedByOwn).Scan(ctx, &own); err != nil {
+		return fmt.Errorf("reading platforms: %w", err)
+	}
+	var v core.Violations
+	for i, name := range names {
+		if slices.Contains(own, name) {
+			v.AddBody(fmt.Sprintf("platforms[%d]", i), "value",
+				fmt.Sprintf("%q is your own: it reads the menu from the hub, and nothing is published there", name))
+		}
+	}
+	return v.Err()
+}
+
+// maxAsking bounds the publish requests that wait for one menu. Each of them gets an event
+// with the outcome.
+const maxAsking = 100
+
+func fewWait(ctx context.Context, tx bun.Conn, business core.BusinessID, store int64, storeRef string) error {
+	var platforms []string
+	if err :=
+		tx.NewRaw(`SELECT platform FROM publications WHERE business_id = ? AND store_id = ? AND cardinality(asked) > ?
+			ORDER BY platform`,
+			business, store, maxAsking).Scan(ctx, &platforms); err != nil {
+		return fmt.Errorf("counting requests to publish: %w", err)
+	}
+	if len(platforms) > 0 {
+		return core.Errorf(core.Conflict,
+			"%d requests to publish the menu of %q on %q wait already; send this one again when one of them has been "+
+				"told of", maxAsking, storeRef, platforms[0])
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+-- name: claim
+-- Leases due publications, the longest waiting endpoints first. What the aggregator holds is unknown if a lease
+-- expired or another call changed it meanwhile; its digest is then cleared.
+WITH RECURSIVE
+endpoints AS (
+    ?endpoints
+),
+heads AS (
+    ?heads
+),
+-- The rows to lease: a share of each endpoint.
+due AS (
+    SELECT shared.*
+    FROM heads
+    CROSS JOIN LATERAL (
+        SELECT business_id, store_id, platform
+        FROM publications
+        WHERE endpoint = heads.endpoint AND available_at <= ?now AND available_at < 'infinity'
+        ORDER BY available_at
+        LIMIT ?share
+        FOR UPDATE SKIP LOCKED
+    ) shared
+    LIMIT ?limit
+)
+UPDATE publications publication
+SET
+    owner = ?owner,
+    available_at = ?until,
+    first_at = NULL,
+    unsure = false,
+    digest = CASE WHEN publication.owner IS NULL AND NOT publication.unsure THEN publication.digest END
+FROM due
+JOIN stores store ON store.business_id = due.business_id AND store.id = due.store_id
+LEFT JOIN platforms platform ON platform.business_id = due.business_id AND platform.name = due.platform
+WHERE ?epoch IN (0, (SELECT epoch FROM clock_epoch))
+    AND publication.business_id = due.business_id
+    AND publication.store_id = due.store_id
+    AND publication.platform = due.platform
+RETURNING
+    publication.business_id,
+    publication.store_id,
+    store.ref_id,
+    publication.platform,
+    coalesce(platform.served_by, 'own'),
+    publication.endpoint,
+    publication.version,
+    publication.attempts,
+    publication.call_id,
+    publication.reference,
+    publication.waiting,
+    publication.asked,
+    publication.digest,
+    coalesce(
+        (
+            SELECT jobs.trace
+            FROM jobs
+            WHERE jobs.business_id = publication.business_id AND jobs.id = publication.reference
+            LIMIT 1
+        ),
+        ''
+    )
+
+-- name: retry
+-- Returns a claimed publication to the queue. One that was marked meanwhile starts again.
+UPDATE publications
+SET
+    owner = NULL,
+    call_id = ?call,
+    note = ?note,
+    digest = CASE WHEN unsure THEN NULL ELSE ?digest::bytea END,
+    attempts = CASE WHEN version > ?version THEN 0 ELSE ?attempts END,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE ?retry_at END
+WHERE business_id = ?business
+    AND store_id = ?store
+    AND platform = ?platform
+    AND owner = ?owner
+    AND available_at = ?leased_to
+
+-- name: conclude
+-- Stores the outcome of a claimed publication. One that was marked meanwhile is due again.
+UPDATE publications
+SET
+    owner = NULL,
+    attempts = 0,
+    note = '',
+    call_id = NULL,
+    available_at = CASE WHEN version > ?version THEN due_at ELSE 'infinity' END,
+    asked = ARRAY(SELECT reference FROM unnest(asked) reference WHERE reference <> ALL (?asked::uuid[])),
+    waiting = ARRAY(SELECT reference FROM unnest(waiting) reference WHERE reference <> ALL (?waiting::uuid[])),
+    problems = CASE WHEN ?unchanged AND state = 'published' THEN problems ELSE ?problems END,
+    state = ?state,
+    message = ?message,
+    left_out = ?left_out,
+    outcome_of = ?reference,
+    digest = CASE WHEN unsure THEN NULL ELSE ?digest::bytea END,
+    settled_at = ?at,
+    published_at = CASE WHEN ?taken THEN ?at ELSE published_at END,
+    outlet = coalesce(nullif(?outlet, ''), outlet)
+WHERE business_id = ?business
+    AND store_id = ?store
+    AND platform = ?platform
+    AND owner = ?owner
+    AND available_at = ?leased_to
+
+-- name: list
+SELECT
+    store.ref_id,
+    publication.platform,
+    publication.state,
+    publication.message,
+    publication.left_out,
+    publication.problems,
+    publication.outcome_of,
+    publication.published_at,
+    publication.settled_at,
+    CASE
+        WHEN publication.available_at < 'infinity' THEN CASE
+            WHEN publication.owner IS NULL THEN publication.available_at
+            ELSE publication.due_at
+        END
+    END,
+    publication.note,
+    publication.attempts
+FROM publications publication
+JOIN stores store ON store.business_id = publication.business_id AND store.id = publication.store_id
+WHERE publication.business_id = ?business
+    AND (?store = '' OR store.ref_id = ?store)
+    AND (?platform = '' OR publication.platform = ?platform)
+    AND (?state = '' OR publication.state = ?state)
+    AND (store.ref_id, publication.platform) > (?after_store, ?after_platform)
+ORDER BY store.ref_id, publication.platform
+LIMIT ?limit

@@ -1,0 +1,77 @@
+package publications
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+)
+
+// RulesChanged republishes a platform's stores and rechecks its items, because its plugin may
+// now render or judge them differently.
+func RulesChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
+	if err := publishPlatform(ctx, db, tx, business, platform); err != nil {
+		return err
+	}
+	return Recheck(ctx, db, tx, business, platform)
+}
+
+// PluginChanged does what RulesChanged does, for all platforms of a plugin. It marks all
+// before the first recheck, because other transactions lock in the same order.
+func PluginChanged(ctx context.Context, db *postgres.DB, tx bun.Conn, id string) error {
+	var served []struct {
+		Business core.BusinessID
+		Name     string
+	}
+	if err :=
+		tx.NewRaw(`SELECT business_id AS business, name FROM platforms WHERE served_by = ? ORDER BY business_id, name`,
+			id).Scan(ctx, &served); err != nil {
+		return fmt.Errorf("reading platforms: %w", err)
+	}
+	if _, err := MarkDue(ctx, db, tx,
+		Selector{Reference: core.NewID(db.Clock().Now()), Condition: PublishedOn + ` AND platform.served_by = ?`,
+			Args: []any{id}}); err != nil {
+		return err
+	}
+	for _, platform := range served {
+		if err := Recheck(ctx, db, tx, platform.Business, platform.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetPublished clears the published state of a platform that another plugin now serves,
+// because the new aggregator holds none of it. Work under way for the former plugin is
+// discarded.
+func ForgetPublished(ctx context.Context, db *postgres.DB, tx bun.IDB, business core.BusinessID,
+	platform string) error {
+	_, err := tx.ExecContext(ctx, queries.With("forget_published", postgres.Args{
+		"business": business, "platform": platform,
+	}))
+	if err != nil {
+		return fmt.Errorf("forgetting what the platform holds: %w", err)
+	}
+	return nil
+}
+
+// Recheck queues a job that checks a business's items against the rules of a platform. An
+// already queued job starts again from the beginning instead.
+func Recheck(ctx context.Context, db *postgres.DB, tx bun.Conn, business core.BusinessID, platform string) error {
+	var needless bool
+	if err := tx.QueryRowContext(ctx, queries.With("recheck_queued", postgres.Args{
+		"business": business, "kind": core.RecheckJob, "platform": platform, "own": core.ServedByOwn,
+		"body": db.Pack([]byte("{}")),
+	})).Scan(&needless); err != nil ||
+		needless {
+		return err
+	}
+	now := db.Clock().Now()
+	return jobs.Enqueue(ctx, db, tx,
+		core.Job{ID: core.NewID(now), Business: business, Kind: core.RecheckJob, Subject: platform, Body: []byte("{}"),
+			CreatedAt: now}, "")
+}

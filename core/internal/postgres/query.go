@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Queries are the SQL statements of a package's .sql files, by name.
+//
+// Each statement of a file stands below a line "-- name: x". A file without such lines is
+// one statement, named like the file. Arguments are named, such as ?now; \? is an operator. A
+// statement that connections prepare declares the types of its arguments in lines
+// "-- prepare: ids uuid[], now timestamptz". Comments have lines of their own and are not sent.
+type Queries map[string]*Query
+
+// Query is a statement with named arguments.
+type Query struct {
+	name  string
+	text  []string // the parts before, between and after the arguments
+	args  []string // the argument after each part but the last
+	names []string // of the arguments, sorted; of a prepared statement in the order of the types
+	types []string // of a prepared statement
+}
+
+// Args are the arguments of a statement, by name.
+type Args map[string]any
+
+// LoadQueries reads the .sql files of a directory.
+func LoadQueries(files fs.FS) (Queries, error) {
+	paths, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, err
+	}
+	queries := Queries{}
+	for _, path := range paths {
+		text, err := fs.ReadFile(files, path)
+		if err != nil {
+			return nil, err
+		}
+		if err := queries.read(strings.TrimSuffix(path, ".sql"), string(text)); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return queries, nil
+}
+
+// MustLoadQueries is LoadQueries for embedded files. It panics if they cannot be read.
+func MustLoadQueries(files fs.FS) Queries {
+	queries, err := LoadQueries(files)
+	if err != nil {
+		panic(err)
+	}
+	return queries
+}
+
+// read adds the statements of a file.
+func (q Queries) read(name, text string) error {
+	var types, lines []string
+	add := func() error {
+		if len(lines) == 0 {
+			return nil // the comment at the head of a file
+		}
+		if q[name] != nil {
+			return fmt.Errorf("there are two statements %s", name)
+		}
+		query, err := newQuery(name, types, strings.Join(lines, "\n"))
+		q[name], types, lines = query, nil, nil
+		return err
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "--")
+		heading, isHeading := strings.CutPrefix(comment, " name: ")
+		declared, isTypes := strings.CutPrefix(comment, " prepare: ")
+		switch {
+		case isComment && isHeading:
+			if err := add(); err != nil {
+				return err
+			}
+			name = heading
+		case isComment && isTypes:
+			types = append(types, strings.Split(declared, ", ")...)
+		case strings.Contains(line, "--") && !isComment:
+			return fmt.Errorf("the comment needs a line of its own: %s", line)
+		case !isComment && strings.TrimSpace(line) != "":
+			lines = append(lines, line)
+		}
+	}
+	return add()
+}
+
+// argument matches an argument, or \? that stands for an operator.
+var argument = regexp.MustCompile(`\\\?|\?([a-z][a-z0-9_]*)?`)
+
+func newQuery(name string, types []string, text string) (*Query, error) {
+	q := &Query{name: name}
+	part, from := "", 0
+	for _, at := range argument.FindAllStringSubmatchIndex(text, -1) {
+		part += text[from:at[0]]
+		from = at[1]
+		if text[at[0]] == '\\' {
+			part += "?"
+			continue
+		}
+		if at[2] < 0 {
+			return nil, fmt.Errorf("statement %s has an argument without a name", name)
+		}
+		q.text, q.args, part = append(q.text, part), append(q.args, text[at[2]:at[3]]), ""
+	}
+	q.text = append(q.text, part+text[from:])
+	q.names = slices.Compact(slices.Sorted(slices.Values(q.args)))
+	if types == nil {
+		return q, nil
+	}
+	var declared []string
+	for _, one := range types {
+		argument, kind, _ := strings.Cut(one, " ")
+		declared, q.types = append(declared, argument), append(q.types, kind)
+	}
+	if !slices.Equal(slices.Sorted(slices.Values(declared)), q.names) {
+		return nil, fmt.Errorf("statement %s declares the arguments %q and uses %q", name, declared, q.names)
+	}
+	q.names = declared
+	return q, nil
+}
+
+// Names returns the names of the arguments.
+func (q *Query) Names() []string { return q.names }
+
+// Text returns the statement with the names of its arguments, such as ?now.
+func (q *Query) Text() string {
+	text := q.text[0]
+	for i, name := range q.args {
+		text += "?" + name + q.text[i+1]
+	}
+	return text
+}
+
+// Get returns a statement. It panics if there is none of that name.
+func (q Queries) Get(name string) *Query {
+	found := q[name]
+	if found == nil {
+		panic("there is no SQL statement " + name)
+	}
+	return found
+}
+
+// With returns the text of a statement with its arguments. It panics if the statement does
+// not exist, or if it has other arguments.
+func (q Queries) With(name string, args Args) string { return q.Get(name).with(args) }
+
+func (q *Query) with(args Args) string {
+	q.check(args)
+	var text []byte
+	for i, name := range q.args {
+		text = append(text, q.text[i]...)
+		text = Formatter.AppendQuery(text, "?", args[name])
+	}
+	return string(append(text, q.text[len(q.args)]...))
+}
+
+// check panics unless the statement has exactly these arguments.
+func (q *Query) check(args Args) {
+	for _, name := range q.names {
+		if _, given := args[name]; !given {
+			panic(fmt.Sprintf("SQL statement %s lacks the argument %s", q.name, name))
+		}
+	}
+	if len(args) != len(q.names) {
+		panic(fmt.Sprintf("SQL statement %s has the arguments %q only", q.name, q.names))
+	}
+}
+
+// prepare returns the statement that prepares the query.
+func (q *Query) prepare() string {
+	text := "PREPARE " + q.name + " (" + strings.Join(q.types, ", ") + ") AS "
+	for i, name := range q.args {
+		text += q.text[i] + fmt.Sprintf("$%d", slices.Index(q.names, name)+1)
+	}
+	return text + q.text[len(q.args)]
+}
+
+// execute returns the statement that executes the prepared query.
+func (q *Query) execute(args Args) string {
+	q.check(args)
+	text := []byte("EXECUTE " + q.name + " (")
+	for i, name := range q.names {
+		if i > 0 {
+			text = append(text, ", "...)
+		}
+		text = Formatter.AppendQuery(text, "?", args[name])
+	}
+	return string(append(text, ')'))
+}

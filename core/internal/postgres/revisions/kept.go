@@ -1,0 +1,73 @@
+package revisions
+
+import (
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// AsOf returns a query of the rows as they were at ?1, a revision id. Rows that changed
+// since are restored from later revisions. The condition narrows the rows, named x.
+func (t VersionedTable) AsOf(condition string) string {
+	later := t.Undone("p.revision_id >= ?1::uuid")
+	return `WITH undone AS MATERIALIZED (` + later + `)
+		SELECT x.* FROM ` + t.Present() + ` x WHERE x.business_id = ?0 AND ` + condition + `
+			AND NOT EXISTS (SELECT 1 FROM undone u WHERE (` + Qualified("u", t.Keys) + `) = (` +
+		Qualified("x", t.Keys) + `))
+		UNION ALL SELECT x.* FROM undone u CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() + `, u.row) AS x
+			WHERE NOT u.made AND ` + condition
+}
+
+// Differences selects the rows that the revision asked.id changed.
+type Differences struct {
+	Business    core.BusinessID
+	Only        postgres.Conditions // on the row part of revision_parts
+	Objects     []int64             // nil: all; else the ids of the owning entities
+	First, Last core.ID             // of the revisions
+}
+
+// Differences returns a query of the rows that a revision changed, before and after it.
+func (t VersionedTable) Differences(d Differences) bun.Safe {
+	name := func(condition string) string {
+		return `coalesce((SELECT master.name FROM menu_masters master
+			WHERE master.business_id = part.business_id AND ` + condition + `), '')`
+	}
+	kind, id, ref := "x."+t.Kind, "x."+t.ID, name("master.id = x.from_id")
+	switch t.Name {
+	case KeptMasters.Name:
+		ref = `coalesce(nullif(` + name("master.id = x.id") + `, ''), x.name, '')`
+	case KeptAtStore.Name:
+		ref = name("master.kind = x.kind AND master.id = x.id")
+	case KeptStores.Name:
+		kind, ref = "-1", "x.ref_id"
+	case KeptTimings.Name:
+		kind, id, ref = "-1", "hashtextextended(x.title, 0)", "x.title"
+	}
+	only := d.Only
+	only.Add(d.Objects != nil, "part.ids && ?::bigint[] AND (?) = ANY (?::bigint[])", postgres.Array(d.Objects),
+		bun.Safe(id), postgres.Array(d.Objects))
+	return bun.Safe(queries.With("differences", postgres.Args{
+		"business": d.Business, "first": d.First, "last": d.Last, "table": t.Name, "only": only,
+		"kind": bun.Safe(kind), "id": bun.Safe(id), "ref": bun.Safe(ref), "row": bun.Safe(t.row()),
+		"shown_x": t.shown("x"), "shown_y": t.shown("y"), "present": bun.Safe(t.Present()),
+		"same": bun.Safe(`(` + Qualified("x", t.Keys) + `) = (` + Qualified("y", t.Keys) + `)`),
+	}))
+}
+
+// shown returns what a difference shows of a row. It omits the hub's own columns.
+func (t VersionedTable) shown(row bun.Safe) bun.Safe {
+	switch t.Name {
+	case KeptMasters.Name:
+		return `json_build_object('active', ` + row + `.active, 'record', ` + row + `.record)`
+	case KeptLinks.Name:
+		return `json_build_object('ref_id', (SELECT target.name FROM menu_masters target
+			WHERE target.business_id = part.business_id AND target.id = ` + row + `.to_id),
+			'position', ` + row + `.position)`
+	case KeptAtStore.Name:
+		return row + `.content`
+	case KeptTimings.Name:
+		return bun.Safe(queries.With("shown_timing", postgres.Args{"row": row}))
+	}
+	return `(to_jsonb(` + row + `) - '{business_id,created_at,updated_at}'::text[])::json`
+}

@@ -1,0 +1,134 @@
+// Package revisions stores earlier versions of menus.
+package revisions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/menu"
+)
+
+// Begin starts a revision: the database records the previous rows of menus and stores that
+// the transaction changes.
+func Begin(ctx context.Context, db *postgres.DB, tx bun.Conn) (id core.ID, err error) {
+	id = core.NewID(db.Clock().Now())
+	if _, err = tx.ExecContext(ctx, `SELECT set_config('servery.revision', ?, true)`, id.String()); err != nil {
+		err = fmt.Errorf("beginning a revision: %w", err)
+	}
+	return id, err
+}
+
+// End stores the revision if anything was changed. undoes is nil unless it is a rollback.
+func End(ctx context.Context, db *postgres.DB, tx bun.Conn, work core.Job, id core.ID, undoes *core.ID) error {
+	kind := string(work.Kind)
+	if undoes != nil {
+		kind = "rollback"
+	}
+	_, err := tx.ExecContext(ctx, `INSERT INTO revisions (business_id, id, reference, kind, subject, actor, undoes, at)
+		SELECT business_id, ?0, id, ?1, subject, actor, ?2, ?3 FROM jobs WHERE business_id = ?4 AND id = ?5
+			AND EXISTS (SELECT 1 FROM revision_parts WHERE business_id = ?4 AND revision_id = ?0)`,
+		id, kind, undoes, db.Clock().Now(), work.Business, work.ID)
+	if err != nil {
+		return fmt.Errorf("keeping a revision: %w", err)
+	}
+	return nil
+}
+
+// VersionedTable is a table whose revisions are stored. Keys identify its rows within a
+// business; Kind and ID are the columns of the owning entity. The id of a timing group
+// derives from its title, because an update recreates the group.
+type VersionedTable struct{ Name, Keys, Kind, ID string }
+
+// TimingKind is the kind of timing groups, in addition to the kinds of menus.
+const TimingKind menu.Kind = -1
+
+var (
+	KeptMasters = VersionedTable{"menu_masters", "kind, id", "kind", "id"}
+	KeptLinks   = VersionedTable{"menu_links", "relation, from_id, to_id", "relation", "from_id"}
+	KeptAtStore = VersionedTable{"menu_at_store", "store_id, kind, id", "kind", "id"}
+	KeptTimings = VersionedTable{"timing_groups", "title", "-1", "hashtextextended(title, 0)"}
+	KeptStores  = VersionedTable{"stores", "id", "-1", "id"}
+)
+
+// row returns the row type of the stored versions.
+func (t VersionedTable) row() string {
+	if t == KeptTimings {
+		return "kept_timing"
+	}
+	return t.Name
+}
+
+// Present returns the source of the current rows, in the form of the stored versions.
+func (t VersionedTable) Present() string {
+	if t == KeptTimings {
+		return `(SELECT g.business_id, g.title, g.day_slots, g.updated_at, ARRAY(SELECT c.category_id
+			FROM timed_categories c
+			WHERE c.business_id = g.business_id AND c.group_id = g.id ORDER BY c.category_id) AS category_ids
+				FROM timing_groups g)`
+	}
+	return t.Name
+}
+
+// Undone returns a query of the rows in the parts p, each as it was before its first
+// change. The condition narrows the parts.
+func (t VersionedTable) Undone(condition string) string {
+	return `SELECT DISTINCT ON (` + t.Keys + `) x.*, p.made, r AS row FROM revision_parts p
+		CROSS JOIN LATERAL json_array_elements(p.rows) AS r CROSS JOIN LATERAL json_populate_record(NULL::` + t.row() +
+		`, r) AS x
+		WHERE p.business_id = ?0 AND p.tbl = '` + t.Name + `' AND ` + condition + ` ORDER BY ` + t.Keys + `, p.n`
+}
+
+// PutBack returns a common table expression, changed, that restores the rows that existed
+// before.
+func (t VersionedTable) PutBack(undone string) string {
+	if t == KeptTimings {
+		return queries.With("put_back_timings", postgres.Args{"undone": bun.Safe(undone), "row": bun.Safe(t.row())})
+	}
+	return queries.With("put_back", postgres.Args{
+		"undone": bun.Safe(undone), "row": bun.Safe(t.row()), "table": bun.Ident(t.Name),
+	})
+}
+
+// Qualified prefixes column names with a table's name.
+func Qualified(table, columns string) string {
+	return table + "." + strings.ReplaceAll(columns, ", ", ", "+table+".")
+}
+
+// Change identifies the entity of a changed row.
+type Change struct {
+	Kind menu.Kind
+	ID   int64
+}
+
+// ErrNoRevision is returned for an unknown revision id.
+var ErrNoRevision = core.Errorf(core.NotFound,
+	"there is no revision with this id; revisions are kept as long as events")
+
+// RollbackStats counts the entities of a rollback: restored ones as created, removed ones
+// as deleted, others as updated.
+func RollbackStats(gone, back, touched map[Change]bool) (undone menu.Undone) {
+	all := maps.Clone(gone)
+	maps.Copy(all, back)
+	maps.Copy(all, touched)
+	for n := range all {
+		s := &undone.Timings
+		if n.Kind != TimingKind {
+			s = &undone.Stats[n.Kind]
+		}
+		switch {
+		case gone[n] && !back[n]:
+			s.Deleted++
+		case back[n] && !gone[n]:
+			s.Created++
+		default:
+			s.Updated++
+		}
+	}
+	return undone
+}

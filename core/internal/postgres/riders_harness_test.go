@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/clocktest"
+	"github.com/servery-hub/servery/core/internal/hubtest"
+	callsdb "github.com/servery-hub/servery/core/internal/postgres/calls"
+	"github.com/servery-hub/servery/core/internal/postgres/orders"
+	"github.com/servery-hub/servery/core/internal/postgres/pgtest"
+	"github.com/servery-hub/servery/core/order"
+	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/relay"
+)
+
+// depot is a kitchen with riders, whose platform b is served by a plugin.
+type depot struct {
+	*kitchen
+	clock  *clocktest.Clock
+	riders *orders.Riders
+	calls  callsdb.Store
+	placed int
+}
+
+func newDepot(t *testing.T) *depot {
+	t.Helper()
+	clock := clocktest.New()
+	db := hubtest.Database(t, clock)
+	d := &depot{kitchen: newKitchen(t, db, "US"), clock: clock, riders: orders.NewRiders(db), calls: callsOf(db)}
+	t.Cleanup(d.riders.Close)
+	d.store("s1")
+	d.servedBy("b", "aggregator-b")
+	return d
+}
+
+func (d *depot) servedBy(platform, plugin string) {
+	d.t.Helper()
+	pgtest.Exec(d.t, d.db, `INSERT INTO platforms (business_id, name, served_by) VALUES (?, ?, ?)`, d.business,
+		platform, plugin)
+}
+
+// order places a self-delivery order, deletes its acknowledgement call and returns its id.
+func (d *depot) order(platform, more string) int64 {
+	d.t.Helper()
+	d.placed++
+	if more == "" {
+		more = `,"delivery_type":"self"`
+	}
+	receipts, failures := pgtest.PlaceTogether(context.Background(), newIntake(d.t, d.db),
+		d.arrival(fmt.Sprint("R-", d.placed), platform, oneCurry, more))
+	require.NoError(d.t, failures[0])
+	pgtest.Exec(d.t, d.db,
+		`WITH told AS (DELETE FROM calls WHERE kind = 'order_acknowledge') DELETE FROM call_lines
+			WHERE kind = 'order_acknowledge'`)
+	return receipts[0].OrderID
+}
+
+func (d *depot) update(id int64, status order.RiderStatus, rider order.Rider) order.RiderUpdate {
+	return order.RiderUpdate{Business: d.business, Actor: "key:pos", OrderID: id, Status: status, Rider: rider}
+}
+
+func (d *depot) send(id int64, status order.RiderStatus, rider order.Rider) error {
+	d.clock.Advance(time.Millisecond)
+	_, err := d.riders.Update(context.Background(), d.update(id, status, rider))
+	return err
+}
+
+func (d *depot) place(id int64, latitude string) error {
+	d.clock.Advance(time.Millisecond)
+	return d.riders.Locate(context.Background(),
+		order.RiderLocation{Business: d.business, OrderID: id, Latitude: latitude, Longitude: "2",
+			SeenAt: d.clock.Now()})
+}
+
+// claim claims as a replica of the owner would.
+func (d *depot) claim(owner core.ID) []relay.Call {
+	d.t.Helper()
+	batch, err := d.calls.Claim(context.Background(), owner, queue.Capacity{Items: 100, OtherKeys: 100},
+		d.clock.Now().Add(20*time.Second))
+	require.NoError(d.t, err)
+	return batch.Items
+}
+
+func (d *depot) finish(owner core.ID, results ...relay.Result) {
+	d.t.Helper()
+	require.NoError(d.t, d.calls.Finish(context.Background(), owner, results))
+}
+
+func (d *depot) done(c relay.Call) relay.Result {
+	return relay.Result{Call: c, State: relay.Done, Executed: d.clock.Now(),
+		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 200}}
+}
+
+func (d *depot) again(c relay.Call, after time.Duration) relay.Result {
+	return relay.Result{Call: c, State: relay.Waiting, Message: "it answered 500", Executed: d.clock.Now(),
+		RetryAt: d.clock.Now().Add(after),
+		Attempt: &relay.Attempt{StartedAt: d.clock.Now(), Status: 500, ErrorClass: "status", Error: "it answered 500"}}
+}
+
+func payloads(calls []relay.Call) []string {
+	list := []string{}
+	for _, c := range calls {
+		list = append(list, string(c.Payload))
+	}
+	return list
+}
+
+var me, other = core.ID{1}, core.ID{2}

@@ -1,0 +1,75 @@
+package schema
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+)
+
+// Condition is the state of a database, for the doctor command.
+type Condition struct {
+	Version           int   // such as 160004
+	Size              int64 // bytes
+	Stages            bool  // its role may create temporary tables
+	Superuser         bool  // its role is a superuser
+	Fsync             bool
+	FullPageWrites    bool
+	SynchronousCommit string
+	Checksums         bool
+	Unarchived        bool     // the last WAL archiving attempt failed
+	TimeZone          string   // of the sessions
+	Spare             int      // free connections
+	PoolSize          int      // maximum connections of a hub, besides one that listens
+	Missing, Unknown  []string // names of migrations
+}
+
+// Examine returns the state of the database.
+func Examine(ctx context.Context, db *postgres.DB) (Condition, error) {
+	c := Condition{PoolSize: db.Bun().DB.Stats().MaxOpenConnections}
+	err := db.Bun().QueryRowContext(ctx, queries.With("examine", nil)).
+		Scan(&c.Version, &c.Size, &c.Stages, &c.Fsync, &c.FullPageWrites, &c.SynchronousCommit, &c.Checksums,
+			&c.TimeZone, &c.Spare, &c.Unarchived, &c.Superuser)
+	if err != nil {
+		return c, fmt.Errorf("asking the database how it is: %w", err)
+	}
+	list, err := Migrations(ctx, db)
+	if err != nil {
+		return c, err
+	}
+	for _, m := range list {
+		if !m.Applied {
+			c.Missing = append(c.Missing, m.Name)
+		}
+	}
+	migrator, err := migrator(db.Bun())
+	if err != nil {
+		return c, err
+	}
+	c.Unknown, err = unknownTo(ctx, migrator)
+	return c, err
+}
+
+// PartitionsAhead returns for how many days after today every partitioned table has its
+// partition. It also returns the rows of today or later in the default partitions, at most
+// 100,000 per table.
+func PartitionsAhead(ctx context.Context, db *postgres.DB) (days, stray int, err error) {
+	there, err := dayPartitions(ctx, db)
+	if err != nil {
+		return 0, 0, err
+	}
+	now := db.Clock().Now().UTC()
+	for _, t := range partitioned {
+		var n int
+		if err := db.Bun().QueryRowContext(ctx, `SELECT count(*) FROM (SELECT 1 FROM ? WHERE ? >= ? LIMIT 100000) x`,
+			bun.Ident(t.other()), bun.Ident(t.key), core.FirstID(now.Truncate(24*time.Hour))).Scan(&n); err != nil {
+			return 0, 0, fmt.Errorf("looking for rows outside the partitions: %w", err)
+		}
+		stray += n
+	}
+	return daysMade(now, there), stray, nil
+}

@@ -1,0 +1,168 @@
+// Package schema migrates the database, maintains partitions, examines the server and rotates keys.
+package schema
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/migrate"
+
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/migrations"
+)
+
+// migrationLock is the advisory lock that serializes migrations.
+const migrationLock = 0x5e57e271
+
+// Migration is one step of the schema.
+type Migration struct {
+	Name    string `json:"name"`
+	Applied bool   `json:"applied"`
+}
+
+// MigrateUp applies the missing migrations and returns their names. A migration that cannot
+// get its lock in time is retried, so that other statements do not queue behind it for long.
+func MigrateUp(ctx context.Context, db *postgres.DB) (names []string, err error) {
+	for {
+		some, err := runMigrations(ctx, db,
+			func(m *migrate.Migrator) (*migrate.MigrationGroup, error) { return m.Migrate(ctx) })
+		names = append(names, some...)
+		if !postgres.IsCode(err, "55P03") { // lock_not_available
+			return names, err
+		}
+		db.Log().Warn("a migration waits for a table that is in use", "error", err)
+		if err := postgres.Pause(ctx, time.Second); err != nil {
+			return names, err
+		}
+	}
+}
+
+// MigrateDown rolls back the last applied group of migrations. It returns an error if the
+// database has migrations unknown to this program, because it would roll back an earlier group.
+func MigrateDown(ctx context.Context, db *postgres.DB) ([]string, error) {
+	return runMigrations(ctx, db, func(m *migrate.Migrator) (*migrate.MigrationGroup, error) {
+		unknown, err := unknownTo(ctx, m)
+		if len(unknown) > 0 {
+			err =
+				fmt.Errorf("the database has %d that this program does not know, the first is %s: only a program "+
+					"that has them takes them back", len(unknown), unknown[0])
+		}
+		if err != nil {
+			return &migrate.MigrationGroup{}, err
+		}
+		return m.Rollback(ctx)
+	})
+}
+
+// unknownTo returns the applied migrations that a migrator does not know, sorted.
+func unknownTo(ctx context.Context, m *migrate.Migrator) (names []string, err error) {
+	known, err := m.MigrationsWithStatus(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading migrations: %w", err)
+	}
+	applied, err := m.AppliedMigrations(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading applied migrations: %w", err)
+	}
+	for _, one := range applied {
+		if !slices.ContainsFunc(known, func(k migrate.Migration) bool { return k.Name == one.Name }) {
+			names = append(names, one.Name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// Used reports whether there is a business whose data would be lost with the tables.
+func Used(ctx context.Context, db *postgres.DB) (used bool, err error) {
+	err = db.Bun().QueryRowContext(ctx, `SELECT EXISTS (SELECT FROM businesses)`).Scan(&used)
+	if postgres.IsCode(err, "42P01") { // undefined_table
+		return false, nil
+	}
+	return used, err
+}
+
+func migrator(on *bun.DB) (*migrate.Migrator, error) {
+	all := migrate.NewMigrations()
+	if err := all.Discover(migrations.Files); err != nil {
+		return nil, fmt.Errorf("reading migrations: %w", err)
+	}
+	return migrate.NewMigrator(on, all, migrate.WithMarkAppliedOnSuccess(true)), nil
+}
+
+// runMigrations runs migrations on separate connections without a statement timeout, under the
+// lock that replicas share. It returns the applied names, even if a later migration failed.
+func runMigrations(ctx context.Context, db *postgres.DB,
+	run func(*migrate.Migrator) (*migrate.MigrationGroup, error)) ([]string, error) {
+	own, err := db.ForMigrations()
+	if err != nil {
+		return nil, err
+	}
+	defer own.Close()
+	conn, err := own.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := AwaitMigrations(ctx, db, conn); err != nil {
+		return nil, fmt.Errorf("waiting for the migration lock: %w", err)
+	}
+	migrator, err := migrator(own)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrator.Init(ctx); err != nil {
+		return nil, fmt.Errorf("preparing migrations: %w", err)
+	}
+	defer db.ForgetTenantRole()
+	group, err := run(migrator)
+	names := []string{}
+	for _, m := range group.Migrations {
+		names = append(names, m.Name+"_"+m.Comment)
+	}
+	if err != nil {
+		return names[:max(0, len(names)-1)], fmt.Errorf("migrating: %w", err)
+	}
+	return names, nil
+}
+
+// AwaitMigrations takes the migration lock and waits while another replica migrates. The lock
+// ends with the connection.
+func AwaitMigrations(ctx context.Context, db *postgres.DB, conn bun.Conn) error {
+	for n := 0; ; n++ {
+		var taken bool
+		err := conn.QueryRowContext(ctx, "SELECT pg_try_advisory_lock(?)", migrationLock).Scan(&taken)
+		if err != nil || taken {
+			return err
+		}
+		if n%100 == 10 {
+			db.Log().Info("another replica migrates the database; waiting until it has done")
+		}
+		if err := postgres.Pause(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// Migrations returns every migration and whether it is applied.
+func Migrations(ctx context.Context, db *postgres.DB) ([]Migration, error) {
+	migrator, err := migrator(db.Bun())
+	if err != nil {
+		return nil, err
+	}
+	if err := migrator.Init(ctx); err != nil {
+		return nil, fmt.Errorf("preparing migrations: %w", err)
+	}
+	all, err := migrator.MigrationsWithStatus(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading applied migrations: %w", err)
+	}
+	list := make([]Migration, 0, len(all))
+	for _, m := range all {
+		list = append(list, Migration{Name: m.Name + "_" + m.Comment, Applied: m.IsApplied()})
+	}
+	return list, nil
+}

@@ -1,0 +1,77 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+	"weak"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/driver/pgdriver"
+)
+
+// plannedFor bounds the age of a plan. A queue that was empty at planning time may hold
+// many thousands of rows later.
+const plannedFor = 5 * time.Second
+
+// statementCache records what each connection has prepared, and when.
+type statementCache struct {
+	mu   sync.Mutex
+	done map[weak.Pointer[pgdriver.Conn]]map[string]time.Time
+}
+
+// Ready prepares the query on the connection if necessary. It returns the statement that
+// executes it with the arguments.
+func (p *statementCache) Ready(ctx context.Context, conn bun.Conn, q *Query, args Args) (string, error) {
+	var key weak.Pointer[pgdriver.Conn]
+	if err := conn.Raw(func(driven any) error {
+		connection, ours := driven.(*pgdriver.Conn)
+		if !ours {
+			return fmt.Errorf("a connection of the driver was expected, not %T", driven)
+		}
+		key = p.remember(connection)
+		return nil
+	}); err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	at, there := p.done[key][q.name]
+	p.mu.Unlock()
+	if time.Since(at) > plannedFor {
+		prepare := q.prepare()
+		if there {
+			prepare = "DEALLOCATE " + q.name + "; " + prepare
+		}
+		if _, err := conn.ExecContext(ctx, prepare); err != nil {
+			Discard(conn) // the earlier plan may be gone: no transaction covers DEALLOCATE
+			return "", fmt.Errorf("preparing %s: %w", q.name, err)
+		}
+		p.mu.Lock()
+		p.done[key][q.name] = time.Now()
+		p.mu.Unlock()
+	}
+	return q.execute(args), nil
+}
+
+// remember returns the connection's key. The entry is removed with the connection.
+func (p *statementCache) remember(connection *pgdriver.Conn) weak.Pointer[pgdriver.Conn] {
+	key := weak.Make(connection)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done[key] == nil {
+		if p.done == nil {
+			p.done = map[weak.Pointer[pgdriver.Conn]]map[string]time.Time{}
+		}
+		p.done[key] = map[string]time.Time{}
+		runtime.AddCleanup(connection, p.forget, key)
+	}
+	return key
+}
+
+func (p *statementCache) forget(key weak.Pointer[pgdriver.Conn]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.done, key)
+}

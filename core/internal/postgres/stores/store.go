@@ -1,0 +1,340 @@
+// Package stores stores the stores of a business.
+package stores
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/jobs"
+	"github.com/servery-hub/servery/core/internal/postgres/outbox"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/core/internal/postgres/publications"
+	"github.com/servery-hub/servery/core/internal/postgres/revisions"
+	"github.com/servery-hub/servery/core/store"
+)
+
+// Store stores the stores of businesses (store.Records).
+type Store struct{ db *postgres.DB }
+
+// New returns a Store that uses db.
+func New(db *postgres.DB) Store { return Store{db} }
+
+// storeColumn is a column that a request can set.
+type storeColumn struct {
+	name, kind, orElse string // orElse: the default for a new store
+}
+
+var storeColumns = []storeColumn{
+	{"city", "text", ""}, {"name", "text", ""}, {"min_pickup_time", "bigint", ""}, {"min_delivery_time", "bigint", ""},
+	{"contact_phone", "text", ""}, {"notification_phones", "text[]", ""}, {"notification_emails", "text[]", ""},
+	{"min_order_value", "numeric", ""}, {"hide_from_ui", "boolean", "false"}, {"address", "text", ""},
+	{"zip_codes", "text[]", ""},
+	{"geo_longitude", "double precision", ""}, {"geo_latitude", "double precision", ""}, {"active", "boolean", "true"},
+	{"ordering_enabled", "boolean", "true"}, {"translations", "jsonb", ""}, {"excluded_platforms", "text[]", ""},
+	{"included_platforms", "text[]", ""}, {"platform_data", "jsonb", ""}, {"timings", "jsonb", ""},
+}
+
+// Statements generated from the columns: a session's staging table, one insert and one
+// update for all its rows.
+var storeStage, storeInsert, storeUpdate, storeStageColumns = storeStatements()
+
+func storeStatements() (stage, insert, update, columns string) {
+	var definitions, names, values, sets, old, fresh []string
+	for _, c := range storeColumns {
+		definitions = append(definitions, c.name+" "+c.kind)
+		names = append(names, c.name)
+		value, set := "t."+c.name, "coalesce(t."+c.name+", s."+c.name+")"
+		if c.orElse != "" {
+			value = "coalesce(t." + c.name + ", " + c.orElse + ")"
+		}
+		switch c.name { // only one list applies: the latest
+		case "excluded_platforms":
+			set = "CASE WHEN t.included_platforms IS NULL THEN " + set + " END"
+		case "included_platforms":
+			set = "CASE WHEN t.excluded_platforms IS NULL THEN " + set + " END"
+		}
+		values, sets = append(values, value), append(sets, c.name+" = "+set)
+		old, fresh = append(old, "s."+c.name), append(fresh, set)
+	}
+	columns = "is_new, id, ref_id, " + strings.Join(names, ", ")
+	stage = "is_new boolean, id bigint, ref_id text, " + strings.Join(definitions, ", ")
+	insert = "INSERT INTO stores (business_id, id, ref_id, created_at, updated_at, " + strings.Join(names, ", ") +
+		") SELECT ?0, t.id, t.ref_id, ?1, ?1, " +
+		strings.Join(values, ", ") + " FROM stage_stores t WHERE t.is_new"
+	// Unchanged rows are not updated, so that a repeated request costs no write.
+	update = "UPDATE stores s SET updated_at = ?1, " + strings.Join(sets, ", ") +
+		" FROM stage_stores t WHERE s.business_id = ?0 AND s.id = t.id AND NOT t.is_new AND (" +
+		strings.Join(old, ", ") + ") IS DISTINCT FROM (" + strings.Join(fresh, ", ") + ")"
+	return stage, insert, update, columns
+}
+
+// Ingest ends a store job in one transaction.
+func (s Store) Ingest(ctx context.Context, work core.Job, request store.Request,
+	decide func(store.Known, func() int64) (store.Ingested, error),
+) error {
+	return outbox.Run(ctx, s.db, func(tx bun.Conn, box *outbox.Outbox) error {
+		if err := jobs.KeepLease(ctx, s.db, tx, work); err != nil {
+			return err
+		}
+		if err := platforms.LockOutlets(ctx, tx, work.Business); err != nil {
+			return err
+		}
+		known, err := s.known(ctx, tx, work.Business, request)
+		if err != nil {
+			return err
+		}
+		newID, err := reserveIDs(ctx, tx, len(request.Stores)-len(known.Stores))
+		if err != nil {
+			return err
+		}
+		ingested, err := decide(known, newID)
+		if err != nil {
+			return err
+		}
+		revision, err := revisions.Begin(ctx, s.db, tx)
+		if err != nil {
+			return err
+		}
+		if err := s.write(ctx, tx, work, ingested.Changes); err != nil {
+			return err
+		}
+		if err := revisions.End(ctx, s.db, tx, work, revision, nil); err != nil {
+			return err
+		}
+		if err := box.Publish(ctx, tx, ingested.Event); err != nil {
+			return err
+		}
+		return jobs.Finish(ctx, s.db, tx, work, jobs.Ended{
+			Failure: ingested.Failure, Result: ingested.Result, Event: ingested.Event.ID, Objects: len(request.Stores),
+		})
+	})
+}
+
+func (s Store) known(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	request store.Request) (known store.Known, err error) {
+	if known.Stores, err = readPresent(ctx, tx, business, request.RefIDs()); err != nil {
+		return known, err
+	}
+	if known.Outlets, err = platforms.OutletsBy(ctx, tx, business, request.OutletIDs(), known.Stores); err != nil {
+		return known, err
+	}
+	known.Platforms, err = platforms.PlatformsOf(ctx, tx, business)
+	return known, err
+}
+
+func readPresent(ctx context.Context, tx bun.Conn, business core.BusinessID,
+	refIDs []string) (map[string]store.Present, error) {
+	rows, err := tx.QueryContext(ctx,
+		`SELECT ref_id, id, excluded_platforms, included_platforms, coalesce(platform_data, '[]') FROM stores
+			WHERE business_id = ? AND ref_id = ANY (?)`,
+		business, postgres.Array(refIDs))
+	if err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	defer rows.Close()
+	stores := map[string]store.Present{}
+	for rows.Next() {
+		var ref string
+		var data []byte
+		var one store.Present
+		if err := rows.Scan(&ref, &one.ID, pgdialect.Array(&one.Excluded), pgdialect.Array(&one.Included),
+			&data); err != nil {
+			return nil, fmt.Errorf("reading stores: %w", err)
+		}
+		if err := json.Unmarshal(data, &one.PlatformData); err != nil {
+			return nil, fmt.Errorf("reading store %q: %w", ref, err)
+		}
+		stores[ref] = one
+	}
+	return stores, rows.Err()
+}
+
+// reserveIDs reserves n store ids and returns a function that hands them out.
+func reserveIDs(ctx context.Context, tx bun.Conn, n int) (func() int64, error) {
+	var ids []int64
+	if n > 0 {
+		if err := tx.NewRaw(`SELECT nextval('store_ids') FROM generate_series(1, ?)`, n).Scan(ctx, &ids); err != nil {
+			return nil, fmt.Errorf("reserving ids: %w", err)
+		}
+	}
+	return func() int64 {
+		id := ids[0]
+		ids = ids[1:]
+		return id
+	}, nil
+}
+
+// write applies the changes with one COPY, one insert and one update. Stores that differ
+// afterwards are marked for publication.
+func (s Store) write(ctx context.Context, tx bun.Conn, work core.Job, changes []store.Change) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	var rows postgres.CopyWriter
+	fresh, ids := false, make([]int64, len(changes))
+	for i := range changes {
+		writeStore(&rows, &changes[i])
+		ids[i] = changes[i].ID
+		fresh = fresh || changes[i].New
+	}
+	if err := rows.Stage(ctx, tx, "stage_stores", storeStage, storeStageColumns); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "ANALYZE stage_stores (is_new, id)"); err != nil {
+		return fmt.Errorf("staging stores: %w", err)
+	}
+	now := s.db.Clock().Now()
+	if _, err := tx.ExecContext(ctx, storeUpdate, work.Business, now); err != nil {
+		return fmt.Errorf("updating stores: %w", err)
+	}
+	if fresh {
+		if _, err := tx.ExecContext(ctx, storeInsert, work.Business, now); err != nil {
+			return fmt.Errorf("creating stores: %w", err)
+		}
+	}
+	return publications.PublishStores(ctx, s.db, tx, work, ids, now)
+}
+
+func writeStore(c *postgres.CopyWriter, change *store.Change) {
+	o := &change.Object
+	float := func(f float64) { c.Raw(fmt.Sprint(f)) }
+	c.Bool(change.New)
+	c.Int(change.ID)
+	c.Text(*o.RefID)
+	postgres.Optional(c, o.City, c.Text)
+	postgres.Optional(c, o.Name, c.Text)
+	postgres.Optional(c, o.MinPickupTime, c.Int)
+	postgres.Optional(c, o.MinDeliveryTime, c.Int)
+	postgres.Optional(c, o.ContactPhone, c.Text)
+	c.Texts(o.NotificationPhones)
+	c.Texts(o.NotificationEmails)
+	postgres.Optional(c, o.MinOrderValue, func(a core.Amount) { c.Raw(a.String()) })
+	postgres.Optional(c, o.HideFromUI, c.Bool)
+	postgres.Optional(c, o.Address, c.Text)
+	c.Texts(o.ZipCodes)
+	postgres.Optional(c, o.Longitude, float)
+	postgres.Optional(c, o.Latitude, float)
+	postgres.Optional(c, o.Active, c.Bool)
+	postgres.Optional(c, o.OrderingEnabled, c.Bool)
+	c.JSON(o.Translations == nil, o.Translations)
+	c.Texts(o.ExcludedPlatforms)
+	c.Texts(o.IncludedPlatforms)
+	c.JSON(o.PlatformData == nil, o.PlatformData)
+	c.JSON(o.Timings == nil, o.Timings)
+	c.End()
+}
+
+// StoreRow is a row of StoreReadColumns.
+type StoreRow struct {
+	ID                 int64           `bun:"id"`
+	RefID              string          `bun:"ref_id"`
+	City               string          `bun:"city"`
+	Name               string          `bun:"name"`
+	MinPickupTime      *int64          `bun:"min_pickup_time"`
+	MinDeliveryTime    *int64          `bun:"min_delivery_time"`
+	ContactPhone       *string         `bun:"contact_phone"`
+	NotificationPhones []string        `bun:"notification_phones,array"`
+	NotificationEmails []string        `bun:"notification_emails,array"`
+	MinOrderValue      *string         `bun:"min_order_value"`
+	HideFromUI         bool            `bun:"hide_from_ui"`
+	Address            *string         `bun:"address"`
+	ZipCodes           []string        `bun:"zip_codes,array"`
+	Longitude          *float64        `bun:"geo_longitude"`
+	Latitude           *float64        `bun:"geo_latitude"`
+	Active             bool            `bun:"active"`
+	OrderingEnabled    bool            `bun:"ordering_enabled"`
+	Translations       json.RawMessage `bun:"translations"`
+	ExcludedPlatforms  []string        `bun:"excluded_platforms,array"`
+	IncludedPlatforms  []string        `bun:"included_platforms,array"`
+	PlatformData       json.RawMessage `bun:"platform_data"`
+	Timings            json.RawMessage `bun:"timings"`
+	ClosedOn           json.RawMessage `bun:"closed_on"`
+}
+
+// The columns of stores as they are read, and the one with the platforms on which a store is
+// closed (store.Closing).
+var (
+	ClosedOn         = bun.Safe(queries.With("closed_on", nil))
+	StoreReadColumns = bun.Safe(queries.With("columns", postgres.Args{"closed_on": ClosedOn}))
+)
+
+// Stored converts a row to a store.
+func (r StoreRow) Stored() (store.Stored, error) {
+	s := store.Stored{ID: r.ID, Object: store.Object{
+		RefID: &r.RefID, City: &r.City, Name: &r.Name, MinPickupTime: r.MinPickupTime,
+		MinDeliveryTime: r.MinDeliveryTime,
+		ContactPhone:    r.ContactPhone, NotificationPhones: r.NotificationPhones,
+		NotificationEmails: r.NotificationEmails,
+		HideFromUI:         &r.HideFromUI, Address: r.Address, ZipCodes: r.ZipCodes, Longitude: r.Longitude,
+		Latitude: r.Latitude,
+		Active:   &r.Active, OrderingEnabled: &r.OrderingEnabled, ExcludedPlatforms: r.ExcludedPlatforms,
+		IncludedPlatforms: r.IncludedPlatforms,
+	}}
+	if r.MinOrderValue != nil {
+		amount, err := core.ParseAmount(*r.MinOrderValue)
+		if err != nil {
+			return s, fmt.Errorf("min_order_value of store %d: %w", r.ID, err)
+		}
+		s.MinOrderValue = &amount
+	}
+	for _, column := range []struct {
+		raw  json.RawMessage
+		into any
+	}{{r.Translations, &s.Translations}, {r.PlatformData, &s.PlatformData}, {r.Timings, &s.Timings},
+		{r.ClosedOn, &s.ClosedOn}} {
+		if column.raw == nil {
+			continue
+		}
+		if err := json.Unmarshal(column.raw, column.into); err != nil {
+			return s, fmt.Errorf("reading store %d: %w", r.ID, err)
+		}
+	}
+	return s, nil
+}
+
+// Get returns one store.
+func (s Store) Get(ctx context.Context, business core.BusinessID, refID string) (store.Stored, error) {
+	var row StoreRow
+	err := s.db.Tenant(business).NewRaw(`SELECT ? FROM stores WHERE business_id = ? AND ref_id = ?`,
+		StoreReadColumns, business, refID).Scan(ctx, &row)
+	if err != nil {
+		return store.Stored{}, postgres.NotFound(err, "there is no store with this ref_id")
+	}
+	return row.Stored()
+}
+
+// Page returns at most limit stores whose ref_id sorts after the given one.
+func (s Store) Page(ctx context.Context, business core.BusinessID, after string, limit int) ([]store.Stored, error) {
+	var rows []StoreRow
+	if err := s.db.Tenant(business).NewRaw(`SELECT ? FROM stores WHERE business_id = ? AND ref_id > ?
+		ORDER BY ref_id LIMIT ?`, StoreReadColumns, business, after, limit).Scan(ctx, &rows); err != nil {
+		return nil, fmt.Errorf("reading stores: %w", err)
+	}
+	list := make([]store.Stored, len(rows))
+	for i, row := range rows {
+		var err error
+		if list[i], err = row.Stored(); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Premises returns what the effective stores of a business depend on besides the stores.
+func (s Store) Premises(ctx context.Context, business core.BusinessID) (p store.Premises, err error) {
+	err = s.db.Tenant(business).QueryRowContext(ctx,
+		`SELECT timezone, EXISTS (SELECT 1 FROM stores WHERE business_id = b.id AND cardinality(zip_codes) > 0)
+		FROM businesses b WHERE id = ?`, business).Scan(&p.Timezone, &p.ZipCodes)
+	if err != nil {
+		return p, fmt.Errorf("reading the business: %w", err)
+	}
+	p.Platforms, err = platforms.PlatformsOf(ctx, s.db.Tenant(business), business)
+	return p, err
+}

@@ -1,0 +1,43 @@
+-- name: closed_on
+-- The platforms on which a row of stores is closed (store.Closing).
+(
+    SELECT json_agg(
+        json_build_object(
+            'platform', switch.platform,
+            'action_src', switch.source,
+            'actor', switch.actor,
+            'reason', switch.reason,
+            'since', floor(extract(epoch FROM switch.at) * 1000),
+            'turn_on_at', coalesce(floor(extract(epoch FROM switch.turn_on_at) * 1000), 0)
+        )
+        ORDER BY switch.platform
+    )
+    FROM store_switches switch
+    WHERE switch.business_id = stores.business_id AND switch.store_id = stores.id AND NOT switch.open
+)
+
+-- name: columns
+-- The columns of a store as it is read.
+id,
+ref_id,
+city,
+name,
+min_pickup_time,
+min_delivery_time,
+contact_phone,
+notification_phones,
+notification_emails,
+min_order_value::text AS min_order_value,
+hide_from_ui,
+address,
+zip_codes,
+geo_longitude,
+geo_latitude,
+active,
+ordering_enabled,
+translations,
+excluded_platforms,
+included_platforms,
+platform_data,
+timings,
+?closed_on AS closed_on

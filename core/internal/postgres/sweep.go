@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+)
+
+// Sweep runs look in one replica at a time, from the cursor of the last sweep. It stores
+// the cursor that look returns. It does nothing while another replica sweeps.
+func (db *DB) Sweep(ctx context.Context, name string,
+	look func(tx bun.Conn, from time.Time) (to time.Time, err error)) error {
+	return db.InTx(ctx, func(tx bun.Conn) error {
+		var from time.Time
+		err := tx.QueryRowContext(ctx, `SELECT seen_to FROM watches WHERE name = ? FOR UPDATE SKIP LOCKED`,
+			name).Scan(&from)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("reading how far the look at %s has gone: %w", name, err)
+		}
+		to, err := look(tx, from)
+		if err != nil || to.Equal(from) {
+			return err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE watches SET seen_to = ? WHERE name = ?`, to, name); err != nil {
+			return fmt.Errorf("keeping how far the look at %s has gone: %w", name, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,27 @@
+package postgres
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+// NullTime returns NULL for the zero time.
+func NullTime(t time.Time) sql.NullTime { return sql.NullTime{Time: t, Valid: !t.IsZero()} }
+
+// Array returns a list as an array parameter. A nil list is an empty array.
+func Array[T any](list []T) any {
+	if list == nil {
+		list = []T{} // NULL would match nothing
+	}
+	return pgdialect.Array(list)
+}
+
+// Quoted quotes text of a request body for a message, truncated to 255 characters.
+func Quoted(text string) string { return fmt.Sprintf("%.255q", text) }
+
+// GivenID is the platform store id of the row store at the row platform, empty if it has none.
+const GivenID = `coalesce((SELECT data ->> 'platform_store_id' FROM jsonb_array_elements(store.platform_data) data
+	WHERE data ->> 'name' = platform.name LIMIT 1), '')`

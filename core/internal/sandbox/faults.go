@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// simulatedPlatforms returns the platforms at a simulator, with the simulator's URL.
+func simulatedPlatforms(business core.BusinessID, all []platforms.Platform) map[string]string {
+	played := map[string]string{}
+	for _, p := range all {
+		for _, address := range p.Addresses {
+			if base, here := strings.CutSuffix(address, platformPath(business, p.Name)); here {
+				played[p.Name] = base
+			}
+		}
+	}
+	return played
+}
+
+// FaultClient manages the faults of one business at its simulators. Its calls take at most simulatorTimeout.
+type FaultClient struct {
+	db    *postgres.DB
+	token string // of the simulators
+}
+
+// NewFaultClient returns a FaultClient. The token is that of the simulators; "" if they ask for none.
+func NewFaultClient(db *postgres.DB, token string) FaultClient { return FaultClient{db, token} }
+
+const simulatorTimeout = 3 * time.Second
+
+var simulatorClient = &http.Client{Timeout: simulatorTimeout,
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// simulated returns the simulated platforms of a business, or Conflict if it has none.
+func (d FaultClient) simulated(ctx context.Context, business core.BusinessID) (map[string]string, error) {
+	all, err := platforms.New(d.db).List(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	played := simulatedPlatforms(business, all)
+	if len(played) == 0 {
+		return nil, ErrNotInTest
+	}
+	return played, nil
+}
+
+// ErrNotInTest is the error for a business without simulated aggregators.
+var ErrNotInTest = core.Errorf(core.Conflict, "the business is not in test mode: none of its aggregators is simulated")
+
+// List returns the active faults that apply to the business.
+func (d FaultClient) List(ctx context.Context, business core.BusinessID) (list []simulator.Fault, err error) {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return nil, err
+	}
+	for _, base := range bases(played) {
+		var faults []simulator.Fault
+		if err := d.ask(ctx, http.MethodGet, base, faultsOf(business), nil, &faults); err != nil {
+			return nil, err
+		}
+		for _, f := range faults {
+			if f.Times == 0 || f.Hits < f.Times { // it is not used up
+				list = append(list, f)
+			}
+		}
+	}
+	return list, nil
+}
+
+// Check returns Invalid or Conflict for a fault that is not valid.
+func (d FaultClient) Check(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	if f.Platform != "" && played[f.Platform] == "" {
+		return core.Errorf(core.Invalid, "platform %q is not simulated; these are: %s", f.Platform,
+			strings.Join(slices.Sorted(maps.Keys(played)), ", "))
+	}
+	if err := f.Check(); err != nil {
+		return core.Errorf(core.Invalid, "%s", err)
+	}
+	return nil
+}
+
+// Set enables a checked fault.
+func (d FaultClient) Set(ctx context.Context, business core.BusinessID, f simulator.Fault) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	if base := played[f.Platform]; base != "" {
+		played = map[string]string{f.Platform: base}
+	}
+	f.Space = strconv.FormatInt(int64(business), 10)
+	for _, base := range bases(played) {
+		if err := d.ask(ctx, http.MethodPost, base, "/admin/faults", f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Clear removes all faults of the business.
+func (d FaultClient) Clear(ctx context.Context, business core.BusinessID) error {
+	played, err := d.simulated(ctx, business)
+	if err != nil {
+		return err
+	}
+	for _, base := range bases(played) {
+		if err := d.ask(ctx, http.MethodDelete, base, faultsOf(business), nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func bases(played map[string]string) []string {
+	return slices.Compact(slices.Sorted(maps.Values(played)))
+}
+
+func faultsOf(business core.BusinessID) string {
+	return "/admin/faults?" + url.Values{"space": {strconv.FormatInt(int64(business), 10)}}.Encode()
+}
+
+// ask calls a simulator. It returns Invalid for a rejected request, and Unavailable if there is no response.
+func (d FaultClient) ask(ctx context.Context, method, base, path string, body, into any) error {
+	var content []byte
+	var err error
+	if body != nil {
+		if content, err = json.Marshal(body); err != nil {
+			return err
+		}
+	}
+	request, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+d.token)
+	response, err := simulatorClient.Do(request)
+	if err != nil {
+		return core.Errorf(core.Unavailable, "the simulator at %s does not answer; servery simulator starts one", base)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	var said struct {
+		Message string `json:"message"`
+	}
+	_ = json.Unmarshal(text, &said) // a list has no message
+	switch {
+	case err == nil && response.StatusCode == http.StatusOK && into == nil:
+		return nil
+	case err == nil && response.StatusCode == http.StatusOK:
+		err = json.Unmarshal(text, into)
+	case response.StatusCode == http.StatusBadRequest:
+		return core.Errorf(core.Invalid, "%s", said.Message)
+	case response.StatusCode == http.StatusUnauthorized:
+		return core.Errorf(core.Unavailable, "the simulator at %s asks for its token: set SERVERY_SIMULATOR_TOKEN",
+			base)
+	}
+	if err != nil || response.StatusCode != http.StatusOK {
+		return core.Errorf(core.Unavailable, "what answers at %s is no simulator: %s", base,
+			fmt.Sprint(response.StatusCode))
+	}
+	return nil
+}

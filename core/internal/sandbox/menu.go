@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/servery-hub/servery/core/menu"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// readMenus reads the menu of the store on each platform.
+func (s *Scenario) readMenus(ctx context.Context) error {
+	for _, platform := range s.platforms {
+		var m menu.EffectiveMenu
+		if err := s.read(ctx, "/channel/api/v1/stores/"+url.PathEscape(s.Store)+"/menu/?"+
+			url.Values{"platform": {platform}}.Encode(), &m); err != nil {
+			return err
+		}
+		shelf := shelfOf(m)
+		shelf.City = s.store.City
+		if s.store.Latitude != nil && s.store.Longitude != nil {
+			shelf.Point = &simulator.Point{Latitude: *s.store.Latitude, Longitude: *s.store.Longitude}
+		}
+		for _, data := range s.store.PlatformData {
+			if data.Name == platform {
+				shelf.Code = data.PlatformStoreID
+			}
+		}
+		if _, err := shelf.Basket(simulator.Wish{}, s.Seed, 0); err != nil {
+			return err // before any order is placed
+		}
+		s.shelves[platform] = shelf
+	}
+	return nil
+}
+
+// shelfOf returns the part of a menu that can be ordered.
+func shelfOf(m menu.EffectiveMenu) simulator.Shelf {
+	options := map[string][]simulator.Option{}
+	for _, o := range m.Options {
+		for _, group := range o.OptGrpRefIDs {
+			options[group] = append(options[group],
+				simulator.Option{Ref: o.RefID, Title: o.Title, Price: o.Price.String()})
+		}
+	}
+	choices := map[string]simulator.Choice{}
+	for _, g := range m.OptionGroups {
+		choices[g.RefID] = simulator.Choice{Min: g.MinSelectable, Max: g.MaxSelectable, Options: options[g.RefID]}
+	}
+	shelf := simulator.Shelf{Store: m.StoreRefID}
+	for _, item := range m.Items {
+		dish := simulator.Dish{Ref: item.RefID, Title: item.Title, Price: item.Price.String(),
+			Out: item.CurrentStock == 0}
+		for _, ref := range item.OptionGroupRefIDs {
+			if choice, seen := choices[ref]; seen {
+				dish.Choices = append(dish.Choices, choice)
+			}
+		}
+		shelf.Dishes = append(shelf.Dishes, dish)
+	}
+	return shelf
+}
+
+// normalForm returns an order in the form of the channel API (contract, Orders and channels).
+func normalForm(platform string, b simulator.Basket) map[string]any {
+	items := make([]map[string]any, len(b.Lines))
+	for i, l := range b.Lines {
+		options := []map[string]any{}
+		for _, o := range l.Options {
+			options = append(options,
+				map[string]any{"ref_id": o.Ref, "title": o.Title, "quantity": 1, "price": rawNumber(o.Price)})
+		}
+		items[i] = map[string]any{"ref_id": l.Ref, "title": l.Title, "quantity": l.Quantity,
+			"price": rawNumber(l.Price), "instructions": l.Note, "options": options}
+	}
+	c := b.Customer
+	return map[string]any{
+		"platform": platform, "platform_order_id": "W-" + b.Number, "store_ref_id": b.Store, "order_type": b.Mode,
+		"delivery_type": b.Carrier,
+		"is_bulk_order": b.Bulk, "instructions": b.Note, "items": items,
+		"customer": map[string]any{"name": c.Name, "phone": c.Phone, "address": map[string]any{
+			"line_1": c.Street, "city": c.City, "pin": c.Zip, "latitude": c.Point.Latitude,
+			"longitude": c.Point.Longitude}},
+	}
+}

@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+)
+
+// Report collects the results and response times of a scenario.
+type Report struct {
+	mu     sync.Mutex
+	orders []PlacedOrder
+	calls  map[string]*callTimes
+	ids    []int64 // the hub's ids of accepted orders
+	first  string  // the first error
+}
+
+// callTimes are the times of the calls of a name. Calls without a 2xx have failed.
+type callTimes struct {
+	failed int
+	took   []float64 // milliseconds
+	said   string    // the latest response
+}
+
+// accepted records an order that the hub accepted. It ignores 0.
+func (r *Report) accepted(id int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if id != 0 {
+		r.ids = append(r.ids, id)
+	}
+}
+
+func (r *Report) placed(o PlacedOrder) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.orders = append(r.orders, o)
+	if o.OrderID == 0 && r.first == "" {
+		r.first = fmt.Sprintf("order %s of %s: %d %s", o.PlatformOrderID, o.Platform, o.Status, o.Message)
+	}
+}
+
+func (r *Report) called(name string, status int, took float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[name]
+	if c == nil {
+		c = &callTimes{}
+		r.calls[name] = c
+	}
+	if status < 200 || status > 299 {
+		c.failed++
+	}
+	c.took = append(c.took, took)
+}
+
+// answered records the message of the latest response to calls of a name.
+func (r *Report) answered(name, message string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.calls[name]; c != nil {
+		c.said = message
+	}
+}
+
+func (r *Report) complain(name string, status int, message string) {
+	r.answered(name, message)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.first == "" && (status < 200 || status > 299) {
+		r.first = fmt.Sprintf("%s: %d %s", name, status, message)
+	}
+}
+
+// Failure returns the failures as an error, with the first reason.
+func (r *Report) Failure() error {
+	failed, all := 0, 0
+	for _, c := range r.calls {
+		failed, all = failed+c.failed, all+len(c.took)
+	}
+	if failed == 0 && r.first == "" {
+		return nil
+	}
+	return fmt.Errorf("%d of %d calls failed; the first: %s", failed, all, r.first)
+}
+
+// ReportedCall is a line of the report.
+type ReportedCall struct {
+	Call   string  `json:"call"`
+	Count  int     `json:"count"`
+	Failed int     `json:"failed"`
+	P50    float64 `json:"p50_ms"`
+	P99    float64 `json:"p99_ms"`
+	Said   string  `json:"last_answer,omitempty"`
+}
+
+// lines returns the statistics of the calls so far.
+func (r *Report) lines() []ReportedCall {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := []ReportedCall{}
+	for _, name := range slices.Sorted(maps.Keys(r.calls)) {
+		c := r.calls[name]
+		took := slices.Sorted(slices.Values(c.took))
+		list = append(list, ReportedCall{name, len(took), c.failed, quantile(took, 50), quantile(took, 99), c.said})
+	}
+	return list
+}
+
+// quantile returns a percentile of a sorted list, by the nearest rank.
+func quantile(sorted []float64, percent int) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, (len(sorted)*percent+99)/100-1)]
+}
+
+// known returns the orders that were accepted so far.
+func (r *Report) known() []int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.ids)
+}
+
+// AwaitArrivals waits until no order_placed delivery of the orders is pending, or until the patience or the context
+// ends, and returns the counts.
+func (r *Report) AwaitArrivals(ctx context.Context, records consoleview.Store, business core.BusinessID,
+	begun time.Time, patience time.Duration) (a console.Arrivals, err error) {
+	ending := time.Now().Add(patience)
+	for {
+		a, err = records.Arrivals(context.WithoutCancel(ctx), business, r.known(), begun.Add(-clocksApart))
+		if err != nil || a.Waiting == 0 || time.Now().After(ending) || !pause(ctx, arrivalsEvery) {
+			return a, err
+		}
+	}
+}
+
+// The tolerated difference between the clocks of the hubs and the simulation, and the interval of the checks.
+const (
+	clocksApart   = 100 * time.Millisecond
+	arrivalsEvery = 200 * time.Millisecond
+)
+
+// ReportedArrivals is the report's form of console.Arrivals.
+type ReportedArrivals struct {
+	Orders  int     `json:"orders"`
+	Known   int     `json:"known"`
+	Arrived int     `json:"arrived"`
+	Failed  int     `json:"failed"`
+	Waiting int     `json:"waiting"`
+	P50     float64 `json:"p50_ms"`
+	P99     float64 `json:"p99_ms"`
+}
+
+// Print prints the report of a scenario for people, or as JSON.
+func (s *Scenario) Print(out io.Writer, asJSON bool, took time.Duration, a console.Arrivals) error {
+	r := s.Report
+	lines := r.lines()
+	arrivals := ReportedArrivals{a.Orders, a.Known, a.Arrived, a.Failed, a.Waiting, milliseconds(a.P50),
+		milliseconds(a.P99)}
+	if asJSON {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(map[string]any{
+			"seed": s.Seed, "store": s.Store, "platforms": s.platforms, "orders": append([]PlacedOrder{}, r.orders...),
+			"calls": lines, "took_ms": milliseconds(took), "arrivals": arrivals,
+		})
+	}
+	fmt.Fprintf(out, "store %s, platforms %s, seed %d, %s\n", s.Store, strings.Join(s.platforms, ", "), s.Seed,
+		took.Round(time.Millisecond))
+	for _, o := range r.orders[:min(len(r.orders), maxListed)] {
+		fmt.Fprintf(out, "  %-14s %-18s %-8s %s\n", o.Platform, o.PlatformOrderID,
+			cmp.Or(fmt.Sprint(o.OrderID), "-"), o.Message)
+	}
+	if rest := len(r.orders) - maxListed; rest > 0 {
+		fmt.Fprintf(out, "  and %d more\n", rest)
+	}
+	for _, l := range lines {
+		fmt.Fprintf(out, "%-15s %6d calls %5d failed   p50 %8.1f ms   p99 %8.1f ms\n", l.Call, l.Count, l.Failed,
+			l.P50, l.P99)
+	}
+	switch {
+	case a.Orders == 0:
+	case a.Arrived+a.Failed+a.Waiting == 0:
+		fmt.Fprintln(out, "webhooks: none; nothing is subscribed to order_placed")
+	default:
+		fmt.Fprintf(out,
+			"order_placed    %6d arrived %4d failed   p50 %8.1f ms   p99 %8.1f ms from the order's acceptance to the "+
+				"receiver's answer; %d under way\n",
+			a.Arrived, a.Failed, arrivals.P50, arrivals.P99, a.Waiting)
+	}
+	if a.Known > 0 {
+		fmt.Fprintf(out,
+			"%d orders were known to the hub before: they bring no webhook; another --seed places others\n", a.Known)
+	}
+	return nil
+}
+
+// maxListed bounds the orders in the report for people.
+const maxListed = 20

@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/access"
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/core/internal/postgres"
+	accessdb "github.com/servery-hub/servery/core/internal/postgres/access"
+	"github.com/servery-hub/servery/core/internal/postgres/consoleview"
+	"github.com/servery-hub/servery/core/internal/postgres/platforms"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// Runner runs the scenarios that the console requests, one at a time for each business in test mode. The replica
+// that ran the latest scenario keeps it in memory. The method Run owns its goroutines.
+type Runner struct {
+	db      *postgres.DB
+	options Options // the hub's URL, and the directory of keys
+
+	mu      sync.Mutex
+	playing context.Context // nil unless it runs
+	runs    map[core.BusinessID]*run
+	running sync.WaitGroup
+}
+
+// run is one run of a scenario.
+type run struct {
+	console.Played
+	report *Report // nil before it starts
+}
+
+// NewRunner returns a Runner. Of the options it uses the URL, the directory and the token.
+func NewRunner(db *postgres.DB, options Options) *Runner { return &Runner{db: db, options: options} }
+
+// playLimit bounds a scenario: a rush, its last responses and its rides.
+const playLimit = 2 * time.Minute
+
+// Run enables scenarios until the context ends, and waits for the running ones.
+func (p *Runner) Run(ctx context.Context) {
+	p.mu.Lock()
+	p.playing = ctx
+	p.mu.Unlock()
+	<-ctx.Done()
+	p.mu.Lock()
+	p.playing = nil // no scenario starts after this
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+// Simulated returns the platforms with simulated aggregators.
+func (p *Runner) Simulated(ctx context.Context, business core.BusinessID) ([]string, error) {
+	all, err := platforms.New(p.db).List(ctx, business)
+	return slices.Sorted(maps.Keys(simulatedPlatforms(business, all))), err
+}
+
+// Play starts a scenario. It returns Conflict for a business that is not in test mode, or if another scenario is
+// running. It returns Invalid if the store takes no orders.
+func (p *Runner) Play(ctx context.Context, business core.BusinessID, s console.Scenario,
+	change access.Change) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if _, err := p.faults().simulated(ctx, business); err != nil {
+		return err
+	}
+	if s.Seed == 0 {
+		s.Seed = rand.Uint64() >> 11 // exact in every JSON parser
+	}
+	g := &run{Played: console.Played{Scenario: s, By: change.Actor, Begun: p.db.Clock().Now()}}
+	playing, err := p.reserve(business, g)
+	if err != nil {
+		return err
+	}
+	scene, err := p.open(ctx, business, g)
+	if err == nil {
+		change.Object, change.After = "store/"+s.Store,
+			map[string]any{"kind": s.Kind, "count": s.Count, "rate": s.Rate, "seed": s.Seed, "platform": s.Platform,
+				"places": s.Places, "step_ms": s.Step.Milliseconds(), "share": s.Share}
+		err = consoleview.New(p.db).Record(ctx, change)
+	}
+	if err != nil {
+		p.end(g, err)
+		p.running.Done()
+		return err
+	}
+	go func() {
+		defer p.running.Done()
+		ctx, cancel := context.WithTimeout(playing, playLimit)
+		defer cancel()
+		p.end(g, scene.play(ctx, s))
+	}()
+	return nil
+}
+
+// reserve ensures that only this scenario runs for the business until end. The caller must call running.Done after
+// it.
+func (p *Runner) reserve(business core.BusinessID, g *run) (context.Context, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.playing == nil {
+		return nil, core.Errorf(core.Unavailable, "the hub is starting or stopping")
+	}
+	if before := p.runs[business]; before != nil && before.Ended.IsZero() {
+		return nil, core.Errorf(core.Conflict, "a scenario is being played already")
+	}
+	if p.runs == nil {
+		p.runs = map[core.BusinessID]*run{}
+	}
+	p.runs[business] = g
+	p.running.Add(1)
+	return p.playing, nil
+}
+
+func (p *Runner) end(g *run, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.Ended = p.db.Clock().Now()
+	if err != nil {
+		g.Failure = err.Error()
+	}
+}
+
+// open reads the store and its menus.
+func (p *Runner) open(ctx context.Context, business core.BusinessID, g *run) (*Scenario, error) {
+	options := p.options
+	options.Business, options.Store, options.Seed = int64(business), g.Store, g.Seed
+	if g.Platform != "" {
+		options.Platforms = []string{g.Platform}
+	}
+	scene, err := Open(ctx, options, access.Access{Records: accessdb.New(p.db), Clock: p.db.Clock()}, p.db)
+	if err != nil {
+		return nil, core.Errorf(core.Invalid, "%s", strings.TrimPrefix(err.Error(), "--"))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	g.report = scene.Report
+	return scene, nil
+}
+
+// play runs a scenario as `servery simulate` does.
+func (s *Scenario) play(ctx context.Context, scenario console.Scenario) error {
+	defer s.client.CloseIdleConnections()
+	wish := simulator.Wish{}
+	if scenario.Kind == "rider" {
+		wish = simulator.Wish{Mode: simulator.Delivery, Carrier: simulator.BySelf}
+	}
+	taken := s.Place(ctx, wish, scenario.Count, scenario.Rate)
+	switch scenario.Kind {
+	case "rider":
+		s.MoveRiders(ctx, taken, scenario.Places, scenario.Step)
+	case "cancel":
+		s.CancelSome(ctx, taken, scenario.Share)
+	case "edit":
+		s.Edit(ctx, taken)
+	}
+	return cmp.Or(ctx.Err(), s.Report.Failure())
+}
+
+// Latest returns the latest scenario of a business. It returns false if none ran here.
+func (p *Runner) Latest(ctx context.Context, business core.BusinessID) (console.Played, bool, error) {
+	p.mu.Lock()
+	g := p.runs[business]
+	if g == nil {
+		p.mu.Unlock()
+		return console.Played{}, false, nil
+	}
+	played, report := g.Played, g.report
+	p.mu.Unlock()
+	var err error
+	if report != nil {
+		played.Arrivals, err = consoleview.New(p.db).Arrivals(ctx, business, report.known(),
+			played.Begun.Add(-clocksApart))
+		for _, line := range report.lines() {
+			played.Calls = append(played.Calls,
+				console.PlayedCall{Name: line.Call, Count: line.Count, Failed: line.Failed, Said: line.Said,
+					P50: inTime(line.P50), P99: inTime(line.P99)})
+		}
+	}
+	return played, true, err
+}

@@ -1,0 +1,125 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core/console"
+	"github.com/servery-hub/servery/plugins/simulator"
+)
+
+// scribe is a hub and a simulator that take everything and write it down.
+type scribe struct {
+	mu   sync.Mutex
+	told []string
+}
+
+func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	var sent struct {
+		ID     string `json:"platform_order_id"`
+		Basket struct {
+			Number string `json:"number"`
+		} `json:"basket"`
+	}
+	_ = json.Unmarshal(body, &sent)
+	s.mu.Lock()
+	s.told = append(s.told, r.Method+" "+r.URL.Path+" "+string(body))
+	s.mu.Unlock()
+	sum := fnv.New32a()
+	fmt.Fprint(sum, sent.ID, sent.Basket.Number)
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/cancel"):
+		fmt.Fprint(w, `{"status":200}`)
+		return
+	case strings.HasPrefix(r.URL.Path, "/admin/"):
+		fmt.Fprintf(w, `[{"id":"B-%s","order_id":%d,"status":200}]`, sent.Basket.Number, sum.Sum32())
+		return
+	}
+	fmt.Fprintf(w, `{"status":"success","order_id":%d}`, sum.Sum32())
+}
+
+// heard is what a scenario of a seed tells a hub, sorted.
+func heard(t *testing.T, scenario console.Scenario) []string {
+	t.Helper()
+	s := &scribe{}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	shelf := simulator.Shelf{Store: "s1", Point: &simulator.Point{Latitude: 37.8, Longitude: -122.2}}
+	for n := range 12 {
+		shelf.Dishes = append(shelf.Dishes,
+			simulator.Dish{Ref: fmt.Sprint("dish-", n), Title: "Dish", Price: "9.5", Choices: []simulator.Choice{
+				{Max: -1, Options: []simulator.Option{{Ref: "hot", Title: "Hot", Price: "0.5"},
+					{Ref: "mild", Title: "Mild", Price: "0"}}}}})
+	}
+	played := &Scenario{
+		Options: Options{BaseURL: server.URL, Store: "s1", Seed: scenario.Seed}, client: server.Client(),
+		Report: &Report{calls: map[string]*callTimes{}}, platforms: []string{"web", "aggregator-b"},
+		shelves:  map[string]simulator.Shelf{"web": shelf, "aggregator-b": shelf},
+		accounts: map[string]string{"web": "", "aggregator-b": server.URL + "/admin/7/aggregator-b"},
+	}
+	require.NoError(t, played.play(t.Context(), scenario))
+	require.Len(t, played.Report.known(), len(slices.Compact(slices.Sorted(slices.Values(played.Report.known())))),
+		"each order is counted once")
+	slices.Sort(s.told)
+	return s.told
+}
+
+func TestSameSeedRunsTheSameScenario(t *testing.T) {
+	for want, scenario := range map[string]console.Scenario{
+		"order": {Kind: "order", Count: 20, Rate: 2000}, "rush": {Kind: "rush", Count: 20, Rate: 2000},
+		"edit":   {Kind: "edit", Count: 8},
+		"rider":  {Kind: "rider", Count: 4, Places: 3, Step: time.Microsecond},
+		"cancel": {Kind: "cancel", Count: 12, Share: 0.5},
+	} {
+		t.Run(want, func(t *testing.T) {
+			scenario.Store, scenario.Seed = "s1", 7
+			first := heard(t, scenario)
+			require.Equal(t, first, heard(t, scenario))
+			scenario.Seed = 8
+			require.NotEqual(t, first, heard(t, scenario), "another seed, another crowd")
+		})
+	}
+}
+
+func TestScenarioSendsTheExpectedRequests(t *testing.T) {
+	count := func(told []string, part string) (n int) {
+		for _, line := range told {
+			if strings.Contains(line, part) {
+				n++
+			}
+		}
+		return n
+	}
+	rider := heard(t, console.Scenario{Kind: "rider", Store: "s1", Seed: 7, Count: 2, Places: 3})
+	require.Equal(t, []int{10, 6}, []int{count(rider, "rider-status"), count(rider, "rider-location")},
+		"five statuses and the places that are asked for")
+	cancelled := heard(t, console.Scenario{Kind: "cancel", Store: "s1", Seed: 7, Count: 9, Share: 0.5})
+	require.Equal(t, 5, count(cancelled, `"new_status":"Cancelled"`)+count(cancelled, "/cancel"),
+		"half of them, rounded up")
+	require.Positive(t, count(cancelled, `"new_status":"Acknowledged"`)+count(cancelled, `"new_status":"Food Ready"`)+
+		count(cancelled, `"new_status":"Dispatched"`))
+	edited := heard(t, console.Scenario{Kind: "edit", Store: "s1", Seed: 7, Count: 3})
+	require.Equal(t, []int{3 * 3, 3},
+		[]int{count(edited, `"lines":`) + count(edited, `"platform_order_id"`),
+			count(edited, `"new_status":"Cancelled"`) + count(edited, "/cancel")})
+}
+
+func TestSimulationReportsAnUnreachableHub(t *testing.T) {
+	server := httptest.NewServer(nil)
+	server.Close()
+	s := &Scenario{Options: Options{BaseURL: server.URL}, client: server.Client()}
+	require.ErrorContains(t, s.read(t.Context(), "/channel/api/v1/stores/", nil),
+		"nothing answers at "+server.URL+": dial tcp")
+}

@@ -1,0 +1,143 @@
+package menu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/shopspring/decimal"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// This file reads what clients in the field send beyond the specification. Each deviation gets a warning (contract,
+// Answers).
+
+// warn adds a warning about a field of the current object. The text continues the field's name.
+func (c *checker) warn(field, text string) {
+	path := c.path(field)
+	c.warnings = append(c.warnings, Warning{path, path + " " + text})
+}
+
+// references drops empty references from a list, which some clients send for none, and checks the others.
+func (c *checker) references(field string, list *[]string) {
+	if slices.Contains(*list, "") {
+		*list = slices.DeleteFunc(*list, func(ref string) bool { return ref == "" })
+		c.warn(field, "contains empty references; they are left out")
+	}
+	c.refs(field, *list)
+}
+
+// language returns the present form of a language code with its region, if it has one. Codes outside of ISO 639-1 are
+// kept as they are.
+func (c *checker) language(code string) string {
+	base, region, _ := strings.Cut(strings.ReplaceAll(code, "_", "-"), "-")
+	present, known := core.Language(base)
+	switch {
+	case strings.TrimSpace(code) == "" || len(code) > maxName:
+		c.text("language", &code, 1, maxName)
+		return code
+	case !known:
+		c.warn("language", fmt.Sprintf("is no two-letter ISO 639-1 code: %s is kept as it is", quote(code)))
+		return strings.ToLower(code)
+	case region != "":
+		present += "-" + strings.ToUpper(region)
+		c.warn("language", fmt.Sprintf("has a region: it is kept as %s", quote(present)))
+	}
+	return present
+}
+
+// withoutNoise rounds a price that differs from one in the currency's minor unit only by the noise of floating-point
+// arithmetic, such as 6.599999999999999. A price with more digits on purpose stays.
+func (c *checker) withoutNoise(price *core.Amount) {
+	digits := c.rules.minorDigits()
+	if price == nil || price.Exponent() >= -digits {
+		return
+	}
+	rounded := price.Round(digits)
+	if noise := price.Sub(rounded).Abs(); noise.IsZero() || noise.GreaterThan(decimal.New(1, -digits-3)) {
+		return
+	}
+	if c.rounded++; c.rounded == 1 {
+		c.example = price.String() + " to " + rounded.String()
+	}
+	price.Decimal = rounded
+}
+
+// roundedPrices returns the warning about rounded prices of the whole request.
+func (c *checker) roundedPrices() []Warning {
+	if c.rounded == 0 {
+		return nil
+	}
+	return []Warning{{"price", fmt.Sprintf("price has digits beyond the currency in %d cases; they are rounded, "+
+		"such as %s", c.rounded, c.example)}}
+}
+
+// escapePercent escapes each percent sign that begins no escape sequence.
+func escapePercent(address string) string {
+	hex := func(i int) bool {
+		return i < len(address) && strings.IndexByte("0123456789abcdefABCDEF", address[i]) >= 0
+	}
+	var escaped strings.Builder
+	for i := range len(address) {
+		escaped.WriteByte(address[i])
+		if address[i] == '%' && (!hex(i+1) || !hex(i+2)) {
+			escaped.WriteString("25")
+		}
+	}
+	return escaped.String()
+}
+
+// optionalTexts are the fields that some clients send as false for none.
+var optionalTexts = []string{"description", "ref_title", "img_url"}
+
+// withoutFalse returns an object with empty texts in place of false, and the names of these fields.
+func withoutFalse(raw jsontext.Value) (object jsontext.Value, fields []string) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(raw, &members) != nil {
+		return raw, nil
+	}
+	for _, field := range optionalTexts {
+		if members[field].Kind() == 'f' {
+			members[field] = jsontext.Value(`""`)
+			fields = append(fields, field)
+		}
+	}
+	return document(members, true), fields
+}
+
+// merger is an object that may be submitted twice in a request.
+type merger[P any] interface {
+	// merge joins it with the first, which has the index.
+	merge(into P, first int, c *checker)
+}
+
+var (
+	_ merger[*TaxObject]         = (*TaxObject)(nil)
+	_ merger[*OptionGroupObject] = (*OptionGroupObject)(nil)
+)
+
+// merge joins an object that is submitted again with the first. What it adds stays with it, but what it clears is
+// cleared before either list.
+func (o *TaxObject) merge(first *TaxObject, index int, c *checker) {
+	c.warn("code", fmt.Sprintf("and structure.value are the same as in taxes[%d]; the two are merged", index))
+	first.Title = firstOf(first.Title, o.Title)
+	first.ClearItems, o.ClearItems = first.ClearItems || o.ClearItems, false
+}
+
+func (o *OptionGroupObject) merge(first *OptionGroupObject, index int, c *checker) {
+	c.warn("ref_id", fmt.Sprintf("is the same as in option_groups[%d]; the two are merged", index))
+	first.Title = firstOf(first.Title, o.Title)
+	first.ClearItems = first.ClearItems || o.ClearItems || o.ClearItemRefIDs
+	first.ClearOptions = first.ClearOptions || o.ClearOptions
+	o.ClearItems, o.ClearItemRefIDs, o.ClearOptions = false, false, false
+}
+
+func firstOf[T any](a, b *T) *T {
+	if a != nil {
+		return a
+	}
+	return b
+}

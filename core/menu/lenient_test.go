@@ -1,0 +1,129 @@
+package menu
+
+import (
+	"testing"
+
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// TestDialectsOfTheFieldAreAccepted holds request shapes that clients of other hubs send.
+func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
+	tea := func(rest string) string { return `M {"items":[{"ref_id":"tea","title":"Tea","price":1,` + rest + `}]}` }
+	group := func(rest string) string { return `M {"option_groups":[{"ref_id":"G","title":"g",` + rest + `}]}` }
+	languages := func(h *hub) (list []string) {
+		for _, t := range read[[]TitledTranslation](h.item("tea").Translations) {
+			list = append(list, t.Language+" "+*t.Text)
+		}
+		return list
+	}
+	for says, row := range map[string]struct {
+		request string
+		kind    Kind
+		want    []Warning
+		holds   func(t *testing.T, h *hub)
+	}{
+		"a language with regions": {tea(`"translations":[{"language":"es_ES","title":"Té"},{"language":"es-mx",` +
+			`"title":"Te"},` +
+			`{"language":"es","title":"T"}]`), Items, []Warning{
+			{"translations[0].language", `translations[0].language has a region: it is kept as "es-ES"`},
+			{"translations[1].language", `translations[1].language has a region: it is kept as "es-MX"`}},
+			func(t *testing.T, h *hub) { require.Equal(t, []string{"es-ES Té", "es-MX Te", "es T"}, languages(h)) }},
+		"a language twice": {tea(`"translations":[{"language":"he","title":"a"},{"language":"iw","title":"b"}]`), Items,
+			[]Warning{{"translations[1].language",
+				"translations[1].language is given twice; the first translation counts"}},
+			func(t *testing.T, h *hub) { require.Equal(t, []string{"he a"}, languages(h)) }},
+		"an unknown language": {tea(`"translations":[{"language":"Klingon","title":"a"}]`), Items,
+			[]Warning{{"translations[0].language",
+				`translations[0].language is no two-letter ISO 639-1 code: "Klingon" is kept as it is`}},
+			func(t *testing.T, h *hub) { require.Equal(t, []string{"klingon a"}, languages(h)) }},
+		"false for no text": {tea(`"description":false,"img_url":false`), Items, []Warning{
+			{"description", "description is false, which counts as empty"},
+			{"img_url", "img_url is false, which counts as empty"}},
+			func(t *testing.T, h *hub) { require.Empty(t, *h.item("tea").Description) }},
+		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, which counts as not sent"}},
+			func(t *testing.T, h *hub) { require.Nil(t, h.item("tea").Serves) }},
+		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
+			[]Warning{{"category_ref_ids", "category_ref_ids contains empty references; they are left out"}},
+			func(t *testing.T, h *hub) { require.Empty(t, h.categoriesOf("tea")) }},
+		"a bare percent sign": {tea(`"img_url":"https://x.example/100%.png?a=%20b%"`), Items,
+			[]Warning{{"img_url", "img_url has a bare %; it is escaped as %25"}},
+			func(t *testing.T, h *hub) {
+				require.Equal(t, "https://x.example/100%25.png?a=%20b%25", *h.item("tea").ImgURL)
+			}},
+		"no minimum": {group(`"min_selectable":-1`), OptionGroups,
+			[]Warning{{"min_selectable", "min_selectable is -1, which counts as 0"}},
+			func(t *testing.T, h *hub) { require.Zero(t, h.group("G").MinSelectable) }},
+	} {
+		runEffects(t, []effectRow{{says, []string{row.request}, func(t *testing.T, h *hub, last Plan) {
+			require.Empty(t, message(last, row.kind, 0))
+			require.Equal(t, row.want, last.Outcomes[row.kind][0].Warnings)
+			row.holds(t, h)
+		}}})
+	}
+}
+
+func TestWrongTypesAreStillRejected(t *testing.T) {
+	for _, body := range []string{
+		`{"items":[{"ref_id":"a","price":1,"description":true}]}`, `{"items":[{"ref_id":"a","price":1,"title":false}]}`,
+		`{"items":[{"ref_id":"a","price":"x","description":false}]}`, `{"items":[{"ref_id":false,"price":1}]}`,
+		`{"items":[{"ref_id":"a","price":1,"img_url":"https://x.example:bad/%"}]}`,
+	} {
+		_, err := Decode([]byte(body), MasterScope(), Rules{Vocabulary: fakeVocabulary(t)})
+		require.Equal(t, core.Invalid, core.CodeOf(err), body)
+	}
+}
+
+func TestObjectsSentTwiceAreMerged(t *testing.T) {
+	runEffects(t, []effectRow{
+		{"taxes", []string{"M " + two, `M {"taxes":[{"code":"CGST_P","structure":{"value":5},"item_ref_ids":["tea"]},` +
+			`{"code":"CGST_P","title":"GST","structure":{"value":5.0},"item_ref_ids":["cake"],"clear_items":true}]}`},
+			func(t *testing.T, h *hub, last Plan) {
+				require.Equal(t, []string{"cake", "tea"}, h.taxed("CGST_P 5"))
+				require.Equal(t, Stats{Created: 1, Updated: 1}, last.Stats[Taxes])
+				require.Equal(t, []Warning{{"code",
+					"code and structure.value are the same as in taxes[0]; the two are merged"}},
+					last.Outcomes[Taxes][1].Warnings)
+			}},
+		{"option groups", []string{"M " + two, `M {"option_groups":[{"ref_id":"G","item_ref_ids":["tea"]},` +
+			`{"ref_id":"G","title":"g","item_ref_ids":["cake"],"clear_items":true,"max_selectable":2}]}`},
+			func(t *testing.T, h *hub, last Plan) {
+				require.Equal(t, []string{"tea", "cake"}, h.itemsOf("G"))
+				require.Equal(t, int64(2), h.group("G").MaxSelectable)
+				require.Equal(t, []Warning{{"ref_id", "ref_id is the same as in option_groups[0]; the two are merged"}},
+					last.Outcomes[OptionGroups][1].Warnings)
+			}},
+	})
+}
+
+func TestNoiseOfDoublesIsRoundedOffPrices(t *testing.T) {
+	const body = `{"items":[{"ref_id":"a","title":"A","price":6.599999999999999,"external_price":7.1000000000000005,
+		"platform_pricing":[{"platform":"web","price":6.6000001}]},{"ref_id":"b","title":"B","price":10.005}],
+		"options":[{"ref_id":"c","title":"C","price":0.30000000000000004}],
+		"taxes":[{"code":"VAT_P","title":"VAT","structure":{"value":19.0000000000001}}],
+		"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":2.4999999999999996}},
+			{"code":"DC_P","title":"Delivery Charge","structure":{"value":2.4999999999999996}}]}`
+	rules := Rules{Country: "DE", Currency: "EUR", Vocabulary: fakeVocabulary(t)}
+	request, err := Decode([]byte(body), MasterScope(), rules)
+	require.NoError(t, err)
+	encoded, err := json.Marshal([]*core.Amount{request.Items[0].Object.Price, request.Items[0].Object.ExternalPrice,
+		request.Items[0].Object.PlatformPricing[0].Price, request.Items[1].Object.Price,
+		request.Options[0].Object.Price,
+		request.Taxes[0].Object.Structure.Value, request.Charges[0].Object.Structure.Value,
+		request.Charges[1].Object.Structure.Value})
+	require.NoError(t, err)
+	require.Equal(t, `[6.6,7.1,6.6,10.005,0.3,19.0000000000001,2.5,2.4999999999999996]`, string(encoded))
+	want := []Warning{{"price", "price has digits beyond the currency in 5 cases; they are rounded, such as " +
+		"6.599999999999999 to 6.6"}}
+	require.Equal(t, want, request.Warnings)
+	require.Equal(t, want, Decide(request, State{}, func() int64 { return 1 }).Warnings)
+
+	rules.Currency = "JPY"
+	request, err = Decode([]byte(`{"items":[{"ref_id":"a","price":119.99999999999999},{"ref_id":"b","price":119.5}]}`),
+		MasterScope(), rules)
+	require.NoError(t, err)
+	require.Equal(t, "120", request.Items[0].Object.Price.String())
+	require.Equal(t, "119.5", request.Items[1].Object.Price.String())
+}

@@ -1,0 +1,123 @@
+package menu
+
+import "slices"
+
+// inOrder is the categories with parents before their sub-categories, and with those that leave a category before
+// that one becomes a sub-category.
+func (m *model) inOrder(submitted []Submitted[CategoryObject]) (order []Submitted[CategoryObject]) {
+	seen := map[string]bool{}
+	var visit func(ref string)
+	visit = func(ref string) {
+		at := slices.IndexFunc(submitted, func(s Submitted[CategoryObject]) bool { return *s.Object.RefID == ref })
+		if at < 0 || seen[ref] {
+			return
+		}
+		seen[ref] = true
+		if parent := valueOf(submitted[at].Object.ParentRefID); parent != "" {
+			visit(parent)
+			for _, s := range submitted {
+				child := m.cats[*s.Object.RefID]
+				if child != nil && child.parent == ref && s.Object.ParentRefID != nil && *s.Object.ParentRefID != ref {
+					visit(*s.Object.RefID)
+				}
+			}
+		}
+		order = append(order, submitted[at])
+	}
+	for _, s := range submitted {
+		visit(*s.Object.RefID)
+	}
+	return order
+}
+
+// inCycles are the categories that the parents in a request lead to themselves.
+func (m *model) inCycles(submitted []Submitted[CategoryObject]) map[string]bool {
+	parents, cycles := map[string]string{}, map[string]bool{}
+	for _, s := range submitted {
+		parents[*s.Object.RefID] = valueOf(s.Object.ParentRefID)
+	}
+	for ref, c := range m.cats { // what keeps a sub-category becomes none
+		if sent := slices.IndexFunc(submitted, func(s Submitted[CategoryObject]) bool {
+			return *s.Object.RefID == ref && s.Object.ParentRefID != nil && *s.Object.ParentRefID != c.parent
+		}); sent < 0 {
+			delete(parents, c.parent)
+		}
+	}
+	for ref := range parents {
+		at := ref
+		for range submitted {
+			if at = parents[at]; at == ref {
+				cycles[ref] = true
+			}
+		}
+	}
+	return cycles
+}
+
+// onAllFirst is the taxes with those on all items first.
+func onAllFirst(submitted []Submitted[TaxObject]) (order []Submitted[TaxObject]) {
+	for _, all := range []bool{true, false} {
+		for _, s := range submitted {
+			if slices.Equal(s.Object.ItemRefIDs, []string{AllItems}) == all {
+				order = append(order, s)
+			}
+		}
+	}
+	return order
+}
+
+// asSubmitted is the results of objects in the order of the request.
+func asSubmitted[T any, P object[T]](results []result, planned, submitted []Submitted[T]) []result {
+	list := make([]result, len(results))
+	for i := range submitted {
+		at := slices.IndexFunc(planned, func(s Submitted[T]) bool {
+			return P(&s.Object).identity() == P(&submitted[i].Object).identity()
+		})
+		list[i] = results[at]
+	}
+	return list
+}
+
+func (m *model) levies(r Request, run func(Kind, bool, func() string), results *PerKind[[]result],
+	deleted *PerKind[int]) {
+	taxes := onAllFirst(r.Taxes)
+	later := map[string]bool{} // whether a stored tax will be active
+	for _, s := range taxes {
+		if t := m.taxes[s.Object.identity()]; t != nil {
+			later[s.Object.identity()] = t.active || r.Flush[Taxes] && r.Scope.Master()
+			if s.Object.Active != nil {
+				later[s.Object.identity()] = *s.Object.Active
+			}
+		}
+	}
+	for _, s := range taxes {
+		o := s.Object
+		key := o.identity()
+		run(Taxes, m.taxes[key] != nil, func() string {
+			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
+			return m.levy(m.taxes, key, sent, later, r.Flush[Taxes] && r.Scope.Master())
+		})
+	}
+	results[Taxes] = asSubmitted(results[Taxes], taxes, r.Taxes)
+	for _, s := range r.Charges {
+		o := s.Object
+		key := o.identity()
+		run(Charges, m.charges[key] != nil, func() string {
+			sent := mSent{*o.Code, o.Title, o.Active, o.ClearItems, o.ItemRefIDs}
+			return m.levy(m.charges, key, sent, nil, r.Flush[Charges] && r.Scope.Master())
+		})
+	}
+	if r.Flush[Taxes] && r.Scope.Master() {
+		for key, t := range m.taxes {
+			deleted[Taxes] += off(&t.active,
+				slices.ContainsFunc(r.Taxes, func(s Submitted[TaxObject]) bool { return s.Object.identity() == key }))
+		}
+	}
+	if r.Flush[Charges] && r.Scope.Master() {
+		for key, t := range m.charges {
+			deleted[Charges] += off(&t.active,
+				slices.ContainsFunc(r.Charges,
+					func(s Submitted[ChargeObject]) bool { return s.Object.identity() == key }))
+		}
+	}
+}

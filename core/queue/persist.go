@@ -1,0 +1,73 @@
+package queue
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// batches yields the pending values of a channel in batches of at most limit, until the channel is closed.
+func batches[T any](from <-chan T, limit int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for first := range from {
+			batch := append(make([]T, 0, min(limit, 64)), first)
+			for open := true; open && len(batch) < limit; {
+				var next T
+				select {
+				case next, open = <-from:
+					if open {
+						batch = append(batch, next)
+					}
+				default:
+					open = false
+				}
+			}
+			if !yield(batch) {
+				return
+			}
+		}
+	}
+}
+
+// Bounds of persist: the time of one call, and the pauses between calls.
+const (
+	tryTime    = 10 * time.Second
+	firstPause = 50 * time.Millisecond
+	maxPause   = 2 * time.Second
+)
+
+// persist calls try until it succeeds, with pauses that double. It stops when the context ends or the time is past
+// until. A running call is not cut off by the context.
+func persist(ctx context.Context, clock core.Clock, until time.Time, try func(context.Context) error) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
+		err := try(attempt)
+		cancel()
+		if err == nil {
+			return
+		}
+		core.Pause(ctx, clock, clock.Now().Add(pause))
+		if ctx.Err() != nil || clock.Now().After(until) {
+			return
+		}
+	}
+}
+
+// drain waits for the running work to end. After the given time it calls cutOff and continues to wait. It measures
+// real time, because a process stops in real time even if a test moves the clock.
+func drain(running *sync.WaitGroup, within time.Duration, cutOff func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		running.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(within):
+		cutOff()
+		<-ended
+	}
+}

@@ -1,0 +1,234 @@
+// Package queue is the engine for leased work. It claims items from a table that replicas share, limits how many of
+// each key run at once, runs them, finishes their results in batches, and stops in order. Deliveries to webhooks, calls
+// to aggregators, publications of menus and jobs are policies on it.
+//
+// An item passes through these steps. Each has one owner, and none is lost:
+//
+//	claim    The claim loop leases due items within the replica's capacity. It is woken by a signal, at the due time
+//	         of the next item, and at an interval, which covers lost signals.
+//	wait     An item waits in the sequence of its key until the concurrency limit of the key admits it. Items of one
+//	         key start in the order in which they were claimed.
+//	run      A goroutine runs the item. Its outcome adjusts the concurrency limit of the key.
+//	finish   The results are recorded in batches. The next batch gathers while a transaction runs. A result is kept
+//	         while the database is unavailable, and its item counts as held until it is recorded.
+//	release  An item that cannot start in time, or must not, returns to the table unchanged.
+//
+// A crash loses nothing: the leases expire, and another replica claims the items.
+package queue
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// Policy is what differs between queues: the table of the items, and what it means to run one. T is an item and R the
+// result of a run. All methods must be safe for concurrent use.
+type Policy[T, R any] interface {
+	// Claim leases due items to the owner until the given time, within the capacity. Items of a key are in the order
+	// in which they are to start. After an error the batch is ignored.
+	Claim(ctx context.Context, owner core.ID, capacity Capacity, until time.Time) (Batch[T], error)
+	// Lease describes a leased item.
+	Lease(item T) Lease
+	// Run processes an item. It must return soon after the context ends, and must not panic.
+	Run(ctx context.Context, item T) (R, Outcome)
+	// Finish records results in one transaction. The engine repeats it until it succeeds, so it must record a result
+	// once only.
+	Finish(ctx context.Context, owner core.ID, results []R) (FinishResult, error)
+	// Release returns items to the table with their due times unchanged. It ignores leases that the owner has lost.
+	Release(ctx context.Context, owner core.ID, items []T) error
+}
+
+// Capacity is what a claim may take.
+type Capacity struct {
+	Items      int           // at most
+	Busy       []int64       // keys of which nothing is to be claimed; sorted, so that equal sets give equal statements
+	BusyGroups []string      // the same for groups
+	PerKey     map[int64]int // at most, of keys that this replica knows
+	OtherKeys  int           // at most, of each other key
+}
+
+// Batch is the result of a claim.
+type Batch[T any] struct {
+	Items   []T
+	More    bool      // more may be due: claim again at once
+	NextDue time.Time // when to claim again at the latest; zero: nothing is pending
+}
+
+// Lease describes a leased item to the engine.
+type Lease struct {
+	Key    int64     // items of a key share a concurrency limit
+	Group  string    // items of a group share a part of the capacity; "": none
+	Until  time.Time // end of the lease; zero: the policy renews it
+	Urgent bool      // the item starts although its key is blocked or slow
+}
+
+// Outcome is what a run means for its item and its key.
+type Outcome struct {
+	Next        Next
+	Response    Response
+	PausedUntil time.Time // no items of the key are claimed until then; zero: no pause
+}
+
+// Next is what follows a run.
+type Next int
+
+// The steps after a run.
+const (
+	Finish  Next = iota // Finish records the result
+	Release             // the item returns to the table
+	Done                // the run has recorded its result itself
+)
+
+// Response is what a run showed about the receiver behind the key. It adjusts the concurrency limit.
+type Response int
+
+// The responses of a receiver.
+const (
+	NotAsked  Response = iota // nothing was sent: the limit stays
+	Responded                 // a complete response, even a rejection: the limit grows
+	Missing                   // no complete response: the limit is halved
+)
+
+// FinishResult is the effect of recorded results beyond their own items.
+type FinishResult struct {
+	Blocked []int64 // keys of which no item may start now, except urgent ones
+	Due     bool    // items may have become due
+}
+
+// Config sets the bounds of an engine. All fields are required, except where a zero is explained.
+type Config struct {
+	Name          string        // of the items, in the log
+	Capacity      int           // items leased to this replica at once
+	GroupCapacity int           // of them in one group; 0: all
+	Batch         int           // most items of one claim
+	FinishBatch   int           // most results of one Finish; 0: all that wait
+	Finishers     int           // calls of Finish at once; 0: one
+	KeyLimit      int           // bound of the concurrency limit of a key
+	FirstLimit    int           // the limit of a key without history; at most KeyLimit
+	ClaimPerKey   int           // most items in one claim of a key without history; 0: FirstLimit
+	Ahead         int           // most items that wait for a key in memory, beyond its limit; 0: as claimed
+	Lease         time.Duration // longer than a run and its recording, unless the policy renews leases
+	StartMargin   time.Duration // the part of the lease that must remain when an item starts
+	Poll          time.Duration // the interval of claims without a signal
+	StopWithin    time.Duration // the time for running items to end at a stop, and again for recording their results
+}
+
+// Engine processes the items of one replica. Run owns every goroutine that it starts.
+type Engine[T, R any] struct {
+	config  Config
+	policy  Policy[T, R]
+	clock   core.Clock
+	log     *slog.Logger
+	owner   core.ID
+	signal  wakeSignal // wakes the claim loop
+	results chan finished[R]
+	work    context.Context // of every item, also of those that Start starts before Run; ended by cutOff
+	cutOff  context.CancelFunc
+
+	mu        sync.Mutex
+	sequences map[int64]*sequence[T] // by key
+	groups    map[string]int         // items held, by group
+	held      int                    // leased or reserved, until recorded or released
+	released  []leased[T]            // still held; the claim loop releases them
+	claims    int                    // so far
+	short     bool                   // the last claim was limited by capacity
+	stopping  bool
+	running   sync.WaitGroup
+}
+
+// leased is an item with its lease.
+type leased[T any] struct {
+	item  T
+	lease Lease
+}
+
+// finished is a result with the group of its item.
+type finished[R any] struct {
+	result R
+	group  string
+}
+
+// New returns an engine that is idle until Run.
+func New[T, R any](config Config, policy Policy[T, R], clock core.Clock, log *slog.Logger) *Engine[T, R] {
+	config.GroupCapacity = cmp.Or(config.GroupCapacity, config.Capacity)
+	config.FinishBatch = cmp.Or(config.FinishBatch, config.Capacity)
+	config.Finishers = cmp.Or(config.Finishers, 1)
+	config.FirstLimit = min(config.FirstLimit, config.KeyLimit)
+	config.ClaimPerKey = cmp.Or(config.ClaimPerKey, config.FirstLimit)
+	work, cutOff := context.WithCancel(context.Background())
+	return &Engine[T, R]{
+		config: config, policy: policy, clock: clock, log: log, owner: core.NewID(clock.Now()),
+		signal: newWakeSignal(), work: work, cutOff: cutOff,
+		results:   make(chan finished[R], config.Capacity), // for all that is held: sending never blocks
+		sequences: map[int64]*sequence[T]{}, groups: map[string]int{},
+	}
+}
+
+// Owner returns the id under which this replica leases items.
+func (e *Engine[T, R]) Owner() core.ID { return e.owner }
+
+// LeaseUntil returns the end of a lease that begins now, in the precision of the database.
+func (e *Engine[T, R]) LeaseUntil() time.Time {
+	return e.clock.Now().Add(e.config.Lease).Truncate(time.Microsecond)
+}
+
+// Wake makes the engine claim soon. It never blocks.
+func (e *Engine[T, R]) Wake() { e.signal.Wake() }
+
+// Reserve reserves capacity for an item that its transaction stores with a lease of this replica. The item then starts
+// right after the commit, without a claim. Reserve returns false if there is no capacity. Every reservation ends with
+// Start or Forget. It is for items without a group.
+func (e *Engine[T, R]) Reserve(key int64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopping || e.held >= e.config.Capacity {
+		return false
+	}
+	now := e.clock.Now()
+	s := e.sequence(key)
+	if now.Before(s.pausedUntil) || s.held() >= s.allowed(now) {
+		return false
+	}
+	s.reserved++
+	e.held++
+	return true
+}
+
+// Forget cancels the reservation of a transaction that did not commit.
+func (e *Engine[T, R]) Forget(key int64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sequence(key).reserved--
+	e.held--
+}
+
+// Start starts a reserved item that is committed and leased to this replica.
+func (e *Engine[T, R]) Start(item T) {
+	work := leased[T]{item, e.policy.Lease(item)}
+	e.mu.Lock()
+	s := e.sequence(work.lease.Key)
+	s.reserved--
+	if e.stopping {
+		e.held--
+		e.mu.Unlock()
+		e.release([]T{item})
+		return
+	}
+	s.waiting = append(s.waiting, work)
+	e.advance(s)
+	e.mu.Unlock()
+}
+
+// ReleaseWaiting releases the matching items of a key that have not started.
+func (e *Engine[T, R]) ReleaseWaiting(key int64, match func(T) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.sequences[key]; s != nil {
+		e.withdraw(s, func(w leased[T]) bool { return match(w.item) })
+	}
+}

@@ -1,0 +1,225 @@
+package queue
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Run processes items until the context ends. It then releases the items that have not started, finishes the running
+// ones and records their results, each within StopWithin.
+func (e *Engine[T, R]) Run(ctx context.Context) {
+	defer e.cutOff()
+	var recording sync.WaitGroup
+	for range e.config.Finishers {
+		recording.Go(e.finish)
+	}
+	for ctx.Err() == nil {
+		e.release(e.takeReleased())
+		e.claim(ctx)
+	}
+	e.stop()
+	e.release(e.takeReleased())
+	drain(&e.running, e.config.StopWithin, func() {
+		e.log.Warn("cutting off " + e.config.Name + " that did not end in time")
+		e.cutOff()
+	})
+	e.release(e.takeReleased())
+	close(e.results)
+	drain(&recording, e.config.StopWithin, func() {
+		e.log.Warn(e.config.Name + " cannot be recorded; they run again when their leases have expired")
+		e.cutOff()
+	})
+}
+
+// claim claims items within the capacity. If no more are due, it waits for a signal, the due time of the next item, or
+// the poll. An error waits for the poll.
+func (e *Engine[T, R]) claim(ctx context.Context) {
+	next := e.clock.Now().Add(e.config.Poll)
+	capacity, resumed := e.capacity()
+	if capacity.Items > 0 {
+		batch, err := e.policy.Claim(ctx, e.owner, capacity, e.LeaseUntil())
+		switch {
+		case err != nil && ctx.Err() == nil:
+			e.log.Error(e.config.Name+" could not be claimed", "error", err)
+		case err == nil:
+			e.accept(batch.Items)
+			if batch.More {
+				return
+			}
+			next = earlier(next, batch.NextDue)
+		}
+	}
+	e.signal.Wait(ctx, e.clock, earlier(next, resumed))
+}
+
+// earlier returns the earlier time. A zero b is none.
+func earlier(a, b time.Time) time.Time {
+	if !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// accept adds claimed items to the sequences of their keys. Keys that were blocked during the claim get urgent items
+// only.
+func (e *Engine[T, R]) accept(items []T) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, item := range items {
+		work := leased[T]{item, e.policy.Lease(item)}
+		e.hold(work.lease.Group, 1)
+		s := e.sequence(work.lease.Key)
+		if s.blockedIn == e.claims && !work.lease.Urgent {
+			e.giveUp(work)
+			continue
+		}
+		s.waiting = append(s.waiting, work)
+		e.advance(s)
+	}
+}
+
+// advance starts waiting items up to the concurrency limit. It releases items that cannot start in time. If a key
+// holds far more than it takes, advance releases what exceeds its allowance. The caller holds mu.
+func (e *Engine[T, R]) advance(s *sequence[T]) {
+	now := e.clock.Now()
+	for !e.stopping && len(s.waiting) > 0 && s.running < s.limit.now {
+		work := s.waiting[0]
+		s.waiting[0] = leased[T]{} // drop the reference to its content
+		s.waiting = s.waiting[1:]
+		if until := work.lease.Until; !until.IsZero() && now.Add(e.config.StartMargin).After(until) {
+			e.giveUp(work)
+			continue
+		}
+		s.began(now)
+		e.running.Add(1)
+		go e.run(s, work)
+	}
+	if allowed := s.allowed(now); s.ahead > 0 && s.held() > 2*allowed {
+		keep := allowed - s.running - s.reserved
+		e.withdraw(s, func(work leased[T]) bool {
+			keep--
+			return keep < 0 && !work.lease.Urgent
+		})
+	}
+}
+
+// run runs an item, passes on its result and advances the sequence.
+func (e *Engine[T, R]) run(s *sequence[T], work leased[T]) {
+	defer e.running.Done()
+	began := e.clock.Now()
+	result, outcome := e.policy.Run(e.work, work.item)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if outcome.PausedUntil.After(s.pausedUntil) {
+		s.pausedUntil = outcome.PausedUntil
+	}
+	switch outcome.Next {
+	case Finish:
+		e.results <- finished[R]{result, work.lease.Group}
+	case Release:
+		e.giveUp(work)
+	case Done:
+		e.hold(work.lease.Group, -1)
+		e.Wake()
+	}
+	now := e.clock.Now()
+	s.ended(now, now.Sub(began), outcome.Response)
+	e.advance(s)
+	if s.ahead == 0 && s.skipped && len(s.waiting) == 0 && s.running < s.limit.now {
+		e.Wake() // the last claim left items of the key; with items ahead, claims follow recordings and stay large
+	}
+}
+
+// finish records results in batches, until the channel is closed. Each batch frees its capacity.
+func (e *Engine[T, R]) finish() {
+	for batch := range batches(e.results, e.config.FinishBatch) {
+		results := make([]R, len(batch))
+		for i, f := range batch {
+			results[i] = f.result
+		}
+		effect := e.record(results)
+		e.mu.Lock()
+		for _, f := range batch {
+			e.hold(f.group, -1)
+		}
+		for _, key := range effect.Blocked {
+			s := e.sequence(key)
+			s.blockedIn = e.claims
+			e.withdraw(s, func(work leased[T]) bool { return !work.lease.Urgent })
+		}
+		wake := e.short || effect.Due || len(effect.Blocked) > 0
+		e.mu.Unlock()
+		if wake {
+			e.Wake()
+		}
+	}
+}
+
+// record writes results and retries while the database is unavailable. It stops when the engine is cut off, or when
+// the leases have long expired and other replicas have claimed the items.
+func (e *Engine[T, R]) record(results []R) (effect FinishResult) {
+	persist(e.work, e.clock, e.clock.Now().Add(5*e.config.Lease), func(ctx context.Context) (err error) {
+		if effect, err = e.policy.Finish(ctx, e.owner, results); err != nil {
+			e.log.Error(e.config.Name+" could not be recorded", "results", len(results), "error", err)
+		}
+		return err
+	})
+	return effect
+}
+
+// stop prevents further starts and gives up every item that has not started.
+func (e *Engine[T, R]) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopping = true
+	for _, s := range e.sequences {
+		e.withdraw(s, func(leased[T]) bool { return true })
+	}
+}
+
+// withdraw gives up the matching items that wait in a sequence. The caller holds mu.
+func (e *Engine[T, R]) withdraw(s *sequence[T], match func(leased[T]) bool) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(work leased[T]) bool {
+		matches := match(work)
+		if matches {
+			e.giveUp(work)
+		}
+		return matches
+	})
+}
+
+// giveUp marks an item for release. The claim loop releases it before the next claim. The caller holds mu.
+func (e *Engine[T, R]) giveUp(work leased[T]) {
+	e.released = append(e.released, work)
+	e.Wake()
+}
+
+// takeReleased takes the items that are marked for release. They are no longer held.
+func (e *Engine[T, R]) takeReleased() []T {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	items := make([]T, len(e.released))
+	for i, work := range e.released {
+		items[i] = work.item
+		e.hold(work.lease.Group, -1)
+	}
+	e.released = nil
+	return items
+}
+
+// releaseTime bounds a release. If it fails, the leases expire.
+const releaseTime = 5 * time.Second
+
+// release ends the leases of items, so that any replica can claim them.
+func (e *Engine[T, R]) release(items []T) {
+	if len(items) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	if err := e.policy.Release(ctx, e.owner, items); err != nil {
+		e.log.Warn(e.config.Name+" could not be released; their leases will expire", "items", len(items), "error", err)
+	}
+}

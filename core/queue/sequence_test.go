@@ -1,0 +1,127 @@
+package queue
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestConcurrencyLimitStaysBoundedAndRecovers(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		l := concurrencyLimiter{now: 4, max: rapid.IntRange(4, 64).Draw(r, "max")}
+		for _, responded := range rapid.SliceOf(rapid.Bool()).Draw(r, "responses") {
+			before := l.now
+			l.record(responded)
+			require.True(r, l.now >= 1 && l.now <= l.max)
+			require.True(r, responded == (l.now > before) || before == l.max || before == 1)
+		}
+		for range l.max {
+			l.record(true)
+		}
+		require.Equal(r, l.max, l.now)
+		l.record(false)
+		require.Equal(r, l.max/2, l.now)
+	})
+}
+
+// fresh returns the sequence of a key without history.
+func fresh() *sequence[item] {
+	return &sequence[item]{limit: concurrencyLimiter{now: 4, max: 16}, ahead: 1000}
+}
+
+func TestAllowanceFollowsPaceAndResponses(t *testing.T) {
+	at := time.Now()
+	s := fresh()
+	s.running = 3000
+	for _, step := range []struct {
+		times          int
+		response       Response
+		took           time.Duration
+		limit, allowed int
+	}{
+		{1, NotAsked, 0, 4, 4},
+		{1, Responded, 10 * time.Millisecond, 5, 5 + 5*16}, {1, Responded, 400 * time.Millisecond, 6, 6 + 6*2},
+		{1, Responded, 1500 * time.Millisecond, 7, 7 + 3},
+		{28, Responded, 1500 * time.Millisecond, 16, 16 + 31}, {1, Missing, 5 * time.Second, 8, 8 + 31},
+		{9, Missing, 5 * time.Second, 1, 1 + 31},
+		{3, Responded, 0, 4, 4 + 4*16}, {2000, Responded, 0, 16, 16 + 1000},
+		{1, NotAsked, 5 * time.Second, 16, 16 + 1000},
+	} {
+		for range step.times {
+			s.ended(at, step.took, step.response)
+		}
+		require.Equal(t, []int{step.limit, step.allowed}, []int{s.limit.now, s.allowed(at)}, "%+v", step)
+	}
+	s.running = 0
+	require.Equal(t, 16+16*16, s.allowed(at.Add(3*time.Second)), "earlier responses no longer count")
+	s.running = 1
+	require.Equal(t, 16, s.allowed(at.Add(3*time.Second)), "it hangs")
+	s.ahead = 0
+	require.Equal(t, 16, s.allowed(at))
+}
+
+func TestMissingResponsesLeaveLittleAllowance(t *testing.T) {
+	at := time.Now()
+	for took, allowed := range map[time.Duration]int{5 * time.Second: 1, time.Millisecond: 1 + 16} {
+		s := fresh()
+		for range 4 {
+			s.ended(at, took, Missing)
+		}
+		require.Equal(t, allowed, s.allowed(at), "%v", took)
+	}
+}
+
+func TestClaimsRefillAKeyBeforeItRunsDry(t *testing.T) {
+	at := time.Now()
+	s := &sequence[item]{limit: concurrencyLimiter{now: 16, max: 16}, ahead: 1000, recent: 10, mark: at, moved: at,
+		pace: time.Second, running: 16}
+	for waiting, free := range map[int]int{16: 0, 9: 0, 8: 8, 1: 15, 0: 16} {
+		s.waiting = make([]leased[item], waiting)
+		require.Equal(t, free, s.free(at, 512), "%d waiting", waiting)
+	}
+	s.recent, s.waiting = 900, make([]leased[item], 750)
+	require.Zero(t, s.free(at, 200))
+	s.recent = 1000
+	require.Equal(t, 250, s.free(at, 200), "a whole batch, though half of the allowance still waits")
+}
+
+func TestSlowKeyReleasesWhatExceedsItsAllowance(t *testing.T) {
+	q := newTable()
+	config := small()
+	config.Capacity, config.KeyLimit, config.Ahead = 100, 16, 50
+	q.run = hang
+	e := engineOf(q, config)
+	defer e.running.Wait()
+	defer e.cutOff()
+	s := e.sequence(1)
+	s.recent, s.pace = 100, 5*time.Second
+	for id := range 50 {
+		require.True(t, e.Reserve(1))
+		e.Start(item{id: id, key: 1, until: e.LeaseUntil(), urgent: id == 49})
+	}
+	require.Empty(t, e.takeReleased())
+	e.mu.Lock()
+	s.recent = 0
+	e.advance(s)
+	e.mu.Unlock()
+	require.Len(t, e.takeReleased(), 50-4-1, "except the urgent item")
+	require.Len(t, s.waiting, 1)
+}
+
+func TestIdleKeysAreForgotten(t *testing.T) {
+	q := newTable()
+	e := engineOf(q, small())
+	e.sequence(1)
+	e.sequence(2).reserved = 1
+	e.sequence(3).pausedUntil = time.Now().Add(time.Hour)
+	for _, s := range e.sequences {
+		s.mark = s.mark.Add(-2 * idleTime)
+	}
+	c, resumed := e.capacity()
+	require.Equal(t, []int64{3}, c.Busy)
+	require.Equal(t, map[int64]int{2: 3}, c.PerKey)
+	require.Equal(t, e.sequences[3].pausedUntil, resumed)
+	require.Len(t, e.sequences, 2)
+}

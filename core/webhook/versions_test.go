@@ -1,0 +1,57 @@
+package webhook
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/servery-hub/servery/core"
+)
+
+// open is a poster that hands over what it is to send and answers when it is let.
+func open() (begun chan Delivery, answer chan struct{}, post poster) {
+	begun, answer = make(chan Delivery, 100), make(chan struct{})
+	return begun, answer, func(ctx context.Context, d Delivery) Attempt {
+		begun <- d
+		select {
+		case <-answer:
+		case <-ctx.Done():
+		}
+		return Attempt{Status: 200}
+	}
+}
+
+func TestPendingDeliveriesReloadAChangedWebhook(t *testing.T) {
+	l := newLine(3, func(int) int64 { return 1 })
+	l.version = 1
+	begun, answer, post := open()
+	defer close(answer)
+	e := runEngine(t, l, Config{EndpointLimit: 1, Poll: 10 * time.Millisecond}, post)
+	require.Equal(t, int64(1), (<-begun).Version)
+	answer <- struct{}{}
+	require.Equal(t, int64(1), (<-begun).Version)
+	require.Eventually(t, func() bool { return l.held() == 2 }, 5*time.Second, time.Millisecond,
+		"the third waits in memory")
+	l.mu.Lock()
+	l.version = 2
+	l.mu.Unlock()
+	e.Invalidate(1, 2)
+	answer <- struct{}{}
+	require.Equal(t, int64(2), (<-begun).Version)
+	e.Invalidate(1, 1) // late, of the change before
+	require.Equal(t, 1, l.givenBack())
+}
+
+func TestStaleWebhookVersionDoesNotStart(t *testing.T) {
+	l := newLine(0, nil)
+	l.version = 2
+	begun, answer, post := open()
+	close(answer)
+	e := runEngine(t, l, Config{}, post)
+	require.True(t, e.Reserve(1), "and its transaction reads the webhook")
+	e.Invalidate(1, 2)
+	e.Start(Delivery{ID: core.NewID(time.Now()), Endpoint: 1, Version: 1, LeasedTo: e.LeaseUntil()})
+	require.Equal(t, int64(2), (<-begun).Version)
+}

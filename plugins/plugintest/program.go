@@ -1,0 +1,58 @@
+package plugintest
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/servery-hub/servery/plugins/sdk"
+)
+
+// Program is the program of a plugin.
+type Program struct {
+	Path     string
+	Manifest *sdk.Manifest // nil: it has none
+}
+
+// Find returns the program at a path: the program, its manifest, or the directory of both.
+func Find(path string) (p Program, err error) {
+	file := filepath.Join(filepath.Dir(path), sdk.ManifestName)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return p, err
+	case info.IsDir():
+		file = filepath.Join(path, sdk.ManifestName)
+	case filepath.Ext(path) == ".yaml" || filepath.Ext(path) == ".yml":
+		file = path
+	default:
+		p.Path = path
+	}
+	manifest, err := sdk.ReadManifest(file)
+	if p.Path != "" && (err != nil || !lists(manifest, path)) {
+		return p, nil // a program without a manifest
+	}
+	if err != nil {
+		return p, err
+	}
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	if err != nil {
+		return p, err
+	}
+	return Program{filepath.Join(filepath.Dir(file), binary.Path), manifest}, binary.VerifyIn(filepath.Dir(file))
+}
+
+func lists(manifest *sdk.Manifest, program string) bool {
+	binary, err := manifest.Binary(runtime.GOOS, runtime.GOARCH)
+	return err == nil && filepath.Join(filepath.Dir(program), binary.Path) == filepath.Clean(program)
+}
+
+// Driver returns a driver that runs the program as its manifest says, if it has one. A transport overrides the
+// manifest's; "" does not.
+func (p Program) Driver(transport string) Driver {
+	if p.Manifest == nil {
+		return Subprocess(p.Path, transport)
+	}
+	return Subprocess(p.Path, cmp.Or(transport, p.Manifest.Transport), p.Manifest.Limits)
+}
