@@ -34,8 +34,8 @@ func ReadBacklog(ctx context.Context, db *postgres.DB) (Backlog, error) {
 	var oldestJob, oldestDue, worst, oldestCall, oldestPublication *float64
 	now := db.Clock().Now()
 	err := db.Bun().QueryRowContext(ctx, queries.With("backlog", postgres.Args{
-		"endpoints": deliveries.Endpoints, "now": now, "job_heads": jobs.Heads, "is_held": deliveries.IsHeld, "placed": order.Placed,
-		"since": now.Add(-orders.EscalateBack),
+		"endpoints": deliveries.Endpoints, "job_heads": jobs.Heads, "is_held": deliveries.IsHeld,
+		"now": now, "placed": order.Placed, "since": now.Add(-orders.EscalateBack),
 	})).
 		Scan(&b.Jobs, &oldestJob, &b.Due, &oldestDue, &worst, &b.Scheduled, &b.Held, &b.Probed, &b.Calls, &oldestCall,
 			&b.Unacknowledged, &b.Silent, &b.Publications, &oldestPublication)
