@@ -12,6 +12,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/queue"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 // Config sets the runner's bounds. Zero values take the defaults.
@@ -215,7 +216,9 @@ func (r *Runner) end(ctx context.Context, log *slog.Logger, job core.Job, cause 
 
 // retry requeues a job for another attempt.
 func (r *Runner) retry(ctx context.Context, log *slog.Logger, job core.Job, cause error) {
-	text, pause := cause.Error(), min(time.Second<<min(job.Attempts-1, 6), time.Minute)
+	text := cause.Error()
+	pause, _ := retry.Schedule{Attempts: r.config.MaxAttempts, First: time.Second, Longest: time.Minute}.
+		After(job.Attempts)
 	if ctx.Err() != nil { // the runner is stopping
 		text, pause = "", 0
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/go-json-experiment/json"
-
 	"github.com/servery-hub/servery/core"
 )
 
@@ -96,15 +94,6 @@ func foreseen(request Request, state State) []*Item {
 		}
 	}
 	return items
-}
-
-// ListedOn reports whether an item is listed on a platform.
-func (i *Item) ListedOn(platform string) bool {
-	if i.IncludedPlatforms == nil {
-		return true
-	}
-	var names []string
-	return json.Unmarshal(i.IncludedPlatforms, &names) == nil && slices.Contains(names, platform)
 }
 
 // of combines the findings with the outcomes of a request. It returns them by index in the request, for the callback,

@@ -40,7 +40,13 @@ func newSight(m *Menu, platform core.Platform, blocked map[int64]bool) *sight {
 	s.demand()
 	s.items = make([]bool, len(m.Items)+1)
 	for row := range m.Items {
-		s.items[row] = !blocked[m.Items[row].ID] && s.itemSeen(row, open) && s.choosable(row)
+		item := &m.Items[row]
+		s.items[row] = s.choosable(row, Orderability(Offer{
+			Item: item, Here: s.itemsHere[row], Platform: platform.Name, BreaksRule: blocked[item.ID],
+			CategoryInactive: slices.ContainsFunc(s.to[ItemCategory].of(row),
+				func(category int32) bool { return !open[category] }),
+			OptionsMissing: anyOf(s.from[GroupItem].of(row), s.unmet),
+		}))
 	}
 	slices.SortFunc(s.leftOut, func(a, b LeftOut) int { return strings.Compare(a.RefID, b.RefID) })
 	s.categories = s.categoriesInUse(open)
@@ -61,27 +67,12 @@ func (s *sight) openCategories() []bool {
 	return open
 }
 
-// itemSeen reports whether an item can be ordered. It must be active at the master, sold and available at the store,
-// in stock, and listed on the platform. It must not be in a closed category, because that makes all its items
-// inactive (spec, Category).
-func (s *sight) itemSeen(row int, open []bool) bool {
-	item, here := &s.menu.Items[row], s.itemsHere[row]
-	if !item.Active || here == nil || !here.Available || here.CurrentStock == 0 {
-		return false
-	}
-	if item.IncludedPlatforms != nil && !slices.Contains(read[[]string](item.IncludedPlatforms), s.platform.Name) {
-		return false
-	}
-	return !slices.ContainsFunc(s.to[ItemCategory].of(row), func(category int32) bool { return !open[category] })
-}
-
 // demand computes the options that can be ordered, and the groups that require more than these. An option with such a
 // nested group cannot be ordered either.
 func (s *sight) demand() {
 	s.orderable = make([]bool, len(s.menu.Options)+1)
 	for row := range s.menu.Options {
-		here := s.optionsHere[row]
-		s.orderable[row] = s.menu.Options[row].Active && here != nil && here.Available
+		s.orderable[row] = OptionOrderability(&s.menu.Options[row], s.optionsHere[row]) == Orderable
 	}
 	s.unmet = make([]bool, len(s.menu.OptionGroups)+1)
 	for again := true; again; {
@@ -97,39 +88,33 @@ func (s *sight) demand() {
 	}
 }
 
-// shortOf returns how many options a group lacks to meet its minimum. A group without options that the store sells is
-// not part of its menu, and requires none.
+// shortOf returns how many options a group lacks to meet its minimum.
 func (s *sight) shortOf(row int) int64 {
-	g, options := &s.menu.OptionGroups[row], s.from[OptionInGroup].of(row)
-	if !g.Active || g.MinSelectable == 0 ||
-		!slices.ContainsFunc(options, func(option int32) bool { return s.optionsHere[option] != nil }) {
-		return 0
-	}
-	there := int64(0)
-	for _, option := range options {
+	sold, orderable := int64(0), int64(0)
+	for _, option := range s.from[OptionInGroup].of(row) {
+		if s.optionsHere[option] != nil {
+			sold++
+		}
 		if s.orderable[option] {
-			there++
+			orderable++
 		}
 	}
-	if g.MultiOptionsEnabled && there > 0 { // one option, chosen several times
-		return 0
-	}
-	return g.MinSelectable - there
+	return s.menu.OptionGroups[row].Shortage(sold, orderable)
 }
 
-// choosable reports whether the required options of an item can be chosen, and records the item if not.
-func (s *sight) choosable(row int) bool {
-	groups := s.from[GroupItem].of(row)
-	at := slices.IndexFunc(groups, func(group int32) bool { return s.unmet[group] })
-	if at >= 0 {
-		g := &s.menu.OptionGroups[groups[at]]
+// choosable reports whether an item can be ordered. If only options are missing, it records the item.
+func (s *sight) choosable(row int, why Reason) bool {
+	if why == OptionsMissing {
+		groups := s.from[GroupItem].of(row)
+		group := groups[slices.IndexFunc(groups, func(group int32) bool { return s.unmet[group] })]
+		g := &s.menu.OptionGroups[group]
 		s.leftOut = append(s.leftOut, LeftOut{
 			RefID: s.menu.Items[row].RefID,
 			Message: fmt.Sprintf("at least %d of the option group %s must be chosen, and %d can be ordered here",
-				g.MinSelectable, quote(g.RefID), g.MinSelectable-s.shortOf(int(groups[at]))),
+				g.MinSelectable, quote(g.RefID), g.MinSelectable-s.shortOf(int(group))),
 		})
 	}
-	return at < 0
+	return why == Orderable
 }
 
 // anyOf reports whether a set contains one of the rows.

@@ -3,6 +3,8 @@ package order
 import (
 	"fmt"
 	"slices"
+
+	"github.com/servery-hub/servery/core/menu"
 )
 
 // MenuGroup is an option group of an item, or one nested under an option.
@@ -119,7 +121,7 @@ func choose(option *MenuOption, quantity int64, groups []offered) (why, code str
 	switch {
 	case active == 1:
 		only.must += quantity
-	case active > 0 || !option.Sold || !option.Available: // flagged already
+	case active > 0 || option.Reason != menu.Orderable: // flagged already
 	case switchedOff:
 		return "the option's group is not active", NotAvailable
 	default:

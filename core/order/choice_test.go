@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 // pizzeria is a store with an item of two groups, of which one has a group nested under an option.
 func pizzeria() Setting {
 	s := cafe()
 	s.Items = map[string]*MenuItem{
-		"pizza": {ID: 1, Title: "Pizza", Sold: true, Price: amount("10"), Available: true, Stock: 5, Listed: true,
+		"pizza": {ID: 1, Title: "Pizza", Price: amount("10"), Stock: 5,
 			Groups: []MenuGroup{
 				{ID: 11, Title: "Size", Active: true, Min: 1, Max: 1}, {ID: 12, Title: "Topping", Active: true, Max: 3},
 				{ID: 13, Title: "Gone", Min: 1, Max: -1}}},
-		"cola": {ID: 2, Title: "Cola", Sold: true, Price: amount("2"), Available: true, Stock: -1, Listed: true},
+		"cola": {ID: 2, Title: "Cola", Price: amount("2"), Stock: -1},
 	}
 	option := func(id int64, groups ...int64) *MenuOption {
-		return &MenuOption{ID: id, Title: "O", Sold: true, Price: amount("1"), Available: true, Groups: groups}
+		return &MenuOption{ID: id, Title: "O", Price: amount("1"), Groups: groups}
 	}
 	s.Options = map[string]*MenuOption{
 		"large": option(21, 11), "small": option(22, 11), "ham": option(23, 12), "egg": option(24, 12, 14),
@@ -29,7 +30,7 @@ func pizzeria() Setting {
 		"runny": option(26, 14), "ice": option(27, 15), "sold-elsewhere": option(28),
 	}
 	s.Options["ham"].Nested = []MenuGroup{{ID: 14, Title: "Egg", Active: true, Max: 1}}
-	s.Options["sold-elsewhere"].Sold = false
+	s.Options["sold-elsewhere"].Reason = menu.NotSold
 	s.Taxes, s.Charges = nil, nil
 	return s
 }

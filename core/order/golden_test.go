@@ -14,6 +14,7 @@ import (
 
 	"github.com/servery-hub/servery/core"
 	"github.com/servery-hub/servery/core/internal/eventtest"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,8 +30,7 @@ func amount(s string) core.Amount {
 // cafe is the setting of the golden files.
 func cafe() Setting {
 	item := func(id int64, title, price string) *MenuItem {
-		return &MenuItem{ID: id, Title: title, FoodType: "1", Sold: true, Price: amount(price), Available: true,
-			Stock: -1, Listed: true}
+		return &MenuItem{ID: id, Title: title, FoodType: "1", Price: amount(price), Stock: -1}
 	}
 	s := Setting{
 		Business: 1, Name: "Harbour Coffee", Currency: "USD",
@@ -44,8 +44,8 @@ func cafe() Setting {
 			"elsewhere": item(7004, "Elsewhere", "0"), "closed": item(7005, "Closed", "1"),
 			"web-only": item(7006, "Web only", "1"),
 		},
-		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Sold: true, Price: amount("0.75"),
-			Available: true, Groups: []int64{7201}}},
+		Options: map[string]*MenuOption{"oat": {ID: 7101, Title: "Oat milk", Price: amount("0.75"),
+			Groups: []int64{7201}}},
 		Taxes: []MenuTax{
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("2"), Items: map[int64]bool{7002: true}},
 			{Code: "ST_P", Title: "Sales Tax", Percent: amount("8.625"), All: true},
@@ -63,9 +63,9 @@ func cafe() Setting {
 	s.Items["latte"].Groups = []MenuGroup{{ID: 7201, Title: "Milk", Active: true, Max: -1}}
 	s.Items["latte"].Tags = []string{"hot"}
 	s.Items["sold-out"].Stock = 0
-	s.Items["elsewhere"].Sold = false
-	s.Items["closed"].Available = false
-	s.Items["web-only"].Listed = false
+	s.Items["elsewhere"].Reason = menu.NotSold
+	s.Items["closed"].Reason = menu.Unavailable
+	s.Items["web-only"].Reason = menu.NotListed
 	return s
 }
 

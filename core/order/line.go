@@ -7,6 +7,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 // ring prices the items.
@@ -34,7 +35,7 @@ func (t *till) item(line *Line, p spot, path string) Item {
 	}
 	item.Title = cmp.Or(item.Title, line.RefID)
 	var menuPrice *core.Amount
-	if known != nil && known.Sold {
+	if known != nil && known.Reason != menu.NotSold {
 		menuPrice = &known.Price
 	}
 	item.Price = t.price(line.Price, menuPrice, p, path, "item")
@@ -68,15 +69,15 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	switch {
 	case known == nil:
 		t.doubt(path, NotOnMenu, "the menu has no such option")
-	case !known.Sold:
+	case known.Reason == menu.NotSold:
 		t.doubt(path, NotSold, "the option is not sold at this store")
-	case !known.Available:
+	case known.Reason != menu.Orderable:
 		t.doubt(path, NotAvailable, "the option is not available at this store")
 	}
 	if known != nil {
 		option.ID = known.ID
 		option.Title = cmp.Or(option.Title, known.Title)
-		if known.Sold {
+		if known.Reason != menu.NotSold {
 			menuPrice = &known.Price
 		}
 	}
@@ -86,32 +87,36 @@ func (t *till) option(choice *Choice, p spot, path string) Option {
 	return option
 }
 
-// price returns the price that was sent, or else the menu's price. One of them is required.
-func (t *till) price(sent, menu *core.Amount, p spot, path, noun string) core.Amount {
+// price returns the price that was sent, or else the listed one of the menu. One of them is required.
+func (t *till) price(sent, listed *core.Amount, p spot, path, noun string) core.Amount {
 	switch {
-	case sent == nil && menu == nil:
+	case sent == nil && listed == nil:
 		p.fail("price", "required", unpriced+noun)
 		return core.Amount{}
 	case sent == nil:
-		return *menu
-	case menu != nil:
-		t.compare(path+".price", "the menu has another price", sent.Decimal, menu.Decimal)
+		return *listed
+	case listed != nil:
+		t.compare(path+".price", "the menu has another price", sent.Decimal, listed.Decimal)
 	}
 	return *sent
 }
 
 // doubtItem flags the first reason why a customer could not have ordered the item.
 func (t *till) doubtItem(known *MenuItem, quantity int64, path string) {
-	switch {
-	case known == nil:
+	if known == nil {
 		t.doubt(path, NotOnMenu, "the menu has no such item")
-	case !known.Sold:
+		return
+	}
+	switch known.Reason {
+	case menu.NotSold:
 		t.doubt(path, NotSold, "the item is not sold at this store")
-	case !known.Listed:
+	case menu.NotListed, menu.BreaksRule:
 		t.doubt(path, NotListed, "the item is not listed on this platform")
-	case !known.Available:
+	case menu.Inactive, menu.CategoryInactive, menu.Unavailable:
 		t.doubt(path, NotAvailable, "the item is not available at this store")
-	case known.Stock >= 0 && known.Stock < quantity:
-		t.doubt(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
+	default: // missing options are flagged with the groups
+		if known.Stock >= 0 && known.Stock < quantity {
+			t.doubt(path, OutOfStock, fmt.Sprintf("the store has %d of the item in stock", known.Stock))
+		}
 	}
 }

@@ -113,8 +113,7 @@ func drawSetting(t *rapid.T) Setting {
 	s := cafe()
 	s.Items, s.Taxes, s.Charges = map[string]*MenuItem{}, nil, nil
 	for id := int64(1); id <= 3; id++ {
-		s.Items[fmt.Sprint("i", id)] = &MenuItem{ID: id, Title: "I", Sold: true, Price: drawAmount(t, "menu price"),
-			Available: true, Stock: -1, Listed: true}
+		s.Items[fmt.Sprint("i", id)] = &MenuItem{ID: id, Title: "I", Price: drawAmount(t, "menu price"), Stock: -1}
 	}
 	taken := map[string]map[int64]bool{"A": {}, "B": {}}
 	for _, code := range rapid.SliceOfN(rapid.SampledFrom([]string{"A", "B"}), 0, 4).Draw(t, "taxes") {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/menu"
 )
 
 // Setting is the stored state that prices an order: the business, the platform, the store, the ordered items and
@@ -40,27 +41,24 @@ type Store struct {
 
 // MenuItem is an item of the business, as sold at the store.
 type MenuItem struct {
-	ID        int64
-	Title     string
-	FoodType  string
-	Tags      []string    // on the platform
-	Sold      bool        // at the store; otherwise the following fields have no meaning
-	Price     core.Amount // on the platform
-	Available bool
-	Stock     int64 // negative: never out of stock
-	Listed    bool  // on the platform
-	Groups    []MenuGroup
+	ID       int64
+	Title    string
+	FoodType string
+	Tags     []string    // on the platform
+	Reason   menu.Reason // why it cannot be ordered; with menu.NotSold, the following fields have no meaning
+	Price    core.Amount // on the platform
+	Stock    int64       // negative: never out of stock
+	Groups   []MenuGroup
 }
 
 // MenuOption is an option of the business, as sold at the store.
 type MenuOption struct {
-	ID        int64
-	Title     string
-	Sold      bool
-	Price     core.Amount
-	Available bool
-	Groups    []int64     // that contain it
-	Nested    []MenuGroup // offered if it is chosen
+	ID     int64
+	Title  string
+	Reason menu.Reason // why it cannot be ordered
+	Price  core.Amount
+	Groups []int64     // that contain it
+	Nested []MenuGroup // offered if it is chosen
 }
 
 // MenuTax is an active tax: a percentage of the totals of items.

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/retry"
 )
 
 // MaxProblems bounds the problems of a publication that are stored and reported.
@@ -68,9 +69,8 @@ func settled(result Result, sent Sent, now time.Time) Result {
 	return result
 }
 
-// maxAttempts is the first rendering and five retries, after 1, 2, 4, 8 and 16 seconds. This is the schedule of
-// sending (spec, Delivery rules).
-const maxAttempts = 6
+// schedule is that of sending to aggregators, the first rendering included.
+func schedule() retry.Schedule { return retry.Specified(time.Second) }
 
 // refused returns the result of a failed rendering. A failure of the plugin or the hub at this menu is retried like a
 // rejection by the aggregator. If a plugin or the database is unavailable, the work waits.
@@ -87,7 +87,8 @@ func refused(work Work, err error, now time.Time) Result {
 	case code == core.NotFound:
 		result.State = Skipped
 	case code == core.Internal && errors.As(err, &fault):
-		if result.RetryAt = now.Add(time.Second << work.Attempts); work.Attempts+1 >= maxAttempts {
+		wait, more := schedule().After(work.Attempts + 1)
+		if result.RetryAt = now.Add(wait); !more {
 			result.State = Failed
 		}
 	default:

@@ -13,18 +13,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/servery-hub/servery/core"
+	"github.com/servery-hub/servery/core/retry"
 )
 
-// maxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16 seconds. This is the schedule of
-// deliveries (spec, Delivery rules).
-const maxAttempts = 6
-
-func retryAfter(attempts int) (time.Duration, bool) {
-	if attempts >= maxAttempts {
-		return 0, false
-	}
-	return time.Second << (attempts - 1), true
-}
+// schedule is that of deliveries.
+func schedule() retry.Schedule { return retry.Specified(time.Second) }
 
 // Bounds of the wait for an unavailable plugin.
 const (
@@ -116,7 +109,7 @@ func judge(c Call, plan Plan, a Attempt, outcome Outcome, now time.Time) Result 
 	if a.Status == http.StatusTooManyRequests {
 		r.RetryAfter = until
 	}
-	wait, more := retryAfter(c.Attempts + 1)
+	wait, more := schedule().After(c.Attempts + 1)
 	if outcome.State == OutcomeFailed || !more {
 		r.State = Failed
 		return r

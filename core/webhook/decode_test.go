@@ -118,7 +118,7 @@ func TestRetryScheduleDoublesInEachUnit(t *testing.T) {
 	for units, unit := range map[Units]int{Minutes: 60, Seconds: 1} {
 		var waits []int
 		for n := 1; ; n++ {
-			wait, more := RetryAfter(n, units)
+			wait, more := units.Schedule().After(n)
 			if !more {
 				break
 			}

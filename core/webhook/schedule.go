@@ -1,22 +1,17 @@
 package webhook
 
-import "time"
+import (
+	"time"
 
-// MaxAttempts is the first attempt and five retries, after 1, 2, 4, 8 and 16 units (spec, Delivery rules: 2^n with n
-// from 0 to 4).
-const MaxAttempts = 6
+	"github.com/servery-hub/servery/core/retry"
+)
 
-// RetryAfter returns the delay after the given number of failed attempts. It returns false when the delivery has
-// failed for good.
-func RetryAfter(attempts int, units Units) (time.Duration, bool) {
-	if attempts < 1 || attempts >= MaxAttempts {
-		return 0, false
+// Schedule returns the schedule of a webhook's deliveries.
+func (u Units) Schedule() retry.Schedule {
+	if u == Seconds {
+		return retry.Specified(time.Second)
 	}
-	unit := time.Minute
-	if units == Seconds {
-		unit = time.Second
-	}
-	return unit << (attempts - 1), true
+	return retry.Specified(time.Minute)
 }
 
 // judge returns the result of an attempt that ended at the given time. A 410 response means that the endpoint wants
@@ -27,7 +22,7 @@ func judge(d Delivery, a Attempt, ended time.Time) Result {
 	if a.OK() {
 		return r
 	}
-	wait, more := RetryAfter(d.Attempts-d.Base+1, d.Units)
+	wait, more := d.Units.Schedule().After(d.Attempts - d.Base + 1)
 	if a.ErrorClass == Gone {
 		r.Disable = d.WebhookID != 0
 		more = more && r.Disable

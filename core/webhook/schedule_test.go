@@ -16,7 +16,7 @@ func TestGoneResponseEndsDeliveries(t *testing.T) {
 		disable bool
 	}{
 		"a webhook is switched off, and what was on its way waits": {Delivery{WebhookID: 1}, Pending, true},
-		"also where that was the last attempt": {Delivery{WebhookID: 1, Attempts: MaxAttempts - 1},
+		"also where that was the last attempt": {Delivery{WebhookID: 1, Attempts: Minutes.Schedule().Attempts - 1},
 			Failed, true},
 		"a callback_url has nothing to switch off, and is given up": {Delivery{}, Failed, false},
 	} {

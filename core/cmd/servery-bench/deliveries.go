@@ -147,7 +147,7 @@ func measureNeighbour(r *run) {
 // before it less the wait.
 func measureRetry(r *run) {
 	const n = 100
-	failures := pick(r.Quick, webhook.MaxAttempts-1, 3)
+	failures := pick(r.Quick, webhook.Seconds.Schedule().Attempts-1, 3)
 	attempts := n * (failures + 1)
 	e := r.openEngine("retry", webhook.Seconds)
 	e.sink.reset(failures)
@@ -160,7 +160,7 @@ func measureRetry(r *run) {
 		verify(len(list) == failures+1, "delivery %s arrived %d times, not %d", id, len(list), failures+1)
 		slices.SortFunc(list, func(a, b Arrival) int { return int(a.At - b.At) })
 		for i := 1; i < len(list); i++ {
-			wait, _ := webhook.RetryAfter(i, webhook.Seconds)
+			wait, _ := webhook.Seconds.Schedule().After(i)
 			late = append(late, inMilliseconds(time.Duration(list[i].At-list[i-1].Answered)-wait))
 		}
 	}

@@ -218,7 +218,7 @@ func (s *shop) fail(n int) {
 		INSERT INTO deliveries (business_id, id, event_id, event_type, webhook_id, url, state, attempts, status,
 			finished_at)
 		SELECT business_id, id, event_id, event_type, webhook_id, ?, 'failed', ?, 500, now() FROM over`,
-		s.ID, s.sink.url, webhook.MaxAttempts)
+		s.ID, s.sink.url, webhook.Minutes.Schedule().Attempts)
 }
 
 // measureRush runs `servery simulate rush`, which orders from the menu of a store.

@@ -47,7 +47,8 @@ var arrows = []struct {
 	{"core/pluginhost", []string{"core", "plugins/proto", "plugins/sdk"}},
 	{"core", nil},
 	{"core/queue", []string{"core"}},
-	{"core/…", []string{"core", "core/queue"}}, // a capability
+	{"core/retry", nil},
+	{"core/…", []string{"core", "core/queue", "core/retry"}}, // a capability, and those before it in the list
 	{"web", []string{"core", "core/<capability>", "web/body"}},
 	{"web/body", []string{"core", "core/<capability>"}},
 	{"web/client", nil},
@@ -60,9 +61,10 @@ var arrows = []struct {
 	{"deploy/check/buildtest", nil},
 }
 
+// capabilities may import those before them in the list.
 var capabilities = []string{"store", "menu", "order", "webhook", "webhook/catalogue", "action", "job", "relay", "limit",
 	"access", "access/oidc", "console", "pluginhost", "publish", "presence", "checklist", "toggle", "problem",
-	"inbound", "aggregator", "queue"}
+	"inbound", "aggregator", "queue", "retry"}
 
 // storage are the packages that hold SQL, below the kernel. Each may import those
 // before it in the list.
@@ -70,13 +72,15 @@ var storage = []string{"outbox", "jobs", "access", "publications", "platforms", 
 	"stores", "menus",
 	"availability", "orders", "consoleview", "schema"}
 
-// above tells whether a storage package may import another one.
+// above tells whether a capability or a storage package may import another one: it stands before it in its list.
 func above(room, imported string) bool {
-	const below = "core/internal/postgres/"
-	own, ours := strings.CutPrefix(room, below)
-	other, theirs := strings.CutPrefix(imported, below)
-	return ours && theirs && slices.Contains(storage, other) &&
-		slices.Index(storage, other) < slices.Index(storage, own)
+	return before("core/internal/postgres/", storage, room, imported) || before("core/", capabilities, room, imported)
+}
+
+func before(folder string, list []string, room, imported string) bool {
+	own, ours := strings.CutPrefix(room, folder)
+	other, theirs := strings.CutPrefix(imported, folder)
+	return ours && theirs && slices.Contains(list, other) && slices.Index(list, other) < slices.Index(list, own)
 }
 
 // libraries says in which rooms alone a library may be used.

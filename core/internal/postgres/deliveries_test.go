@@ -109,7 +109,7 @@ func TestDeliveryIsRetriedOnScheduleThenFails(t *testing.T) {
 			clock.Advance(1000 * time.Hour)
 			engine.Wake()
 			attempts := history(t, db, event.ID)
-			require.Len(t, attempts, webhook.MaxAttempts)
+			require.Len(t, attempts, webhook.Minutes.Schedule().Attempts)
 			require.Equal(t, "failed", attempts[0].State)
 			for i, a := range attempts {
 				require.Equal(t, i+1, a.N)

@@ -18,7 +18,7 @@ func TestChangedRetryUnitsApplyToPendingDeliveries(t *testing.T) {
 		owner, claimed, _ := c.claim()
 		require.Len(t, claimed, 1)
 		d := claimed[0]
-		wait, _ := webhook.RetryAfter(d.Attempts+1, d.Units)
+		wait, _ := d.Units.Schedule().After(d.Attempts + 1)
 		_, err := c.queue.Finish(ctx, owner,
 			[]webhook.Result{{Delivery: d, State: webhook.Pending, RetryAt: c.clock.Now().Add(wait),
 				Attempt: webhook.Attempt{StartedAt: c.clock.Now(), ErrorClass: webhook.Timeout, Error: "no",

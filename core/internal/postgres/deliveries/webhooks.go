@@ -250,8 +250,8 @@ func (w Webhooks) write(ctx context.Context, tx bun.Conn, before, sub webhook.Su
 // retime reschedules deliveries that wait for a retry: the wait since the last attempt follows
 // the new units. Held or blocked deliveries are already due.
 func (w Webhooks) retime(ctx context.Context, tx bun.Conn, before, sub webhook.Subscription) error {
-	was, _ := webhook.RetryAfter(1, before.Units)
-	is, _ := webhook.RetryAfter(1, sub.Units)
+	was, _ := before.Units.Schedule().After(1)
+	is, _ := sub.Units.Schedule().After(1)
 	_, err := tx.ExecContext(ctx, queries.With("retime", postgres.Args{
 		"business": sub.Business, "webhook": sub.ID, "now": w.db.Clock().Now(),
 		"difference": int64((is - was) / time.Second),

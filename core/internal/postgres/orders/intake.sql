@@ -78,18 +78,18 @@ LEFT JOIN platforms platform ON platform.business_id = wanted.business AND platf
 LEFT JOIN stores store ON store.business_id = wanted.business AND store.ref_id = wanted.store
 
 -- name: read_dishes
--- Items and options of businesses at stores. An item is unavailable if its category or the parent category is
--- closed. The groups are those of an item, or nested under an option. The last column holds the groups that
--- contain an option.
+-- Items and options of businesses at stores, with whether a category of the item, or its parent, is inactive. The
+-- groups are those of an item, or nested under an option. The last column holds the groups that contain an option.
 SELECT
     master.business_id,
     wanted.store,
     master.kind = 3,
     master.name,
     master.id,
+    master.active,
     master.record,
     here.content,
-    master.active AND NOT EXISTS (
+    EXISTS (
         SELECT 1
         FROM menu_links link
         JOIN menu_masters category
@@ -187,20 +187,26 @@ WHERE master.business_id IN (?businesses) AND master.kind IN (4, 5) AND master.a
 ORDER BY master.business_id, master.kind, master.name
 
 -- name: keep_refused
--- Stores rejected orders. A repeated rejection increases the counter.
+-- Stores rejected orders. A repeated rejection increases the counter. Each gets a time later than all before it,
+-- because list cursors are times and the clocks of replicas differ.
 INSERT INTO refused_orders AS known (
     business_id, platform, platform_order_id, store, reason, times, first_at, last_at
 )
 SELECT business, platform, ref, store, reason, times, at, at
-FROM unnest(
+FROM (
+    SELECT greatest(?now, max(last_at) + interval '1 microsecond') AS earliest
+    FROM refused_orders
+    WHERE business_id = ANY(?businesses::bigint[])
+) before
+CROSS JOIN unnest(
     ?businesses::bigint[],
     ?platforms::text[],
     ?refs::text[],
     ?stores::text[],
     ?reasons::text[],
-    ?times::bigint[],
-    ?at::timestamptz[]
-) AS refused (business, platform, ref, store, reason, times, at)
+    ?times::bigint[]
+) WITH ORDINALITY AS refused (business, platform, ref, store, reason, times, number)
+CROSS JOIN LATERAL (SELECT before.earliest + (number - 1) * interval '1 microsecond' AS at) moment
 ON CONFLICT (business_id, platform, platform_order_id) DO UPDATE
 SET
     store = excluded.store,

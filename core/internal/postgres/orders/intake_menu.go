@@ -43,8 +43,8 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 	for rows.Next() {
 		var key dishKey
 		var stored storedDish
-		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.record,
-			&stored.content, &stored.open,
+		if err := rows.Scan(&key.business, &key.store, &key.option, &key.ref, &stored.id, &stored.active,
+			&stored.record, &stored.content, &stored.shut,
 			pgdialect.Array(&stored.naming), pgdialect.Array(&stored.blocked), &stored.groups,
 			pgdialect.Array(&stored.within)); err != nil {
 			return fmt.Errorf("reading menus: %w", err)
@@ -70,9 +70,10 @@ func (b *intakeBatch) readDishes(named map[dishKey][]*setting) error {
 // storedDish is an item or option as stored.
 type storedDish struct {
 	id      int64
-	record  []byte
+	active  bool
+	record  []byte // of which the active flag is not current
 	content []byte // the store's values; nil if the store does not sell it
-	open    bool   // active, and in no closed category
+	shut    bool   // in an inactive category
 	naming  []int64
 	blocked []string // platforms with findings against the item
 	groups  []byte   // of the item, or nested under the option; nil: none
@@ -87,32 +88,34 @@ func (d storedDish) on(platform core.Platform, option bool) (dish, error) {
 	}
 	if option {
 		var master menu.Option
-		var here menu.OptionValues
-		err := d.decode(&master, &here)
-		return dish{option: &order.MenuOption{
-			ID: d.id, Title: master.Title, Sold: d.content != nil, Price: here.Price, Available: d.open &&
-				here.Available,
-			Groups: d.within, Nested: groups,
-		}}, err
+		var here *menu.OptionValues
+		if err := d.decode(&master, &here); err != nil {
+			return dish{}, err
+		}
+		master.Active = d.active
+		known := &order.MenuOption{ID: d.id, Title: master.Title, Reason: menu.OptionOrderability(&master, here),
+			Groups: d.within, Nested: groups}
+		if here != nil {
+			known.Price = here.Price
+		}
+		return dish{option: known}, nil
 	}
 	var master menu.Item
-	var here menu.ItemValues
+	var here *menu.ItemValues
 	if err := d.decode(&master, &here); err != nil {
 		return dish{}, err
 	}
-	var platforms []string
-	if err := decodeStored(master.IncludedPlatforms, &platforms); err != nil {
-		return dish{}, err
+	master.Active = d.active
+	offer := menu.Offer{Item: &master, Here: here, Platform: platform.Name, CategoryInactive: d.shut,
+		BreaksRule: slices.Contains(d.blocked, platform.Name)}
+	known := &order.MenuItem{
+		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Tags: master.TagsOn(platform.Name),
+		Reason: menu.Orderability(offer), Groups: groups,
 	}
-	return dish{naming: d.naming, item: &order.MenuItem{
-		ID: d.id, Title: master.Title, FoodType: string(master.FoodType), Sold: d.content != nil,
-		Tags:  master.TagsOn(platform.Name),
-		Price: menu.ResolvePrice(&master, &here, platform), Available: d.open && here.Available,
-		Stock: here.CurrentStock,
-		Listed: (master.IncludedPlatforms == nil || slices.Contains(platforms, platform.Name)) &&
-			!slices.Contains(d.blocked, platform.Name),
-		Groups: groups,
-	}}, nil
+	if here != nil {
+		known.Price, known.Stock = menu.ResolvePrice(&master, here, platform), here.CurrentStock
+	}
+	return dish{naming: d.naming, item: known}, nil
 }
 
 func (d storedDish) decode(master, here any) error {

@@ -3,7 +3,6 @@ package orders
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/uptrace/bun"
 
@@ -47,17 +46,14 @@ func refusalsOf(db *postgres.DB) *refusals {
 func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused) []postgres.Result[struct{}] {
 	places := map[orderKey]int{}
 	var keys []orderKey
-	var stores, reasons, at []string
+	var stores, reasons []string
 	var times []int64
-	now := db.Clock().Now().UTC().Truncate(time.Microsecond)
 	for _, r := range refusals {
 		key := orderKey{r.Business, r.Platform, r.PlatformOrderID}
 		i, known := places[key]
 		if !known {
 			i, places[key] = len(keys), len(keys)
 			keys, stores, reasons, times = append(keys, key), append(stores, ""), append(reasons, ""), append(times, 0)
-			// The times differ, because list cursors are times.
-			at = append(at, now.Add(time.Duration(i)*time.Microsecond).Format(time.RFC3339Nano))
 		}
 		stores[i], reasons[i], times[i] = r.Store, r.Reason, times[i]+1
 	}
@@ -69,7 +65,7 @@ func keepRefused(ctx context.Context, db *postgres.DB, refusals []order.Refused)
 		if _, err := tx.ExecContext(ctx, queries.With("keep_refused", postgres.Args{
 			"businesses": postgres.Array(businesses), "platforms": postgres.Array(platforms),
 			"refs": postgres.Array(refs), "stores": postgres.Array(stores), "reasons": postgres.Array(reasons),
-			"times": postgres.Array(times), "at": postgres.Array(at),
+			"times": postgres.Array(times), "now": db.Clock().Now(),
 		})); err != nil {
 			return err
 		}
