@@ -100,7 +100,9 @@ type Charge struct {
 	Structure         ChargeStructure `json:"structure"`
 	FulfillmentModes  jsontext.Value  `json:"fulfillment_modes,omitzero"`
 	ExcludedPlatforms jsontext.Value  `json:"excluded_platforms,omitzero"`
-	AllItems          bool            `json:"-"`
+	// A charge on the order that lost its items by clear_items applies to no order, until a list names items or all.
+	Cleared  bool `json:"cleared,omitzero"`
+	AllItems bool `json:"-"`
 }
 
 // Key identifies the charge within its business: code, value and what it applies to.
@@ -120,4 +122,20 @@ func (r *Charge) apply(o *ChargeObject, flushed bool) (changed bool) {
 // onOrder reports whether the charge applies to the order rather than to items.
 func (r *Charge) onOrder() bool {
 	return r.Structure.ApplicableOn != OnQuantity && r.Structure.ApplicableOn != OnPrice
+}
+
+// onEveryOrder reports whether the charge applies to every order, given the number of items that it names.
+func (r *Charge) onEveryOrder(items int) bool { return r.onOrder() && items == 0 && !r.Cleared }
+
+// settle sets Cleared after a change of the items, given whether the charge had any and how many it has now. It
+// returns warnings while the charge applies to no order.
+func (r *Charge) settle(changed *bool, had bool, items int) []Warning {
+	cleared := r.onOrder() && !r.AllItems && items == 0 && (had || r.Cleared)
+	set(changed, &r.Cleared, &cleared)
+	if !cleared {
+		return nil
+	}
+	return []Warning{{"item_ref_ids", "item_ref_ids of " + strings.TrimSpace(r.Key()) +
+		" is empty after clear_items: " +
+		"the charge applies to no order until the list names items, or all for every order"}}
 }

@@ -1,5 +1,7 @@
 package menu
 
+import "slices"
+
 func (d *decider) tax(o *TaxObject, s *slot[Tax]) verdict {
 	if s.isNew && o.Title == nil {
 		return failed("title is required to create a tax")
@@ -36,10 +38,11 @@ func (d *decider) charge(o *ChargeObject, s *slot[Charge]) verdict {
 	}
 	s.changed = r.apply(o, d.flush[Charges])
 	book := d.links[ChargeItem]
-	before := book.mark()
+	before, had := book.mark(), r.AllItems || len(book.of(r.ID)) > 0
 	s.changed = sent.apply(book, r.ID, &r.AllItems) || s.changed
-	return verdict{changed: book.differs(before), warnings: append(leftOut("item_ref_ids", Items, sent.unknown),
-		d.unknownPlatforms("excluded_platforms", o.ExcludedPlatforms)...)}
+	return verdict{warnings: slices.Concat(leftOut("item_ref_ids", Items, sent.unknown),
+		d.unknownPlatforms("excluded_platforms", o.ExcludedPlatforms), r.settle(&s.changed, had, len(book.of(r.ID)))),
+		changed: book.differs(before)}
 }
 
 // appliesTo is the change of a tax or charge by clear_items and item_ref_ids. A list adds its items, so that a

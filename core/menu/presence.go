@@ -42,7 +42,7 @@ func newPresence(a *atlas) *presence {
 	for i := range m.Charges {
 		c := &m.Charges[i]
 		p.kinds[Charges][c.ID] = c.AllItems || p.sellsAny(a.to[ChargeItem][c.ID]) ||
-			c.onOrder() && len(a.to[ChargeItem][c.ID]) == 0
+			c.onEveryOrder(len(a.to[ChargeItem][c.ID]))
 	}
 	return p
 }

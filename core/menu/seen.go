@@ -216,7 +216,7 @@ func (s *sight) seenCharges() []ChargeReading {
 		if c.AllItems {
 			items = []string{AllItems}
 		}
-		if c.onOrder() && len(linked) == 0 || len(items) > 0 {
+		if c.onEveryOrder(len(linked)) || len(items) > 0 {
 			list = append(list, ChargeReading{Charge: *c, ItemRefIDs: items})
 		}
 	}

@@ -159,6 +159,12 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 	again := func(fields string) string {
 		return `M {"charges":[{"code":"PC_F","structure":{"value":2,"applicable_on":"item.quantity"},` + fields + `}]}`
 	}
+	onOrder := func(fields string) string {
+		return `M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":3},` + fields + `}]}`
+	}
+	seen := func(h *hub) []ChargeReading {
+		return Effective("S1", h.menu("S1"), core.Platform{Name: "web", ServedBy: core.ServedByOwn}, nil).Charges
+	}
 	charged := func(h *hub) []string {
 		return ReadBack(MasterScope(), h.menu(MasterLocation), View{}).Charges[0].ItemRefIDs
 	}
@@ -197,6 +203,47 @@ func TestChargesApplyToItemsAndOrders(t *testing.T) {
 			func(t *testing.T, h *hub, _ Plan) {
 				require.Equal(t, []string{"cake"}, charged(h))
 			}},
+		{"clear_items without a list leaves a charge on the order for no order",
+			[]string{"M " + two, onOrder(`"item_ref_ids":["tea"]`), onOrder(`"clear_items":true`)},
+			func(t *testing.T, h *hub, last Plan) {
+				require.Equal(t, []Warning{{"item_ref_ids", "item_ref_ids of DC_F 3 is empty after clear_items: the " +
+					"charge applies to no order until the list names items, or all for every order"}},
+					last.Outcomes[Charges][0].Warnings)
+				require.Empty(t, charged(h))
+				require.Empty(t, seen(h))
+			}},
+		{"nor does a later change without a list",
+			[]string{"M " + two, onOrder(`"item_ref_ids":["tea"]`), onOrder(`"clear_items":true`),
+				onOrder(`"active":true,"item_ref_ids":[]`)}, func(t *testing.T, h *hub, last Plan) {
+				require.Len(t, last.Outcomes[Charges][0].Warnings, 1)
+				require.False(t, last.Changes())
+				require.Empty(t, seen(h))
+			}},
+		{"nor one that was on all", []string{"S1" + two, onOrder(`"item_ref_ids":["all"]`),
+			onOrder(`"clear_items":true`)},
+			func(t *testing.T, h *hub, _ Plan) {
+				require.Empty(t, seen(h))
+			}},
+		{"a list gives it items again", []string{"S1" + two, onOrder(`"item_ref_ids":["tea"]`),
+			onOrder(`"clear_items":true`), onOrder(`"item_ref_ids":["cake"]`)}, func(t *testing.T, h *hub, last Plan) {
+			require.Empty(t, last.Outcomes[Charges][0].Warnings)
+			require.Equal(t, []string{"cake"}, seen(h)[0].ItemRefIDs)
+			require.False(t, seen(h)[0].Cleared)
+		}},
+		{"all gives it every order", []string{"S1" + two, onOrder(`"item_ref_ids":["tea"]`),
+			onOrder(`"clear_items":true`), onOrder(`"item_ref_ids":["all"]`)}, func(t *testing.T, h *hub, _ Plan) {
+			require.Equal(t, []string{"all"}, seen(h)[0].ItemRefIDs)
+		}},
+		{"one that never named items stays on every order", []string{onOrder(`"item_ref_ids":[]`),
+			onOrder(`"clear_items":true`)}, func(t *testing.T, h *hub, last Plan) {
+			require.Len(t, seen(h), 1)
+			require.Empty(t, last.Outcomes[Charges][0].Warnings)
+		}},
+		{"a charge on items that is cleared needs no such care", []string{"M " + two, "M " + fixed,
+			again(`"clear_items":true`)}, func(t *testing.T, h *hub, last Plan) {
+			require.Empty(t, last.Outcomes[Charges][0].Warnings)
+			require.Empty(t, seen(h))
+		}},
 		{"an unknown platform is kept, with a warning",
 			[]string{`M {"charges":[{"code":"DC_F","title":"Delivery Charge","structure":{"value":1},` +
 				`"excluded_platforms":["nowhere"]}]}`}, func(t *testing.T, h *hub, last Plan) {

@@ -92,7 +92,7 @@ func (t *till) charges(subtotal decimal.Decimal) []Charge {
 	return sentOr(t, "charges", t.draft.Charges, computed)
 }
 
-// meets reports whether a charge on the order applies. It applies if it names no item of the menu, all of them, or
+// meets reports whether a charge on the order applies. It applies if it never named items, if it names all of them, or
 // one that was ordered.
 func (t *till) meets(c *MenuCharge) bool {
 	met := c.All || !c.Naming

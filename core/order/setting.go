@@ -89,7 +89,7 @@ type MenuCharge struct {
 	Excluded []string // platforms on which it does not apply
 	All      bool
 	Items    map[int64]bool // the ordered items that it names
-	Naming   bool           // it names items, whether ordered or not
+	Naming   bool           // it names items, whether ordered or not, or lost them
 }
 
 // applies reports whether the charge applies to orders of the kind and platform.

@@ -1265,6 +1265,7 @@ type StoredCategory struct {
 // StoredCharge is described in the API reference.
 type StoredCharge struct {
 	Active            bool                  `json:"active"`                      // Whether its master record is active
+	Cleared           *bool                 `json:"cleared,omitzero"`            // Whether a charge on the order lost its items by `clear_items`
 	Code              string                `json:"code"`                        // Code of the tax or charge
 	Description       *string               `json:"description,omitzero"`        // Description of the object
 	ExcludedPlatforms []string              `json:"excluded_platforms,omitzero"` // Platforms without the charge

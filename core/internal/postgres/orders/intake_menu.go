@@ -214,7 +214,7 @@ func (l *levies) addCharge(id int64, record []byte, all, naming bool) error {
 	}
 	charge := order.MenuCharge{
 		Title: master.Title, Basis: order.Basis(master.Structure.ApplicableOn), Value: *master.Structure.Value,
-		All: all, Naming: naming,
+		All: all, Naming: naming || master.Cleared,
 	}
 	if err := errors.Join(decodeStored(master.FulfillmentModes, &charge.Kinds),
 		decodeStored(master.ExcludedPlatforms, &charge.Excluded)); err != nil {
