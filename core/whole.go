@@ -130,5 +130,5 @@ func (m *Members[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if err := json.Unmarshal(list, &none); err != nil || len(none) > 0 {
 		return &RuleError{Code: "type", Rule: "must be an object"}
 	}
-	return nil
+	return json.Unmarshal([]byte("{}"), &m.Value)
 }

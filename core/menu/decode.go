@@ -166,14 +166,14 @@ func decodeArray[T any, P object[T]](kind Kind, raws []jsontext.Value, c *checke
 	return array
 }
 
-// decodeAgain decodes an object that has false in place of texts.
+// decodeAgain decodes an object that has other types in place of texts and objects.
 func (c *checker) decodeAgain(raw jsontext.Value, into any) bool {
-	object, fields := withoutFalse(raw)
-	if len(fields) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {
+	object, replaced := withoutOtherTypes(raw)
+	if len(replaced) == 0 || core.DecodeObjects([]jsontext.Value{object}, func(int) any { return into })[0] != nil {
 		return false
 	}
-	for _, field := range fields {
-		c.warn(field, "is false, which counts as empty")
+	for _, r := range replaced {
+		c.warn(r.field, r.as)
 	}
 	return true
 }

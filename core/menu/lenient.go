@@ -93,8 +93,12 @@ func escapePercent(address string) string {
 // optionalTexts are the fields that some clients send as false for none.
 var optionalTexts = []string{"description", "ref_title", "img_url"}
 
-// withoutFalse returns an object with empty texts in place of false, and the names of these fields.
-func withoutFalse(raw jsontext.Value) (object jsontext.Value, fields []string) {
+// replacement is a field of another type than it should have, and how it is read.
+type replacement struct{ field, as string }
+
+// withoutOtherTypes returns an object with empty texts in place of false and an empty object in place of an empty
+// array, and what it replaced. Some languages have one type for arrays and objects.
+func withoutOtherTypes(raw jsontext.Value) (object jsontext.Value, replaced []replacement) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(raw, &members) != nil {
 		return raw, nil
@@ -102,10 +106,15 @@ func withoutFalse(raw jsontext.Value) (object jsontext.Value, fields []string) {
 	for _, field := range optionalTexts {
 		if members[field].Kind() == 'f' {
 			members[field] = jsontext.Value(`""`)
-			fields = append(fields, field)
+			replaced = append(replaced, replacement{field, "is false, which counts as empty"})
 		}
 	}
-	return document(members, true), fields
+	var elements []jsontext.Value
+	if tags := members["tags"]; tags.Kind() == '[' && json.Unmarshal(tags, &elements) == nil && len(elements) == 0 {
+		members["tags"] = jsontext.Value(`{}`)
+		replaced = append(replaced, replacement{"tags", "is an array, which counts as an empty object"})
+	}
+	return document(members, true), replaced
 }
 
 // merger is an object that may be submitted twice in a request.

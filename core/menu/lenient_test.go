@@ -43,6 +43,9 @@ func TestDialectsOfTheFieldAreAccepted(t *testing.T) {
 			{"description", "description is false, which counts as empty"},
 			{"img_url", "img_url is false, which counts as empty"}},
 			func(t *testing.T, h *hub) { require.Empty(t, *h.item("tea").Description) }},
+		"an empty array for tags": {tea(`"tags":[ ]`), Items,
+			[]Warning{{"tags", "tags is an array, which counts as an empty object"}},
+			func(t *testing.T, h *hub) { require.JSONEq(t, `{}`, string(h.item("tea").Tags)) }},
 		"serves nobody": {tea(`"serves":0`), Items, []Warning{{"serves", "serves is 0, which counts as not sent"}},
 			func(t *testing.T, h *hub) { require.Nil(t, h.item("tea").Serves) }},
 		"an empty reference": {tea(`"category_ref_ids":[""]`), Items,
@@ -69,6 +72,7 @@ func TestWrongTypesAreStillRejected(t *testing.T) {
 	for _, body := range []string{
 		`{"items":[{"ref_id":"a","price":1,"description":true}]}`, `{"items":[{"ref_id":"a","price":1,"title":false}]}`,
 		`{"items":[{"ref_id":"a","price":"x","description":false}]}`, `{"items":[{"ref_id":false,"price":1}]}`,
+		`{"items":[{"ref_id":"a","price":1,"tags":["new"]}]}`,
 		`{"items":[{"ref_id":"a","price":1,"img_url":"https://x.example:bad/%"}]}`,
 	} {
 		_, err := Decode([]byte(body), MasterScope(), Rules{Vocabulary: fakeVocabulary(t)})

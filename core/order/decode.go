@@ -11,13 +11,15 @@ import (
 func Decode(body []byte) (Draft, error) {
 	root := struct {
 		Draft
-		Items core.Array `json:"items"`
+		Customer core.Members[sentCustomer] `json:"customer"`
+		Items    core.Array                 `json:"items"`
 	}{Items: core.Array{Limit: MaxItems}}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Draft{}, err
 	}
 	var v core.Violations
 	draft := root.Draft
+	draft.Customer = root.Customer.Value.customer()
 	if draft.Kind == "" {
 		draft.Kind = ForDelivery
 	}
@@ -46,3 +48,13 @@ func Decode(body []byte) (Draft, error) {
 	}
 	return draft, nil
 }
+
+// sentCustomer is a customer whose address may be [] for an empty one.
+type sentCustomer struct {
+	Name    string                 `json:"name"`
+	Email   string                 `json:"email"`
+	Phone   string                 `json:"phone"`
+	Address core.Members[*Address] `json:"address"`
+}
+
+func (c sentCustomer) customer() Customer { return Customer{c.Name, c.Email, c.Phone, c.Address.Value} }

@@ -38,6 +38,16 @@ func TestDecodeTreatsNullAsNotSent(t *testing.T) {
 	require.NotNil(t, draft.Taxes)
 }
 
+func TestDecodeReadsEmptyArraysAsObjects(t *testing.T) {
+	for _, sent := range []string{`[]`, `{}`, `{"address":[]}`} {
+		draft, err := Decode([]byte(shortest(`,"customer":` + sent)))
+		require.NoError(t, err, sent)
+		require.Empty(t, draft.Customer.Name)
+	}
+	_, err := Decode([]byte(shortest(`,"customer":{"name":"Ana","address":["Pier 1"]}`)))
+	require.ErrorContains(t, err, "customer.address must be an object")
+}
+
 func TestDecodeReadsIntegersInEveryNotation(t *testing.T) {
 	for sent, want := range map[string]core.Integer{`2`: 2, `"2"`: 2, `2.0`: 2, `2e0`: 2} {
 		draft, err := Decode([]byte(withItem(`"ref_id":"dal","quantity":` + sent +

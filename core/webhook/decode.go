@@ -32,17 +32,17 @@ type Input struct {
 // the field.
 func DecodeInput(body []byte, update bool) (Input, error) {
 	var root struct {
-		Active    *bool              `json:"active"`
-		EventType jsontext.Value     `json:"event_type"` // a name, or a numeric id as number or string
-		URL       *string            `json:"url"`
-		Headers   map[string]*string `json:"headers"`
-		Units     *string            `json:"retrial_interval_units"`
+		Active    *bool                            `json:"active"`
+		EventType jsontext.Value                   `json:"event_type"` // a name, or a numeric id as number or string
+		URL       *string                          `json:"url"`
+		Headers   core.Members[map[string]*string] `json:"headers"`
+		Units     *string                          `json:"retrial_interval_units"`
 	}
 	if err := core.DecodeJSON(body, &root); err != nil {
 		return Input{}, err
 	}
 	var v core.Violations
-	input := Input{Active: root.Active, URL: root.URL, Headers: sent(root.Headers)}
+	input := Input{Active: root.Active, URL: root.URL, Headers: sent(root.Headers.Value)}
 	input.EventType = readEventType("event_type", root.EventType, !update, &v)
 	switch {
 	case root.URL != nil:

@@ -30,7 +30,7 @@ func TestDecodeInputErrorsNameTheField(t *testing.T) {
 		"blank after the url":    {`{"event_type":18,"url":"https://a.example/x "}`, "url"},
 		"units":                  {`{` + good + `,"retrial_interval_units":"hours"}`, "retrial_interval_units"},
 		"active as text":         {`{` + good + `,"active":"yes"}`, "active"},
-		"headers as list":        {`{` + good + `,"headers":[]}`, "headers"},
+		"headers as list":        {`{` + good + `,"headers":["x-a"]}`, "headers"},
 		"header of a number":     {`{` + good + `,"headers":{"x-a":1}}`, "headers.x-a"},
 		"header name":            {`{` + good + `,"headers":{"x a":"v"}}`, "headers.x a"},
 		"header value":           {`{` + good + `,"headers":{"x-a":"v\r\nx-b: w"}}`, "headers.x-a"},
@@ -105,6 +105,7 @@ func TestDecodeInputTreatsNullAsNotSent(t *testing.T) {
 	for headers, kept := range map[string]map[string]string{
 		`null`:                            nil,
 		`{}`:                              {},
+		`[]`:                              {},
 		`{"X-A":null}`:                    {},
 		`{"X-A":null,"X-B":"","X-C":"c"}`: {"X-B": "", "X-C": "c"},
 	} {
