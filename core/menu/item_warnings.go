@@ -1,6 +1,9 @@
 package menu
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // levies are the taxes or charges of a request, in the form that warnings about their items need.
 type levies struct {
@@ -18,6 +21,9 @@ type levy struct {
 	wasActive, isActive bool
 	wasOnAll, isOnAll   bool
 }
+
+// name is the key without a blank for what is left out of it.
+func (l *levy) name() string { return strings.TrimSpace(l.key) }
 
 // sentLevy is a submitted tax or charge.
 type sentLevy struct {
@@ -75,7 +81,7 @@ func (d *decider) warnOfItemsOf(l levies) {
 			count, lost[at.id] = "all items", 1
 		}
 		if lost[at.id] > 0 {
-			d.warn(l.kind.String(), at.key, "no longer applies to "+count+" that this request does not name")
+			d.warn(l.kind.String(), at.name(), "no longer applies to "+count+" that this request does not name")
 		}
 	}
 	for i, sent := range l.sent {
@@ -92,7 +98,7 @@ func (d *decider) warnOfKept(path string, sent sentLevy, at *levy, book *linkBoo
 	const remedy = "; clear_items true takes it from them"
 	if at.isOnAll {
 		if len(sent.refs) != 1 || sent.refs[0] != AllItems {
-			d.warn(path, "item_ref_ids", "adds to "+at.key+", which still applies to all items"+remedy)
+			d.warn(path, "item_ref_ids", "adds to "+at.name()+", which still applies to all items"+remedy)
 		}
 		return
 	}
@@ -110,7 +116,7 @@ func (d *decider) warnOfKept(path string, sent sentLevy, at *levy, book *linkBoo
 	}
 	if kept > 0 {
 		d.warn(path, "item_ref_ids",
-			"adds to "+at.key+", which still applies to "+countItems(kept)+" that it does not list"+remedy)
+			"adds to "+at.name()+", which still applies to "+countItems(kept)+" that it does not list"+remedy)
 	}
 }
 
