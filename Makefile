@@ -69,7 +69,7 @@ verify: lint ## Lint, check prose, generated files, modules, architecture, OpenA
 
 # The longest come first. With -short, random sequences are fewer.
 TESTS = $(GO) run ./core/cmd/gotest -timeout 20m
-END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
+END_TO_END = ./core/cmd/servery ./core/cmd/servery-chaos ./core/internal/hub ./core/internal/compat ./adminui ./adminui/reference ./adminui/receiver ./plugins/simulator
 # Not core/pluginhost: with the race detector its processes end too slowly for the clock of its tests.
 RACE = ./core ./core/access ./core/inbound ./core/internal/devpg ./core/internal/postgres/... ./core/job ./core/limit \
        ./core/publish ./core/queue ./core/relay ./core/toggle ./core/webhook ./adminui/shell ./plugins/sdk ./web ./web/body

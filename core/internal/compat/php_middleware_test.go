@@ -1,0 +1,76 @@
+package compat
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Middleware in PHP maps a catalogue field by field from another system's export, whose values for none it passes on.
+var phpMiddleware = map[string]string{"Accept": "*/*", "Content-Type": "application/json"}
+
+// TestPHPMiddlewareSendsValuesForNone shows the table of moving.md, What clients send: false, -1, 0 or "" for none,
+// the same language, tax or group twice, and codes of languages that ISO 639-1 does not have.
+func TestPHPMiddlewareSendsValuesForNone(t *testing.T) {
+	c := newClient(t, phpMiddleware)
+	c.stores("s1")
+	c.applied("s1", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"pie","title":"Pie","price":4}]}`)
+	for says, row := range map[string]struct {
+		body, object string
+		want         []string
+	}{
+		"a language twice once it is reduced": {`{"items":[{"ref_id":"dal","price":9.5,"translations":[` +
+			`{"language":"es_ES","title":"Lenteja"},{"language":"es_MX","title":"Lentejas"},{"language":"ES-es",` +
+			`"title":"Dal"}]}]}`,
+			"items.0", []string{
+				`translations[0].language: translations[0].language has a region: it is kept as "es-ES"`,
+				`translations[1].language: translations[1].language has a region: it is kept as "es-MX"`,
+				`translations[2].language: translations[2].language has a region: it is kept as "es-ES"`,
+				`translations[2].language: translations[2].language is given twice; the first translation counts`}},
+		"codes that are none": {`{"categories":[{"ref_id":"c","name":"C","translations":[{"language":"default",` +
+			`"name":"C"},` +
+			`{"language":"zzz","name":"C"}]}]}`, "categories.0", []string{
+			`translations[0].language: translations[0].language is no two-letter ISO 639-1 code: "default" is ` +
+				`kept as it is`,
+			`translations[1].language: translations[1].language is no two-letter ISO 639-1 code: "zzz" is ` +
+				`kept as it is`}},
+		"no description": {`{"items":[{"ref_id":"dal","price":9.5,"description":false}]}`, "items.0",
+			[]string{"description: description is false, which counts as empty"}},
+		"no minimum": {`{"option_groups":[{"ref_id":"g","title":"G","min_selectable":-1,"max_selectable":-1}]}`,
+			"option_groups.0", []string{"min_selectable: min_selectable is -1, which counts as 0"}},
+		"no category": {`{"items":[{"ref_id":"dal","price":9.5,"category_ref_ids":[""]}]}`, "items.0",
+			[]string{"category_ref_ids: category_ref_ids contains empty references; they are left out"}},
+		"nobody": {`{"items":[{"ref_id":"dal","price":9.5,"serves":0}]}`, "items.0",
+			[]string{"serves: serves is 0, which counts as not sent"}},
+		"a tax twice": {`{"taxes":[{"code":"ST_P","title":"Sales Tax","structure":{"value":8},` +
+			`"item_ref_ids":["dal"]},` +
+			`{"code":"ST_P","title":"Sales Tax","structure":{"value":8.0},"item_ref_ids":["pie"]}]}`, "taxes.1",
+			[]string{"code: code and structure.value are the same as in taxes[0]; the two are merged"}},
+		"a group twice": {`{"option_groups":[{"ref_id":"size","title":"Size","item_ref_ids":["dal"]},` +
+			`{"ref_id":"size","title":"Size","item_ref_ids":["pie"]}]}`, "option_groups.1",
+			[]string{"ref_id: ref_id is the same as in option_groups[0]; the two are merged"}},
+	} {
+		callback := c.applied("-1", row.body)
+		require.Equal(t, row.want, warnings(callback.get(row.object)), says)
+	}
+	require.Equal(t, []string{"dal", "pie"}, texts(c.stored("-1", "taxes")[0].get("item_ref_ids").list()))
+	size := find(c.stored("-1", "option_groups"), "ref_id", "size")
+	require.Equal(t, []string{"dal", "pie"}, texts(size.get("item_ref_ids").list()))
+	dal := find(c.stored("-1", "items"), "ref_id", "dal")
+	languages := []string{}
+	for _, translation := range dal.get("translations").list() {
+		languages = append(languages, translation.get("language").text()+" "+translation.get("title").text())
+	}
+	require.Equal(t, []string{"es-ES Lenteja", "es-MX Lentejas"}, languages)
+	require.False(t, dal.has("serves"))
+	require.Empty(t, dal.get("category_ref_ids").list())
+}
+
+// moving.md, Check the move: a request that names the same item twice is still rejected as a whole, with the place.
+func TestPHPMiddlewareSendsAnItemTwice(t *testing.T) {
+	c := newClient(t, phpMiddleware)
+	c.refused("POST", menuPath+"-1/", `{"items":[{"ref_id":"dal","title":"Dal","price":9.5},{"ref_id":"dal",`+
+		`"title":"Dal","price":9}]}`,
+		`items[1] (ref_id "dal"): ref_id is the same as in items[0]`)
+	require.Empty(t, c.stored("-1", "items"))
+}
